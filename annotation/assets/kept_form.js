@@ -3,7 +3,8 @@
 (() => {
   "use strict";
   const LEFT = { __type__: "update" };  // as it is
-  const shown = {};  // of each form: its key, what its fields begin with, and what the server had in them
+  const shown = {};  // of each form: its key, what its fields begin with, what the server had in them, and so on
+  const isReload = () => performance.getEntriesByType("navigation")[0]?.type === "reload";
 
   const read = (key) => { try { return JSON.parse(sessionStorage.getItem(key)); } catch { return null; } };
   const store = (key, kept) => {
@@ -25,33 +26,62 @@
   // Gradio tells of every change: one to fields that begin with something else is the server's.
   const keep = ({ name }, [began, ...values]) => {
     const form = shown[name];
-    if (!form || form.began !== began) return;
+    if (!form || form.isPaused || form.began !== began) return;
+    form.typed = values;
     if (isSame(values, form.saved.slice(1))) remove(form.key);
     else store(form.key, { began, values });
   };
 
+  // While another text is fetched: a fill with the same one is not somebody typing it back.
+  const pause = ({ name }) => { if (shown[name]) shown[name].isPaused = true; };
+  const resume = ({ name }) => { if (shown[name]) shown[name].isPaused = false; };
+
+  // Before the server is asked to save: what is typed until it answers is not saved.
+  const send = ({ name }, [began, ...values]) => {
+    Object.assign(shown[name] ?? {}, { sent: values, typed: values });
+    return [began, ...values];
+  };
+
+  // What the address asks for was chosen later than what was typed; a page that is loaded anew asks for nothing new.
+  const brought = (form, kept, values) => kept.values.map((value, place) => (
+    place === form.asked && !isReload() ? [...new Set([...value, ...values[place]])] : value
+  ));
+  const isElsewhere = () => new URLSearchParams(location.search).has("tab") && !isReload();
+
   // Answers whether the row of the note is seen, what the form began with, its fields, and what it lies in.
-  const restore = async ({ name, isOfBegan, around }, [began, ...values]) => {
+  const restore = async (form, [began, ...values], saved = values) => {
+    await new Promise((done) => setTimeout(done, 50));  // what the server filled in is to be drawn first
     const project = new URLSearchParams(location.search).get("project") ?? "";
-    const key = ["kpdemo-kept", await user(), project, name, ...(isOfBegan ? [began] : [])].join(":");
+    const key = ["kpdemo-kept", await user(), project, form.name, ...(form.isOfBegan ? [began] : [])].join(":");
     const kept = read(key);
-    const isLost = kept !== null && !isSame(kept.values, values);
-    if (!isLost) remove(key);
-    shown[name] = { key, began: isLost ? kept.began : began, saved: [began, ...values] };
-    const fields = isLost ? [kept.began, ...kept.values] : [LEFT, ...values.map(() => LEFT)];
-    return [{ ...LEFT, visible: isLost }, ...fields, ...around.map((change) => (isLost ? { ...LEFT, ...change } : LEFT))];
+    const fields = kept === null ? saved : brought(form, kept, values);
+    const isKept = !isSame(fields, saved), isLost = isKept && !isSame(fields, values);
+    if (!isKept) remove(key);
+    shown[form.name] = { key, began: isKept ? kept.began : began, saved: [began, ...saved] };
+    const filled = isLost ? [kept.began, ...fields] : [LEFT, ...values.map(() => LEFT)];
+    const moves = isLost && !isElsewhere();
+    return [{ ...LEFT, visible: isLost }, ...filled, ...form.around.map((change) => (moves ? { ...LEFT, ...change } : LEFT))];
   };
 
-  const forget = ({ name }) => {
-    if (shown[name]) remove(shown[name].key);
-    return { ...LEFT, visible: false };
+  // The server has taken what was sent: what was typed since is kept on. It fills the fields where it had more to
+  // tell; what was typed meanwhile comes over that.
+  const settle = (form, [began, ...values]) => {
+    const { key, sent, typed } = shown[form.name] ?? {};
+    if (key) remove(key);
+    if (!sent) return restore(form, [began, ...values]);
+    const isUntouched = (place) => isSame(typed[place], sent[place]);
+    const isFilled = values.some((value, place) => isUntouched(place) && !isSame(value, sent[place]));
+    const left = isFilled ? values.map((value, place) => (isUntouched(place) ? value : typed[place])) : values;
+    store(key, { began, values: left });
+    return restore(form, [began, ...values], isFilled ? values : sent);
   };
 
-  const drop = (form) => {
-    const { saved } = shown[form.name];
-    [shown[form.name].began] = saved;
-    return [forget(form), ...saved];
+  const drop = ({ name }) => {
+    const { key, saved } = shown[name];
+    remove(key);
+    [shown[name].began] = saved;
+    return [{ ...LEFT, visible: false }, ...saved];
   };
 
-  window.kpdemoKept = { keep, restore, forget, drop };
+  window.kpdemoKept = { keep, pause, resume, send, restore, settle, drop };
 })();

@@ -5,6 +5,16 @@
   const root = document.documentElement;
   try { root.dataset.theme = localStorage.getItem(KEY) ?? ""; } catch { /* a private window */ }
 
+  // Who signs out leaves nothing typed to whoever comes next; a session that only ended keeps it.
+  const TYPED = ["kpdemo-kept:", "kpdemo-adjudicate:"];
+  if (location.pathname.endsWith("/sign-in") && new URLSearchParams(location.search).has("out")) {
+    try {
+      for (const key of Object.keys(sessionStorage)) {
+        if (TYPED.some((prefix) => key.startsWith(prefix))) sessionStorage.removeItem(key);
+      }
+    } catch { /* a private window */ }
+  }
+
   const isDark = () => root.dataset.theme
     ? root.dataset.theme === "dark"
     : matchMedia("(prefers-color-scheme: dark)").matches;

@@ -92,7 +92,8 @@ def build_home_page(handlers: HomeHandlers, page: gr.Blocks) -> None:
     making = make.click(handlers.create, fields.components, made, api_name="create_project")
     making.success(None, made, js=GO_ON, api_name="go_to_new_project")
     keep_reason(making, refused)
-    kept.keep(fields.components, around=[(form, {"open": True})], shown=[opened], saved=[making])
+    is_open = [(form, {"open": True})]
+    kept.keep(fields.components, around=is_open, asked=fields.types, shown=[opened], saved=[making])
     edits = [field.input for field in fields.components]
     gr.on(edits, None, outputs=refused, js=FORGET_REFUSAL, api_name="forget_refused_project", **QUIETLY)
 

@@ -14,7 +14,7 @@ from gradio.events import Dependency
 from kpdemo.ui.widgets import QUIETLY, note_html, unseen_box
 
 KEPT_SCRIPTS = (Path(__file__).parent.parent / "assets" / "kept_form.js",)
-NOT_SENT = "The page was loaded anew: what you had typed is back in the form."
+IS_BACK = "What you had typed and not saved is back in the form."
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,25 @@ class KeptForm:
     row: gr.Row
     drop: gr.Button
 
+    @property
+    def sends(self) -> str:
+        """The `js` of an event that saves what began and the fields, where they can be changed meanwhile."""
+        return f"(...now) => kpdemoKept.send({self._named}, now)"
+
+    @property
+    def pauses(self) -> str:
+        """The `js` of an event that fills the fields, maybe with what they began with; see `resume_after`."""
+        return f"(...now) => {{ kpdemoKept.pause({self._named}); return now; }}"
+
+    def resume_after(self, failed: Dependency) -> None:
+        """Keep on what is typed when an event has not filled the fields."""
+        script = f"() => {{ kpdemoKept.resume({self._named}); }}"
+        failed.failure(None, js=script, api_name=f"resume_{self.name}", **QUIETLY)
+
+    @property
+    def _named(self) -> str:
+        return json.dumps({"name": self.name})
+
     def keep(
         self,
         fields: Sequence[Any],
@@ -36,6 +55,7 @@ class KeptForm:
         *,
         is_of_began: bool = False,
         around: Sequence[tuple[Any, dict[str, Any]]] = (),
+        asked: Any = None,
         shown: Sequence[Dependency],
         saved: Sequence[Dependency],
     ) -> None:
@@ -45,20 +65,21 @@ class KeptForm:
             began: what the server reads with the fields, such as the version that they are of.
             is_of_began: whether what is kept belongs to that alone; else it brings that back too.
             around: what the form lies in, and how that has to change for the form to be seen.
+            asked: that of the fields in which the address ticks a choice; it stays ticked.
             shown: the events that fill the fields.
             saved: those of the server taking them, which may fill them with others.
         """
         whole = [unseen_box(f"{self.name}-began") if began is None else began, *fields]
         changes = [change for _, change in around]
-        form = json.dumps({"name": self.name, "isOfBegan": is_of_began, "around": changes})
-        forgotten = []
-        for number, event in enumerate(saved, start=1):
-            script, name = f"() => kpdemoKept.forget({form})", f"forget_{self.name}_{number}"
-            forgotten.append(event.success(None, outputs=self.row, js=script, api_name=name, **QUIETLY))
+        place = None if asked is None else list(fields).index(asked)
+        facts = {"name": self.name, "isOfBegan": is_of_began, "around": changes, "asked": place}
+        form = json.dumps(facts)
         restored = [self.row, *whole, *(part for part, _ in around)]
-        for number, event in enumerate((*shown, *forgotten), start=1):
-            script, name = f"(...now) => kpdemoKept.restore({form}, now)", f"restore_{self.name}_{number}"
-            event.success(None, whole, restored, js=script, api_name=name, **QUIETLY)
+        for deed, events in {"restore": shown, "settle": saved}.items():
+            script = f"(...now) => kpdemoKept.{deed}({form}, now)"
+            for number, event in enumerate(events, start=1):
+                name = f"{deed}_{self.name}_{number}"
+                event.success(None, whole, restored, js=script, api_name=name, **QUIETLY)
         keep = f"(...now) => {{ kpdemoKept.keep({form}, now); }}"
         changed = [field.change for field in fields]  # of a Textbox, `input` tells only of keys
         gr.on(changed, None, whole, js=keep, api_name=f"keep_{self.name}", **QUIETLY)
@@ -69,6 +90,6 @@ class KeptForm:
 def build_kept_form(name: str) -> KeptForm:
     """The note that what was typed is back, unseen until it is."""
     with gr.Row(visible=False, elem_id=f"{name}-kept", elem_classes="kept-form") as row:
-        gr.HTML(note_html(NOT_SENT, role="status"), apply_default_css=False)
+        gr.HTML(note_html(IS_BACK, role="status"), apply_default_css=False)
         drop = gr.Button("Drop it", size="sm", min_width=80, elem_id=f"{name}-drop")
     return KeptForm(name, row, drop)

@@ -186,7 +186,7 @@ def _build_settings_tab(handlers: ProjectHandlers) -> _SettingsTab:
     save = gr.Button("Save settings", variant="primary", elem_id="project-save")
     _build_deletion(handlers)
     shown = [seen, *fields.components]
-    saving = save.click(handlers.save, shown, [saved, *shown], api_name="save_project")
+    saving = save.click(handlers.save, shown, [saved, *shown], js=kept.sends, api_name="save_project")
     keep_reason(saving, saved)
     return _SettingsTab(shown, saving, kept)
 

@@ -140,7 +140,10 @@ def build_review_page(
     shown = [queue, item, text, note, token, buttons]
     opened = page.load(handlers.open, outputs=[tabs, *shown], api_name="open_review", show_progress="hidden")
     opened.failure(handlers.explain, outputs=closed, api_name="explain_review", **QUIETLY)
-    chosen = queue.input(handlers.show, queue, shown, api_name="show_text", show_progress="hidden")
+    chosen = queue.input(
+        handlers.show, queue, shown, js=kept.pauses, api_name="show_text", show_progress="hidden"
+    )
+    kept.resume_after(chosen)
     settled = [
         accept.click(handlers.accept, [text, token], [said, *shown], api_name="accept_text"),
         send_back.click(handlers.send_back, [note, token], [said, *shown], api_name="send_text_back"),

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from annotation.types import ProjectSettings, Role
-from tests.browser.conftest import PATIENCE, Site
+from tests.browser.conftest import PASSWORD, PATIENCE, Site
 from tests.writers import TYPE, new_items
 
-NOT_SENT = "The page was loaded anew: what you had typed is back in the form."
+IS_BACK = "What you had typed and not saved is back in the form."
 
 
 @pytest.fixture(scope="module")
 def _people(site: Site) -> None:
     for name in ("wim", "eda"):
         site.add_user(name)
+    site.add_user("rosa", is_administrator=True)
 
 
 @pytest.fixture
@@ -23,7 +27,7 @@ def project(site: Site, unused: str, _people: None) -> int:
     """A project with larger items, the writer wim and the editor eda."""
     root = site.services.accounts.user("root")
     project = site.services.projects.create(ProjectSettings(unused, types=(TYPE,)), created_by=root)
-    for person, role in {"wim": Role.WRITER, "eda": Role.EDITOR}.items():
+    for person, role in (("wim", Role.WRITER), ("eda", Role.EDITOR), ("rosa", Role.EDITOR)):
         site.services.projects.add_member(project.id, person, role, by=root)
     site.services.items.import_items(project.id, new_items(4), by=root)
     return project.id
@@ -46,6 +50,19 @@ def press_while_offline(page: Page, button: str) -> None:
     page.wait_for_function("!window.isOld", timeout=PATIENCE)
 
 
+@contextmanager
+def saving_slowly(page: Page) -> Iterator[None]:
+    """Save the settings, for as long as the block takes."""
+    held: list[Route] = []
+    page.route("**/gradio_api/queue/join*", lambda route: held.append(route))
+    with page.expect_request("**/gradio_api/queue/join*"):
+        page.locator("#project-save").click()
+    yield
+    [saving] = held
+    saving.continue_()
+    page.unroute("**/gradio_api/queue/join*")
+
+
 def kept(page: Page) -> list[str]:
     return page.evaluate("Object.keys(sessionStorage).filter((key) => key.startsWith('kpdemo-kept'))")
 
@@ -57,7 +74,7 @@ def test_an_edited_text_is_there_again_and_accepted_as_it_was_edited(site, brows
     expect(text).to_have_value("a boat on its way")
     text.fill("a boat leaving at noon")
     press_while_offline(page, "#review-accept")
-    expect(page.locator(said)).to_contain_text(NOT_SENT)
+    expect(page.locator(said)).to_contain_text(IS_BACK)
     expect(text).to_have_value("a boat leaving at noon")
 
     page.get_by_label("Texts awaiting review").click()
@@ -94,7 +111,7 @@ def test_settings_are_there_again_with_what_they_began_with_until_they_are_saved
     services.projects.update(
         project, ProjectSettings(services.projects.get(project).name, types=(TYPE,), lease_minutes=77)
     )
-    expect(page.locator("#project-kept")).to_contain_text(NOT_SENT)
+    expect(page.locator("#project-kept")).to_contain_text(IS_BACK)
     expect(page.get_by_label("Guidelines in Markdown")).to_have_value("Be *kind*.")
     page.locator("#project-save").click()
     expect(page.locator("#project-saved")).to_contain_text("Saved")
@@ -113,16 +130,118 @@ def test_settings_are_there_again_with_what_they_began_with_until_they_are_saved
     expect(page.locator("#project-kept")).to_be_hidden()
 
 
-def test_a_new_project_is_there_again_for_who_typed_it_alone(site, browser, project, unused):
+def test_a_new_project_is_there_again_until_it_is_made(site, browser, project, unused):
     page = site.page(browser, "root")
     page.get_by_role("button", name="New project").click()
     page.get_by_label("Name", exact=True).fill(f"{unused} 2")
     page.get_by_label("sentence to phrase").check()
     press_while_offline(page, "#home-create")
-    expect(page.locator("#new-kept")).to_contain_text(NOT_SENT)
+    expect(page.locator("#new-kept")).to_contain_text(IS_BACK)
     expect(page.get_by_label("Name", exact=True)).to_have_value(f"{unused} 2")
     [key] = kept(page)
     assert key == f"kpdemo-kept:{site.services.accounts.user('root').id}::new"
     page.locator("#home-create").click()
     page.wait_for_url("**/annotate/project?project=*")
     assert kept(page) == []
+
+
+def test_what_is_typed_while_settings_are_saved_is_not_taken_for_saved(site, browser, project):
+    page = site.page(browser, "root", f"/annotate/project?project={project}&tab=settings")
+    guidelines = page.get_by_label("Guidelines in Markdown")
+    guidelines.fill("Be kind.")
+    with saving_slowly(page):
+        guidelines.fill("Be kind, and quick.")
+    expect(page.locator("#project-saved")).to_contain_text("Saved")
+    assert site.services.projects.get(project).settings.guidelines == "Be kind."
+    press_while_offline(page, "#project-save")
+    expect(page.locator("#project-kept")).to_contain_text(IS_BACK)
+    expect(guidelines).to_have_value("Be kind, and quick.")
+
+
+def test_what_is_typed_meanwhile_comes_over_what_somebody_else_changed(site, browser, project):
+    page = site.page(browser, "root", f"/annotate/project?project={project}&tab=settings")
+    guidelines = page.get_by_label("Guidelines in Markdown")
+    guidelines.fill("Be kind.")
+    services = site.services
+    name = services.projects.get(project).name
+    services.projects.update(project, ProjectSettings(name, types=(TYPE,), lease_minutes=77))
+    with saving_slowly(page):
+        guidelines.fill("Be kind, and quick.")
+    expect(page.locator("#project-kept")).to_contain_text(IS_BACK)
+    expect(guidelines).to_have_value("Be kind, and quick.")
+    expect(page.get_by_label("Time limit per pair (minutes)")).to_have_value("77")
+
+
+@pytest.mark.parametrize("is_settled", [False, True], ids=["itself", "one that is settled"])
+def test_an_edit_outlives_choosing_from_the_queue(site, browser, project, is_settled):
+    write(site, project, "a boat on its way", "gulls at noon")
+    page = site.page(browser, "eda", f"/annotate/review?project={project}")
+    text = page.locator("#review-text textarea")
+    expect(text).to_have_value("a boat on its way")
+    text.fill("a boat leaving at noon")
+    if is_settled:
+        rosa = site.services.accounts.user("rosa").id
+        other = site.services.editing.queue(project, rosa)[1]
+        version = site.services.editing.text(project, other.id, rosa).version
+        site.services.editing.accept(project, other.id, rosa, version=version, text="gulls at noon")
+    page.get_by_label("Texts awaiting review").click()
+    page.get_by_role("option").nth(int(is_settled)).click()
+    if is_settled:
+        expect(page.locator("#review-kept")).to_contain_text(IS_BACK)
+    expect(text).to_have_value("a boat leaving at noon")
+
+
+def test_an_edit_is_kept_on_when_another_text_could_not_be_shown(site, browser, project, monkeypatch):
+    write(site, project, "a boat on its way", "gulls at noon")
+    page = site.page(browser, "eda", f"/annotate/review?project={project}")
+    text = page.locator("#review-text textarea")
+    expect(text).to_have_value("a boat on its way")
+    root = site.services.accounts.user("root")
+    site.services.projects.remove_member(project, "eda", Role.EDITOR, by=root)
+    page.get_by_label("Texts awaiting review").click()
+    page.get_by_role("option").nth(1).click()
+    expect(page.locator(".toast-body.error")).to_be_visible()
+    text.fill("a boat leaving at noon")
+    page.wait_for_function("Object.keys(sessionStorage).some((key) => key.startsWith('kpdemo-kept'))")
+
+
+def test_a_link_leads_to_its_tab_and_its_type_though_something_is_kept(site, browser, project):
+    there = f"{site.address}/annotate/project?project={project}"
+    page = site.page(browser, "root", f"/annotate/project?project={project}&tab=settings")
+    page.get_by_label("Raters per pair").fill("3")
+    page.goto(f"{there}&tab=members")
+    page.get_by_role("tab", name="Members").wait_for()
+    page.wait_for_timeout(300)
+    expect(page.get_by_role("tab", name="Members")).to_have_attribute("aria-selected", "true")
+    page.get_by_role("tab", name="Settings").click()
+    expect(page.get_by_label("Raters per pair")).to_have_value("3")
+    expect(page.locator("#project-kept")).to_contain_text(IS_BACK)
+
+    page.goto(f"{site.address}/annotate/")
+    page.get_by_role("button", name="New project").click()
+    page.get_by_label("Name", exact=True).fill("Boats")
+    page.get_by_label("sentence to phrase").check()
+    page.goto(f"{site.address}/annotate/?type=phrase2word")
+    expect(page.get_by_label("Name", exact=True)).to_have_value("Boats")
+    expect(page.get_by_label("sentence to phrase")).to_be_checked()
+    expect(page.get_by_label("phrase to word")).to_be_checked()
+
+
+def test_signing_out_leaves_nothing_typed_to_the_next_one(site, browser):
+    page = site.page(browser, "root")
+    page.get_by_role("button", name="New project").click()
+    page.get_by_label("Name", exact=True).fill("Boats")
+    page.wait_for_function("Object.keys(sessionStorage).some((key) => key.startsWith('kpdemo-kept'))")
+    page.evaluate("sessionStorage.setItem('kpdemo-adjudicate:1:2:3', '{}')")
+    page.goto(f"{site.address}/sign-in?next=/annotate/&ended")  # signed in still: goes on at once
+    assert len(kept(page)) == 1
+    page.get_by_role("button", name="Sign out").click()
+    page.wait_for_url("**/sign-in?out")
+    assert page.evaluate("Object.keys(sessionStorage).filter((key) => /kept|adjudicate/.test(key))") == []
+    page.get_by_label("Name").fill("rosa")
+    page.locator("#password").fill(PASSWORD)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/annotate/")
+    page.get_by_role("button", name="New project").click()
+    expect(page.get_by_label("Name", exact=True)).to_have_value("")
+    expect(page.locator("#new-kept")).to_be_hidden()
