@@ -75,10 +75,11 @@ def places(site: Site) -> dict[str, object]:
     """A project with something on every page, and a link that makes an account."""
     root = site.services.accounts.user("root")
     settings = ProjectSettings(
-        "harbour", raters_per_pair=4, guidelines="# Read\n\n[twice](https://example.org)"
+        "harbour", raters_per_pair=3, guidelines="# Read\n\n[twice](https://example.org)"
     )
     project = site.services.projects.create(settings, created_by=root)
-    site.services.importing.import_pairs(project.id, pairs(), by=root)
+    ungraded = NewPair("pair-21", "phrase2word", "21 boats lie in the old harbour", "boats")  # root's to rate
+    site.services.importing.import_pairs(project.id, [*pairs(), ungraded], by=root)
     for role in Role:
         site.services.projects.add_member(project.id, "root", role, by=root)
     graded = tuple(
