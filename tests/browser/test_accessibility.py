@@ -25,7 +25,10 @@ PAGES = {
     "rate": ("/annotate/rate?project={project}", "#rate-scale"),
     "write": ("/annotate/write?project={project}", "#write-text"),
     "review": ("/annotate/review?project={project}", "#review-accept"),
-    "writing report": ("/annotate/review?project={project}&tab=report", "#writing-balance table"),
+    "writing report": (
+        "/annotate/review?project={project}&tab=report",
+        "#writing-grades-chart .main-svg .xaxislayer-above",
+    ),
     "larger items": ("/annotate/review?project={project}&tab=items", "#items-list table"),
     "agreement": (
         "/annotate/agreement?project={project}",
