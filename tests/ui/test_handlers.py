@@ -150,6 +150,7 @@ def test_the_footer_has_version_model_device_documentation_and_licence(shelf):
 
 
 def test_the_footer_links_to_the_documentation_where_it_has_a_public_address(shelf):
+    shelf.warm_up()
     html = FooterHandlers(shelf, "https://example.org/?a=1&b=2").show_model()
     assert '<a href="https://example.org/?a=1&amp;b=2">documentation</a>' in html
     assert "README.md" not in html

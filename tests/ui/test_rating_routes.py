@@ -365,8 +365,9 @@ def test_answers_are_json_and_kept_by_nobody(browser, world):
     assert json.loads(response.content)["pairs"]
 
 
-def test_a_database_that_does_not_answer_is_told_without_its_name(world):
+def test_a_database_that_does_not_answer_is_told_without_its_name(world, monkeypatch):
     """The page sends the grade again, so it must learn that this was no refusal."""
+    monkeypatch.setattr("db.database.WAIT_SECONDS", 0.05)
     server = FastAPI()
     add_annotation_routes(server, open_services(world.database))
     browser = Browser(server, world, world.raters[0])
