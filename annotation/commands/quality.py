@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from annotation.commands.importing import number_of
+from annotation.commands.importing import number_of, summary_text
 from annotation.commands.options import (
     DatabaseOption,
     JsonOption,
@@ -169,10 +169,7 @@ def _read(file: str, project: Project, type: str | None, wordnet: Path | None) -
 
 
 def _said(summary: KnownSummary, noun: str, project: Project) -> str:
-    said = f"Imported {number_of(summary.pairs, noun)} into {project.name}."
-    if not summary.duplicates:
-        return said
-    return f"{said} There already, and left out: {', '.join(summary.duplicates[:5])}."
+    return summary_text(number_of(summary.pairs, noun), project.name, summary.duplicates, noun)
 
 
 def _points(text: str | None) -> Decimal | None:
