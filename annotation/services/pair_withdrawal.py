@@ -92,7 +92,7 @@ class PairWithdrawalService:
                 found = find_pairs(session, project.id, ids, type)
                 changed = _mark(session, sorted(found.values()), now if is_withdrawn else None)
                 if is_withdrawn:
-                    _give_back(session, sorted(changed))
+                    _take_from_raters(session, sorted(changed))
                 else:
                     _hold_again(session, project, sorted(changed), now)
                 if changed:
@@ -122,7 +122,7 @@ def _mark(session: Session, numbers: Sequence[int], withdrawn_at: datetime | Non
     return changed
 
 
-def _give_back(session: Session, numbers: Sequence[int]) -> None:
+def _take_from_raters(session: Session, numbers: Sequence[int]) -> None:
     """Nobody holds a withdrawn pair; it keeps a place for each who did, should they send a grade yet.
 
     The end of each lease stays: by it the pair is held again if it is restored before.

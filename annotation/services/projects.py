@@ -19,7 +19,7 @@ from annotation.services.audit import FORMER_NAME, PROJECT_CHANGED, PROJECT_CREA
 from annotation.services.checks import shelf_of
 from annotation.services.project_changes import apply_settings, lock_pairs
 from annotation.services.project_counts import count_project
-from annotation.services.rating.returns import return_held
+from annotation.services.rating.returns import return_kept
 from annotation.services.transactions import repeated_if_undone
 from annotation.services.writing.plan import return_writings
 from annotation.setting_changes import merged_settings
@@ -200,7 +200,7 @@ class ProjectService:
                 what = "no role" if role is None else f"not the role {role.value}"
                 raise NotFoundError(f"{user.name!r} has {what} in {project.name!r}: see the list of members.")
             if Role.RATER in taken:
-                return_held(session.connection(), project.id, user.id)  # others need not wait for the lease
+                return_kept(session.connection(), user.id, project.id)  # others need not wait for the lease
             if Role.WRITER in taken:
                 return_writings(session, project.id, user.id, now)
             for gone in sorted(taken):

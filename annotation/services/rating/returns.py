@@ -85,18 +85,16 @@ def return_expired(
     return _return(connection, connection.execute(_EXPIRED, wanted).all())
 
 
-def return_held(connection: Connection, project_id: int, rater_id: int) -> int:
+def return_kept(connection: Connection, rater_id: int, project_id: int | None) -> int:
     """Give back what the rater holds, check pairs among it; how many pairs.
 
     Nor do they hold a withdrawn pair again that they had before, once it is restored. They claim nothing
     until the transaction ends. It takes several locks: `repeated_if_undone`, with the row of the project
     locked first, as an import locks pairs in the order of its file.
+
+    Args:
+        project_id: where; None for everywhere.
     """
-    return return_kept(connection, rater_id, project_id)
-
-
-def return_kept(connection: Connection, rater_id: int, project_id: int | None) -> int:
-    """As `return_held`; with None in all projects."""
     count = 0
     for is_locked in (False, True):  # pairs come first, so that whoever saves a grade just now can end it
         if is_locked:

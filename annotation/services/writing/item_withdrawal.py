@@ -51,7 +51,7 @@ class ItemWithdrawalService:
                     raise WritingError(
                         f"The item {item.external_id!r} is a pair already, which stays: leave it out."
                     )
-            _give_back(session, [item.id for item in items])
+            _take_from_writers(session, [item.id for item in items])
             for item in items:
                 item.grade, item.withdrawn_at = None, now
             self._record(session, now, "items withdrawn", project_id, items, by)
@@ -121,7 +121,7 @@ def _items(session: Session, project_id: int, ids: Sequence[str], type: str | No
     return [found[id][0] for id in ids]
 
 
-def _give_back(session: Session, item_ids: Sequence[int]) -> None:
+def _take_from_writers(session: Session, item_ids: Sequence[int]) -> None:
     for some in parts(item_ids):
         session.execute(
             update(Writing)
