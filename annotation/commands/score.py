@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from annotation.commands.options import HandedIn, JsonOption, WordNetOption
+from annotation.commands.options import HandedIn, JsonOption, ResamplesOption, SeedOption, WordNetOption
 from annotation.commands.score_tables import show_report
 from annotation.files.gold_pairs import changed_gold, read_gold, read_ungraded
 from annotation.reliability.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED
@@ -29,7 +29,6 @@ from annotation.systems.scored import (
 from annotation.terminal import show_json, show_note
 from db.command import CallError
 
-MOST_RESAMPLES = 100_000
 _RUN_HERE = (*BASELINES, EMBEDDING)
 _EXAMPLES = """
 Examples:
@@ -82,10 +81,8 @@ def score(
     unknown_words: Annotated[
         UnknownWords, typer.Option(help="What baselines give a word that WordNet does not have.")
     ] = UnknownWords.ZERO,
-    resamples: Annotated[
-        int, typer.Option(min=0, max=MOST_RESAMPLES, help="How often the bootstrap draws.")
-    ] = DEFAULT_RESAMPLES,
-    seed: Annotated[int, typer.Option(min=0, help="What the draws start from.")] = DEFAULT_SEED,
+    resamples: ResamplesOption = DEFAULT_RESAMPLES,
+    seed: SeedOption = DEFAULT_SEED,
     as_json: JsonOption = False,
 ) -> None:
     """Score systems on gold grades: Pearson's and Spearman's correlation by type and genre.
