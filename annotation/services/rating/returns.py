@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from sqlalchemy import Connection, Select, and_, bindparam, literal_column, or_, select, update
+from sqlalchemy import Connection, Select, and_, bindparam, or_, select, update
 
 from annotation.services.rating.desk import (
     ASSIGNMENTS,
@@ -18,6 +18,7 @@ from annotation.services.rating.desk import (
     SHELF,
     AnyRow,
     Desk,
+    in_states,
 )
 from annotation.services.rating.rater_lock import keep_from_claiming
 
@@ -39,7 +40,7 @@ _EXPIRED = (
 # Held, or withdrawn while they held it: both in one statement, for one may become the other while it waits.
 _IS_KEPT = or_(
     IS_HELD,
-    and_(ASSIGNMENTS.c.state == literal_column("'returned'"), ASSIGNMENTS.c.lease_expires_at.is_not(None)),
+    and_(in_states("returned"), ASSIGNMENTS.c.lease_expires_at.is_not(None)),
 )
 _KEPT = (
     select(ASSIGNMENTS.c.id, ASSIGNMENTS.c.pair_id, ASSIGNMENTS.c.state)
