@@ -26,7 +26,6 @@ from db.models import AdjudicationChange, AuditEvent, Pair, Project, RatingChang
 KEPT_REPORTS = 8
 SHARE_OF_TIME = 0.05
 
-Version = tuple[object, ...]
 Question = tuple[int, ...]
 """Project, resamples, seed."""
 
@@ -36,7 +35,7 @@ class _Kept:
     """The last report of one question, and the state of the data that it was made from."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
-    version: Version | None = None
+    version: str | None = None
     report: AgreementReport | None = None
     raters: tuple[int, ...] = ()
     """The accounts of its raters: their names may change meanwhile."""
@@ -61,7 +60,7 @@ class AgreementService:
             NotFoundError: there is no such project.
         """
         with self._database.reading() as session:
-            return repr(_version(session, find_project(session, project_id)))
+            return project_version(session, find_project(session, project_id))
 
     def report(
         self,
@@ -88,7 +87,7 @@ class AgreementService:
         # Who opens the page while somebody else's report is being made waits for that one.
         with kept.lock, self._database.reading() as session:
             project = find_project(session, project_id)
-            version = _version(session, project)
+            version = project_version(session, project)
             if kept.report is None or kept.version != version:
                 started = time.monotonic()
                 read = read_grades(session, project, key)
@@ -150,8 +149,10 @@ class AgreementService:
             return kept
 
 
-def _version(session: Session, project: Project) -> Version:
-    """Every change of a rating, a decision or the pairs adds to what never shrinks, so counting is enough.
+def project_version(session: Session, project: Project) -> str:
+    """What changes whenever the project's report, or its gold, would.
+
+    Every change of a rating, a decision or the pairs adds to what never shrinks, so counting is enough.
 
     The largest id would not do: on PostgreSQL a smaller one may be committed later.
     """
@@ -160,7 +161,7 @@ def _version(session: Session, project: Project) -> Version:
         counted = select(func.count()).select_from(table).where(table.project_id == project.id, *where)
         return session.scalar(counted)
 
-    return (
+    version = (
         project.created_at.isoformat(),
         project.name,
         tuple(project.types),
@@ -171,3 +172,4 @@ def _version(session: Session, project: Project) -> Version:
         count(AdjudicationChange),
         count(AuditEvent, AuditEvent.action.in_(PAIRS_CHANGED)),
     )
+    return repr(version)

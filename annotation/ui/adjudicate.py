@@ -22,7 +22,7 @@ from annotation.services.gold import GoldService
 from annotation.services.projects import ProjectService
 from annotation.types import Cause, Project, Role, User
 from annotation.ui.adjudicate_html import answer_html, item_html, nothing_html
-from annotation.ui.adjudicate_queue_html import View, queue_html
+from annotation.ui.adjudicate_queue_html import MOST_SHOWN, View, queue_html
 from annotation.ui.asking import asked_by
 from annotation.ui.sent import Sent
 from kpdemo.ui.widgets import QUIETLY, empty_html
@@ -30,9 +30,6 @@ from kpdemo.ui.widgets import QUIETLY, empty_html
 ASSETS = Path(__file__).parent.parent / "assets"
 ADJUDICATE_STYLES = (ASSETS / "adjudicate.css",)
 ADJUDICATE_SCRIPTS = (ASSETS / "adjudicate.js",)
-
-MOST_SHOWN = 2_000
-"""Entries of the queue on one page; a narrower part shows the others."""
 
 # The script asks by an event of the document; only here can it be handed on to Python.
 _BRIDGE = """

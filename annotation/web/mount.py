@@ -51,7 +51,6 @@ def add_annotation_routes(server: FastAPI, services: Services) -> Guard:
         services.accounts, services.sign_ins, services.overview, services.sending, services.handovers
     )
     server.include_router(build_send_routes(send))
-    server.add_route("/annotate/circle", _to_predictions, include_in_schema=False)
     server.add_route("/annotate/{page}/", _without_slash, include_in_schema=False)
     for failure in (UnreachableError, DamagedError):
         server.add_exception_handler(failure, _fail)
@@ -65,15 +64,5 @@ def _fail(_: Request, error: Exception) -> Response:
 
 def _without_slash(request: Request) -> Response:
     """Gradio would lead /annotate/rate/ to /rate, which is another page's address."""
-    return _lead(request, request.url.path.rstrip("/"))
-
-
-def _to_predictions(request: Request) -> Response:
-    """The page of predictions had this address before."""
-    return _lead(request, "/annotate/predictions")
-
-
-def _lead(request: Request, path: str) -> Response:
-    """Another address, for good, with what was asked of this one."""
     query = f"?{request.url.query}" if request.url.query else ""
-    return RedirectResponse(f"{path}{query}", status_code=308)
+    return RedirectResponse(f"{request.url.path.rstrip('/')}{query}", status_code=308)

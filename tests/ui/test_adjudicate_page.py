@@ -94,6 +94,20 @@ def test_the_first_open_pair_is_shown_and_the_next_after_a_decision(rated, handl
     assert handlers.adjudication.item(rated.id, rated.pair_id("far")).decision.by == "judith"
 
 
+def test_a_queue_that_is_longer_than_the_page_lists_says_where_the_rest_is(rated, handlers, monkeypatch):
+    def shown(number):
+        return handlers.show(event(which="open", shown=str(number)), request(rated))[0]
+
+    monkeypatch.setattr("annotation.ui.adjudicate.MOST_SHOWN", 1)
+    monkeypatch.setattr("annotation.ui.adjudicate_queue_html.MOST_SHOWN", 1, raising=False)
+    queue = shown(201)
+    assert 'data-adjudicate="more"' not in queue
+    assert "1 more not listed: choose a part or a type with fewer pairs, or go on with Next." in queue
+    monkeypatch.undo()
+    assert '<button type="button" class="keep" data-adjudicate="more">1 more</button>' in shown(1)
+    assert " more" not in shown(2)
+
+
 @pytest.mark.parametrize("name", ["rita", "stranger", None, "nobody"])
 @pytest.mark.parametrize("what", ["open", "show", "save", "withdraw"])
 def test_only_adjudicators_and_administrators_see_or_change_anything(rated, handlers, name, what):

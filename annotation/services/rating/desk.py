@@ -16,6 +16,7 @@ from sqlalchemy import (
     BindParameter,
     ColumnElement,
     Connection,
+    FromClause,
     Integer,
     Row,
     Select,
@@ -58,7 +59,7 @@ COMMENTS = cast(Table, Comment.__table__)
 PROJECTS = cast(Table, Project.__table__)
 STATES = cast(Table, RaterState.__table__)
 _USERS = cast(Table, User.__table__)
-_MEMBERSHIPS = cast(Table, Membership.__table__)
+MEMBERSHIPS = cast(Table, Membership.__table__)
 _QUALITY = cast(Table, QualitySettings.__table__)
 _TRAINING = cast(Table, TrainingPair.__table__)
 
@@ -67,9 +68,22 @@ AnyRow: TypeAlias = Row[*tuple[Any, ...]]
 RATER: BindParameter[int] = bindparam("rater", type_=Integer)
 PROJECT: BindParameter[int] = bindparam("project", type_=Integer)
 SHELF: BindParameter[int] = bindparam("shelf", type_=Integer)
-# Written out, not bound: only then does the database see that its partial indexes serve.
+
+
+def in_states(*states: str, of: FromClause = ASSIGNMENTS) -> ColumnElement[bool]:
+    """Whether an assignment is in one of the states; `of` is its table, or an alias."""
+    written = _written(states)
+    return of.c.state == written[0] if len(written) == 1 else of.c.state.in_(written)
+
+
+def _written(words: Sequence[str]) -> list[ColumnElement[str]]:
+    """Written out, not bound: only then does the database see that its partial indexes serve."""
+    return [literal_column(f"'{word}'") for word in words]
+
+
 HAS_SLOT = and_(PAIRS.c.open_slots > literal_column("0"), IN_USE)
-IS_HELD = ASSIGNMENTS.c.state == literal_column("'held'")
+IS_HELD = in_states("held")
+IS_RATER_ROLE: ColumnElement[bool] = MEMBERSHIPS.c.role == literal_column("'rater'")
 GRADED_OF_WITHDRAWN = (
     select(func.count())
     .select_from(PAIRS.join(ASSIGNMENTS, ASSIGNMENTS.c.pair_id == PAIRS.c.id))
@@ -77,7 +91,7 @@ GRADED_OF_WITHDRAWN = (
         PAIRS.c.project_id == PROJECT,
         ~IN_USE,
         ASSIGNMENTS.c.rater_id == RATER,
-        ASSIGNMENTS.c.state == literal_column("'rated'"),
+        in_states("rated"),
     )
     .scalar_subquery()
 )
@@ -164,14 +178,13 @@ def is_in(states: Sequence[str], rater: ColumnElement[int]) -> ColumnElement[boo
         .correlate(PAIRS)
         .scalar_subquery()
     )
-    written: list[ColumnElement[str]] = [literal_column(f"'{each}'") for each in states]
-    return func.coalesce(state, literal_column("''")).in_(written)
+    return func.coalesce(state, literal_column("''")).in_(_written(states))
 
 
 _RATES_HERE = and_(
-    _MEMBERSHIPS.c.project_id == PROJECTS.c.id,
-    _MEMBERSHIPS.c.user_id == _USERS.c.id,
-    _MEMBERSHIPS.c.role == literal_column("'rater'"),
+    MEMBERSHIPS.c.project_id == PROJECTS.c.id,
+    MEMBERSHIPS.c.user_id == _USERS.c.id,
+    IS_RATER_ROLE,
 )
 _HELD = ASSIGNMENTS.alias("held")
 _SHELF = PROJECTS.alias("shelf")
@@ -193,7 +206,7 @@ DESK_COLUMNS = (
     PROJECTS.c.most_per_rater,
     exists(
         select(literal_column("1"))
-        .select_from(_USERS.join(_MEMBERSHIPS, _RATES_HERE))
+        .select_from(_USERS.join(MEMBERSHIPS, _RATES_HERE))
         .where(_USERS.c.id == RATER, _USERS.c.disabled_at.is_(None))
         .correlate(PROJECTS)
     ).label("is_rater"),
@@ -202,7 +215,7 @@ DESK_COLUMNS = (
         .select_from(_HELD)
         .where(
             _HELD.c.project_id.in_((PROJECTS.c.id, _SHELF_ID)),
-            _HELD.c.state == literal_column("'held'"),
+            in_states("held", of=_HELD),
             _HELD.c.lease_expires_at <= bindparam("now"),
             _HELD.c.rater_id != RATER,
         )
