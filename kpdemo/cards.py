@@ -8,8 +8,9 @@ from pathlib import Path
 
 from kpdemo.languages.routing import DEFAULT_MODEL
 from kpdemo.predictors import ENGLISH_MODEL, hub_models, model_folder
+from kpdemo.sums import PAGE
 
-CARDS = ("MODEL_CARD.md", "README.md")
+CARDS = ("MODEL_CARD.md", PAGE)
 """Where a card stands in a folder: ours, and that of the Hugging Face Hub."""
 
 LONGEST = 100_000

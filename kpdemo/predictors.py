@@ -80,9 +80,14 @@ def fetched_folder(model: str | Path) -> Path:
     return fetch_checked(str(model))
 
 
+def is_hub_name(name: str) -> bool:
+    """Whether a name is written as those of models of the Hub are."""
+    return _HUB_NAME.fullmatch(name) is not None
+
+
 def _is_of_hub(model: str | Path) -> bool:
     """Whether a name is that of a model of the Hub, if of any: a folder goes before it."""
-    return _HUB_NAME.fullmatch(str(model)) is not None and not Path(model).is_dir()
+    return is_hub_name(str(model)) and not Path(model).is_dir()
 
 
 def model_name(folder: str) -> str:
