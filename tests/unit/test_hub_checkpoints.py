@@ -131,8 +131,9 @@ def test_a_model_that_reads_no_passages_refuses_an_index(parts, cache, tmp_path)
 
 
 def test_the_page_offers_it_with_its_card(parts, cache):
-    publish(cache, NAME, parts / "model")
     shelf = ModelShelf({NAME: "given with --model"}, lambda name: load_predictor(name, device="cpu"))
+    assert shelf.card(NAME).startswith("This model is not on this machine yet")
+    publish(cache, NAME, parts / "model")
     assert shelf.choices == [(f"{NAME} – given with --model", NAME)]
     assert shelf.answer(Question(DOCUMENT, NAME)).prediction.present
     assert shelf.card(NAME).startswith("# both of them")
