@@ -117,7 +117,7 @@ def _with_pretrained_decoder(stored: StoredModel) -> ExtractorGenerator:
 
     described = dict(stored.config["backbone"])
     config = AutoConfig.for_model(described.pop("model_type"), **described)
-    model = AutoModelForSeq2SeqLM.from_config(config)  # type: ignore[no-untyped-call]
+    model = AutoModelForSeq2SeqLM.from_config(config, trust_remote_code=False)  # type: ignore[no-untyped-call]
     extractor = ContrastiveExtractor(encoder_of(model), extractor_settings(stored.config))
     module = ExtractorGenerator(extractor, PretrainedDecoder(model, stored.config["separator"]))
     left = module.load_state_dict(stored.weights, strict=False)
