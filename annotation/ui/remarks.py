@@ -19,7 +19,7 @@ from annotation.ui.asking import asked_by
 from annotation.ui.rate import SKIP_REASONS
 from annotation.ui.sense_html import cell_html
 from annotation.ui.tables import Column, Table, listing_html, save_button
-from annotation.ui.wording import counted, grouped, time_html
+from annotation.ui.wording import counted, grouped, held_back_text, time_html
 from kpdemo.ui.widgets import QUIETLY, empty_html, escape, section_heading, shown_to_user
 
 NO_REMARKS = "No comments or skips yet."
@@ -73,8 +73,9 @@ def build_remarks_section(handlers: RemarksHandlers) -> RemarksSection:
 
 def remarks_html(page: RemarkPage, project_id: int, project: str) -> str:
     """How much was said, the table, and a button that saves it."""
+    left_out = f'<p class="small">{escape(held_back_text(page.held_back))}</p>' if page.held_back else ""
     if not page.total:
-        return empty_html(NO_REMARKS)
+        return left_out or empty_html(NO_REMARKS)
     problems, comments, skips = (page.counts[kind] for kind in RemarkKind)
     said = (
         f"{counted(problems, 'problem')} · {counted(comments, 'other comment')} · {counted(skips, 'skip')}, "
@@ -82,7 +83,7 @@ def remarks_html(page: RemarkPage, project_id: int, project: str) -> str:
     )
     rows = "".join(_row_html(remark, project_id) for remark in page.items)
     return (
-        f"<p>{escape(said)}</p>{listing_html(HEADS, rows, label=CAPTION)}"
+        f"<p>{escape(said)}</p>{left_out}{listing_html(HEADS, rows, label=CAPTION)}"
         f'{_rest_html(page)}<p class="actions">{save_button(remarks_table(page), project)}</p>'
     )
 

@@ -315,21 +315,36 @@ def test_lists_and_counts_of_the_project_do_not_tell_that_such_a_pair_is_flagged
     assert flagged(None) == ["done", "lacking"]
 
 
+def test_nor_that_it_is_decided(study):
+    study.decide("lacking", study.ben)
+    study.join()
+
+    def told(viewer):
+        lines = PairListService(study.rated.database).pairs(study.id, viewer=viewer).items
+        [lacking] = [line for line in lines if line.external_id == "lacking"]
+        return lacking.state, study.projects.counts(study.id, viewer=viewer).flagged
+
+    assert told(study.judith) == (PairState.OPEN, 1)
+    assert told(None) == (PairState.DECIDED, 2)
+
+
 def test_comments_and_skips_leave_out_what_was_said_of_such_a_pair(study):
     study.projects.add_member(study.id, "ana", Role.RATER)
     ana = AccountService(study.rated.database).user("ana").id
     for name in ("done", "lacking"):
         study.ratings.comment(study.rated.pair_id(name), ana, "a 4 at least", is_flagged=name == "lacking")
 
+    study.ratings.comment(study.rated.pair_id("lacking"), study.ben, "a 0 at most")
+
     def said(viewer):
         page = RemarkService(study.rated.database).remarks(study.id, viewer=viewer)
         assert page.total == len(page.items)
-        return [remark.external_id for remark in page.items]
+        return {remark.external_id for remark in page.items}, page.held_back
 
-    assert said(study.judith) == ["lacking", "done"]
+    assert said(study.judith) == ({"lacking", "done"}, 0)
     study.join()
-    assert said(study.judith) == ["done"]
-    assert said(None) == ["lacking", "done"]
+    assert said(study.judith) == ({"done"}, 1)
+    assert said(None) == ({"lacking", "done"}, 0)
 
 
 def test_the_page_of_the_project_shows_its_leader_no_more_than_that(study):
@@ -350,7 +365,9 @@ def test_the_page_of_the_project_shows_its_leader_no_more_than_that(study):
         counts, done = page.show_counts(request)
         flagged = listing.first("", "flagged", request)[0]
         told = (", 2 to adjudicate" in counts, "grade: 2; cause: scale" in done)
-        return *told, ">single<" in flagged, "a 4 at least" in remarks.show(request)
+        said = remarks.show(request)
+        assert ("1 pair is held back" in said) is not ("a 4 at least" in said)
+        return *told, ">single<" in flagged, "a 4 at least" in said
 
     assert shown() == (True, True, True, True)
     study.join()
