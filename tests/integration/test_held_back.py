@@ -17,6 +17,7 @@ from annotation.services.events import DECIDED, EventService
 from annotation.services.imports.importing import ImportService
 from annotation.services.overview import OverviewService
 from annotation.services.pair_list import PairListService, PairState
+from annotation.services.pair_withdrawal import PairWithdrawalService
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
 from annotation.services.rating.assignment import AssignmentService
@@ -178,6 +179,16 @@ def test_a_skipped_pair_is_shown_and_no_longer_graded_where_others_have(study):
     lacking = study.rated.pair_id("lacking")
     study.assignments.skip(lacking, study.judith, SkipReason.OTHER, "too long")
     assert study.seen() == (["done", "lacking"], 0, ["done", "lacking"], 1)
+    with pytest.raises(AssignmentError, match="could look at others' grades"):
+        study.ratings.rate(lacking, study.judith, Decimal(2))
+
+
+def test_nor_while_it_is_withdrawn_as_it_may_be_restored(study):
+    study.join()
+    study.assignments.queue(study.id, study.judith, 4)
+    lacking = study.rated.pair_id("lacking")
+    study.assignments.skip(lacking, study.judith, SkipReason.OTHER, "too long")
+    PairWithdrawalService(study.rated.database, study.rated.clock).withdraw(study.id, ["lacking"])
     with pytest.raises(AssignmentError, match="could look at others' grades"):
         study.ratings.rate(lacking, study.judith, Decimal(2))
 
