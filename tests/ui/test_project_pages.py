@@ -185,6 +185,12 @@ def test_types_of_ones_own_may_be_separated_by_commas_too():
     assert read_settings_form(values).types == ("sentence2phrase", "title2abstract", "query2answer", "x2y")
 
 
+def test_a_form_without_a_type_says_to_tick_one():
+    values = settings_values(replace(SETTINGS, types=()))
+    with pytest.raises(SettingsError, match="no comparison types: tick at least one"):
+        read_settings_form(values)
+
+
 @pytest.mark.parametrize(
     ("text", "project"),
     [("7", 7), ("", None), ("x", None), ("-1", None), ("٣", None), ("9" * 30, None), ("2147483648", None)],
