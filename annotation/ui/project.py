@@ -17,6 +17,7 @@ from annotation.setting_changes import seen_settings
 from annotation.types import Role
 from annotation.ui.asking import asked_by
 from annotation.ui.export import ExportHandlers, build_export_section
+from annotation.ui.filling import Filling
 from annotation.ui.importing import ImportHandlers, build_import_section
 from annotation.ui.kept_form import KeptForm, build_kept_form
 from annotation.ui.members import MembersHandlers, build_members_section
@@ -103,6 +104,7 @@ def build_project_page(
     exports: ExportHandlers,
     remarks: RemarksHandlers,
     pairs: PairListHandlers,
+    header: Filling,
     page: gr.Blocks,
 ) -> None:
     closed = gr.HTML("", elem_id="project-closed")
@@ -132,6 +134,7 @@ def build_project_page(
     pairs_tab.show_after(opened, pairs_changed)
     counted_anew = (*pairs_changed, *members_section.changed, *quality_section.changed)
     _show_counts(handlers, [pairs_tab.counts, events], counted_anew, events_tab)
+    header.after(settings.saving, *members_section.changed)  # it has the name and where the roles lead
     for event in pairs_changed:
         export_section.show_after(event)
     export_section.show_when(gold_tab.select)
