@@ -126,8 +126,8 @@ def build_export_section(handlers: ExportHandlers) -> ExportSection:
 def counts_html(counts: GoldCounts) -> str:
     """How many pairs have a gold grade, and what the others lack."""
     rows: tuple[tuple[str, int, str], ...] = (
-        ("Finished", counts.finished, "with an adjudicated grade, or with ratings that are close enough"),
-        ("Too few ratings", counts.too_few_ratings, "fewer than the project asks for"),
+        ("Finished", counts.finished, "with an adjudicated grade, or with grades that are close enough"),
+        ("Too few grades", counts.too_few_ratings, "fewer than the project asks for"),
         ("Not adjudicated", counts.not_adjudicated, "flagged, without a decision"),
     )
     if counts.reopened:
