@@ -19,7 +19,7 @@ from annotation.errors import AnnotationError, NotFoundError, SignedOutError
 from annotation.numbers import whole_in
 from annotation.services.access.sign_ins import NOT_SIGNED_IN
 from annotation.types import User
-from annotation.web.bodies import Body, read_body
+from annotation.web.bodies import Body, BodyError, read_body
 from annotation.web.refusals import refused
 
 API = "/annotate/api"
@@ -77,6 +77,18 @@ def asked_id(request: Request, name: str) -> int:
     if number is None:
         raise NotFoundError(f"There is no {name} {text[:_LONGEST_SHOWN]!r}: open your queue again.")
     return number
+
+
+def read_seconds(body: Body) -> float:
+    """How long somebody was at a pair or a text.
+
+    Raises:
+        BodyError: the field is no number, or less than 0.
+    """
+    seconds = body.number("seconds")
+    if seconds < 0:
+        raise BodyError(f"'seconds' is 0 or more, not {seconds}.")
+    return float(min(seconds, LONGEST_SECONDS))
 
 
 def _work(work: Work, user_of: UserOf, request: Request, body: Body) -> bytes:

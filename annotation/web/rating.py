@@ -19,7 +19,7 @@ from annotation.services.training import TrainingService
 from annotation.training import Feedback, TrainingQueue
 from annotation.types import SkipReason, User
 from annotation.web.bodies import Body, BodyError
-from annotation.web.json_routes import LONGEST_SECONDS, Answer, UserOf, asked_id, json_routes
+from annotation.web.json_routes import Answer, UserOf, asked_id, json_routes, read_seconds
 
 STOPS_AT_ONCE = 4
 """Raters who stop for the day and are served at once; the others wait in line without a connection."""
@@ -51,7 +51,7 @@ class RatingHandlers:
         return self._pair(self.ratings.pair(self._asked(request), user.id))
 
     def rate(self, user: User, request: Request, body: Body) -> Answer:
-        saved = self.ratings.rate(self._asked(request), user.id, body.number("grade"), _seconds(body))
+        saved = self.ratings.rate(self._asked(request), user.id, body.number("grade"), read_seconds(body))
         return {"saved_at": saved.at.isoformat(), **self._queue(saved.queue)}
 
     def skip(self, user: User, request: Request, body: Body) -> Answer:
@@ -73,7 +73,9 @@ class RatingHandlers:
         return {"saved_at": saved_at.isoformat()}
 
     def train(self, user: User, request: Request, body: Body) -> Answer:
-        told = self.training.grade(asked_id(request, "pair"), user.id, body.number("grade"), _seconds(body))
+        told = self.training.grade(
+            asked_id(request, "pair"), user.id, body.number("grade"), read_seconds(body)
+        )
         return {
             "saved_at": told.at.isoformat(),
             "feedback": _feedback(told),
@@ -137,13 +139,6 @@ def build_rating_routes(
     stop = ("POST", "projects/{project}/stop", handlers.stop, ())
     router.include_router(json_routes([stop], user_of, at_once=STOPS_AT_ONCE))
     return router
-
-
-def _seconds(body: Body) -> float:
-    seconds = body.number("seconds")
-    if seconds < 0:
-        raise BodyError(f"'seconds' is 0 or more, not {seconds}.")
-    return float(min(seconds, LONGEST_SECONDS))
 
 
 def _training(queue: TrainingQueue) -> Answer:
