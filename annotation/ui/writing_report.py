@@ -15,7 +15,7 @@ from annotation.services.writing.editing import EDITORS, EditingService
 from annotation.services.writing.reports import WritingReportService
 from annotation.shares import share_text
 from annotation.ui.asking import asked_by
-from annotation.ui.tables import listing_html
+from annotation.ui.tables import file_name, listing_html
 from annotation.ui.wording import counted, figure, grouped
 from annotation.writing_report import BINS, GradeGap, WritingReport, cumulative
 from kpdemo.ui.charts import (
@@ -65,7 +65,7 @@ class ReportHandlers:
             project_id, _ = asked_by(request, self.accounts, *EDITORS)
             report = self.reports.report(project_id)
         chart = distribution_chart(report)
-        buttons = "" if chart is None else chart_buttons(CHART, SAYS, f"{report.project}-grades")
+        buttons = "" if chart is None else chart_buttons(CHART, SAYS, file_name(report.project, "grades"))
         return (
             balance_html(report),
             matrix_html(report),

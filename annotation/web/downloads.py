@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial, wraps
 from os import SEEK_END
@@ -18,6 +17,7 @@ from starlette.responses import Response, StreamingResponse
 from annotation.errors import AccessError, AnnotationError, NotFoundError
 from annotation.files.gold_folder import write_archive
 from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
+from annotation.names import plain_name
 from annotation.services.gold import GoldService
 from annotation.types import Role
 from annotation.web.admission import Admission
@@ -26,7 +26,6 @@ from annotation.web.refusals import refused
 GOLD_PATH = "/annotate/download/{project_id}/gold.zip"
 MADE_AT_ONCE = 4
 """Files of one route that are made at once."""
-_UNSAFE_IN_NAME = re.compile(r"[^\w.-]+")
 _PREFIX = "gold-"
 _BLOCK = 2**18
 """Bytes."""
@@ -98,11 +97,6 @@ def read_options(format: str, unfinished: str, raters: str, comments: str = "") 
 def archive_name(project: str, options: ExportOptions) -> str:
     """The name of the folder in the archive, and of the archive without its suffix."""
     return f"{plain_name(project)}-gold-{options.format}"
-
-
-def plain_name(project: str) -> str:
-    """The name of a project as files are called."""
-    return _UNSAFE_IN_NAME.sub("-", project).strip("-.") or "project"
 
 
 def attachment(name: str) -> str:

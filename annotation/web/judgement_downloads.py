@@ -12,11 +12,12 @@ from starlette.responses import Response
 
 from annotation.characters import shown
 from annotation.errors import AnnotationError, SettingsError
+from annotation.names import plain_name
 from annotation.predictions.judgements import JudgingOptions, check_options
 from annotation.services.judgements import JudgementService
 from annotation.types import Role
 from annotation.web.admission import Admission
-from annotation.web.downloads import attachment, in_turn, plain_name
+from annotation.web.downloads import attachment, in_turn
 from annotation.web.refusals import refused
 
 FOLDER = "/annotate/download/{project_id}/"

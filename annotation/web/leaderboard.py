@@ -10,11 +10,12 @@ from starlette.responses import Response
 
 from annotation.errors import AnnotationError, NotFoundError
 from annotation.files.leaderboard import board_csv, board_json
+from annotation.names import plain_name
 from annotation.numbers import whole_in
 from annotation.services.systems import Board, SystemService
 from annotation.types import Role
 from annotation.web.admission import Admission
-from annotation.web.downloads import attachment, in_turn, plain_name
+from annotation.web.downloads import attachment, in_turn
 from annotation.web.refusals import refused
 
 BOARD_PATH = "/annotate/download/{project_id}/leaderboard.{ending}"

@@ -8,6 +8,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 
 from annotation.assignment import PairForRater, Queue, RaterProject
+from annotation.characters import shown
 from annotation.comparison import comparison_type
 from annotation.errors import NotFoundError, TrainingError
 from annotation.pair_names import PairNames
@@ -57,7 +58,7 @@ class RatingHandlers:
     def skip(self, user: User, request: Request, body: Body) -> Answer:
         reason = body.text("reason")
         if reason not in tuple(SkipReason):
-            raise BodyError(f"'reason' is {', '.join(SkipReason)}, not {reason[:60]!r}.")
+            raise BodyError(f"'reason' is {', '.join(SkipReason)}, not {shown(reason)}.")
         note = body.text("note")
         saved = self.assignments.skip(self._asked(request), user.id, SkipReason(reason), note)
         return {"saved_at": saved.at.isoformat(), **self._queue(saved.queue)}

@@ -157,6 +157,11 @@ def test_a_field_that_holds_no_number_is_named(place, value, sentence):
     assert str(error.value) == sentence
 
 
+def test_of_a_long_text_that_is_no_number_the_beginning_is_named():
+    with pytest.raises(SettingsError, match=f"not '{'x' * 59}…\\.$"):
+        whole_of("x" * 100, "seed")
+
+
 @pytest.mark.parametrize(
     ("typed", "number"), [("3,5", "3.5"), (" 3.5 ", "3.5"), (",25", "0.25"), (0, "0"), ("-0,5", "-0.5")]
 )
