@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from kpdemo.ui.widgets import QUIETLY
@@ -16,15 +16,14 @@ class Filling:
     handler: Callable[..., Any]
     outputs: Any
     name: str
-    """Of its events in the API; further ones get a number from Gradio."""
-    inputs: Sequence[Any] = field(default=())
+    """Of its events in the API, where they get no other; further ones of a name get a number from Gradio."""
+    inputs: Sequence[Any] = ()
 
-    def after(self, *events: Any) -> None:
+    def after(self, *events: Any, name: str = "") -> None:
         """Fill it whenever one of the events has succeeded."""
         for event in events:
-            event.success(self.handler, list(self.inputs), self.outputs, api_name=self.name, **QUIETLY)
+            self.when(event.success, name=name)
 
-    def when(self, *listeners: Any, name: str = "") -> None:
-        """Fill it at events such as the choice of a tab or the opening of the page."""
-        for listener in listeners:
-            listener(self.handler, list(self.inputs), self.outputs, api_name=name or self.name, **QUIETLY)
+    def when(self, listener: Callable[..., Any], *, name: str = "") -> None:
+        """Fill it whenever the listener calls, such as `tab.select`."""
+        listener(self.handler, list(self.inputs), self.outputs, api_name=name or self.name, **QUIETLY)
