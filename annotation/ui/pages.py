@@ -57,6 +57,7 @@ STYLES = (
 )
 SCRIPTS = (
     ASSETS / "annotation.js",
+    ASSETS / "parts.js",
     *KEPT_SCRIPTS,
     *RATE_SCRIPTS,
     *WRITE_SCRIPTS,
