@@ -118,11 +118,10 @@ def test_a_file_in_place_of_another_of_its_size_is_other_data(tmp_path):
     assert all(first != second for first, second in zip(*seen, strict=True))
 
 
-def test_a_run_that_told_no_style_when_one_was_the_default_goes_on(tmp_path):
+def test_a_run_goes_on_in_another_style_which_only_its_card_tells(tmp_path):
     (tmp_path / "docs.jsonl").write_text('{"text": "x"}\n')
     source = Source("docs.jsonl")
     untold = ExtractorTraining(train=(source,), validation=source, loop=LoopConfig(8), data=tmp_path)
-    assert untold.style == ""
     assert run_identity(untold) == run_identity(replace(untold, style="author keywords"))
 
 
