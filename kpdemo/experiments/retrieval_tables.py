@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kpdemo.evaluation.report import percent
-from kpdemo.experiments.cells import NONE, markdown_table
+from kpdemo.evaluation.report import markdown_table, percent
+from kpdemo.experiments.cells import NONE
 from kpdemo.experiments.multilingual import figures_cell
 from kpdemo.experiments.refusals import all_refused, refusal_notes
 from kpdemo.experiments.results import Result

@@ -16,6 +16,7 @@ from kpdemo.experiments.pages import write_page
 from kpdemo.experiments.refusals import refusal_notes, told_refusals
 from kpdemo.experiments.results import Results
 from kpdemo.experiments.retrieval import difference, rounds_result, with_and_without
+from kpdemo.experiments.retrieval_tables import with_passages
 from kpdemo.types import Document, Keyphrase, Prediction, RetrievalPrediction
 from tests.tiny_multilingual import CHINESE, FRENCH, KOREAN
 
@@ -193,6 +194,13 @@ def test_passages_add_nothing_to_what_the_model_refuses(tmp_path):
     assert "| papers, Korean, with passages | – | – | – | – |" in page
     assert "`helped` refused 1 of the 1 documents of papers, Korean, which count as having no" in page
     assert "1 × “No Korean.”" in page
+
+
+def test_a_file_whose_name_has_a_bar_in_it_has_rows_of_as_many_cells_as_the_head():
+    found = with_and_without([FRENCH], Helped(), lambda count: None)
+    told = {"model": "helped", "files": [], "machine": "a CPU", "passages": 3, "datasets": {"a|b": found}}
+    rows = [line for line in with_passages(told).splitlines() if line.startswith("| a")]
+    assert [row.replace("\\|", "").count("|") for row in rows] == [5, 6, 6]
 
 
 def test_rounds_stand_beside_the_paper_s(tmp_path):
