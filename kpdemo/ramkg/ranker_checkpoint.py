@@ -90,8 +90,7 @@ def _choosing(
 ) -> Choosing | None:
     if prefix not in counting:
         return None
-    part = part_of(weights, prefix)
-    module = Ranker(retrieval=prefix == _WITH, hidden=len(part["network.0.bias"]))
-    module.load_state_dict(part)
+    module = Ranker(retrieval=prefix == _WITH)
+    module.load_state_dict(part_of(weights, prefix))
     told = counting[prefix]
     return Choosing(module.eval().requires_grad_(False), ExpectedF1(told["gold"]), int(told["minimum"]))

@@ -56,7 +56,7 @@ def folder(tmp_path):
 @pytest.fixture(scope="module")
 def settings(tmp_path_factory) -> ExampleSettings:
     backbone = tiny_bert(tmp_path_factory.mktemp("backbone"))
-    return ExampleSettings(str(backbone), 64, 16, 1, CandidateConfig())
+    return ExampleSettings(str(backbone), 64, 16, CandidateConfig())
 
 
 def ids(source, folder):
