@@ -82,7 +82,7 @@ def _opened(folder: Path, kind: str, device: str) -> tuple[StoredModel, SimckpGe
     with opened_folder(folder, kind) as stored:
         build = _with_small_decoder if "decoder" in stored.config else _with_pretrained_decoder
         module = build(stored).to(target).eval()
-        search = SearchConfig(**stored.config.get("search", {}))  # older checkpoints do not tell
+        search = SearchConfig(**stored.config.get("search", {}))  # `ONE2SEQ` tells none
     return stored, SimckpGenerator(stored.config["name"], module, stored.tokenizer, stored.padding, search)
 
 
