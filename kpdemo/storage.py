@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 
 def replace_file(path: Path, content: bytes) -> None:
@@ -12,16 +15,28 @@ def replace_file(path: Path, content: bytes) -> None:
 
     A link stays, and what it leads to is replaced; a pipe or a device takes the content itself.
     """
+    with replacing(path) as stream:
+        stream.write(content)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """As `replace_file`, with what the block writes; where it fails, nothing is replaced."""
     if path.exists() and not path.is_file():  # a file in the place of /dev/null would harm all programs
-        path.write_bytes(content)
+        with path.open("wb") as stream:
+            yield stream
         return
     place = Path(os.path.realpath(path))
     place.parent.mkdir(parents=True, exist_ok=True)
     partial = place.with_name(f"{place.name}.partial")
-    with partial.open("wb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())  # or a power cut may leave the new name with nothing in it
+    try:
+        with partial.open("wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())  # or a power cut may leave the new name with nothing in it
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
     partial.replace(place)
 
 

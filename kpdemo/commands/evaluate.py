@@ -6,16 +6,18 @@ import itertools
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
 from kpdemo.commands.gold import dataset_names
 from kpdemo.commands.options import (
     PROGRAM,
+    STDOUT,
     CallError,
     Device,
     DeviceOption,
@@ -34,6 +36,7 @@ from kpdemo.evaluation.gold import read_gold
 from kpdemo.identity import model_identity
 from kpdemo.reading.file_kinds import LINE_SUFFIXES
 from kpdemo.reading.json_rows import LineError
+from kpdemo.storage import check_place, replacing
 from kpdemo.types import Document, Prediction, Predictor
 
 if TYPE_CHECKING:
@@ -49,6 +52,7 @@ Examples:
   {PROGRAM} evaluate --gold inspec.test.jsonl --gold semeval2010.test.jsonl --model tfidf --json
   {PROGRAM} evaluate --gold docs.jsonl --predictions predictions.jsonl --markdown
   {PROGRAM} evaluate --gold docs.jsonl --predictions simckp.jsonl --predictions yake.jsonl
+  {PROGRAM} evaluate --gold docs.jsonl --predictions predictions.jsonl --details details.jsonl
 
 \b
 JSON of one file, or of a model:
@@ -56,6 +60,9 @@ JSON of one file, or of a model:
 JSON of several files, each as if it were alone:
   {{"runs": [{{"predictions": FILE, "datasets", "model", …}}, …]}}
   and in each data set of all but the first "difference": from the first file, with 95 % interval and p
+A line of --details, for each document and each file, or model:
+  {{"dataset", "predictions", "model", "id", "title", "language", "gold": {{"present", "absent"}},
+  "predicted": {{"present": [{{"text", "rank", "score", "correct"}}, …], "absent"}}, "missed", …}}
 """
 
 
@@ -92,6 +99,15 @@ def evaluate(
     limit: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Only the first N documents of each file.")
     ] = None,
+    details_file: Annotated[
+        str | None,
+        typer.Option(
+            "--details",
+            metavar="FILE",
+            help="Also write what was right, wrong and missed in each document, as JSON Lines; an earlier "
+            "file is replaced.",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")] = False,
 ) -> None:
@@ -109,21 +125,22 @@ def evaluate(
     names = dataset_names(gold)
     code = "" if language is None else read_language(language)
     files = [check_file(file, LINE_SUFFIXES) for file in predictions]
+    details_path = None if details_file is None else _check_details(details_file, [*map(Path, names), *files])
     from kpdemo.evaluation.measuring import not_in_text_message, without_gold_message
     from kpdemo.evaluation.runs import Run
 
     predictor = None if model is None else open_predictor(model, device)
-    with progress_line("Evaluating") as progress:
+    with progress_line("Evaluating") as progress, _details_stream(details_path) as stream:
         problems = Problems(progress)
         datasets = {
             name: read_gold(path, limit=limit, on_error=problems, language=code)
             for path, name in names.items()
         }
         if predictor is not None:
-            report = _evaluate_model(datasets, predictor, batch_size, progress, problems)
+            report = _evaluate_model(datasets, predictor, batch_size, progress, problems, stream)
             runs = [Run("", replace(report, identity=model_identity(str(model))))]
         else:
-            runs = _evaluate_files(datasets, files, progress, problems, limit)
+            runs = _evaluate_files(datasets, files, progress, problems, limit, stream)
     for name, ids in runs[0].report.without_gold.items():
         say(without_gold_message(name, ids, len(datasets[name])))
     for run in runs:
@@ -135,14 +152,33 @@ def evaluate(
         raise typer.Exit(1)
 
 
+def _check_details(name: str, read: Sequence[Path]) -> Path:
+    """Where the details go; refused before long work, and where a file would be lost that is read."""
+    path = Path(name)
+    if name == STDOUT:
+        raise CallError("--details - is standard output, which has the figures: name a file.")
+    if path.is_dir():
+        raise CallError(f"{name}: a folder, not a file; name a file in it.")
+    if path.exists() and any(path.samefile(file) for file in read):
+        raise CallError(f"{name}: read and written; name another file for the details.")
+    check_place(path)
+    return path
+
+
+def _details_stream(path: Path | None) -> AbstractContextManager[BinaryIO | None]:
+    return nullcontext() if path is None else replacing(path)
+
+
 def _evaluate_model(
     datasets: dict[str, list[Document]],
     predictor: Predictor,
     batch_size: int | None,
     progress: ProgressLine,
     problems: Problems,
+    stream: BinaryIO | None,
 ) -> Report:
     from kpdemo.batch.predicting import batch_size_for, predict_each
+    from kpdemo.evaluation.details import Details
     from kpdemo.evaluation.measuring import measure, without_gold
     from kpdemo.evaluation.report import Report
 
@@ -161,7 +197,8 @@ def _evaluate_model(
                 predictions.append(Prediction(()) if isinstance(outcome, InputError) else outcome)
             done += len(batch)
             progress.show(done)
-        figures[name] = measure(documents, predictions)
+        on_compared = None if stream is None else partial(Details(stream).add, name, predictor.name)
+        figures[name] = measure(documents, predictions, on_compared=on_compared)
     seconds = round(time.perf_counter() - started, 3)
     return Report(
         figures,
@@ -178,7 +215,9 @@ def _evaluate_files(
     progress: ProgressLine,
     problems: Problems,
     limit: int | None,
+    stream: BinaryIO | None,
 ) -> list[Run]:
+    from kpdemo.evaluation.details import Details
     from kpdemo.evaluation.measuring import measure_file, missing_message
     from kpdemo.evaluation.runs import Run, compared
 
@@ -194,7 +233,13 @@ def _evaluate_files(
             problems(LineError(0, problem if len(files) == 1 else f"{of}: {problem}"))
 
         report = measure_file(
-            datasets, path, on_missing=report_missing, on_error=problems, whole=whole, before_each=count
+            datasets,
+            path,
+            on_missing=report_missing,
+            on_error=problems,
+            whole=whole,
+            before_each=count,
+            details=None if stream is None else Details(stream, name),
         )
         runs.append(Run(name, report))
     if len(runs) > 1:

@@ -27,8 +27,8 @@ PROGRAM = "python -m kpdemo"
 STDIN = STDOUT = "-"
 PATH_OPTIONS = frozenset(
     {
-        *("--config", "--gold", "--index", "--input", "--model", "--output", "--predictions"),
-        *("--queries", "--rounds", "--source", "--target"),
+        *("--config", "--details", "--gold", "--index", "--input", "--model", "--output"),
+        *("--predictions", "--queries", "--rounds", "--source", "--target"),
     }
 )
 _HEAD = 1024  # bytes

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from kpdemo.batch.resuming import recorded_model
 from kpdemo.errors import InputError
+from kpdemo.evaluation.details import Details
 from kpdemo.evaluation.protocol import (
     DatasetFigures,
     DocumentScores,
+    ReportCompared,
     score_documents,
     summarise_languages,
 )
@@ -30,19 +33,22 @@ def measure(
     documents: Sequence[Document],
     predictions: Sequence[Prediction],
     before_each: BeforeEach | None = None,
+    on_compared: ReportCompared | None = None,
 ) -> DatasetFigures:
     """The figures of a dataset, each document in its language; predictions are as in `evaluate`."""
-    return summarise_languages(document_scores(documents, predictions, before_each))
+    return summarise_languages(document_scores(documents, predictions, before_each, on_compared))
 
 
 def document_scores(
     documents: Sequence[Document],
     predictions: Sequence[Prediction],
     before_each: BeforeEach | None = None,
+    on_compared: ReportCompared | None = None,
 ) -> list[DocumentScores]:
     """What `measure` makes its figures of: each document's scores, in the language that it is measured in."""
     golds: Iterable[Document] = identified_together(documents)
-    return score_documents(golds if before_each is None else _told(golds, before_each), predictions)
+    told = golds if before_each is None else _told(golds, before_each)
+    return score_documents(told, predictions, on_compared)
 
 
 def measure_file(
@@ -53,6 +59,7 @@ def measure_file(
     on_error: ReportLine | None = None,
     whole: bool = True,
     before_each: BeforeEach | None = None,
+    details: Details | None = None,
 ) -> Report:
     """Measure what `predict --output` wrote, or whole lists of keyphrases, present or absent by the text.
 
@@ -63,6 +70,7 @@ def measure_file(
         on_error: is told each bad line.
         whole: whether `datasets` hold all gold documents; then a prediction must be of one of them.
         before_each: is called before each document.
+        details: is told each document of each dataset.
 
     Raises:
         InputError: ids do not fit, no line is a prediction, or the file cannot be read; without `on_error`,
@@ -78,13 +86,14 @@ def measure_file(
         for problem in problems:
             on_error(problem)
     _check_ids(datasets, predictions, path if whole else None)
+    model = recorded_model(path) or _named_model(path)
     figures = {}
     for name, documents in datasets.items():
         if missing := [document.id for document in documents if document.id not in predictions]:
             on_missing(name, missing)
         found = [predictions.get(document.id, Prediction(())) for document in documents]
-        figures[name] = measure(documents, found, before_each)
-    model = recorded_model(path) or _named_model(path)
+        on_compared = None if details is None else partial(details.add, name, model)
+        figures[name] = measure(documents, found, before_each, on_compared)
     return Report(figures, model=model, without_gold=without_gold(datasets))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import string
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -83,7 +83,7 @@ def harmonic_mean(precision: float, recall: float) -> float:
 
 
 def score_kind(
-    gold: Sequence[str], predicted: Sequence[str], candidates: Sequence[str] | None = None
+    gold: Iterable[str], predicted: Iterable[str], candidates: Iterable[str] | None = None
 ) -> KindScores:
     """Compare one document's gold keys with its predicted keys, best first.
 

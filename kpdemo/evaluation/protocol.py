@@ -9,7 +9,7 @@ them, see `kpdemo.markup`: a phrase that stands in a text is present whether "ям
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kpdemo.errors import InputError
@@ -73,10 +73,32 @@ class DocumentScores:
 
 @dataclass(frozen=True, slots=True)
 class SplitKeys:
-    """Unique phrase keys in their first order, by the side they fall on."""
+    """Unique phrase keys in their first order, by the side they fall on, with the places of their phrases."""
 
-    present: tuple[str, ...]
-    absent: tuple[str, ...]
+    present: Mapping[str, int]
+    absent: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedDocument:
+    """A prediction beside the keyphrases of its document, and which phrases of both were counted.
+
+    Attributes:
+        wanted: of the gold keyphrases.
+        found: of what was predicted as present; those on the absent side are dropped.
+        others: of what was predicted as absent; those on the present side are dropped.
+    """
+
+    gold: Document
+    prediction: Prediction
+    wanted: SplitKeys
+    found: SplitKeys
+    others: SplitKeys
+    scores: DocumentScores
+
+
+ReportCompared = Callable[[ComparedDocument], None]
+"""Called with each document once it has its scores."""
 
 
 def split_phrases(phrases: Iterable[str], source: StemmedText) -> SplitKeys:
@@ -84,13 +106,13 @@ def split_phrases(phrases: Iterable[str], source: StemmedText) -> SplitKeys:
 
     Those of punctuation alone count, as in the released evaluation.
     """
-    present: dict[str, None] = {}
-    absent: dict[str, None] = {}
-    for phrase in phrases:
+    present: dict[str, int] = {}
+    absent: dict[str, int] = {}
+    for place, phrase in enumerate(phrases):
         if key := source.key(phrase):
             side = present if source.contains(phrase) else absent
-            side[key] = None
-    return SplitKeys(tuple(present), tuple(absent))
+            side.setdefault(key, place)
+    return SplitKeys(present, absent)
 
 
 def score_document(gold: Document, prediction: Prediction) -> DocumentScores:
@@ -99,20 +121,26 @@ def score_document(gold: Document, prediction: Prediction) -> DocumentScores:
     Raises:
         InputError: the document is in a language that is not known; see `evaluate`.
     """
-    gold = plain_document(_in_known_language(gold))
-    source = StemmedText(gold)
-    wanted = split_phrases(gold.keyphrases, source)
+    return compare_document(gold, prediction).scores
+
+
+def compare_document(gold: Document, prediction: Prediction) -> ComparedDocument:
+    """As `score_document`, with what the scores are made of."""
+    read = plain_document(_in_known_language(gold))
+    source = StemmedText(read)
+    wanted = split_phrases(_plain(gold.keyphrases), source)
     present = _plain(keyphrase.text for keyphrase in prediction.present)
     absent = _plain(keyphrase.text for keyphrase in prediction.absent)
     candidates = _plain(prediction.absent_candidates) or absent
     found, others = split_phrases(present, source), split_phrases(absent, source)
-    return DocumentScores(
+    scores = DocumentScores(
         present=score_kind(wanted.present, found.present),
         absent=score_kind(wanted.absent, others.absent, split_phrases(candidates, source).absent),
-        pooled=score_sets(gold.keyphrases, [*present, *absent]),
-        language=gold.language,
+        pooled=score_sets(read.keyphrases, [*present, *absent]),
+        language=read.language,
         not_in_text=len({*found.absent} - {*others.absent}),  # a list given whole is on both sides
     )
+    return ComparedDocument(gold, prediction, wanted, found, others, scores)
 
 
 def _plain(phrases: Iterable[str]) -> list[str]:
@@ -144,9 +172,19 @@ def evaluate(golds: Iterable[Document], predictions: Sequence[Prediction]) -> Da
     return summarise_languages(score_documents(golds, predictions))
 
 
-def score_documents(golds: Iterable[Document], predictions: Sequence[Prediction]) -> list[DocumentScores]:
+def score_documents(
+    golds: Iterable[Document],
+    predictions: Sequence[Prediction],
+    on_compared: ReportCompared | None = None,
+) -> list[DocumentScores]:
     """The scores of each document; arguments and errors are those of `evaluate`."""
-    return [score_document(gold, prediction) for gold, prediction in _in_order(golds, predictions)]
+    scores = []
+    for gold, prediction in _in_order(golds, predictions):
+        compared = compare_document(gold, prediction)
+        if on_compared is not None:
+            on_compared(compared)
+        scores.append(compared.scores)
+    return scores
 
 
 def summarise_languages(scores: Sequence[DocumentScores]) -> DatasetFigures:

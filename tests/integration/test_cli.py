@@ -649,6 +649,61 @@ class TestEvaluate:
         assert "| theirs.jsonl | -0.333 p=0.500 |" in markdown
         assert "for the 2 comparisons in each column" in run(*several, "--predictions", files[1]).out
 
+    def test_details_have_a_line_for_each_document_and_file_and_replace_an_earlier_file(
+        self, run: Run, gold: Path, tmp_path: Path
+    ) -> None:
+        files = [tmp_path / "ours.jsonl", tmp_path / "theirs.jsonl"]
+        files[0].write_text('{"id": "b", "present": []}\n{"id": "a", "present": ["neural networks"]}\n')
+        files[1].write_text(
+            '{"id": "a", "present": [], "model": "m"}\n{"id": "b", "present": [], "model": "m"}\n'
+        )
+        given = ["evaluate", "--gold", gold, "--predictions", files[0], "--predictions", files[1], "--json"]
+        details = tmp_path / "new" / "details.jsonl"
+        for _ in range(2):
+            assert run(*given, "--details", details).out == run(*given).out
+        rows = [json.loads(line) for line in details.read_text("utf-8").splitlines()]
+        assert [(row["dataset"], row["predictions"], row["model"], row["id"]) for row in rows] == [
+            ("gold.test", "ours.jsonl", None, "a"),
+            ("gold.test", "ours.jsonl", None, "b"),
+            ("gold.test", "theirs.jsonl", "m", "a"),
+            ("gold.test", "theirs.jsonl", "m", "b"),
+        ]
+        assert rows[0]["predicted"]["present"] == [{"text": "neural networks", "rank": 1, "correct": True}]
+        assert run("evaluate", "--gold", gold, "--model", "fake", "--details", details).status == 0
+        rows = [json.loads(line) for line in details.read_text("utf-8").splitlines()]
+        assert [("predictions" in row, row["model"]) for row in rows] == [(False, "fake")] * 2
+
+    def test_details_that_cannot_be_written_are_refused_before_anything_is_measured(
+        self, run: Run, gold: Path, tmp_path: Path
+    ) -> None:
+        found = tmp_path / "found.jsonl"
+        found.write_text('{"id": "a", "present": []}\n')
+        before = gold.read_bytes(), found.read_bytes()
+        for name, told in (
+            ("-", "standard output"),
+            (tmp_path, "a folder"),
+            (gold, "read and"),
+            (found, "read"),
+        ):
+            result = run("evaluate", "--gold", gold, "--predictions", found, "--details", name)
+            assert (result.status, result.out) == (2, "")
+            assert told in result.err
+            assert is_one_sentence(result.err)
+        assert (gold.read_bytes(), found.read_bytes()) == before
+
+    def test_an_evaluation_that_fails_leaves_the_earlier_details(
+        self, run: Run, gold: Path, tmp_path: Path
+    ) -> None:
+        details, stray = tmp_path / "details.jsonl", tmp_path / "stray.jsonl"
+        details.write_text("earlier\n")
+        stray.write_text('{"id": "z", "present": []}\n')
+        found = tmp_path / "found.jsonl"
+        found.write_text('{"id": "a", "present": []}\n{"id": "b", "present": []}\n')
+        both = ["--predictions", found, "--predictions", stray]
+        assert run("evaluate", "--gold", gold, *both, "--details", details).status == 1
+        assert details.read_text() == "earlier\n"
+        assert not details.with_name("details.jsonl.partial").exists()
+
     def test_of_several_files_it_shows_how_far_measuring_and_comparing_are(
         self, run: Run, gold: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

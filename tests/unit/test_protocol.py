@@ -32,21 +32,21 @@ def predict(present=(), absent=()):
 
 def test_gold_is_split_by_its_stems_in_title_or_body():
     keys = split_phrases(DOCUMENT.keyphrases, StemmedText(DOCUMENT))
-    assert keys.present == ("neural network", "graph kernel", "integr equat")
-    assert keys.absent == ("machin learn",)
+    assert list(keys.present) == ["neural network", "graph kernel", "integr equat"]
+    assert list(keys.absent) == ["machin learn"]
 
 
 def test_a_phrase_across_title_and_body_is_absent():
     keys = split_phrases(["networks graph", "neural networks"], StemmedText(DOCUMENT))
-    assert keys.absent == ("network graph",)
-    assert keys.present == ("neural network",)
+    assert list(keys.absent) == ["network graph"]
+    assert list(keys.present) == ["neural network"]
 
 
 def test_empty_phrases_disturb_nothing_and_marks_alone_count():
     # the released evaluation misplaces the flags of all phrases after an empty one
     keys = split_phrases(["", "machine learning", " ", "graph kernels", "!?"], StemmedText(DOCUMENT))
-    assert keys.present == ("graph kernel",)
-    assert keys.absent == ("machin learn", "! ?")
+    assert list(keys.present) == ["graph kernel"]
+    assert list(keys.absent) == ["machin learn", "! ?"]
 
 
 @pytest.mark.parametrize("language", ["en", "fr"])
