@@ -44,6 +44,7 @@ HELP = (
 )
 STOPPED = "Stopped before all was measured: press Evaluate to measure after all."
 OUTPUT_NAME = "figures.jsonl"
+DETAILS_NAME = "details.jsonl"
 SHOWN_EVERY = 10
 """Documents, between two looks of the reader at the progress."""
 
@@ -61,8 +62,8 @@ class EvaluateHandlers:
         predictions: list[str] | None,
         request: gr.Request | None = None,
         progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
-    ) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The figures of each predictions file, and a file with all that was measured."""
+    ) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+        """The figures of each predictions file, a file with all of them, and one with each document."""
         with (
             shown_to_user(KpdemoError),
             self.stops.begun(page_of(request), STOPPED) as stop,
@@ -70,11 +71,11 @@ class EvaluateHandlers:
         ):
             gold_file, *files = own_copies(_chosen(gold, predictions), Path(folder))
             with in_turn_of_files(self.shelf, stop, progress):
-                evaluation = _until(stop, gold_file, files, progress)
+                evaluation = _until(stop, gold_file, files, Path(folder) / DETAILS_NAME, progress)
             output = Path(folder) / OUTPUT_NAME
             output.write_text(figures_jsonl(evaluation), encoding="utf-8")
-            # Gradio copies the file when it takes this value, before the folder goes.
-            yield evaluation_html(evaluation), gr.update(value=str(output), interactive=True)
+            # Gradio copies the files when it takes these values, before the folder goes.
+            yield evaluation_html(evaluation), _offered(output), _offered(evaluation.details)
 
     def check_evaluated(self, gold: str | None, predictions: list[str] | None) -> str | dict[str, Any]:
         """What cannot be read of the chosen files; where all can, the page stays as it is."""
@@ -87,6 +88,11 @@ class EvaluateHandlers:
 
     def stop_evaluate(self, request: gr.Request | None = None) -> None:
         self.stops.ask(page_of(request))
+
+
+def _offered(file: Path | None) -> dict[str, Any]:
+    update: dict[str, Any] = gr.update(value=file and str(file), interactive=file is not None)
+    return update
 
 
 def figures_jsonl(evaluation: Evaluation) -> str:
@@ -111,7 +117,7 @@ def _check_kinds(gold: str | None, predictions: list[str] | None) -> list[Path]:
     return golds + (checked_files(predictions, suffixes=LINE_SUFFIXES, advice=advice) if predictions else [])
 
 
-def _until(stop: Stop, gold: Path, files: list[Path], progress: gr.Progress) -> Evaluation:
+def _until(stop: Stop, gold: Path, files: list[Path], details: Path, progress: gr.Progress) -> Evaluation:
     def measuring(done: int, total: int) -> None:
         stop.check()
         if done % SHOWN_EVERY == 0:
@@ -121,7 +127,7 @@ def _until(stop: Stop, gold: Path, files: list[Path], progress: gr.Progress) -> 
         stop.check()
         progress((done, total), desc="Comparing", unit="files")
 
-    return measure_uploads(gold, files, measuring, comparing)
+    return measure_uploads(gold, files, details, measuring, comparing)
 
 
 def build_evaluate_tab(handlers: EvaluateHandlers) -> None:
@@ -136,6 +142,9 @@ def build_evaluate_tab(handlers: EvaluateHandlers) -> None:
             )
             run = gr.Button("Evaluate", variant="primary", elem_id="evaluate-run")
             download = gr.DownloadButton("Download JSON", interactive=False, elem_id="evaluate-download")
+            details = gr.DownloadButton(
+                "Download each document", interactive=False, elem_id="evaluate-details"
+            )
             gr.HTML(
                 f'<p class="small">At most {grouped(MOST_DOCUMENTS)} documents and {MOST_FILES} predictions '
                 "files; the command line has no limit. Uploads and figures are deleted after "
@@ -155,7 +164,7 @@ def build_evaluate_tab(handlers: EvaluateHandlers) -> None:
     asked = run.click(
         handlers.evaluate_files,
         [gold, predictions],
-        [result, download],
+        [result, download, details],
         api_name="evaluate_files",
         **FILES_QUEUE,
         show_progress_on=result,
@@ -166,7 +175,8 @@ def build_evaluate_tab(handlers: EvaluateHandlers) -> None:
         kind = ("gold", "predictions")[number]
         # As on Files: by the browser itself, for the server might answer after the figures.
         name = f"forget_figures_of_{kind}"
-        forgotten = upload.change(None, None, [result, download], js=forget_script(EMPTY), api_name=name)
+        forget = forget_script(EMPTY, downloads=2)
+        forgotten = upload.change(None, None, [result, download, details], js=forget, api_name=name)
         forgotten.then(
             handlers.check_evaluated,
             [gold, predictions],

@@ -32,6 +32,7 @@ from kpdemo.evaluation.runs import (
 )
 from kpdemo.reading.file_kinds import plain_name
 from kpdemo.types import Document
+from kpdemo.ui.evaluated_documents import PageDetails, documents_html
 from kpdemo.ui.figures import counted, grouped
 from kpdemo.ui.marks import escape
 from kpdemo.ui.widgets import note_html
@@ -40,6 +41,10 @@ Advance = Callable[[int, int], None]
 """Called with how many are done, and of how many."""
 
 MOST_DOCUMENTS = 2_000
+TOO_LARGE = (
+    "What was right, wrong and missed in each document is more than the page keeps: the command line writes "
+    "it (python -m kpdemo evaluate --details FILE)."
+)
 MEANINGS = {
     "F1@5": "F1 of the first five predicted keyphrases",
     "F1@M": "F1 of all that are predicted",
@@ -56,18 +61,23 @@ class MeasuredFile(Run):
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The files of predictions measured on one data set."""
+    """The files of predictions measured on one data set.
+
+    `details` has the lines of `evaluate --details`, unless they are too many.
+    """
 
     dataset: str
     files: Sequence[MeasuredFile]
+    details: Path | None
 
 
 def measure_uploads(
-    gold: Path, predictions: Sequence[Path], measuring: Advance, comparing: Advance
+    gold: Path, predictions: Sequence[Path], details: Path, measuring: Advance, comparing: Advance
 ) -> Evaluation:
     """Measure each predictions file, and compare each further one with the first.
 
     Args:
+        details: where the lines on each document go.
         measuring: called before each document.
         comparing: called before each further file.
 
@@ -83,8 +93,13 @@ def measure_uploads(
             )
         before_document = _counting(measuring, len(documents) * len(predictions))
         name = plain_name(gold)
-        files = [_measured(name, documents, path, before_document) for path in predictions]
-        return Evaluation(name, compared(files, _counting(comparing, len(files) - 1)))
+        with details.open("wb") as stream:
+            files = [
+                _measured(name, documents, path, before_document, PageDetails(stream, path.name))
+                for path in predictions
+            ]
+            kept = None if PageDetails(stream).is_full else details
+        return Evaluation(name, compared(files, _counting(comparing, len(files) - 1)), kept)
 
 
 def _counting(advance: Advance, total: int) -> Callable[[], None]:
@@ -93,11 +108,19 @@ def _counting(advance: Advance, total: int) -> Callable[[], None]:
 
 
 def _measured(
-    dataset: str, documents: Sequence[Document], path: Path, before_each: Callable[[], None]
+    dataset: str,
+    documents: Sequence[Document],
+    path: Path,
+    before_each: Callable[[], None],
+    details: PageDetails,
 ) -> MeasuredFile:
     missing: list[str] = []
     report = measure_file(
-        {dataset: documents}, path, on_missing=lambda _, ids: missing.extend(ids), before_each=before_each
+        {dataset: documents},
+        path,
+        on_missing=lambda _, ids: missing.extend(ids),
+        before_each=before_each,
+        details=details,
     )
     return MeasuredFile(path.name, report, missing_message(dataset, missing) if missing else "")
 
@@ -129,6 +152,11 @@ def evaluation_html(evaluation: Evaluation) -> str:
     meanings = "; ".join(f"{name} is {meaning}" for name, meaning in MEANINGS.items())
     notes = [interval_note(report.datasets), f"{meanings}.", POOLED_NOTE]
     parts += [f'<p class="small">{escape(text)}</p>' for text in notes]
+    parts.append(
+        documents_html(evaluation.files, name, evaluation.details)
+        if evaluation.details
+        else note_html(TOO_LARGE, role="status")
+    )
     return "".join(parts)
 
 

@@ -239,7 +239,7 @@ def _controls(
 
 def _forget_with(changes: Sequence[Callable[..., Any]], result: gr.HTML) -> None:
     """A link to what was sent before would be taken for one to what is on the page now."""
-    forget = forget_script(EMPTY, download=False)
+    forget = forget_script(EMPTY, downloads=0)
     gr.on(changes, None, None, result, js=forget, api_name=f"forget_{result.elem_id}".replace("-", "_"))
 
 

@@ -104,9 +104,9 @@ def empty_html(text: str) -> str:
     return f'<p class="empty">{escape(text)}</p>'
 
 
-def forget_script(text: str, *, download: bool = True) -> str:
-    """JavaScript: what stands in the place of a result, and its download, while what is chosen has none."""
-    nothing = ", {__type__: 'update', value: null, interactive: false}" if download else ""
+def forget_script(text: str, *, downloads: int = 1) -> str:
+    """JavaScript: what stands in the place of a result, and its downloads, while what is chosen has none."""
+    nothing = ", {__type__: 'update', value: null, interactive: false}" * downloads
     return f"() => [{json.dumps(empty_html(text))}{nothing}]"
 
 

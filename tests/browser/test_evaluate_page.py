@@ -80,6 +80,15 @@ def test_the_convention_chooses_the_table_and_the_figures_can_be_kept(fresh, cho
     assert download.value.suggested_filename == "figures.jsonl"
     lines = Path(download.value.path()).read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["predictions"] for line in lines] == ["found.jsonl", "other.jsonl"]
+    with fresh.expect_download() as download:
+        fresh.locator("#evaluate-details").click()
+    assert download.value.suggested_filename == "details.jsonl"
+    lines = Path(download.value.path()).read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["id"] for line in lines] == ["a", "b", "a", "b"]
+    fresh.get_by_text("Documents where a-model-with-a-long-name differs most from found.jsonl").click()
+    row = fresh.get_by_role("row", name="Graph kernels a")
+    expect(row.get_by_role("cell").first).to_have_text("-0.571")
+    expect(row.locator("mark")).to_have_text(["graph kernels", "kernel machine"])
     assert serious_violations(fresh, "#evaluate-result") == []
 
 
@@ -93,7 +102,8 @@ def test_a_refusal_leaves_the_files_chosen_and_other_files_forget_it(fresh, chos
     expect(fresh.locator("#evaluate-gold")).to_contain_text("gold")
     fresh.locator("#evaluate-predictions input[type=file]").first.set_input_files(str(chosen / "found.jsonl"))
     expect(fresh.locator("#evaluate-result")).to_contain_text("No figures yet.")
-    expect(fresh.locator("#evaluate-download")).to_be_disabled()
+    for name in ("download", "details"):
+        expect(fresh.locator(f"#evaluate-{name}")).to_be_disabled()
 
 
 def test_what_the_files_page_downloads_is_measured_on_a_phone_by_its_width(narrow, chosen):

@@ -14,7 +14,7 @@ from kpdemo import cli
 from kpdemo.evaluation.gold import read_gold
 from kpdemo.evaluation.measuring import measure_file, missing_message, without_gold_message
 from kpdemo.evaluation.report import caption_of_f1
-from kpdemo.ui import evaluated
+from kpdemo.ui import evaluated, evaluated_documents
 from kpdemo.ui.evaluate import STOPPED, EvaluateHandlers
 from kpdemo.ui.models import ModelShelf
 from tests.fakes import FakePredictor
@@ -68,13 +68,19 @@ def write(tmp_path):
 
 def run(handlers, gold, *predictions):
     """What the page shows, and the lines of the download, which is gone afterwards."""
+    return run_with_details(handlers, gold, *predictions)[:2]
+
+
+def run_with_details(handlers, gold, *predictions):
+    """The same, and the lines on each document."""
     steps = handlers.evaluate_files(gold, list(predictions), PAGE)
-    html, download = next(steps)
-    assert download["interactive"]
-    lines = Path(download["value"]).read_text(encoding="utf-8").splitlines()
+    html, *downloads = next(steps)
+    assert all(download["interactive"] for download in downloads)
+    files = [Path(download["value"]) for download in downloads]
+    texts = [file.read_text(encoding="utf-8") for file in files]
     assert list(steps) == []
-    assert not Path(download["value"]).exists()
-    return html, [json.loads(line) for line in lines]
+    assert not any(file.exists() for file in files)
+    return html, *([json.loads(line) for line in text.splitlines()] for text in texts)
 
 
 def cells_of(html, convention):
@@ -174,6 +180,90 @@ def test_the_download_is_what_the_command_prints(handlers, write, capsys):
     assert cli.main(["evaluate", "--gold", gold, "--predictions", found, "--json"]) == 0
     assert row.pop("predictions") == "found.jsonl"
     assert row == json.loads(capsys.readouterr().out)
+
+
+def test_the_download_of_each_document_is_what_the_command_writes(handlers, write, tmp_path):
+    gold, files = write("gold.jsonl", GOLD), [write("found.jsonl", FOUND), write("other.jsonl", FOUND[:1])]
+    _, _, rows = run_with_details(handlers, gold, *files)
+    given = [part for file in files for part in ("--predictions", file)]
+    details = tmp_path / "details.jsonl"
+    assert cli.main(["evaluate", "--gold", gold, *given, "--details", str(details)]) == 1  # one is missing
+    assert rows == [json.loads(line) for line in details.read_text(encoding="utf-8").splitlines()]
+    assert [(row["predictions"], row["id"]) for row in rows][1:3] == [
+        ("found.jsonl", "b"),
+        ("other.jsonl", "a"),
+    ]
+
+
+def documents_of(html):
+    """Of each folded table its name, and its rows with their cells."""
+    return {
+        re.sub("<.*?>", "", name): [
+            [
+                re.sub("<.*?>", "", re.sub("<br>|</div>", "|", cell))
+                for cell in re.findall("<t[hd].*?>(.*?)</t[hd]>", row)
+            ]
+            for row in table.partition("<tbody>")[2].split("</tr>")[:-1]
+        ]
+        for name, table in re.findall("<details><summary>(.*?)</summary>(.*?)</details>", html)
+    }
+
+
+def test_the_documents_with_the_lowest_f1_are_shown_with_right_wrong_and_missed(handlers, write):
+    gold = [{**GOLD[0], "id": id} for id in ("a", "b", "<c>")]
+    gold[1]["keyphrases"] = ["molecules", "train", "kernel"]
+    phrases = ["graph kernels", "machine", "molecules", "on", "we", "train"]
+    found = [{**FOUND[0], "id": "a"}, {"id": "b", "present": phrases}, {"id": "<c>", "present": []}]
+    html, _ = run(handlers, write("gold.jsonl", [*gold, GOLD[1] | {"id": "d"}]), write("found.jsonl", found))
+    assert documents_of(html) == {
+        "Documents with the lowest F1@5": [
+            ["Graph kernels|&lt;c&gt;", "0.000", "Missed graph kernels · kernel machines|"],
+            [
+                "Graph kernels|b",
+                "0.250",
+                "Right molecules|Wrong graph kernels · machine · on · we|Missed kernel · train (rank 6)|",
+            ],
+            ["Graph kernels|a", "0.571", "Right graph kernels · kernel machine|Wrong molecules|"],
+        ]
+    }
+    assert '<mark class="kp kp-1"><bdi>kernel machine</bdi></mark>' in html
+
+
+def test_of_several_files_the_documents_are_shown_where_each_differs_most_from_the_first(
+    handlers, write, monkeypatch
+):
+    gold = [{**GOLD[0], "id": id} for id in "abc"]
+    ours = [{"id": id, "present": ["graph kernels"], "model": "ours"} for id in "abc"]
+    other = [{"id": "a", "present": []}, {"id": "b", "present": ["graph kernels", "kernel machine"]}, ours[2]]
+    files = [write("ours.jsonl", ours), write("other.jsonl", other), write("same.jsonl", ours)]
+    html, _ = run(handlers, write("gold.jsonl", gold), *files)
+    first = "F1@5 0.286|Right graph kernels|Missed kernel machines|"
+    name = "Documents where other.jsonl differs most from ours, ours.jsonl"
+    right = "F1@5 0.571|Right graph kernels · kernel machine|"
+    assert documents_of(html) == {
+        name: [
+            ["Graph kernels|a", "-0.286", first, "F1@5 0.000|Missed graph kernels · kernel machines|"],
+            ["Graph kernels|b", "+0.286", first, right],
+        ]
+    }
+    assert "differs most from ours, ours.jsonl: none differs in F1@5." in html
+    monkeypatch.setattr(evaluated_documents, "MOST_ROWS", 1)
+    html, _ = run(handlers, write("gold.jsonl", gold), *files)
+    assert len(documents_of(html)[name]) == 1
+
+
+def test_details_that_are_too_many_leave_the_figures(handlers, write, monkeypatch):
+    monkeypatch.setattr(evaluated_documents, "MOST_BYTES", 100)
+    steps = handlers.evaluate_files(write("gold.jsonl", GOLD), [write("found.jsonl", FOUND)], PAGE)
+    html, figures, details = next(steps)
+    assert (figures["interactive"], details["interactive"], details["value"]) == (True, False, None)
+    assert "the command line writes it" in html
+    assert "<details>" not in html
+
+
+def test_documents_without_present_gold_are_in_no_table(handlers, write):
+    html, _ = run(handlers, write("gold.jsonl", GOLD[1:]), write("found.jsonl", FOUND[1:]))
+    assert "<details>" not in html
 
 
 def test_a_table_of_keyphrases_is_gold_too(handlers, write):
