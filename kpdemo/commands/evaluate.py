@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
+from kpdemo.commands.cuts import AtOption, read_cuts
 from kpdemo.commands.gold import dataset_names
 from kpdemo.commands.options import (
     PROGRAM,
@@ -40,6 +41,7 @@ from kpdemo.storage import check_place, replacing
 from kpdemo.types import Document, Prediction, Predictor
 
 if TYPE_CHECKING:
+    from kpdemo.evaluation.metrics import Cut
     from kpdemo.evaluation.report import Report
     from kpdemo.evaluation.runs import Run
     from kpdemo.terminal import ProgressLine
@@ -52,7 +54,7 @@ Examples:
   {PROGRAM} evaluate --gold inspec.test.jsonl --gold semeval2010.test.jsonl --model tfidf --json
   {PROGRAM} evaluate --gold docs.jsonl --predictions predictions.jsonl --markdown
   {PROGRAM} evaluate --gold docs.jsonl --predictions simckp.jsonl --predictions yake.jsonl
-  {PROGRAM} evaluate --gold docs.jsonl --predictions predictions.jsonl --details details.jsonl
+  {PROGRAM} evaluate --gold docs.jsonl --predictions predictions.jsonl --at 10,O --details details.jsonl
 
 \b
 JSON of one file, or of a model:
@@ -99,6 +101,7 @@ def evaluate(
     limit: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Only the first N documents of each file.")
     ] = None,
+    at: AtOption = None,
     details_file: Annotated[
         str | None,
         typer.Option(
@@ -111,7 +114,7 @@ def evaluate(
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")] = False,
 ) -> None:
-    """Measure keyphrases against gold: F1@5, F1@M, R@50.
+    """Measure keyphrases against gold: F1@5, F1@M, R@50, and F1 at what --at says.
 
     Each document by the words and stems of its language, and the documents of each language apart too. A
     model reads each document in its own language, as `predict` does; measured, a document in Latin letters
@@ -124,6 +127,7 @@ def evaluate(
         raise CallError("--json and --markdown exclude each other; give one of them.")
     names = dataset_names(gold)
     code = "" if language is None else read_language(language)
+    cuts = read_cuts(at or ())
     files = [check_file(file, LINE_SUFFIXES) for file in predictions]
     details_path = None if details_file is None else _check_details(details_file, [*map(Path, names), *files])
     from kpdemo.evaluation.measuring import not_in_text_message, without_gold_message
@@ -137,10 +141,10 @@ def evaluate(
             for path, name in names.items()
         }
         if predictor is not None:
-            report = _evaluate_model(datasets, predictor, batch_size, progress, problems, stream)
+            report = _evaluate_model(datasets, predictor, batch_size, progress, problems, stream, cuts)
             runs = [Run("", replace(report, identity=model_identity(str(model))))]
         else:
-            runs = _evaluate_files(datasets, files, progress, problems, limit, stream)
+            runs = _evaluate_files(datasets, files, progress, problems, limit, stream, cuts)
     for name, ids in runs[0].report.without_gold.items():
         say(without_gold_message(name, ids, len(datasets[name])))
     for run in runs:
@@ -176,6 +180,7 @@ def _evaluate_model(
     progress: ProgressLine,
     problems: Problems,
     stream: BinaryIO | None,
+    cuts: Sequence[Cut],
 ) -> Report:
     from kpdemo.batch.predicting import batch_size_for, predict_each
     from kpdemo.evaluation.details import Details
@@ -198,7 +203,7 @@ def _evaluate_model(
             done += len(batch)
             progress.show(done)
         on_compared = None if stream is None else partial(Details(stream).add, name, predictor.name)
-        figures[name] = measure(documents, predictions, on_compared=on_compared)
+        figures[name] = measure(documents, predictions, on_compared=on_compared, cuts=cuts)
     seconds = round(time.perf_counter() - started, 3)
     return Report(
         figures,
@@ -216,6 +221,7 @@ def _evaluate_files(
     problems: Problems,
     limit: int | None,
     stream: BinaryIO | None,
+    cuts: Sequence[Cut],
 ) -> list[Run]:
     from kpdemo.evaluation.details import Details
     from kpdemo.evaluation.measuring import measure_file, missing_message
@@ -240,6 +246,7 @@ def _evaluate_files(
             whole=whole,
             before_each=count,
             details=None if stream is None else Details(stream, name),
+            cuts=cuts,
         )
         runs.append(Run(name, report))
     if len(runs) > 1:

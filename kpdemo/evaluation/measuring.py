@@ -9,6 +9,7 @@ from pathlib import Path
 from kpdemo.batch.resuming import recorded_model
 from kpdemo.errors import InputError
 from kpdemo.evaluation.details import Details
+from kpdemo.evaluation.metrics import CUTS, Cut
 from kpdemo.evaluation.protocol import (
     DatasetFigures,
     DocumentScores,
@@ -34,9 +35,10 @@ def measure(
     predictions: Sequence[Prediction],
     before_each: BeforeEach | None = None,
     on_compared: ReportCompared | None = None,
+    cuts: Sequence[Cut] = CUTS,
 ) -> DatasetFigures:
     """The figures of a dataset, each document in its language; predictions are as in `evaluate`."""
-    return summarise_languages(document_scores(documents, predictions, before_each, on_compared))
+    return summarise_languages(document_scores(documents, predictions, before_each, on_compared, cuts))
 
 
 def document_scores(
@@ -44,11 +46,12 @@ def document_scores(
     predictions: Sequence[Prediction],
     before_each: BeforeEach | None = None,
     on_compared: ReportCompared | None = None,
+    cuts: Sequence[Cut] = CUTS,
 ) -> list[DocumentScores]:
     """What `measure` makes its figures of: each document's scores, in the language that it is measured in."""
     golds: Iterable[Document] = identified_together(documents)
     told = golds if before_each is None else _told(golds, before_each)
-    return score_documents(told, predictions, on_compared)
+    return score_documents(told, predictions, on_compared, cuts)
 
 
 def measure_file(
@@ -60,6 +63,7 @@ def measure_file(
     whole: bool = True,
     before_each: BeforeEach | None = None,
     details: Details | None = None,
+    cuts: Sequence[Cut] = CUTS,
 ) -> Report:
     """Measure what `predict --output` wrote, or whole lists of keyphrases, present or absent by the text.
 
@@ -71,6 +75,7 @@ def measure_file(
         whole: whether `datasets` hold all gold documents; then a prediction must be of one of them.
         before_each: is called before each document.
         details: is told each document of each dataset.
+        cuts: at how many predictions to measure.
 
     Raises:
         InputError: ids do not fit, no line is a prediction, or the file cannot be read; without `on_error`,
@@ -93,7 +98,7 @@ def measure_file(
             on_missing(name, missing)
         found = [predictions.get(document.id, Prediction(())) for document in documents]
         on_compared = None if details is None else partial(details.add, name, model)
-        figures[name] = measure(documents, found, before_each, on_compared)
+        figures[name] = measure(documents, found, before_each, on_compared, cuts)
     return Report(figures, model=model, without_gold=without_gold(datasets))
 
 

@@ -10,16 +10,35 @@ from __future__ import annotations
 import math
 import string
 import unicodedata
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
 
 Convention = Literal["skip_empty", "count_empty"]
+Cut = int | Literal["O", "M"]
+"""How many of the predictions count: the first so many, as many as there are gold keyphrases, or all."""
 
 CUT = 5
 DEEP_CUT = 50
+CUTS: tuple[Cut, ...] = (CUT, "M")
+"""Those that are always measured."""
 
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+class SharesAt(NamedTuple):
+    """One document's precision and recall at a cut."""
+
+    precision: float = 0.0
+    recall: float = 0.0
+
+
+class MeansAt(NamedTuple):
+    """Averages at a cut, and F1 of them; None where no document has gold of the kind."""
+
+    precision: float | None = None
+    recall: float | None = None
+    f1: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +46,7 @@ class KindScores:
     """One document's figures for one kind (present or absent); all zero when it has no gold of the kind."""
 
     has_gold: bool
-    precision_5: float = 0.0
-    recall_5: float = 0.0
-    precision_m: float = 0.0
-    recall_m: float = 0.0
+    at: Mapping[Cut, SharesAt] = field(default_factory=lambda: dict.fromkeys(CUTS, SharesAt()))
     recall_50: float = 0.0
 
 
@@ -47,26 +63,16 @@ class SetScores:
 class MacroFigures:
     """Averages over documents; None where no document has gold of the kind."""
 
-    precision_5: float | None = None
-    recall_5: float | None = None
-    f1_5: float | None = None
-    precision_m: float | None = None
-    recall_m: float | None = None
-    f1_m: float | None = None
+    at: Mapping[Cut, MeansAt] = field(default_factory=lambda: dict.fromkeys(CUTS, MeansAt()))
     recall_50: float | None = None
 
 
 def named_metrics(figures: MacroFigures) -> dict[str, float | None]:
     """The figures by the names that reports and model cards give them."""
-    return {
-        "P@5": figures.precision_5,
-        "R@5": figures.recall_5,
-        "F1@5": figures.f1_5,
-        "P@M": figures.precision_m,
-        "R@M": figures.recall_m,
-        "F1@M": figures.f1_m,
-        "R@50": figures.recall_50,
-    }
+    named: dict[str, float | None] = {}
+    for cut, (precision, recall, f1) in figures.at.items():
+        named |= {f"P@{cut}": precision, f"R@{cut}": recall, f"F1@{cut}": f1}
+    return named | {f"R@{DEEP_CUT}": figures.recall_50}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +88,23 @@ def harmonic_mean(precision: float, recall: float) -> float:
     return 2 * precision * recall / (precision + recall) if precision + recall > 0 else 0.0
 
 
+def with_further(cuts: Iterable[Cut]) -> tuple[Cut, ...]:
+    """`CUTS` and these, each once: ranks, then O, then M."""
+    every = {*CUTS, *cuts}
+    ranks: list[Cut] = [*sorted(cut for cut in every if isinstance(cut, int))]
+    named: tuple[Cut, ...] = ("O", "M")
+    return (*ranks, *(cut for cut in named if cut in every))
+
+
 def score_kind(
-    gold: Iterable[str], predicted: Iterable[str], candidates: Iterable[str] | None = None
+    gold: Iterable[str],
+    predicted: Iterable[str],
+    candidates: Iterable[str] | None = None,
+    cuts: Iterable[Cut] = CUTS,
 ) -> KindScores:
     """Compare one document's gold keys with its predicted keys, best first.
 
-    A repeated key counts once, at its first rank. Precision at 5 divides by 5 however few
+    A repeated key counts once, at its first rank. Precision at a rank, and at O, divides by it however few
     predictions there are, precision at M by their number.
 
     Args:
@@ -96,16 +113,19 @@ def score_kind(
     """
     wanted = set(gold)
     if not wanted:
-        return KindScores(has_gold=False)
+        return KindScores(has_gold=False, at=dict.fromkeys(cuts, SharesAt()))
     ranked = list(dict.fromkeys(predicted))
     hits = [key in wanted for key in ranked]
     deep = wanted.intersection(list(dict.fromkeys(ranked if candidates is None else candidates))[:DEEP_CUT])
+
+    def shares_at(cut: Cut) -> SharesAt:
+        length = {"M": len(ranked), "O": len(wanted)}[cut] if isinstance(cut, str) else cut
+        right = sum(hits[:length])
+        return SharesAt(right / length if length else 0.0, right / len(wanted))
+
     return KindScores(
         has_gold=True,
-        precision_5=sum(hits[:CUT]) / CUT,
-        recall_5=sum(hits[:CUT]) / len(wanted),
-        precision_m=sum(hits) / len(ranked) if ranked else 0.0,
-        recall_m=sum(hits) / len(wanted),
+        at={cut: shares_at(cut) for cut in cuts},
         recall_50=len(deep) / len(wanted),
     )
 
@@ -113,27 +133,27 @@ def score_kind(
 def macro_average(scores: Iterable[KindScores], convention: Convention) -> MacroFigures:
     """Average over the documents with gold of the kind (`skip_empty`) or over all (`count_empty`).
 
-    In the second a document without gold of the kind counts as zero, whatever was predicted.
+    In the second a document without gold of the kind counts as zero, whatever was predicted. All documents
+    have the same cuts.
     """
     every = list(scores)
+    cuts = tuple(every[0].at) if every else CUTS
     with_gold = [document for document in every if document.has_gold]
     if not with_gold:
-        return MacroFigures()
+        return MacroFigures(dict.fromkeys(cuts, MeansAt()))
     count = len(with_gold) if convention == "skip_empty" else len(every)
 
     def mean(values: Iterable[float]) -> float:
         return math.fsum(values) / count  # fsum: the order of the documents leaves no trace
 
-    precision_5, recall_5 = mean(d.precision_5 for d in with_gold), mean(d.recall_5 for d in with_gold)
-    precision_m, recall_m = mean(d.precision_m for d in with_gold), mean(d.recall_m for d in with_gold)
+    def means_at(cut: Cut) -> MeansAt:
+        precision = mean(document.at[cut].precision for document in with_gold)
+        recall = mean(document.at[cut].recall for document in with_gold)
+        return MeansAt(precision, recall, harmonic_mean(precision, recall))
+
     return MacroFigures(
-        precision_5=precision_5,
-        recall_5=recall_5,
-        f1_5=harmonic_mean(precision_5, recall_5),
-        precision_m=precision_m,
-        recall_m=recall_m,
-        f1_m=harmonic_mean(precision_m, recall_m),
-        recall_50=mean(d.recall_50 for d in with_gold),
+        at={cut: means_at(cut) for cut in cuts},
+        recall_50=mean(document.recall_50 for document in with_gold),
     )
 
 

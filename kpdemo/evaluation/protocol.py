@@ -14,6 +14,8 @@ from dataclasses import dataclass, field, replace
 
 from kpdemo.errors import InputError
 from kpdemo.evaluation.metrics import (
+    CUTS,
+    Cut,
     KindScores,
     MacroFigures,
     PooledFigures,
@@ -58,6 +60,11 @@ class DatasetFigures:
     not_in_text: int = 0
     languages: Mapping[str, DatasetFigures] = field(default_factory=dict)
     scores: Sequence[DocumentScores] = field(default=(), repr=False)
+
+    @property
+    def cuts(self) -> tuple[Cut, ...]:
+        """At how many predictions was measured."""
+        return tuple(self.present.skip_empty.at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +131,7 @@ def score_document(gold: Document, prediction: Prediction) -> DocumentScores:
     return compare_document(gold, prediction).scores
 
 
-def compare_document(gold: Document, prediction: Prediction) -> ComparedDocument:
+def compare_document(gold: Document, prediction: Prediction, cuts: Sequence[Cut] = CUTS) -> ComparedDocument:
     """As `score_document`, with what the scores are made of."""
     read = plain_document(_in_known_language(gold))
     source = StemmedText(read)
@@ -134,8 +141,8 @@ def compare_document(gold: Document, prediction: Prediction) -> ComparedDocument
     candidates = _plain(prediction.absent_candidates) or absent
     found, others = split_phrases(present, source), split_phrases(absent, source)
     scores = DocumentScores(
-        present=score_kind(wanted.present, found.present),
-        absent=score_kind(wanted.absent, others.absent, split_phrases(candidates, source).absent),
+        present=score_kind(wanted.present, found.present, cuts=cuts),
+        absent=score_kind(wanted.absent, others.absent, split_phrases(candidates, source).absent, cuts),
         pooled=score_sets(read.keyphrases, [*present, *absent]),
         language=read.language,
         not_in_text=len({*found.absent} - {*others.absent}),  # a list given whole is on both sides
@@ -176,11 +183,12 @@ def score_documents(
     golds: Iterable[Document],
     predictions: Sequence[Prediction],
     on_compared: ReportCompared | None = None,
+    cuts: Sequence[Cut] = CUTS,
 ) -> list[DocumentScores]:
-    """The scores of each document; arguments and errors are those of `evaluate`."""
+    """The scores of each document at `cuts`; other arguments and errors are those of `evaluate`."""
     scores = []
     for gold, prediction in _in_order(golds, predictions):
-        compared = compare_document(gold, prediction)
+        compared = compare_document(gold, prediction, cuts)
         if on_compared is not None:
             on_compared(compared)
         scores.append(compared.scores)

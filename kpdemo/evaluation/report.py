@@ -35,16 +35,6 @@ INTERVAL_NOTE = (
     "± 95 % interval over the documents, by Student's t; none where fewer than two have gold of the kind, "
     "or all score the same."
 )
-COLUMNS = (
-    "Dataset",
-    "Documents",
-    "Present @5",
-    "Present @M",
-    "Absent @5",
-    "Absent @M",
-    "Absent R@50",
-    "Pooled @M",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +77,16 @@ def report_to_markdown(report: Report) -> str:
 
 
 def dataset_tables(
-    rows: Sequence[tuple[str, DatasetFigures]], *, first: str = COLUMNS[0], about: str = ""
+    rows: Sequence[tuple[str, DatasetFigures]], *, first: str = "Dataset", about: str = ""
 ) -> str:
     """Markdown: a table for each convention, its rows named under `first`; `about` begins the line above."""
+    at = [f"{kind} @{cut}" for kind in ("Present", "Absent") for cut in rows[0][1].cuts]
+    heads = [*at, "Absent R@50", "Pooled @M"]
     tables = []
     for convention, caption in CAPTIONS.items():
         cells = [_dataset_cells(name, figures, convention) for name, figures in rows]
         told = f"{about}{caption} {POOLED_NOTE} {INTERVAL_NOTE}"
-        tables.append(f"{told}\n\n{markdown_table([first, *COLUMNS[1:]], cells)}\n")
+        tables.append(f"{told}\n\n{markdown_table([first, 'Documents', *heads], cells)}\n")
     return "\n".join(tables)
 
 
@@ -187,17 +179,19 @@ def bounds(estimate: Estimate, *, least: float) -> list[float] | None:
 
 
 def _dataset_cells(name: str, figures: DatasetFigures, convention: Convention) -> list[str]:
-    present, absent = by_convention(figures.present, convention), by_convention(figures.absent, convention)
-    pooled = figures.pooled
     known = estimates(figures.scores, convention)
+    kinds = {"present": figures.present, "absent": figures.absent}
+    measured = {kind: by_convention(of_kind, convention) for kind, of_kind in kinds.items()}
+    pooled = figures.pooled
     return [
         name,
         str(figures.documents),
-        _cell(known["present"]["F1@5"], present.precision_5, present.recall_5, present.f1_5),
-        _cell(known["present"]["F1@M"], present.precision_m, present.recall_m, present.f1_m),
-        _cell(known["absent"]["F1@5"], absent.precision_5, absent.recall_5, absent.f1_5),
-        _cell(known["absent"]["F1@M"], absent.precision_m, absent.recall_m, absent.f1_m),
-        _cell(known["absent"]["R@50"], absent.recall_50),
+        *(
+            _cell(known[kind][f"F1@{cut}"], *means)
+            for kind, of_kind in measured.items()
+            for cut, means in of_kind.at.items()
+        ),
+        _cell(known["absent"]["R@50"], measured["absent"].recall_50),
         _cell(known["pooled"]["F1@M"], pooled.precision_m, pooled.recall_m, pooled.f1_m),
     ]
 

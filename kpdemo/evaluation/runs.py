@@ -24,9 +24,9 @@ from kpdemo.evaluation.report import (
     with_gold_note,
     with_languages,
 )
-from kpdemo.evaluation.significance import FIGURES, ByFigure, Difference, differences, estimates
+from kpdemo.evaluation.significance import ByFigure, Difference, differences, estimates, figure_names
 
-GROUPS = tuple((kind.capitalize(), tuple(names)) for kind, names in FIGURES.items())
+Groups = Sequence[tuple[str, Sequence[str]]]
 """The heads of the columns, as `shown_figures` and `shown_differences` fill them."""
 
 WITHOUT_GOLD: dict[Convention, str] = {
@@ -78,19 +78,23 @@ def rows_of_runs(runs: Sequence[Run], dataset: str) -> Iterator[tuple[str, Datas
         yield from with_languages({name: run.report.datasets[dataset]})
 
 
+def groups_of(figures: DatasetFigures) -> Groups:
+    return [(kind.capitalize(), list(names)) for kind, names in figure_names(figures.cuts).items()]
+
+
 def shown_figures(figures: DatasetFigures, convention: Convention) -> list[list[str]]:
-    """In the columns of `GROUPS`: a figure, and under it its interval, if any."""
+    """In the columns of `groups_of`: a figure, and under it its interval, if any."""
     values, known = shares(figures, convention), estimates(figures.scores, convention)
     return [
-        [decimals(values[kind][name]), *plus_minus(known[kind][name].margin)]
-        for kind, names in FIGURES.items()
-        for name in names
+        [decimals(values[kind][name]), *plus_minus(estimate.margin)]
+        for kind, of_kind in known.items()
+        for name, estimate in of_kind.items()
     ]
 
 
 def shown_differences(found: ByFigure[Difference]) -> list[list[str]]:
-    """In the columns of `GROUPS`: a difference, its interval, if any, and p, in lines of a cell."""
-    return [_difference_lines(found[kind][name]) for kind, names in FIGURES.items() for name in names]
+    """In the columns of `groups_of`: a difference, its interval, if any, and p, in lines of a cell."""
+    return [_difference_lines(one) for of_kind in found.values() for one in of_kind.values()]
 
 
 def difference_note(runs: Sequence[Run]) -> str:
@@ -151,7 +155,8 @@ def differences_of_runs(
 
 
 def _differences_to_markdown(runs: Sequence[Run], dataset: str, convention: Convention) -> str:
-    heads = [f"{group} {name}" for group, names in GROUPS for name in names]
+    groups = groups_of(runs[0].report.datasets[dataset])
+    heads = [f"{group} {name}" for group, names in groups for name in names]
     rows = [[name, *map(" ".join, cells)] for name, cells in differences_of_runs(runs, dataset, convention)]
     return markdown_table(["Model or file", *heads], rows)
 

@@ -10,27 +10,25 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TypeVar, get_args
 
-from kpdemo.evaluation.metrics import Convention, KindScores, SetScores
+from kpdemo.evaluation.metrics import CUTS, DEEP_CUT, Convention, Cut, KindScores, SetScores
 from kpdemo.evaluation.protocol import DocumentScores
 from kpdemo.evaluation.randomisation import holm, randomisation_p
 from kpdemo.evaluation.uncertainty import f1_contributions, margin
 
-FIGURES: Mapping[str, Mapping[str, tuple[str, str]]] = {
-    "present": {"F1@5": ("precision_5", "recall_5"), "F1@M": ("precision_m", "recall_m")},
-    "absent": {
-        "F1@5": ("precision_5", "recall_5"),
-        "F1@M": ("precision_m", "recall_m"),
-        "R@50": ("recall_50", "recall_50"),
-    },
-    "pooled": {"F1@M": ("f1", "f1")},
-}
-"""By kind and name, what of a document's scores they are F1 of; F1 of a mean and itself is that mean."""
+_DEEP = f"R@{DEEP_CUT}"
+
+
+def figure_names(cuts: Sequence[Cut] = CUTS) -> Mapping[str, Mapping[str, Cut]]:
+    """Of each kind the figures that have an interval, by name, and the cut that they are at."""
+    at: dict[str, Cut] = {f"F1@{cut}": cut for cut in cuts}
+    return {"present": at, "absent": at | {_DEEP: DEEP_CUT}, "pooled": {"F1@M": "M"}}
+
 
 CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
 
 Value = TypeVar("Value")
 ByFigure = Mapping[str, Mapping[str, Value]]
-"""In the kinds and names of `FIGURES`."""
+"""In the kinds and names of `figure_names`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +58,7 @@ def estimates(scores: Sequence[DocumentScores], convention: Convention) -> ByFig
         added = f1_contributions(*_columns(_pairs(scores, kind, name, convention)))
         return Estimate(_mean(added), _margin(added, 1.0, _with_gold(scores, kind)))
 
-    return _by_figure(estimate)
+    return _by_figure(scores, estimate)
 
 
 def differences(
@@ -75,7 +73,7 @@ def differences(
     for scores in others:
         before_each()
         ps.append(_ps(first, scores))
-    by_holm = _by_figure(lambda kind, name: _by_holm([of_run[kind][name] for of_run in ps]))
+    by_holm = _by_figure(first, lambda kind, name: _by_holm([of_run[kind][name] for of_run in ps]))
 
     def of_run(place: int, convention: Convention) -> ByFigure[Difference]:
         def difference(kind: str, name: str) -> Difference:
@@ -87,7 +85,7 @@ def differences(
             half = _margin(apart, 2.0, _with_gold(first, kind))
             return Difference(_mean(apart), half, ps[place][kind][name], by_holm[kind][name][place])
 
-        return _by_figure(difference)
+        return _by_figure(first, difference)
 
     return [
         {convention: of_run(place, convention) for convention in CONVENTIONS} for place in range(len(others))
@@ -101,7 +99,7 @@ def _ps(first: Sequence[DocumentScores], other: Sequence[DocumentScores]) -> ByF
         theirs, ours = (_pairs(scores, kind, name, "skip_empty") for scores in (first, other))
         return randomisation_p(ours, theirs) if theirs else None
 
-    return _by_figure(p)
+    return _by_figure(first, p)
 
 
 def _by_holm(ps: Sequence[float | None]) -> Sequence[float | None]:
@@ -113,15 +111,26 @@ def _pairs(
     scores: Sequence[DocumentScores], kind: str, name: str, convention: Convention
 ) -> list[tuple[float, float]]:
     """What the figure is F1 of, of each document that it averages over."""
-    precision, recall = FIGURES[kind][name]
     if not _with_gold(scores, kind):
         return []
+    cut = figure_names(_cuts(scores))[kind][name]
     found: list[KindScores | SetScores | None] = [getattr(document, kind) for document in scores]
     return [
-        (getattr(one, precision), getattr(one, recall))
+        _pair(one, name, cut)
         for one in found
         if one is not None and (convention == "count_empty" or _has_gold(one))
     ]
+
+
+def _pair(one: KindScores | SetScores, name: str, cut: Cut) -> tuple[float, float]:
+    """F1 of a mean and itself is that mean."""
+    if isinstance(one, SetScores):
+        return one.f1, one.f1
+    return (one.recall_50, one.recall_50) if name == _DEEP else one.at[cut]
+
+
+def _cuts(scores: Sequence[DocumentScores]) -> Sequence[Cut]:
+    return tuple(scores[0].present.at) if scores else CUTS
 
 
 def _with_gold(scores: Sequence[DocumentScores], kind: str) -> int:
@@ -146,5 +155,6 @@ def _margin(values: Sequence[float], most: float, with_gold: int) -> float | Non
     return None if found is None else min(most, found)
 
 
-def _by_figure(measure: Callable[[str, str], Value]) -> ByFigure[Value]:
-    return {kind: {name: measure(kind, name) for name in names} for kind, names in FIGURES.items()}
+def _by_figure(scores: Sequence[DocumentScores], measure: Callable[[str, str], Value]) -> ByFigure[Value]:
+    names = figure_names(_cuts(scores))
+    return {kind: {name: measure(kind, name) for name in of_kind} for kind, of_kind in names.items()}

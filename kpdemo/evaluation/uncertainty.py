@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from statistics import fmean, stdev
 
-from kpdemo.evaluation.metrics import KindScores
+from kpdemo.evaluation.metrics import CUTS, KindScores
 
 CONFIDENCE = 0.95
 ROUNDING = 1e-12
@@ -17,8 +17,13 @@ def standard_errors(scores: Sequence[KindScores]) -> dict[str, float | None]:
     """Of F1@5, F1@M and R@50 as `macro_average` gives them under `skip_empty`; None for fewer than two."""
     with_gold = [score for score in scores if score.has_gold]
     return {
-        "F1@5": f1_standard_error([s.precision_5 for s in with_gold], [s.recall_5 for s in with_gold]),
-        "F1@M": f1_standard_error([s.precision_m for s in with_gold], [s.recall_m for s in with_gold]),
+        **{
+            f"F1@{cut}": f1_standard_error(
+                [score.at[cut].precision for score in with_gold],
+                [score.at[cut].recall for score in with_gold],
+            )
+            for cut in CUTS
+        },
         "R@50": standard_error([score.recall_50 for score in with_gold]),
     }
 

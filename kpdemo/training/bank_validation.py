@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from kpdemo.errors import ConfigError
-from kpdemo.evaluation.metrics import DEEP_CUT, macro_average, score_kind
+from kpdemo.evaluation.metrics import CUT, DEEP_CUT, macro_average, score_kind
 from kpdemo.simckp.bank import BankScore, PhraseBank, RetrievedTerm
 from kpdemo.simckp.dual_encoder import DualEncoder
 from kpdemo.simckp.predictor import Selection
@@ -115,7 +115,7 @@ class BankValidation:
     def _figures(self, found: Sequence[Sequence[str]]) -> Metrics:
         scores = [score_kind(gold, keys) for gold, keys in zip(self._gold, found, strict=True)]
         figures = macro_average(scores, "skip_empty")
-        return {"R@50": figures.recall_50 or 0.0, "F1@5": figures.f1_5 or 0.0}
+        return {"R@50": figures.recall_50 or 0.0, "F1@5": figures.at[CUT].f1 or 0.0}
 
 
 def absent_keys(document: Document) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
@@ -20,12 +20,13 @@ from kpdemo.evaluation.measuring import (
 from kpdemo.evaluation.metrics import Convention
 from kpdemo.evaluation.report import CAPTIONS, POOLED_NOTE, caption_of_f1, interval_note
 from kpdemo.evaluation.runs import (
-    GROUPS,
     WITHOUT_GOLD,
+    Groups,
     Run,
     compared,
     difference_note,
     differences_of_runs,
+    groups_of,
     note_under,
     rows_of_runs,
     shown_figures,
@@ -166,6 +167,7 @@ def _missing_html(file: MeasuredFile) -> str:
 
 def _convention_html(evaluation: Evaluation, convention: Convention) -> str:
     files, name = evaluation.files, evaluation.dataset
+    groups = groups_of(files[0].report.datasets[name])
     rows = [
         (label, [*shown_figures(figures, convention), [grouped(figures.documents)]])
         for label, figures in rows_of_runs(files, name)
@@ -173,26 +175,31 @@ def _convention_html(evaluation: Evaluation, convention: Convention) -> str:
     caption = f"{name}, {WITHOUT_GOLD[convention]}"
     about = note_under(files[0].report.datasets[name], convention), caption_of_f1(convention)
     parts = [
-        _table_html(caption, rows, '<th scope="col" class="number first">Documents</th>'),
+        _table_html(caption, groups, rows, '<th scope="col" class="number first">Documents</th>'),
         f'<p class="small">{_sentence_html(" ".join(filter(None, about)))}</p>',
     ]
     if len(files) > 1:
         parts += [
             _table_html(
-                f"Differences from the first: {caption}", differences_of_runs(files, name, convention)
+                f"Differences from the first: {caption}",
+                groups,
+                differences_of_runs(files, name, convention),
             ),
             f'<p class="small">{escape(difference_note(files))}</p>',
         ]
     return f'<section class="by-{convention}">{"".join(parts)}</section>'
 
 
-def _table_html(caption: str, rows: Iterable[tuple[str, list[list[str]]]], last_head: str = "") -> str:
-    heads = "".join(_head_html(group, name, names) for group, names in GROUPS for name in names)
+def _table_html(
+    caption: str, groups: Groups, rows: Iterable[tuple[str, list[list[str]]]], last_head: str = ""
+) -> str:
+    heads = "".join(_head_html(group, name, names) for group, names in groups for name in names)
+    firsts = set(accumulate((len(names) for _, names in groups), initial=0))
     return (
         f'<div class="scrolling" tabindex="0" role="region" aria-label="{escape(caption)}">'
         f'<table class="keyphrases"><caption>{escape(caption)}</caption>'
         f'<thead><tr><th scope="col">Model or file</th>{heads}{last_head}</tr></thead>'
-        f"<tbody>{''.join(_row_html(label, cells) for label, cells in rows)}</tbody></table></div>"
+        f"<tbody>{''.join(_row_html(label, cells, firsts) for label, cells in rows)}</tbody></table></div>"
     )
 
 
@@ -202,9 +209,8 @@ def _head_html(group: str, name: str, names: Sequence[str]) -> str:
     return f'<th scope="col" class="number{first}" title="{escape(MEANINGS[name])}">{group}<br>{name}</th>'
 
 
-def _row_html(label: str, cells: Sequence[Sequence[str]]) -> str:
+def _row_html(label: str, cells: Sequence[Sequence[str]], firsts: Collection[int]) -> str:
     """The lines of a cell under one another, the first of them the figure."""
-    firsts = set(accumulate((len(names) for _, names in GROUPS), initial=0))
     numbers = "".join(
         f'<td class="number{" first" * (place in firsts)}">{figure}{_more_html(more)}</td>'
         for place, (figure, *more) in enumerate(cells)

@@ -78,7 +78,7 @@ def f1_of(line: Row) -> str:
 
 
 def _f1(scores: KindScores) -> float | None:
-    return harmonic_mean(scores.precision_5, scores.recall_5) if scores.has_gold else None
+    return harmonic_mean(*scores.at[CUT]) if scores.has_gold else None
 
 
 def _lowest(scores: Sequence[float | None]) -> list[int]:

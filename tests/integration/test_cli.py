@@ -673,6 +673,63 @@ class TestEvaluate:
         rows = [json.loads(line) for line in details.read_text("utf-8").splitlines()]
         assert [("predictions" in row, row["model"]) for row in rows] == [(False, "fake")] * 2
 
+    def test_further_cuts_stand_beside_those_that_are_always_measured(
+        self, run: Run, gold: Path, tmp_path: Path
+    ) -> None:
+        files = [tmp_path / "ours.jsonl", tmp_path / "theirs.jsonl"]
+        found = [
+            {"id": "a", "present": ["learn", "neural networks"], "absent": ["AI"]},
+            {"id": "b", "present": ["sorting"], "absent": []},
+        ]
+        for file, rows in zip(files, (found, [{"id": id, "present": []} for id in "ab"]), strict=True):
+            file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        one = ["evaluate", "--gold", gold, "--predictions", files[0]]
+        plain, further = (
+            json.loads(run(*one, *at, "--json").out) for at in ([], ["--at", "10, o", "--at", 1])
+        )
+        figures, usual = further["datasets"]["gold.test"], plain["datasets"]["gold.test"]
+        names = ["P@1", "R@1", "F1@1", "P@5", "R@5", "F1@5", "P@10", "R@10", "F1@10"]
+        names += ["P@O", "R@O", "F1@O", "P@M", "R@M", "F1@M"]
+        for kind, more in (("present", []), ("absent", ["R@50"])):
+            for convention in ("skip_empty", "count_empty"):
+                values = figures[kind][convention]
+                assert list(values) == [*names, *more]
+                assert {name: values[name] for name in usual[kind][convention]} == usual[kind][convention]
+                assert list(figures["interval"][kind][convention]) == [
+                    *(name for name in names if name.startswith("F1")),
+                    *more,
+                ]
+        # of the two documents with present gold, one each, the first has the right one second
+        present = figures["present"]["skip_empty"]
+        assert [present[name] for name in ("P@1", "P@5", "P@10")] == [0.5, 0.2, 0.1]
+        assert [present[name] for name in ("P@O", "R@O", "F1@O", "R@10")] == [0.5, 0.5, 0.5, 1.0]
+        assert figures["absent"]["count_empty"]["F1@O"] == 0.5
+
+        several = [*one, "--predictions", files[1], "--at", "10,O"]
+        difference = json.loads(run(*several, "--json").out)["runs"][1]["datasets"]["gold.test"]["difference"]
+        assert list(difference["present"]["skip_empty"]) == ["F1@5", "F1@10", "F1@O", "F1@M"]
+        assert (
+            difference["present"]["skip_empty"]["F1@O"]["value"] == -figures["present"]["skip_empty"]["F1@O"]
+        )
+        assert run(*several).out.count("F1@10") == 8  # of two kinds, in four tables under the usual ones
+        assert "| Present @5 | Present @10 | Present @O | Present @M |" in run(*several, "--markdown").out
+        assert "| Present F1@10 |" in run(*several, "--markdown").out
+
+    @pytest.mark.parametrize("form", [[], ["--json"], ["--markdown"]])
+    def test_the_cuts_that_are_always_measured_may_be_named(
+        self, run: Run, gold: Path, form: list[str]
+    ) -> None:
+        found = gold.with_name("found.jsonl")
+        run("predict", "--input", gold, "--output", found)
+        call = ["evaluate", "--gold", gold, "--predictions", found, *form]
+        assert run(*call, "--at", "5", "--at", "M").out == run(*call).out
+
+    @pytest.mark.parametrize("at", ["0", "-1", "ten", "10,,15", "", "50", "1.5", "1000000", "\u0661"])
+    def test_a_cut_that_is_none_is_refused(self, run: Run, gold: Path, at: str) -> None:
+        result = run("evaluate", "--gold", gold, "--model", "fake", f"--at={at}")
+        assert (result.status, result.out) == (2, "")
+        assert is_one_sentence(result.err)
+
     def test_details_that_cannot_be_written_are_refused_before_anything_is_measured(
         self, run: Run, gold: Path, tmp_path: Path
     ) -> None:

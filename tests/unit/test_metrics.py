@@ -16,6 +16,7 @@ from kpdemo.evaluation.metrics import (
     pooled_average,
     score_kind,
     score_sets,
+    with_further,
 )
 
 KEYS = st.text("abcdefgh", min_size=1, max_size=1)
@@ -26,23 +27,23 @@ COLLECTIONS = st.lists(st.tuples(KEY_LISTS, KEY_LISTS), min_size=1, max_size=8)
 def test_three_right_predictions_give_three_fifths_at_5_and_one_at_m():
     # the worked example of ExHiRD's authors: 3 predictions, all right
     scores = score_kind(["a", "b", "c", "d"], ["a", "b", "c"])
-    assert scores.precision_5 == pytest.approx(0.6)
-    assert scores.precision_m == 1.0
-    assert scores.recall_5 == scores.recall_m == 0.75
+    assert scores.at[5].precision == pytest.approx(0.6)
+    assert scores.at["M"].precision == 1.0
+    assert scores.at[5].recall == scores.at["M"].recall == 0.75
 
 
 def test_only_the_first_five_count_at_5():
     # hits at ranks 1, 4, 6 of 7; 4 gold: P@5 2/5, R@5 2/4, P@M 3/7, R@M 3/4
     scores = score_kind(["a", "b", "c", "d"], ["a", "x", "y", "b", "z", "c", "w"])
-    assert scores.precision_5 == pytest.approx(2 / 5)
-    assert scores.recall_5 == pytest.approx(2 / 4)
-    assert scores.precision_m == pytest.approx(3 / 7)
-    assert scores.recall_m == pytest.approx(3 / 4)
+    assert scores.at[5].precision == pytest.approx(2 / 5)
+    assert scores.at[5].recall == pytest.approx(2 / 4)
+    assert scores.at["M"].precision == pytest.approx(3 / 7)
+    assert scores.at["M"].recall == pytest.approx(3 / 4)
 
 
 def test_a_repeated_prediction_takes_no_second_rank():
     # unique order a, x, y, z, b: b is fifth
-    assert score_kind(["a", "b"], ["a", "x", "a", "y", "x", "z", "b"]).recall_5 == 1.0
+    assert score_kind(["a", "b"], ["a", "x", "a", "y", "x", "z", "b"]).at[5].recall == 1.0
 
 
 def test_no_prediction_scores_zero():
@@ -60,7 +61,7 @@ def test_recall_at_50_reads_the_candidates_where_there_are_any():
     # of the candidates b is 49th, a again 50th, c 51st: 2 of 3, and M and 5 know of the predictions alone
     scores = score_kind(["a", "b", "c"], ["a"], ["a", *fillers, "b", "a", "y", "c"])
     assert scores.recall_50 == pytest.approx(2 / 3)
-    assert (scores.precision_m, scores.recall_m, scores.recall_5) == (
+    assert (scores.at["M"].precision, scores.at["M"].recall, scores.at[5].recall) == (
         1,
         pytest.approx(1 / 3),
         pytest.approx(1 / 3),
@@ -68,22 +69,38 @@ def test_recall_at_50_reads_the_candidates_where_there_are_any():
     assert score_kind(["a"], ["a"], []).recall_50 == 0
 
 
+def test_at_ten_and_at_as_many_as_are_gold_it_divides_by_these_even_where_fewer_are_predicted():
+    # hits at ranks 1, 4, 6 of 7; 4 gold: at 10 P 3/10, R 3/4; at O, the first four, P = R = 2/4
+    further = with_further([10, "O"])
+    scores = score_kind(["a", "b", "c", "d"], ["a", "x", "y", "b", "z", "c", "w"], cuts=further)
+    assert scores.at[10] == (pytest.approx(3 / 10), pytest.approx(3 / 4))
+    assert scores.at["O"] == (0.5, 0.5)
+    # of a single prediction that is right P@O is 1/4 too
+    assert score_kind(["a", "b", "c", "d"], ["a"], cuts=["O"]).at["O"] == (0.25, 0.25)
+    assert score_kind([], ["a"], cuts=further).at == dict.fromkeys(further, (0, 0))
+
+
+def test_cuts_are_measured_once_each_and_in_order():
+    assert with_further([]) == (5, "M")
+    assert with_further(["M", 15, "O", 5, 3, 15]) == (3, 5, 15, "O", "M")
+
+
 def test_macro_f1_is_that_of_the_mean_precision_and_recall():
     # document 1: P@M 1/1, R@M 1/2; document 2: P@M 1/2, R@M 1/1. Means 3/4 and 3/4: F1 3/4,
     # while the mean of the documents' F1 would be 2/3
     scores = [score_kind(["a", "b"], ["a"]), score_kind(["a"], ["a", "x"])]
     figures = macro_average(scores, "skip_empty")
-    assert (figures.precision_m, figures.recall_m, figures.f1_m) == (0.75, 0.75, 0.75)
+    assert figures.at["M"] == (0.75, 0.75, 0.75)
     # at 5: P 1/5 and 1/5, R 1/2 and 1: F1 = 2 * .2 * .75 / .95
-    assert figures.f1_5 == pytest.approx(0.3 / 0.95)
+    assert figures.at[5].f1 == pytest.approx(0.3 / 0.95)
 
 
 def test_the_conventions_differ_by_the_documents_without_gold():
     scores = [score_kind(["a"], ["a"]), score_kind([], ["a"]), score_kind([], []), score_kind(["b"], [])]
     skipping = macro_average(scores, "skip_empty")  # two documents: (1 + 0) / 2
     counting = macro_average(scores, "count_empty")  # four: (1 + 0 + 0 + 0) / 4
-    assert (skipping.precision_m, skipping.recall_50) == (0.5, 0.5)
-    assert (counting.precision_m, counting.recall_50) == (0.25, 0.25)
+    assert (skipping.at["M"].precision, skipping.recall_50) == (0.5, 0.5)
+    assert (counting.at["M"].precision, counting.recall_50) == (0.25, 0.25)
 
 
 @pytest.mark.parametrize("convention", ["skip_empty", "count_empty"])
@@ -134,7 +151,7 @@ def test_the_harmonic_mean_of_nothing_is_zero():
     assert harmonic_mean(0.0, 0.0) == 0.0
 
 
-def plain_figures(documents, convention, k):
+def plain_figures(documents, convention, cut):
     """The definition, written out slowly with exact fractions."""
     precisions, recalls = [], []
     for gold, predicted in documents:
@@ -148,9 +165,8 @@ def plain_figures(documents, convention, k):
                 precisions.append(Fraction(0))
                 recalls.append(Fraction(0))
             continue
-        kept = unique[:k] if k else unique
-        right = sum(1 for key in kept if key in answers)
-        denominator = k or len(unique)
+        denominator = {"M": len(unique), "O": len(answers)}.get(cut, cut)
+        right = sum(1 for key in unique[:denominator] if key in answers)
         precisions.append(Fraction(right, denominator) if denominator else Fraction(0))
         recalls.append(Fraction(right, len(answers)))
     if not any(gold for gold, _ in documents):
@@ -163,13 +179,12 @@ def plain_figures(documents, convention, k):
 @pytest.mark.parametrize("convention", ["skip_empty", "count_empty"])
 @given(documents=COLLECTIONS)
 def test_the_figures_are_those_of_a_plain_implementation(convention, documents):
-    figures = macro_average([score_kind(gold, predicted) for gold, predicted in documents], convention)
-    found = (
-        (figures.precision_5, figures.recall_5, figures.f1_5),
-        (figures.precision_m, figures.recall_m, figures.f1_m),
-    )
-    for values, k in zip(found, (5, None), strict=True):
-        for value, exact in zip(values, plain_figures(documents, convention, k), strict=True):
+    cuts = with_further([1, 10, "O"])
+    scores = [score_kind(gold, predicted, cuts=cuts) for gold, predicted in documents]
+    figures = macro_average(scores, convention)
+    assert list(figures.at) == [1, 5, 10, "O", "M"]
+    for cut, values in figures.at.items():
+        for value, exact in zip(values, plain_figures(documents, convention, cut), strict=True):
             assert (value is None) == (exact is None)
             assert exact is None or value == pytest.approx(float(exact))
 
@@ -187,15 +202,15 @@ def test_the_order_of_documents_and_of_gold_does_not_matter(documents, seed):
 @given(gold=KEY_LISTS, predicted=KEY_LISTS)
 def test_every_figure_is_a_fraction(gold, predicted):
     scores = score_kind(gold, predicted)
-    numbers = (scores.precision_5, scores.recall_5, scores.precision_m, scores.recall_m, scores.recall_50)
+    numbers = (*scores.at[5], *scores.at["M"], scores.recall_50)
     assert all(0 <= number <= 1 for number in numbers)
-    assert scores.recall_5 <= scores.recall_50 <= scores.recall_m
+    assert scores.at[5].recall <= scores.recall_50 <= scores.at["M"].recall
 
 
 @given(gold=st.lists(KEYS, min_size=1, max_size=12))
 def test_predicting_the_gold_is_perfect_at_m(gold):
     figures = macro_average([score_kind(gold, gold)], "skip_empty")
-    assert (figures.precision_m, figures.recall_m, figures.f1_m, figures.recall_50) == (1, 1, 1, 1)
+    assert (*figures.at["M"], figures.recall_50) == (1, 1, 1, 1)
 
 
 @given(documents=st.lists(st.tuples(st.lists(KEYS, min_size=1, max_size=9), KEY_LISTS), min_size=1))

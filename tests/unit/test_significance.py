@@ -14,12 +14,19 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from kpdemo.evaluation import randomisation
-from kpdemo.evaluation.metrics import KindScores, SetScores, harmonic_mean
+from kpdemo.evaluation.metrics import CUTS, KindScores, SetScores, SharesAt, harmonic_mean
 from kpdemo.evaluation.protocol import DocumentScores, summarise
 from kpdemo.evaluation.randomisation import holm, randomisation_p
 from kpdemo.evaluation.report import bounds
-from kpdemo.evaluation.runs import GROUPS, shown_differences, shown_figures
-from kpdemo.evaluation.significance import CONVENTIONS, FIGURES, Difference, Estimate, differences, estimates
+from kpdemo.evaluation.runs import groups_of, shown_differences, shown_figures
+from kpdemo.evaluation.significance import (
+    CONVENTIONS,
+    Difference,
+    Estimate,
+    differences,
+    estimates,
+    figure_names,
+)
 from kpdemo.evaluation.uncertainty import f1_contributions, margin
 
 SHARES = st.sampled_from([0.0, 0.2, 1 / 3, 0.4, 0.5, 2 / 3, 1.0])
@@ -186,7 +193,9 @@ def document(present=None, absent=None, pooled=None):
     """Of P and R, the same at each cut; None where there is no gold of the kind."""
 
     def kind(pair):
-        return KindScores(False) if pair is None else KindScores(True, *pair, *pair, pair[1])
+        if pair is None:
+            return KindScores(False)
+        return KindScores(True, dict.fromkeys(CUTS, SharesAt(*pair)), pair[1])
 
     return DocumentScores(
         kind(present), kind(absent), None if pooled is None else SetScores(*pooled, harmonic_mean(*pooled))
@@ -214,20 +223,22 @@ def figure(scores, kind, name, convention):
     if kind == "pooled":
         return figures.pooled.f1_m
     macro = getattr(getattr(figures, kind), convention)
-    return {"F1@5": macro.f1_5, "F1@M": macro.f1_m, "R@50": macro.recall_50}[name]
+    return {"F1@5": macro.at[5].f1, "F1@M": macro.at["M"].f1, "R@50": macro.recall_50}[name]
 
 
 @pytest.mark.parametrize("convention", CONVENTIONS)
 def test_intervals_and_differences_are_of_the_figures_that_are_reported(convention):
     known = estimates(FIRST, convention)
     [found] = differences([FIRST, SECOND])
-    for kind, names in FIGURES.items():
+    for kind, names in figure_names().items():
         for name in names:
             ours, theirs = (figure(scores, kind, name, convention) for scores in (SECOND, FIRST))
             assert known[kind][name].value == pytest.approx(theirs)
             assert found[convention][kind][name].value == pytest.approx(ours - theirs)
     assert [line[0] for line in shown_figures(summarise(FIRST), convention)] == [
-        f"{figure(FIRST, kind, name, convention):.3f}" for kind, names in FIGURES.items() for name in names
+        f"{figure(FIRST, kind, name, convention):.3f}"
+        for kind, names in figure_names().items()
+        for name in names
     ]
 
 
@@ -243,7 +254,7 @@ def test_the_interval_of_a_difference_is_that_of_a_paired_t_test():
 
 def test_p_is_of_the_documents_with_gold_by_either_convention():
     [found] = differences([FIRST, SECOND])
-    present = [[(one.present.precision_5, one.present.recall_5) for one in of] for of in (FIRST, SECOND)]
+    present = [[one.present.at[5] for one in of] for of in (FIRST, SECOND)]
     assert all(pairs[3:] == [(0, 0), (0, 0)] for pairs in present)
     assert found["skip_empty"]["present"]["F1@5"].p == p_by_hand(*(pairs[:3] for pairs in present)) == 0.5
     assert found["count_empty"]["present"]["F1@5"].p == p_by_hand(*present)
@@ -317,7 +328,7 @@ def test_cells_show_a_sign_an_interval_and_p():
         ["–"],
         ["-0.250", "±0.100", "p<0.001"],
     ]
-    assert GROUPS[1] == ("Absent", ("F1@5", "F1@M", "R@50"))
+    assert groups_of(summarise(FIRST))[1] == ("Absent", ["F1@5", "F1@M", "R@50"])
 
 
 def test_each_difference_is_a_number_and_no_p_is_0():
