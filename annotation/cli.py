@@ -18,6 +18,7 @@ from annotation.commands import (
     quality,
     remarks,
     score,
+    set_aside,
     users,
     writing,
 )
@@ -31,6 +32,7 @@ from db.command import run_command
 PROGRAM = "python -m annotation"
 SUBJECTS = (
     users,
+    set_aside,
     projects,
     importing,
     pairs,

@@ -24,6 +24,7 @@ from annotation.ui.agreement_parts import (
     figures_html,
     method_html,
     plan_html,
+    set_aside_html,
 )
 from annotation.ui.agreement_tables import (
     genre_parts,
@@ -242,7 +243,8 @@ def texts_of(report: AgreementReport, project_id: int, *, leads: bool) -> dict[s
         + few_pairs_html([*types, *genres])
         or empty_html(all_withdrawn_text(report.withdrawn) if report.withdrawn else NO_PAIRS),
         "grades": table_html(grades_table(report), project) if has_grades else "",
-        "raters": _explained(raters_table(report), project) if has_grades else nobody,
+        "raters": set_aside_html(report)
+        + (_explained(raters_table(report), project) if has_grades else nobody),
         "drift": drift_html(report),
         "rater-pairs": _explained(rater_pairs_table(report), project) if report.rater_pairs else alone,
         "widest": (table_html(widest_table(report, project_id), project) if report.widest else agreed)

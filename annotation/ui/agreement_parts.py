@@ -10,6 +10,7 @@ from annotation.reliability.bootstrap import Alpha
 from annotation.reliability.drift import FEWEST, MOST_WINDOWS
 from annotation.reliability.planning import FEWEST_PAIRS, Plan, plan_sentences
 from annotation.reliability.report import AgreementReport, Part
+from annotation.set_aside import set_aside_text
 from annotation.ui.agreement_tables import drift_table
 from annotation.ui.charts import CUSTOMARY_LINES
 from annotation.ui.tables import UNDEFINED, interval_text, table_html
@@ -181,6 +182,12 @@ def drift_html(report: AgreementReport) -> str:
         "and their 95 % intervals do not meet. With many raters one may look clear by chance."
     )
     return f"<p>{escape(said)}</p>{table_html(drift_table(report), report.project)}"
+
+
+def set_aside_html(report: AgreementReport) -> str:
+    """Whose grades the figures leave out; nothing where they have all."""
+    said = set_aside_text(report.set_aside)
+    return f'<p id="agreement-set-aside" dir="auto">{escape(said)}</p>' if said else ""
 
 
 def method_html(report: AgreementReport) -> str:

@@ -24,6 +24,7 @@ from annotation.ui.pair_list import PairListHandlers, build_pair_list
 from annotation.ui.project_html import counts_html, events_html
 from annotation.ui.quality import QualityHandlers, build_quality_section
 from annotation.ui.remarks import RemarksHandlers, build_remarks_section
+from annotation.ui.set_aside import SetAsideHandlers, build_set_aside_section
 from annotation.ui.settings_form import read_settings_form, saved_html, settings_fields, settings_values
 from annotation.ui.stuck_html import stuck_html
 from kpdemo.ui.widgets import (
@@ -103,6 +104,7 @@ def build_project_page(
     exports: ExportHandlers,
     remarks: RemarksHandlers,
     pairs: PairListHandlers,
+    set_aside: SetAsideHandlers,
     page: gr.Blocks,
 ) -> None:
     closed = gr.HTML("", elem_id="project-closed")
@@ -111,6 +113,7 @@ def build_project_page(
             pairs_tab = _build_pairs_tab(imports, pairs, remarks)
         with gr.Tab("Members", id="members"):
             members_section = build_members_section(members)
+            set_aside_section = build_set_aside_section(set_aside)
         with gr.Tab("Quality", id="quality") as quality_tab:
             quality_section = build_quality_section(quality)
         with gr.Tab("Settings", id="settings"):
@@ -128,10 +131,11 @@ def build_project_page(
     is_open = [(tabs, {"selected": "settings"})]
     settings.kept.keep(fields, seen, around=is_open, shown=[opened], saved=[settings.saving])
     pairs_changed = (opened, settings.saving, *pairs_tab.changed)
-    members_section.show_after(opened, pairs_tab.imported)
+    members_section.show_after(opened, pairs_tab.imported, *set_aside_section.changed)
+    set_aside_section.show_after(opened, pairs_tab.imported)
     pairs_tab.show_after(opened, pairs_changed)
-    counted_anew = (*pairs_changed, *members_section.changed, *quality_section.changed)
-    _show_counts(handlers, [pairs_tab.counts, events], counted_anew, events_tab)
+    changed = (*members_section.changed, *quality_section.changed, *set_aside_section.changed)
+    _show_counts(handlers, [pairs_tab.counts, events], (*pairs_changed, *changed), events_tab)
     for event in pairs_changed:
         export_section.show_after(event)
     export_section.show_when(gold_tab.select)

@@ -44,6 +44,7 @@ from db.models import (
     RaterState,
     Rating,
     RatingChange,
+    SetAside,
     Skip,
     TrainingPair,
     User,
@@ -57,6 +58,7 @@ SKIPS = cast(Table, Skip.__table__)
 COMMENTS = cast(Table, Comment.__table__)
 PROJECTS = cast(Table, Project.__table__)
 STATES = cast(Table, RaterState.__table__)
+_ASIDE = cast(Table, SetAside.__table__)
 _USERS = cast(Table, User.__table__)
 _MEMBERSHIPS = cast(Table, Membership.__table__)
 _QUALITY = cast(Table, QualitySettings.__table__)
@@ -84,7 +86,9 @@ GRADED_OF_WITHDRAWN = (
 """How many pairs the rater has graded that are withdrawn; nobody holds such a pair."""
 BARRED = "barred"
 """The state of a pair for whoever wrote it, saw its requested grade or decided on it: they never grade it."""
-SETTLED = ("rated", "skipped", BARRED)
+SET_ASIDE = "set_aside"
+"""The state of a pair for whoever gave it a grade that was set aside."""
+SETTLED = ("rated", "skipped", BARRED, SET_ASIDE)
 """A pair in one of these states is never given to the rater any more."""
 NOT_NEW = ("held", *SETTLED)
 """A pair in one of these states is not offered to the rater."""
@@ -108,6 +112,8 @@ class Desk:
     """Where the project's check pairs are kept; 0 when it has none."""
     most_per_rater: int | None = None
     """The most pairs that one rater is given; None for any number."""
+    has_set_aside: bool = False
+    """Grades of theirs are set aside."""
 
     @property
     def whose(self) -> dict[str, int]:
@@ -144,6 +150,11 @@ class Desk:
         Raises:
             AccessError: the rater is paused.
         """
+        if self.is_paused and self.has_set_aside:
+            raise AccessError(
+                f"Grades of yours in {self.project.name} are set aside and do not count: ask your "
+                "administrator why, and whether your work goes on."
+            )
         if self.is_paused:
             raise AccessError(
                 f"Your work in {self.project.name} is paused: what you graded is kept and counts, and your "
@@ -184,6 +195,7 @@ _MY_STATE: Select[Any] = (
     .where(STATES.c.project_id == PROJECTS.c.id, STATES.c.user_id == RATER)
     .correlate(PROJECTS)
 )
+_HAS_SET_ASIDE = exists().where(_ASIDE.c.project_id == PROJECTS.c.id, _ASIDE.c.rater_id == RATER)
 DESK_COLUMNS = (
     PROJECTS.c.id.label("project_id"),
     PROJECTS.c.name.label("project_name"),
@@ -224,6 +236,7 @@ DESK_COLUMNS = (
     .scalar_subquery()
     .label("check_every"),
     _SHELF_ID.label("shelf_id"),
+    _HAS_SET_ASIDE.correlate(PROJECTS).label("has_set_aside"),
 )
 _DESK = select(*DESK_COLUMNS).where(PROJECTS.c.id == PROJECT, PROJECTS.c.checks_of_id.is_(None))
 
@@ -250,6 +263,7 @@ def desk_of(row: AnyRow, rater_id: int) -> Desk:
         row.check_every or 0,
         row.shelf_id or 0,
         row.most_per_rater,
+        row.has_set_aside,
     )
 
 
