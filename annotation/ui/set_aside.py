@@ -66,11 +66,11 @@ class SetAsideHandlers:
         """
         raters = self.grades.raters(project_id)
         one = next((rater for rater in raters if rater.name == name), None)
-        pairs = self.projects.counts(project_id).pairs if one else 0
+        counts = self.projects.counts(project_id)
         can_go, can_return = bool(one and one.grades), bool(one and one.set_aside)
         return (
             gr.Dropdown(choices=[rater.name for rater in raters], value=one.name if one else None),
-            grades_html(one, pairs) if one else "",
+            grades_html(one, counts.pairs + counts.withdrawn) if one else "",
             gr.Textbox(interactive=can_go, value="") if is_done else gr.Textbox(interactive=can_go),
             gr.Button(interactive=can_go),
             gr.Button(interactive=can_return),
