@@ -6,7 +6,7 @@ Letters: B documents, P candidates, T tokens, F features, D width of the vectors
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -20,6 +20,7 @@ from kpdemo.simckp.bank import PhraseBank
 from kpdemo.simckp.dual_encoder import DualEncoder
 from kpdemo.simckp.generation.beam_search import SearchConfig
 from kpdemo.simckp.model import feature_network
+from kpdemo.simckp.movable import Movable
 from kpdemo.simckp.pair_encoder import PairEncoder
 from kpdemo.simckp.predictor import Selection
 from kpdemo.types import Document, Keyphrase, Kind
@@ -58,7 +59,7 @@ class RerankerConfig:
 
 
 @dataclass(frozen=True)
-class CandidateBatch:
+class CandidateBatch(Movable):
     """The candidates of some documents, flattened.
 
     Attributes:
@@ -76,10 +77,6 @@ class CandidateBatch:
     document: Tensor
     features: Tensor
     positive: Tensor
-
-    def to(self, device: torch.device) -> CandidateBatch:
-        moved = {name: value.to(device, non_blocking=True) for name, value in vars(self).items()}
-        return replace(self, **moved)
 
 
 class RerankerModel(nn.Module):

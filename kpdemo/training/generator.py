@@ -32,6 +32,7 @@ from kpdemo.simckp.generation.pretrained_decoder import PretrainedDecoder
 from kpdemo.simckp.generation.targets import IGNORED, pad_targets, shifted
 from kpdemo.simckp.losses import contrastive_loss, generation_loss
 from kpdemo.simckp.model import Batch, ContrastiveExtractor, encoder_of
+from kpdemo.simckp.movable import Movable
 from kpdemo.simckp.predictor import Selection
 from kpdemo.training.example_cache import ExampleCache
 from kpdemo.training.example_parts import ExamplePart, chosen_weights, trained_parameters, training_examples
@@ -101,7 +102,7 @@ class TrainedGenerator:
 
 
 @dataclass(frozen=True)
-class GeneratorBatch:
+class GeneratorBatch(Movable):
     """Attributes:
     documents: as the extractor reads them, one window each.
     targets: (B, L) target ids of their absent keyphrases, `IGNORED` after the end and where there are none.
@@ -109,9 +110,6 @@ class GeneratorBatch:
 
     documents: Batch
     targets: Tensor
-
-    def to(self, device: torch.device) -> GeneratorBatch:
-        return GeneratorBatch(self.documents.to(device), self.targets.to(device, non_blocking=True))
 
 
 def train_generator(config: GeneratorTraining, *, device: torch.device) -> TrainedGenerator:

@@ -6,12 +6,13 @@ Letters: B documents, T tokens, N terms of the bank, Q of them encoded for a bat
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from kpdemo.simckp.movable import Movable
 from kpdemo.simckp.reading import padded
 from kpdemo.training.bank_model import BankModel, TermLabels
 from kpdemo.training.bank_validation import BankValidation
@@ -51,7 +52,7 @@ class Rates:
 
 
 @dataclass(frozen=True)
-class TermPairBatch:
+class TermPairBatch(Movable):
     """Attributes:
     input_ids, attention_mask: (B, T) long.
     """
@@ -59,10 +60,6 @@ class TermPairBatch:
     input_ids: Tensor
     attention_mask: Tensor
     labels: TermLabels
-
-    def to(self, device: torch.device) -> TermPairBatch:
-        moved = {name: value.to(device) for name, value in vars(self).items()}
-        return replace(self, **moved)
 
 
 class PairPart:

@@ -6,12 +6,13 @@ Letters: B documents, D width of the vectors.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from kpdemo.simckp.movable import Movable
 from kpdemo.training.bank_model import BankModel, TermLabels
 from kpdemo.training.bank_validation import BankValidation
 from kpdemo.training.batching import length_bucketed
@@ -22,17 +23,13 @@ from kpdemo.training.part import Metrics
 
 
 @dataclass(frozen=True)
-class RestingBatch:
+class RestingBatch(Movable):
     """Attributes:
     documents: (B, D) their vectors.
     """
 
     documents: Tensor
     labels: TermLabels
-
-    def to(self, device: torch.device) -> RestingBatch:
-        moved = {name: value.to(device) for name, value in vars(self).items()}
-        return replace(self, **moved)
 
 
 class RefinementPart:

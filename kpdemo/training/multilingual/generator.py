@@ -25,6 +25,7 @@ from kpdemo.ramkg.manifest import read_manifest
 from kpdemo.ramkg.prompt import clean_phrases, join_phrases
 from kpdemo.ramkg.writer import Writer
 from kpdemo.simckp.generation.targets import IGNORED
+from kpdemo.simckp.movable import Movable
 from kpdemo.simckp.quantized import Storage
 from kpdemo.simckp.reading import padded
 from kpdemo.training.batching import length_bucketed
@@ -104,7 +105,7 @@ class TextPair:
 
 
 @dataclass(frozen=True)
-class TextPairBatch:
+class TextPairBatch(Movable):
     """Attributes:
     input_ids, mask: (B, T)
     written: (B, S - 1) what the decoder reads.
@@ -115,9 +116,6 @@ class TextPairBatch:
     mask: Tensor
     written: Tensor
     labels: Tensor
-
-    def to(self, device: torch.device) -> TextPairBatch:
-        return TextPairBatch(*(tensor.to(device, non_blocking=True) for tensor in vars(self).values()))
 
 
 def train_ramkg(config: RamkgTraining, *, device: torch.device) -> TrainedWriter:

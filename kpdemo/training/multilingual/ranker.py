@@ -24,6 +24,7 @@ from kpdemo.ramkg.iterate import Augmented
 from kpdemo.ramkg.ranker import Choosing, Ranker, inputs
 from kpdemo.ramkg.subwords import SubwordReader
 from kpdemo.simckp.counting import ExpectedF1, learn_expected_f1
+from kpdemo.simckp.movable import Movable
 from kpdemo.simckp.pair_checkpoint import state_hash
 from kpdemo.simckp.threshold import Calibration
 from kpdemo.training.arrays import tokenizer_hash
@@ -166,7 +167,7 @@ def label_all(
 
 
 @dataclass(frozen=True)
-class RankerBatch:
+class RankerBatch(Movable):
     """Attributes:
     features: (P, F) float.
     positive: (P,) float.
@@ -174,9 +175,6 @@ class RankerBatch:
 
     features: Tensor
     positive: Tensor
-
-    def to(self, device: torch.device) -> RankerBatch:
-        return RankerBatch(self.features.to(device), self.positive.to(device))
 
 
 class RankerPart:

@@ -17,6 +17,7 @@ from torch.nn import functional
 
 from kpdemo.evaluation.retrieval import recall_at
 from kpdemo.simckp.examples import encoder_text
+from kpdemo.simckp.movable import Movable
 from kpdemo.training.batching import length_bucketed
 from kpdemo.training.multilingual.parallel import Translation
 from kpdemo.training.multilingual.retriever_config import RetrieverTraining
@@ -144,19 +145,16 @@ def _numbered(items: Sequence[Any], texts: Sequence[str], numbers: Mapping[str, 
 
 
 @dataclass(frozen=True)
-class PairBatch:
+class PairBatch(Movable):
     """B queries; their passages in the same order, and negatives after them.
 
     Attributes:
         numbers: (N,) long, the same for the same passage.
     """
 
-    queries: Any
-    passages: Any
+    queries: Movable
+    passages: Movable
     numbers: Tensor
-
-    def to(self, device: torch.device) -> PairBatch:
-        return PairBatch(self.queries.to(device), self.passages.to(device), self.numbers.to(device))
 
 
 def retrieval_loss(
