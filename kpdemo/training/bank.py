@@ -8,7 +8,6 @@ import logging
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from io import BytesIO
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -26,7 +25,7 @@ from kpdemo.simckp.quantized import Storage
 from kpdemo.simckp.reading import Tower, encode_rows
 from kpdemo.simckp.terms import TermIndex
 from kpdemo.simckp.tokens import phrase_tokens
-from kpdemo.storage import replace_file
+from kpdemo.storage import replacing
 from kpdemo.training.arrays import cache_errors
 from kpdemo.training.bank_model import BankModel
 from kpdemo.training.bank_validation import BankValidation
@@ -211,10 +210,9 @@ class _Run:
         parts = json.dumps([weights, precision, dual.config.pooling, self.phrases])
         path = config.cache / f"phrases-{hashlib.sha256(parts.encode()).hexdigest()[:16]}.npy"
         if not path.is_file():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            written = BytesIO()
-            np.save(written, self._encode(dual.pooled_phrases, self.phrases, precision).half().numpy())
-            replace_file(path, written.getvalue())
+            vectors = self._encode(dual.pooled_phrases, self.phrases, precision).half().numpy()
+            with replacing(path) as partial, partial.open("wb") as stream:
+                np.save(stream, vectors)
         with cache_errors(path):
             return torch.from_numpy(np.load(path, allow_pickle=False)).to(self.device, torch.float32)
 
