@@ -15,6 +15,7 @@ from torch import Tensor
 from kpdemo.errors import ConfigError
 from kpdemo.evaluation.protocol import evaluate
 from kpdemo.prmu import PhraseKinds
+from kpdemo.selection import best_first
 from kpdemo.simckp.bank import PhraseBank
 from kpdemo.simckp.counting import Counting
 from kpdemo.simckp.losses import contrastive_loss
@@ -177,7 +178,6 @@ class RerankerValidation:
 
 
 def _prediction(item: ProposedDocument, scores: Sequence[float], own: int) -> Prediction:
-    order = sorted(range(len(scores)), key=lambda number: -scores[number])
-    ranked = [item.candidates[number].text for number in order]
+    ranked = [item.candidates[number].text for number in best_first(scores)]
     keyphrases = tuple(Keyphrase(text, 0.0) for text in ranked[:own])
     return Prediction((), keyphrases, absent_candidates=tuple(ranked))
