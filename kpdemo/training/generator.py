@@ -35,7 +35,13 @@ from kpdemo.simckp.model import Batch, ContrastiveExtractor, encoder_of
 from kpdemo.simckp.movable import Movable
 from kpdemo.simckp.predictor import Selection
 from kpdemo.training.example_cache import ExampleCache
-from kpdemo.training.example_parts import ExamplePart, chosen_weights, trained_parameters, training_examples
+from kpdemo.training.example_parts import (
+    ExamplePart,
+    LearningRates,
+    chosen_weights,
+    trained_parameters,
+    training_examples,
+)
 from kpdemo.training.extractor_config import ExtractorTraining, run_identity
 from kpdemo.training.freezing import set_dropout
 from kpdemo.training.generation import GenerationValidation
@@ -195,10 +201,7 @@ class GeneratorPart(ExamplePart):
         return int(np.count_nonzero(self._weights))
 
     def parameter_groups(self) -> list[dict[str, Any]]:
-        pretrained = list(self.module.extractor.encoder.parameters())
-        if isinstance(self.module.decoder, PretrainedDecoder):
-            pretrained += self.module.decoder.parameters()
-        return trained_parameters(self.module, pretrained, self._config)
+        return generator_parameters(self.module, self._config)
 
     def collate(self, items: Sequence[int]) -> GeneratorBatch:
         longest = self.module.decoder.longest
@@ -228,6 +231,14 @@ class GeneratorPart(ExamplePart):
         if self._training.freeze_encoder:
             return self._absent.evaluate()
         return self._present.select(self.module.extractor)[1] | self._absent.evaluate()
+
+
+def generator_parameters(module: ExtractorGenerator, config: LearningRates) -> list[dict[str, Any]]:
+    """As `trained_parameters`; a decoder that came with the encoder is part of the backbone."""
+    pretrained = list(module.extractor.encoder.parameters())
+    if isinstance(module.decoder, PretrainedDecoder):
+        pretrained += module.decoder.parameters()
+    return trained_parameters(module, pretrained, config)
 
 
 def written_loss(decoder: Decoder, memory: Memory, targets: Tensor) -> Tensor:

@@ -124,6 +124,7 @@ def test_rounds_leave_a_model_that_predicts_and_its_card_tells_them(folder):
     )
     assert "droit pénal" in [keyphrase.text for keyphrase in prediction.present]
     card = (checkpoint / "MODEL_CARD.md").read_text(encoding="utf-8")
+    assert "Apache-2.0, as kpdemo.\nThe training texts" in card  # it began with no model of others
     assert "| of these told their English passage | 10 |" in card
     assert "| rounds at most | 1 |\n| retrievers | 2, the last after all rounds; that of round 1 was" in card
     assert "Label accuracy" in card
