@@ -18,7 +18,7 @@ from torch.nn import functional
 from kpdemo.ramkg.settings import EncoderConfig, Pooling
 from kpdemo.ramkg.subwords import Bags, SubwordEncoder, SubwordReader, read_bags, save_reader
 from kpdemo.simckp.backbone import load_backbone
-from kpdemo.simckp.dual_encoder import mean_pooled
+from kpdemo.simckp.dual_encoder import pooled
 from kpdemo.simckp.folders import CARD
 from kpdemo.simckp.movable import Movable
 from kpdemo.simckp.reading import padded
@@ -83,11 +83,9 @@ class PooledBackbone(nn.Module):
 
     def forward(self, batch: TokenBatch) -> Tensor:
         """(B, D)."""
-        hidden = self.backbone(
-            input_ids=batch.input_ids, attention_mask=batch.attention_mask
-        ).last_hidden_state.float()
-        pooled = hidden[:, 0] if self._pooling == "first" else mean_pooled(hidden, batch.attention_mask)
-        return functional.normalize(pooled, dim=-1) if self._normalise else pooled
+        output = self.backbone(input_ids=batch.input_ids, attention_mask=batch.attention_mask)
+        vectors = pooled(output.last_hidden_state, batch.attention_mask, self._pooling)
+        return functional.normalize(vectors, dim=-1) if self._normalise else vectors
 
 
 @dataclass(frozen=True)
