@@ -226,7 +226,8 @@ class RankerPart:
         scored = self._scored()
         rule = self._rule(scored)
         f1 = []
-        for values, positive in scored:
+        for logits, positive in scored:
+            values = torch.sigmoid(torch.from_numpy(logits)).numpy()
             count = max(rule.count(values.tolist()), self._config.minimum)
             hits = positive[np.argsort(-values, kind="stable")[:count]].sum()
             f1.append(2 * hits / (min(count, len(values)) + positive.sum()))
@@ -237,21 +238,15 @@ class RankerPart:
         return self._rule(self._scored())
 
     def _rule(self, scored: list[tuple[NDArray[np.float32], NDArray[np.bool_]]]) -> ExpectedF1:
-        logits = [(_logit(values), positive) for values, positive in scored]
-        return learn_expected_f1(logits, Calibration(), minimum=self._config.minimum)
+        return learn_expected_f1(scored, Calibration(), minimum=self._config.minimum)
 
     def _scored(self) -> list[tuple[NDArray[np.float32], NDArray[np.bool_]]]:
+        """(P,) log-odds of each candidate, and which are gold, for each document held out."""
         with torch.no_grad():
             return [
-                (torch.sigmoid(self.module(torch.from_numpy(item.features))).numpy(), item.positive)
+                (self.module(torch.from_numpy(item.features)).numpy(), item.positive)
                 for item in self._held_out
             ]
-
-
-def _logit(probabilities: NDArray[np.float32]) -> NDArray[np.float32]:
-    clipped = np.clip(probabilities, 1e-6, 1 - 1e-6)
-    values: NDArray[np.float32] = np.log(clipped / (1 - clipped)).astype(np.float32)
-    return values
 
 
 def predict_keyphrases(
