@@ -106,6 +106,6 @@ class ExamplePart:
     def __getitem__(self, index: int) -> int:
         return index  # a batch is cut from the cache in one go: a GPU waits for one put together by items
 
-    def documents(self, numbers: Sequence[int]) -> Batch:
+    def batch_of(self, numbers: Sequence[int]) -> Batch:
         """The examples of these numbers as the extractor reads them."""
         return self._examples.batch(numbers, padding=self._padding)

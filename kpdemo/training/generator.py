@@ -206,7 +206,7 @@ class GeneratorPart(ExamplePart):
     def collate(self, items: Sequence[int]) -> GeneratorBatch:
         longest = self.module.decoder.longest
         targets = [self._vocabulary.encode(self._examples.absent(item), longest=longest) for item in items]
-        return GeneratorBatch(self.documents(items), pad_targets(targets))
+        return GeneratorBatch(self.batch_of(items), pad_targets(targets))
 
     def loss(self, batch: GeneratorBatch) -> Tensor | None:
         """L_MLE + λ · L_CL (SimCKP, Equation 5), each averaged over the documents of the batch."""

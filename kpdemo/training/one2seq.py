@@ -132,7 +132,7 @@ class One2SeqPart(ExamplePart):
         longest = self.module.decoder.longest
         phrases = [written_phrases(self._examples[item]) for item in items]
         targets = [self._vocabulary.encode(row, longest=longest) for row in phrases]
-        return GeneratorBatch(self.documents(items), pad_targets(targets))
+        return GeneratorBatch(self.batch_of(items), pad_targets(targets))
 
     def loss(self, batch: GeneratorBatch) -> Tensor:
         """L_MLE alone."""

@@ -270,7 +270,7 @@ def part_of(config: GeneratorTraining) -> GeneratorPart:
 
 
 def extraction(part: GeneratorPart, items) -> torch.Tensor:
-    batch = part.documents(items)
+    batch = part.batch_of(items)
     scores, _ = part.module(batch)
     return contrastive_loss(
         scores, batch.positive, batch.phrase_document, documents=batch.documents, temperature=0.1
