@@ -223,8 +223,7 @@ class _Run:
             module.dual.encoder.get_input_embeddings().requires_grad_(False)  # type: ignore[operator]
         part = PairPart(
             module, pairs, self.phrases, self.validation,
-            objective=config.objective, rates=config.rates, loop=config.loop,
-            padding=self.tokenizer.pad_token_id,
+            objective=config.objective, rates=config.rates, padding=self.tokenizer.pad_token_id,
         )  # fmt: skip
         return train(part, config.loop, config.output, self.device, identity=run_identity(config))
 
@@ -237,7 +236,7 @@ class _Run:
         pairs = self.pairs(refinement.train, refinement.pool)
         part = RefinementPart(
             module, pairs, self._documents(module.dual, pairs, precision), self.validation,
-            present_weight=config.objective.present_weight, rate=refinement.rate, loop=refinement.loop,
+            present_weight=config.objective.present_weight, rate=refinement.rate,
         )  # fmt: skip
         fixed = {name: value for name, value in asdict(refinement).items() if name != "loop"}
         fixed["sources"] = source_hashes(refinement.train, config.data)

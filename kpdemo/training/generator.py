@@ -198,7 +198,7 @@ class GeneratorPart(ExamplePart):
     @property
     def size(self) -> int:
         """Documents that are trained on."""
-        return int(np.count_nonzero(self._weights))
+        return int(np.count_nonzero(self.repeats))
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         return generator_parameters(self.module, self._config)

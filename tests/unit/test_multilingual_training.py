@@ -282,6 +282,8 @@ def test_a_query_is_not_told_from_its_own_passage_wherever_that_stands():
     own, drawn = batch.numbers[:6], batch.numbers[6:].reshape(6, 4)
     assert own.tolist() == [0, 1, 2, 0, 1, 2]
     assert not (drawn == own[:, None]).any()
+    part.begin_epoch(1)
+    assert part.collate([part[index] for index in range(6)]).numbers[6:].tolist() != drawn.flatten().tolist()
     alone = RetrieverPart(tower, config, pairs[:1], [pairs[0].passage], pairs)
     assert alone[0][2] == []
 

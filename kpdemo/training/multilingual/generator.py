@@ -28,7 +28,6 @@ from kpdemo.simckp.generation.targets import IGNORED
 from kpdemo.simckp.movable import Movable
 from kpdemo.simckp.quantized import Storage
 from kpdemo.simckp.reading import padded
-from kpdemo.training.batching import length_bucketed
 from kpdemo.training.loop import Progress, train
 from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.multilingual.generator_config import WriterTraining
@@ -183,8 +182,9 @@ class WriterPart:
     ) -> None:
         self.module = writer.model
         self.selected: str = config.selected
-        self._writer, self._config, self._loop, self._repeats = writer, config, loop, repeats
+        self._writer, self._config, self._loop = writer, config, loop
         self._pairs = [text_pair(writer, given) for given in examples]
+        self.lengths, self.repeats = [len(pair.source) for pair in self._pairs], repeats
         self._validation = [text_pair(writer, given) for given in validation]
         step = max(len(validation) // max(config.generated, 1), 1)
         self._generated = list(validation[::step][: config.generated])
@@ -193,13 +193,6 @@ class WriterPart:
         parameters = [parameter for parameter in self.module.parameters() if parameter.requires_grad]
         config = self._config
         return [{"params": parameters, "lr": config.learning_rate, "weight_decay": config.weight_decay}]
-
-    def batches(self, epoch: int) -> list[list[int]]:
-        loop = self._loop
-        lengths = [len(pair.source) for pair in self._pairs]
-        return length_bucketed(
-            lengths, self._repeats, batch_size=loop.batch_size, seed=loop.seed, epoch=epoch
-        )
 
     def __getitem__(self, index: int) -> TextPair:
         return self._pairs[index]

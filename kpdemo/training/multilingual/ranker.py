@@ -28,7 +28,6 @@ from kpdemo.simckp.movable import Movable
 from kpdemo.simckp.pair_checkpoint import state_hash
 from kpdemo.simckp.threshold import Calibration
 from kpdemo.training.arrays import tokenizer_hash
-from kpdemo.training.batching import length_bucketed
 from kpdemo.training.loop import train
 from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.multilingual.mined import Mined, learn_lexicon, learn_translations_of
@@ -195,6 +194,7 @@ class RankerPart:
         self._taught = taught
         self._held_out = [item for item in held_out if item.positive.any()] or list(taught)
         self._config = config
+        self.lengths, self.repeats = [len(item.positive) for item in taught], [1] * len(taught)
         module.standardise(np.concatenate([item.features for item in taught]))
 
     def __len__(self) -> int:
@@ -202,13 +202,6 @@ class RankerPart:
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         return [{"params": list(self.module.parameters()), "lr": self._config.learning_rate}]
-
-    def batches(self, epoch: int) -> list[list[int]]:
-        loop = self._config.loop
-        sizes = [len(item.positive) for item in self._taught]
-        return length_bucketed(
-            sizes, [1] * len(sizes), batch_size=loop.batch_size, seed=loop.seed, epoch=epoch
-        )
 
     def __getitem__(self, index: int) -> Labelled:
         return self._taught[index]
