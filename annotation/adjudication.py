@@ -74,8 +74,8 @@ class QueuePage:
     """Of the comparison type that was asked for."""
     types: tuple[str, ...]
     """Those that have pairs in the queue."""
-    next_offset: int | None
-    """Where the next page begins; None at the end."""
+    has_more: bool
+    """Whether pairs follow the entries."""
     held_back: int = 0
     """Pairs, of all types, that are left out because the viewer may still be given them to grade."""
 

@@ -76,17 +76,13 @@ def read_items_or_errors(
 
 
 def read_known_pairs(
-    source: Source,
-    *,
-    format: FileFormat | None = None,
-    type: str | None = None,
-    only_type: str | None = None,
+    source: Source, *, type: str | None = None, only_type: str | None = None
 ) -> Iterator[ReadKnownPair]:
     """The pairs of an open file with their fields `grade` (or `gold`) and, if wished, `explanation`.
 
     Arguments and errors are those of `read_items_or_errors`.
     """
-    return _or_errors(source.name, _row_readers(source, format, type, only_type), RowReader.known_pair)
+    return _or_errors(source.name, _row_readers(source, None, type, only_type), RowReader.known_pair)
 
 
 def read_larger_items(

@@ -14,3 +14,14 @@ def figure_text(number: float | None, decimals: int = 3, *, sign: str = "") -> s
     '+0.000'
     """
     return UNKNOWN if number is None else f"{number:{sign}z.{decimals}f}"
+
+
+def range_text(low: float | None, high: float | None, *, sign: str = "") -> str:
+    """An interval, such as 0.890 to 0.907.
+
+    >>> range_text(0.89, 0.907), range_text(None, None)
+    ('0.890 to 0.907', '–')
+    """
+    if low is None or high is None:
+        return UNKNOWN
+    return f"{figure_text(low, sign=sign)} to {figure_text(high, sign=sign)}"

@@ -105,7 +105,7 @@ class GoldRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class GoldStanding:
     """All that the gold grade of a pair depends on; a decision stands however many ratings there are."""
 
     decided: Decimal | None
@@ -136,9 +136,9 @@ class Standing:
         return self.mean if self.decided is None else self.decided
 
 
-def standing_of(grades: Sequence[Decimal], decided: Decimal | None = None) -> Standing:
+def standing_of(grades: Sequence[Decimal], decided: Decimal | None = None) -> GoldStanding:
     """Of single ratings."""
-    return Standing(decided, len(grades), sum(grades, Decimal(0)), spread(grades))
+    return GoldStanding(decided, len(grades), sum(grades, Decimal(0)), spread(grades))
 
 
 def gold_row(pair: RatedPair, settings: ProjectSettings, labels: Mapping[str, str] | None) -> GoldRow:

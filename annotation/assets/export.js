@@ -32,7 +32,7 @@
     tell("Writing the archive …", false);
     try {
       const response = await fetch(link.href);
-      if (response.status === 401) { window.kpdemoSignInAgain(); return; }
+      if (response.status === 401) { tell("", false); window.kpdemoSignInAgain(); return; }
       if (!response.ok) { tell(await reasonOf(response), true); return; }
       saved(await response.blob(), named(response));
       tell("", false);

@@ -13,7 +13,6 @@ from annotation.services.adjudication import AdjudicationService
 from annotation.terminal import show_json, show_line, show_table
 from db import DEFAULT_URL
 
-_AT_ONCE = 1_000
 _SHOWN = 32
 """Characters of a text in the table."""
 _HEADERS = ("Spread", "Ratings", "Type", "Id", "State", "Decision", "Begins")
@@ -42,12 +41,8 @@ def adjudications(
 ) -> None:
     """List the pairs whose ratings are too far apart, largest spread first."""
     database, of = open_project(database_url, project)
-    service = AdjudicationService(database)
-    page = service.queue(of.id, which, type, limit=_AT_ONCE)
-    entries, counts = list(page.entries), page.counts
-    while page.next_offset is not None:
-        page = service.queue(of.id, which, type, offset=page.next_offset, limit=_AT_ONCE)
-        entries.extend(page.entries)
+    page = AdjudicationService(database).queue(of.id, which, type, limit=None)
+    entries, counts = page.entries, page.counts
     if as_json:
         pairs = [_as_json(entry) for entry in entries]
         show_json({"project": project, "which": which.value, "counts": counts, "pairs": pairs})

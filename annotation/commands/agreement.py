@@ -7,8 +7,16 @@ from typing import Annotated
 
 import typer
 
-from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
-from annotation.figures import figure_text
+from annotation.commands.options import (
+    MOST_RESAMPLES,
+    DatabaseOption,
+    JsonOption,
+    ProjectArgument,
+    ResamplesOption,
+    SeedOption,
+    open_project,
+)
+from annotation.figures import figure_text, range_text
 from annotation.reliability.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED, Alpha
 from annotation.reliability.planning import DEFAULT_WIDTH, NARROWEST, WIDEST, plan_sentences, plan_to_json
 from annotation.reliability.report import BUCKET_NAMES, AgreementReport, Part, shares
@@ -19,7 +27,6 @@ from annotation.shares import share_text
 from annotation.terminal import show_json, show_line, show_table
 from db import DEFAULT_URL
 
-MOST_RESAMPLES = 100_000
 _FIGURES = ("With two grades", "α all", "95 %", "α unadjudicated", "95 % ", "Nominal", "Ordinal", "Flagged")
 _EXAMPLES = """
 Examples:
@@ -46,10 +53,8 @@ def register(app: typer.Typer) -> None:
 
 def agreement(
     project: ProjectArgument,
-    resamples: Annotated[
-        int, typer.Option(min=0, max=MOST_RESAMPLES, help="How often the bootstrap draws.")
-    ] = DEFAULT_RESAMPLES,
-    seed: Annotated[int, typer.Option(min=0, help="What the draws start from.")] = DEFAULT_SEED,
+    resamples: ResamplesOption = DEFAULT_RESAMPLES,
+    seed: SeedOption = DEFAULT_SEED,
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
@@ -74,7 +79,7 @@ def plan(
     resamples: Annotated[
         int, typer.Option(min=100, max=MOST_RESAMPLES, help="How often the bootstrap draws, for each size.")
     ] = DEFAULT_RESAMPLES,
-    seed: Annotated[int, typer.Option(min=0, help="What the draws start from.")] = DEFAULT_SEED,
+    seed: SeedOption = DEFAULT_SEED,
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
@@ -203,6 +208,4 @@ def _part_cells(part: Part) -> Sequence[str]:
 
 def _alpha_cells(alpha: Alpha) -> tuple[str, str]:
     value = "undefined" if alpha.value is None else figure_text(alpha.value)
-    if alpha.low is None or alpha.high is None:
-        return value, "–"
-    return value, f"{figure_text(alpha.low)} to {figure_text(alpha.high)}"
+    return value, range_text(alpha.low, alpha.high)

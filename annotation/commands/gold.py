@@ -77,7 +77,11 @@ def export(
     exported = _write(project, output, options, database_url, force=force)
     if as_json:
         show_json(exported.manifest | {"manifest_sha256": exported.manifest_sha256, "output": str(output)})
-        return
+    else:
+        _show(exported, output, project)
+
+
+def _show(exported: ExportedGold, output: Path, project: str) -> None:
     files = exported.manifest["files"]
     for file in files:
         show_line(f"{output / file['name']}: {number_of(file['rows'], 'row')}, SHA-256 {file['sha256']}")

@@ -6,7 +6,7 @@ import io
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Annotated, BinaryIO, cast
@@ -69,9 +69,7 @@ def import_files(
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
     """Import pairs and ratings: all files together, or nothing."""
-    sizes = [file_size(name) for name in files]
-    if files.count(STDIN) > 1:
-        raise CallError("Standard input can be read once; give - once.")
+    sizes = file_sizes(files)
     database, into = open_project(database_url, project)
     names = [Path(name).name for name in files]
     total = None if None in sizes else sum(size or 0 for size in sizes)
@@ -144,12 +142,7 @@ class _Reader:
 
     def items(self) -> Iterator[ReadItem]:
         for name in self._files:
-            with ExitStack() as stack:
-                if name == STDIN:
-                    stream = cast(io.BufferedReader, self._stdin)
-                    source = open_stream(stream, "standard input")
-                else:
-                    source = stack.enter_context(open_source(Path(name)))
+            with opened(name, self._stdin) as source:
                 self._open = source
                 self.made_ids[source.name] = source.made_ids
                 yield from read_items_or_errors(source, format=self._format, **self._types)
@@ -169,15 +162,31 @@ def _whole(stream: BinaryIO) -> BinaryIO:
     return cast(BinaryIO, copy)
 
 
-def file_size(name: str) -> int | None:
-    """Bytes of a file that a command is to read; None of standard input.
+def file_sizes(files: Sequence[str]) -> list[int | None]:
+    """Bytes of the files that a command is to read; None of standard input.
 
     Raises:
-        CallError: there is no such file.
+        CallError: one of them is not there, or standard input is named twice.
+    """
+    sizes = [None if name == STDIN else check_file(name).stat().st_size for name in files]
+    if files.count(STDIN) > 1:
+        raise CallError("Standard input can be read once; give - once.")
+    return sizes
+
+
+@contextmanager
+def opened(name: str, stdin: BinaryIO | None = None) -> Iterator[Source]:
+    """A file that a command is to read, or standard input.
+
+    Args:
+        name: of the file; "-" is standard input.
+        stdin: what was read of standard input; by default itself.
     """
     if name == STDIN:
-        return None
-    return check_file(name).stat().st_size
+        yield open_stream(cast(io.BufferedReader, stdin or sys.stdin.buffer), "standard input")
+    else:
+        with open_source(Path(name)) as source:
+            yield source
 
 
 def number_of(count: int, noun: str) -> str:

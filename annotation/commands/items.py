@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import io
-import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated
 
 import typer
 
 from annotation.authoring import ReadLargerItem
 from annotation.characters import beginning
-from annotation.commands.importing import STDIN, file_size, number_of, summary_text
+from annotation.commands.importing import file_sizes, number_of, opened, summary_text
 from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
 from annotation.exchange import read_larger_items
-from annotation.files.formats import FileFormat, open_source, open_stream
+from annotation.files.formats import FileFormat
 from annotation.services.writing.item_withdrawal import ItemWithdrawalService
 from annotation.services.writing.items import ItemService
 from annotation.sizes import size_of
 from annotation.terminal import ProgressLine, show_json, show_line, show_table
 from db import DEFAULT_URL
-from db.command import CallError
 
 _SHOWN = 56
 _EXAMPLES = """
@@ -68,10 +64,7 @@ def import_items(
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
     """Import larger items: all files together, or nothing. Their size has to fit their type."""
-    if files.count(STDIN) > 1:
-        raise CallError("Standard input can be read once; give - once.")
-    for name in files:
-        file_size(name)
+    file_sizes(files)
     database, into = open_project(database_url, project)
     with ProgressLine("Importing", unit="rows") as line:
         # All of it before the transaction begins: a slow pipe would keep raters from saving.
@@ -157,9 +150,5 @@ def restore_items(
 
 def _read(files: list[str], format: FileFormat | None, type: str | None) -> Iterator[ReadLargerItem]:
     for name in files:
-        with ExitStack() as stack:
-            if name == STDIN:
-                source = open_stream(cast(io.BufferedReader, sys.stdin.buffer), "standard input")
-            else:
-                source = stack.enter_context(open_source(Path(name)))
+        with opened(name) as source:
             yield from read_larger_items(source, format=format, type=type)

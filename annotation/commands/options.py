@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
@@ -52,6 +53,23 @@ WordNetOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+MOST_RESAMPLES = 100_000
+ResamplesOption = Annotated[
+    int, typer.Option(min=0, max=MOST_RESAMPLES, help="How often the bootstrap draws.")
+]
+SeedOption = Annotated[int, typer.Option(min=0, help="What the draws start from.")]
+
+
+def decimal_option(text: str) -> Decimal:
+    """The number that an option gives, as its `parser`.
+
+    Raises:
+        BadParameter: it is no number.
+    """
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise typer.BadParameter(f"{text!r} is no number, such as 0.25") from None
 
 
 @contextmanager

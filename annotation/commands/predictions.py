@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -18,6 +18,7 @@ from annotation.commands.options import (
     JsonOption,
     ProjectArgument,
     check_file,
+    decimal_option,
     open_project,
     options_checked,
     whole_files,
@@ -44,7 +45,6 @@ from annotation.shares import share_text
 from annotation.terminal import ProgressLine, show_json, show_line, show_note, show_table
 from annotation.types import Project
 from db import DEFAULT_URL, Database
-from db.command import CallError
 
 _SEND_EXAMPLES = """
 Examples:
@@ -158,8 +158,9 @@ def _show_sent(project: str, summary: SentSummary, counts: ProjectCounts) -> Non
 def bridge(
     project: ProjectArgument,
     threshold: Annotated[
-        str, typer.Option(metavar="GRADE", help="The lowest grade of a gold keyphrase.")
-    ] = str(THRESHOLD),
+        Decimal,
+        typer.Option(metavar="GRADE", parser=decimal_option, help="The lowest grade of a gold keyphrase."),
+    ] = THRESHOLD,
     k: Annotated[int, typer.Option(metavar="K", help="The ranks that nDCG and precision count.")] = CUT,
     unjudged: Annotated[
         Unjudged, typer.Option(help="Phrases without a gold grade: not relevant, or skipped.")
@@ -176,7 +177,7 @@ def bridge(
 ) -> None:
     """Measure each model on the grades of the phrases that all of them predicted."""
     with options_checked():
-        options = check_options(_decimal(threshold), k, unjudged)
+        options = check_options(threshold, k, unjudged)
     database, of = open_project(database_url, project)
     pool = JudgementService(database).pool(of.id)
     _write(pool, options, database, gold=gold, qrels=qrels, runs=runs)
@@ -250,13 +251,6 @@ def _named(text: str) -> tuple[str, Path]:
     """NAME=FILE, or a file alone."""
     name, equals, file = text.partition("=")
     return (name.strip(), Path(file)) if equals and not Path(text).exists() else ("", Path(text))
-
-
-def _decimal(text: str) -> Decimal:
-    try:
-        return Decimal(text)
-    except InvalidOperation:
-        raise CallError(f"--threshold is a grade such as 3 or 2.5, not {text!r}.") from None
 
 
 def _write(

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import replace
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from annotation.commands.importing import number_of
-from annotation.commands.options import DatabaseOption, JsonOption, open_database, options_checked
+from annotation.commands.options import (
+    DatabaseOption,
+    JsonOption,
+    decimal_option,
+    open_database,
+    options_checked,
+)
 from annotation.commands.project_views import (
     Order,
     most_text,
@@ -61,13 +67,6 @@ def register(app: typer.Typer) -> None:
     app.add_typer(projects, name="project")
 
 
-def _grade(text: str) -> Decimal:
-    try:
-        return Decimal(text)
-    except InvalidOperation:
-        raise typer.BadParameter(f"{text!r} is no number, such as 0.25") from None
-
-
 @projects.command(epilog=_EXAMPLES)
 def create(
     name: NameArgument,
@@ -82,12 +81,12 @@ def create(
         Decimal,
         typer.Option(
             metavar="GRADES",
-            parser=_grade,
+            parser=decimal_option,
             help="A pair is flagged when two ratings differ by so much or more, 0.25 to 4.",
         ),
     ] = _DEFAULTS.threshold,
     step: Annotated[
-        Decimal, typer.Option(metavar="GRADES", parser=_grade, help="Between grades: 0.25, 0.5 or 1.")
+        Decimal, typer.Option(metavar="GRADES", parser=decimal_option, help="Between grades: 0.25, 0.5 or 1.")
     ] = _DEFAULTS.step,
     guidelines: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Markdown that raters are shown.")

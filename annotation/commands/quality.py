@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from annotation.commands.importing import number_of
+from annotation.commands.importing import number_of, summary_text
 from annotation.commands.options import (
     DatabaseOption,
     JsonOption,
     ProjectArgument,
     WordNetOption,
     check_file,
+    decimal_option,
     open_project,
     options_checked,
 )
@@ -32,7 +33,6 @@ from annotation.shares import share_text
 from annotation.terminal import show_json, show_line, show_table
 from annotation.types import Project, ReadKnownPair
 from db import DEFAULT_URL
-from db.command import CallError
 
 _FIELDS = """
 Files have the fields id, type, left, right and grade (the known one) and, if wished, explanation.
@@ -129,13 +129,19 @@ def quality(
         int | None, typer.Option(help="Percentage of training grades that must be accepted.")
     ] = None,
     training_distance: Annotated[
-        str | None, typer.Option(metavar="POINTS", help="How far an accepted training grade may be off.")
+        Decimal | None,
+        typer.Option(
+            metavar="POINTS", parser=decimal_option, help="How far an accepted training grade may be off."
+        ),
     ] = None,
     check_every: Annotated[
         int | None, typer.Option(help="One pair in so many is a check pair; 0 for none.")
     ] = None,
     check_distance: Annotated[
-        str | None, typer.Option(metavar="POINTS", help="How far an accepted check grade may be off.")
+        Decimal | None,
+        typer.Option(
+            metavar="POINTS", parser=decimal_option, help="How far an accepted check grade may be off."
+        ),
     ] = None,
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
@@ -145,9 +151,9 @@ def quality(
     service = QualityService(database)
     chosen: dict[str, Any] = {
         "pass_percent": pass_mark,
-        "training_distance": _points(training_distance),
+        "training_distance": training_distance,
         "check_every": check_every,
-        "check_distance": _points(check_distance),
+        "check_distance": check_distance,
     }
     changed = {name: value for name, value in chosen.items() if value is not None}
     if changed:
@@ -169,19 +175,7 @@ def _read(file: str, project: Project, type: str | None, wordnet: Path | None) -
 
 
 def _said(summary: KnownSummary, noun: str, project: Project) -> str:
-    said = f"Imported {number_of(summary.pairs, noun)} into {project.name}."
-    if not summary.duplicates:
-        return said
-    return f"{said} There already, and left out: {', '.join(summary.duplicates[:5])}."
-
-
-def _points(text: str | None) -> Decimal | None:
-    if text is None:
-        return None
-    try:
-        return Decimal(text)
-    except InvalidOperation:
-        raise CallError(f"{text!r} is no number of points: give 0 to 4, such as 0.5.") from None
+    return summary_text(number_of(summary.pairs, noun), project.name, summary.duplicates, noun)
 
 
 def overview_json(project: Project, overview: QualityOverview) -> dict[str, Any]:

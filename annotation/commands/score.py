@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from annotation.commands.options import HandedIn, JsonOption, WordNetOption
+from annotation.commands.options import HandedIn, JsonOption, ResamplesOption, SeedOption, WordNetOption
 from annotation.commands.score_tables import show_report
 from annotation.files.gold_pairs import changed_gold, read_gold, read_ungraded
 from annotation.reliability.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED
@@ -29,7 +29,6 @@ from annotation.systems.scored import (
 from annotation.terminal import show_json, show_note
 from db.command import CallError
 
-MOST_RESAMPLES = 100_000
 _RUN_HERE = (*BASELINES, EMBEDDING)
 _EXAMPLES = """
 Examples:
@@ -82,10 +81,8 @@ def score(
     unknown_words: Annotated[
         UnknownWords, typer.Option(help="What baselines give a word that WordNet does not have.")
     ] = UnknownWords.ZERO,
-    resamples: Annotated[
-        int, typer.Option(min=0, max=MOST_RESAMPLES, help="How often the bootstrap draws.")
-    ] = DEFAULT_RESAMPLES,
-    seed: Annotated[int, typer.Option(min=0, help="What the draws start from.")] = DEFAULT_SEED,
+    resamples: ResamplesOption = DEFAULT_RESAMPLES,
+    seed: SeedOption = DEFAULT_SEED,
     as_json: JsonOption = False,
 ) -> None:
     """Score systems on gold grades: Pearson's and Spearman's correlation by type and genre.
@@ -100,12 +97,8 @@ def score(
     requests = _requests(system, known, training_scores or [], unknown_words, calibrates=bool(calibrate_on))
     pairs = read_gold(gold)
     training = read_gold(calibrate_on) if calibrate_on else []
-    changed = [str(file) for file in changed_gold([*gold, *(calibrate_on or ())])]
-    if changed:
-        show_note(
-            f"{', '.join(changed)}: changed after the export (manifest.json has another SHA-256); where "
-            "that is not meant, export the gold set again."
-        )
+    files = [*gold, *(calibrate_on or ())]
+    changed = _note_changed(files)
     check_apart(pairs, training)
     is_optional = wordnet is None and any(pair.type != WORD_TO_SENSE for pair in pairs)
     senses, reason = (
@@ -113,7 +106,7 @@ def score(
         if needs_senses(requests, pairs)
         else (None, "")
     )
-    ungraded = read_ungraded([*gold, *(calibrate_on or ())])
+    ungraded = read_ungraded(files)
     systems = [build_system(request, pairs, training, senses, reason, ungraded) for request in requests]
     for one in systems:
         if one.left_out:
@@ -124,6 +117,17 @@ def score(
         show_json({**report_to_json(report), "changed_gold": changed, "left_out": left_out})
         return
     show_report(report, pairs)
+
+
+def _note_changed(gold: Sequence[Path]) -> list[str]:
+    """Tell which gold files are not as they were exported."""
+    changed = [str(file) for file in changed_gold(gold)]
+    if changed:
+        show_note(
+            f"{', '.join(changed)}: changed after the export (manifest.json has another SHA-256); where "
+            "that is not meant, export the gold set again."
+        )
+    return changed
 
 
 def _requests(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from annotation.figures import figure_text
+from annotation.figures import figure_text, range_text
 from annotation.files.gold_pairs import GoldPair
 from annotation.scoring import NO_RESAMPLES, Estimate
 from annotation.senses.network import WORD_TO_SENSE
@@ -149,9 +149,7 @@ def _value(found: Estimate) -> str:
 
 
 def _interval(found: Estimate, sign: str = "") -> str:
-    if found.low is None or found.high is None:
-        return "–"
-    return f"{figure_text(found.low, sign=sign)} to {figure_text(found.high, sign=sign)}"
+    return range_text(found.low, found.high, sign=sign)
 
 
 def _probability(p: float) -> str:

@@ -134,19 +134,16 @@ class SenseStep:
     """The synset before it."""
 
 
-def neighbourhood(
-    edges: Callable[[str], Sequence[Edge]], start: str, most: int = MOST_EDGES
-) -> tuple[SenseStep, ...]:
-    """All synsets at most `most` edges from `start`, itself first, by distance; within one as they are met.
+def neighbourhood(edges: Callable[[str], Sequence[Edge]], start: str) -> tuple[SenseStep, ...]:
+    """All synsets at most `MOST_EDGES` from `start`, itself first, by distance; within one as they are met.
 
     Args:
         edges: those that leave a synset.
         start: a synset.
-        most: edges.
     """
     steps = {start: SenseStep(start, 0)}
     ring = [start]
-    for distance in range(1, most + 1):
+    for distance in range(1, MOST_EDGES + 1):
         met: list[str] = []
         for here in ring:
             for edge in edges(here):

@@ -56,13 +56,13 @@ class AdjudicationService:
         which: Which = Which.OPEN,
         type: str | None = None,
         *,
-        offset: int = 0,
-        limit: int = PAGE_SIZE,
+        limit: int | None = PAGE_SIZE,
         viewer: int | None = None,
     ) -> QueuePage:
-        """A page of the queue, largest spread first, then in the order of rating.
+        """The queue, largest spread first, then in the order of rating.
 
         Args:
+            limit: how many entries at most; None for all.
             viewer: who looks; here and below, pairs that they may still be given as a rater are held back.
 
         Raises:
@@ -71,14 +71,13 @@ class AdjudicationService:
         with self._database.reading() as session:
             project = find_project(session, project_id)
             queue = _queue(session, project, viewer)
-            statement = queue.entries(which, type).offset(offset).limit(limit + 1)
+            statement = queue.entries(which, type).limit(None if limit is None else limit + 1)
             rows = session.execute(statement).all()
             counts = queue.counts(session, type)
             types = session.scalars(queue.select(Pair.type).distinct().order_by(Pair.type)).all()
             entries = tuple(entry_of(row, project.threshold_quarters) for row in rows[:limit])
             held_back = queue.count_held_back(session)
-        following = offset + limit if len(rows) > limit else None
-        return QueuePage(entries, counts, tuple(types), following, held_back)
+        return QueuePage(entries, counts, tuple(types), len(rows) > len(entries), held_back)
 
     def item(self, project_id: int, pair_id: int, *, viewer: int | None = None) -> AdjudicationItem:
         """A pair with what was said of it, and nothing of who said it.

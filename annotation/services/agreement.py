@@ -27,7 +27,6 @@ from db.models import AdjudicationChange, AuditEvent, Pair, Project, RatingChang
 KEPT_REPORTS = 8
 SHARE_OF_TIME = 0.05
 
-Version = tuple[object, ...]
 Question = tuple[int, ...]
 """Project, resamples, seed."""
 
@@ -37,7 +36,7 @@ class _Kept:
     """The last report of one question, and the state of the data that it was made from."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
-    version: Version | None = None
+    version: str | None = None
     report: AgreementReport | None = None
     raters: tuple[int, ...] = ()
     """The accounts of its raters: their names may change meanwhile."""
@@ -62,7 +61,7 @@ class AgreementService:
             NotFoundError: there is no such project.
         """
         with self._database.reading() as session:
-            return repr(_version(session, find_project(session, project_id)))
+            return project_version(session, find_project(session, project_id))
 
     def report(
         self,
@@ -89,7 +88,7 @@ class AgreementService:
         # Who opens the page while somebody else's report is being made waits for that one.
         with kept.lock, self._database.reading() as session:
             project = find_project(session, project_id)
-            version = _version(session, project)
+            version = project_version(session, project)
             if kept.report is None or kept.version != version:
                 started = time.monotonic()
                 read = read_grades(session, project, key)
@@ -152,8 +151,10 @@ class AgreementService:
             return kept
 
 
-def _version(session: Session, project: Project) -> Version:
-    """Every change of a rating, a decision or the pairs adds to what never shrinks, so counting is enough.
+def project_version(session: Session, project: Project) -> str:
+    """What changes whenever the project's report, or its gold, would.
+
+    Every change of a rating, a decision or the pairs adds to what never shrinks, so counting is enough.
 
     The largest id would not do: on PostgreSQL a smaller one may be committed later.
     """
@@ -162,7 +163,7 @@ def _version(session: Session, project: Project) -> Version:
         counted = select(func.count()).select_from(table).where(table.project_id == project.id, *where)
         return session.scalar(counted)
 
-    return (
+    version = (
         project.created_at.isoformat(),
         project.name,
         tuple(project.types),
@@ -173,3 +174,4 @@ def _version(session: Session, project: Project) -> Version:
         count(AdjudicationChange),
         count(AuditEvent, AuditEvent.action.in_(PAIRS_CHANGED + GRADES_CHANGED)),
     )
+    return repr(version)

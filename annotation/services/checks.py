@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, bindparam, case, func, literal_column, select
+from sqlalchemy import ColumnElement, Connection, bindparam, case, func, select
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.orm import Session
 
 from annotation.assignment import Progress
 from annotation.quality import check_order, checks_due
+from annotation.services.rating.claims import HOLD_ONE
 from annotation.services.rating.desk import (
     ASSIGNMENTS,
     COMMENTS,
@@ -29,15 +30,14 @@ from annotation.services.rating.desk import (
     STATES,
     AnyRow,
     Desk,
+    in_states,
     per_system,
 )
 from annotation.services.rating.own_pairs import COMMENTED, SEEN
 from annotation.services.rating.tally import recount
 from db.models import Project
 
-_TAKEN: tuple[ColumnElement[str], ...] = tuple(
-    literal_column(f"'{state}'") for state in ("held", "rated", "skipped")
-)
+_TAKEN = ("held", "rated", "skipped")
 
 
 def shelf_of(session: Session, project_id: int) -> int | None:
@@ -78,11 +78,10 @@ class Checks:
 
 
 def _count_of(*states: str) -> ColumnElement[int]:
-    listed: tuple[ColumnElement[str], ...] = tuple(literal_column(f"'{state}'") for state in states)
-    return func.coalesce(func.sum(case((ASSIGNMENTS.c.state.in_(listed), 1), else_=0)), 0)
+    return func.coalesce(func.sum(case((in_states(*states), 1), else_=0)), 0)
 
 
-_HAD = select(_count_of("held", "rated", "skipped"), _count_of("rated"), _count_of("skipped")).where(
+_HAD = select(_count_of(*_TAKEN), _count_of("rated"), _count_of("skipped")).where(
     ASSIGNMENTS.c.project_id == SHELF, ASSIGNMENTS.c.rater_id == RATER
 )
 _WORKED = (
@@ -90,7 +89,7 @@ _WORKED = (
     .where(
         ASSIGNMENTS.c.project_id == PROJECT,
         ASSIGNMENTS.c.rater_id == RATER,
-        ASSIGNMENTS.c.state.in_(_TAKEN[:2]),
+        in_states("held", "rated"),
     )
     .scalar_subquery()
     - GRADED_OF_WITHDRAWN
@@ -138,36 +137,13 @@ def _beginning(insert: sqlite.Insert) -> sqlite.Insert:
 
 
 _BEGIN = per_system(STATES, _beginning)
-
-
-def _holding(insert: sqlite.Insert) -> sqlite.Insert:
-    until = bindparam("until", type_=ASSIGNMENTS.c.lease_expires_at.type)
-    held = {
-        "state": literal_column("'held'"),
-        "claimed_at": bindparam("now", type_=ASSIGNMENTS.c.claimed_at.type),
-        "lease_expires_at": until,
-    }
-    whose = {
-        "project_id": SHELF,
-        "rater_id": RATER,
-        "pair_id": bindparam("pair"),
-        "position": bindparam("place"),
-    }
-    return insert.values({**whose, **held}).on_conflict_do_update(
-        index_elements=["pair_id", "rater_id"],
-        set_=held,
-        where=ASSIGNMENTS.c.state == literal_column("'returned'"),
-    )
-
-
-_HOLD = per_system(ASSIGNMENTS, _holding)
 _LEFT = select(PAIRS.c.id).where(
     PAIRS.c.project_id == SHELF,
     PAIRS.c.id.not_in(
         select(ASSIGNMENTS.c.pair_id).where(
             ASSIGNMENTS.c.project_id == SHELF,
             ASSIGNMENTS.c.rater_id == RATER,
-            ASSIGNMENTS.c.state.in_(_TAKEN),
+            in_states(*_TAKEN),
         )
     ),
 )
@@ -196,7 +172,8 @@ def claim_check(connection: Connection, desk: Desk, checks: Checks, now: datetim
     # One that somebody else has locked comes with the next answer.
     rows = list(connection.execute(_ONE, {**desk.whose, "pair": chosen}))
     for row in rows:
-        held = {**desk.whose, "pair": row.id, "place": row.position, "now": now, "until": now + desk.lease}
-        connection.execute(_HOLD[connection.dialect.name], held)
+        whose = {"project": desk.shelf_id, "rater": desk.rater_id, "pair": row.id, "place": row.position}
+        held = {**whose, "now": now, "until": now + desk.lease}
+        connection.execute(HOLD_ONE[connection.dialect.name], held)
         recount(connection, row.id)
     return rows

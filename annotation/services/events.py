@@ -19,7 +19,7 @@ from db import Database
 from db.models import AdjudicationChange, AuditEvent, Pair, Project, User
 
 DECIDED = "pair decided"
-WITHDRAWN = "decision withdrawn"
+DECISION_WITHDRAWN = "decision withdrawn"
 MOST_DECISIONS = 500
 """This many of the newest are looked at: an adjudicator's are one event until something else was done."""
 _NAMED = 5
@@ -88,7 +88,7 @@ def _decision(
     at: datetime, user: str, pair: str, quarters: int | None, cause: str | None, is_held_back: bool
 ) -> Event:
     if quarters is None:
-        return Event(at, WITHDRAWN, user, {"pair": pair})
+        return Event(at, DECISION_WITHDRAWN, user, {"pair": pair})
     if is_held_back:
         return Event(at, DECIDED, user, {"pair": pair})
     return Event(at, DECIDED, user, {"pair": pair, "grade": str(from_quarters(quarters)), "cause": cause})
@@ -100,7 +100,7 @@ def _folded(action: str, run: Sequence[Event], oldest: Event | None) -> Sequence
     Args:
         oldest: before which there may be more of them, which nobody looked at.
     """
-    if action not in (DECIDED, WITHDRAWN) or len(run) == 1:
+    if action not in (DECIDED, DECISION_WITHDRAWN) or len(run) == 1:
         return run
     pairs = list(dict.fromkeys(event.detail["pair"] for event in run))
     named = pairs[:_NAMED] + (["…"] if len(pairs) > _NAMED else [])

@@ -93,7 +93,7 @@ def first_unfinished(session: Session, project: Project) -> tuple[str, str] | No
 
 
 def lacks(project: Project) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-    """`annotation.gold.Standing.reason` for a query: an unfinished pair meets one of the two."""
+    """`annotation.gold.GoldStanding.reason` for a query: an unfinished pair meets one of the two."""
     undecided = ~exists().where(Adjudication.pair_id == Pair.id).correlate(Pair)
     is_rated = Pair.rating_count >= project.raters_per_pair
     is_flagged = Pair.spread_quarters >= project.threshold_quarters

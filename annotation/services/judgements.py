@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Row, func, select
 from sqlalchemy.orm import Session
 
-from annotation.gold import Reason, Standing
+from annotation.gold import GoldStanding, Reason
 from annotation.predictions.judgements import GradedDocument, GradedPhrase, JudgedPool
 from annotation.services.in_use import IN_USE
 from annotation.services.projects import as_project, find_project
@@ -99,8 +99,8 @@ def _phrases(session: Session, project: Project) -> tuple[dict[int, list[GradedP
     return found, undecided
 
 
-def _standing(row: Row[Any]) -> Standing:
-    return Standing(
+def _standing(row: Row[Any]) -> GoldStanding:
+    return GoldStanding(
         decided=None if row.decided is None else from_quarters(row.decided),
         ratings=row.rating_count,
         total=from_quarters(int(row.sum or 0)),

@@ -12,6 +12,7 @@ from annotation.clock import Clock, utcnow
 from annotation.errors import NotFoundError
 from annotation.projects import all_graded
 from annotation.services.access.open_invitations import can_come_in
+from annotation.services.access.roles import roles_of
 from annotation.services.access.users import find_user
 from annotation.services.adjudication_queue import CHANGED
 from annotation.services.in_use import IN_USE
@@ -82,11 +83,11 @@ class OverviewService:
             counted = {row.project_id: row for row in session.execute(_counts(ids))}
             rated = [id for id, held in roles.items() if Role.RATER in held]
             held_back = and_(Pair.project_id.in_(rated), may_still_grade(Project.raters_per_pair, user.id))
-            opened = {row[0]: row[1] for row in session.execute(to_adjudicate(ids).where(~held_back))}
-            raters = {row[0]: row[1] for row in session.execute(_raters(ids, self._clock()))}
-            unwritten = {row[0]: row[1] for row in session.execute(_unwritten(ids))}
-            to_review = {row[0]: row[1] for row in session.execute(_to_review(ids))}
-            withdrawn = {row[0]: row[1] for row in session.execute(_withdrawn(ids))}
+            opened = dict(session.execute(to_adjudicate(ids).where(~held_back)).all())
+            raters = dict(session.execute(_raters(ids, self._clock())).all())
+            unwritten = dict(session.execute(_unwritten(ids)).all())
+            to_review = dict(session.execute(_to_review(ids)).all())
+            withdrawn = dict(session.execute(_withdrawn(ids)).all())
             paused = set(session.scalars(_paused(user)))
         return [
             ProjectLine(
@@ -119,15 +120,12 @@ class OverviewService:
             project = None if project_id is None else session.get(Project, project_id)
             if project is None or project.checks_of_id is not None:
                 return Place(user)
-            held = select(Membership.role).where(
-                Membership.project_id == project.id, Membership.user_id == user.id
-            )
-            roles = {Role(role) for role in session.scalars(held)}
+            roles = roles_of(session, user.id, project.id)
             if user.is_administrator:
                 roles |= {Role.ADMINISTRATOR, Role.ADJUDICATOR}
             if not roles:
                 return Place(user)
-            return Place(user, project.name, frozenset(roles), tuple(project.types))
+            return Place(user, project.name, roles, tuple(project.types))
 
 
 def _counts(project_ids: list[int]) -> Select[int, int, Any]:

@@ -13,7 +13,7 @@ from annotation.errors import PairError
 from annotation.services.access.users import id_of
 from annotation.services.audit import REMOVED, record
 from annotation.services.bulk import parts
-from annotation.services.named_pairs import find_pairs
+from annotation.services.named import find_named
 from annotation.services.project_changes import lock_pairs
 from annotation.services.projects import find_project
 from annotation.services.rating.desk import BARRED
@@ -62,7 +62,7 @@ def _remove(
 ) -> int:
     project = find_project(session, project_id, lock=True)
     lock_pairs(session, project.id, is_deleting=True)  # nobody is given one meanwhile
-    found = find_pairs(session, project.id, ids, type)
+    found = find_named(session, Pair, project.id, ids, type)
     for numbers in parts(list(found.values())):
         _check_unmet(session, numbers)
     for numbers in parts(list(found.values())):

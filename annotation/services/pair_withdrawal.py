@@ -15,7 +15,7 @@ from annotation.services.access.users import id_of
 from annotation.services.audit import RESTORED, WITHDRAWN, record
 from annotation.services.bulk import parts
 from annotation.services.in_use import IN_USE
-from annotation.services.named_pairs import find_pairs
+from annotation.services.named import find_named
 from annotation.services.projects import find_project
 from annotation.services.rating.share import read_shares
 from annotation.services.rating.tally import refresh_pairs
@@ -89,10 +89,10 @@ class PairWithdrawalService:
             with self._database.session() as session:
                 project = find_project(session, project_id, lock=True)
                 now = self._clock()  # once an import has let go of the project: leases run on meanwhile
-                found = find_pairs(session, project.id, ids, type)
+                found = find_named(session, Pair, project.id, ids, type)
                 changed = _mark(session, sorted(found.values()), now if is_withdrawn else None)
                 if is_withdrawn:
-                    _give_back(session, sorted(changed))
+                    _take_from_raters(session, sorted(changed))
                 else:
                     _hold_again(session, project, sorted(changed), now)
                 if changed:
@@ -122,7 +122,7 @@ def _mark(session: Session, numbers: Sequence[int], withdrawn_at: datetime | Non
     return changed
 
 
-def _give_back(session: Session, numbers: Sequence[int]) -> None:
+def _take_from_raters(session: Session, numbers: Sequence[int]) -> None:
     """Nobody holds a withdrawn pair; it keeps a place for each who did, should they send a grade yet.
 
     The end of each lease stays: by it the pair is held again if it is restored before.

@@ -14,12 +14,13 @@ from annotation.errors import NotFoundError, SettingsError
 from annotation.names import can_be_name, name_key
 from annotation.numbers import is_id
 from annotation.projects import Member, ProjectCounts, check_settings
+from annotation.services.access.roles import roles_of
 from annotation.services.access.users import as_user, get_user, id_of
 from annotation.services.audit import FORMER_NAME, PROJECT_CHANGED, PROJECT_CREATED, record
 from annotation.services.checks import shelf_of
 from annotation.services.project_changes import apply_settings, lock_pairs
 from annotation.services.project_counts import count_project
-from annotation.services.rating.returns import return_held
+from annotation.services.rating.returns import return_kept
 from annotation.services.transactions import repeated_if_undone
 from annotation.services.writing.plan import return_writings
 from annotation.setting_changes import merged_settings
@@ -173,11 +174,11 @@ class ProjectService:
         with self._database.session() as session:
             project = find_project(session, project_id, lock=True)
             user = get_user(session, user_name)
-            roles = _roles(session, project.id, user.id)
+            roles = roles_of(session, user.id, project.id)
             if role not in roles:
                 session.add(models.Membership(project_id=project.id, user_id=user.id, role=role.value))
                 _record_member(session, now, "member added", project, user, role, by)
-            return Member(as_user(user), frozenset(roles | {role}))
+            return Member(as_user(user), roles | {role})
 
     def remove_member(
         self, project_id: int, user_name: str, role: Role | None = None, *, by: User | None = None
@@ -194,13 +195,13 @@ class ProjectService:
         with self._database.session() as session:
             project = find_project(session, project_id, lock=True)
             user = get_user(session, user_name)
-            roles = _roles(session, project.id, user.id)
+            roles = roles_of(session, user.id, project.id)
             taken = roles if role is None else roles & {role}
             if not taken:
                 what = "no role" if role is None else f"not the role {role.value}"
                 raise NotFoundError(f"{user.name!r} has {what} in {project.name!r}: see the list of members.")
             if Role.RATER in taken:
-                return_held(session.connection(), project.id, user.id)  # others need not wait for the lease
+                return_kept(session.connection(), user.id, project.id)  # others need not wait for the lease
             if Role.WRITER in taken:
                 return_writings(session, project.id, user.id, now)
             for gone in sorted(taken):
@@ -286,9 +287,3 @@ def _record_member(
 ) -> None:
     who = id_of(by)
     record(session, now, action, user_id=who, project_id=project.id, member=user.name, role=role.value)
-
-
-def _roles(session: Session, project_id: int, user_id: int) -> set[Role]:
-    membership = models.Membership
-    held = select(membership.role).where(membership.project_id == project_id, membership.user_id == user_id)
-    return {Role(role) for role in session.scalars(held)}

@@ -16,7 +16,7 @@ from annotation.services.checks import shelf_of
 from annotation.services.known_grades import distances, out_of_reach, quality_of
 from annotation.services.projects import find_project
 from annotation.services.rating.desk import STATES, per_system
-from annotation.services.rating.returns import return_held
+from annotation.services.rating.returns import return_kept
 from annotation.services.standings import Standing, standings_of
 from annotation.services.transactions import repeated_if_undone
 from annotation.setting_changes import merged_settings
@@ -110,7 +110,7 @@ class QualityService:
                     state.paused_at = self._clock()
                     session.flush()
                     self._record(session, "rater paused", project_id, user, by)
-                return return_held(session.connection(), project_id, user.id)
+                return return_kept(session.connection(), user.id, project_id)
 
         return repeated_if_undone(pause)
 

@@ -18,7 +18,7 @@ from annotation.services.project_changes import lock_pairs
 from annotation.services.projects import find_project
 from annotation.services.quality import state_of
 from annotation.services.rating import desk
-from annotation.services.rating.returns import return_held
+from annotation.services.rating.returns import return_kept
 from annotation.services.rating.tally import refresh_pairs
 from annotation.services.transactions import repeated_if_undone
 from annotation.types import User
@@ -101,7 +101,7 @@ class SetAsideService:
                 count = _set_aside(session, project.id, user.id, why, self._clock())
                 if not count:
                     raise NotFoundError(f"{user.name!r} has no grades that count in {project.name!r}.")
-                return_held(session.connection(), project.id, user.id)
+                return_kept(session.connection(), user.id, project.id)
                 self._record(session, SET_ASIDE, project.id, user, by, grades=count, reason=why)
                 return count
 

@@ -14,7 +14,7 @@ from annotation.files.gold_pairs import GoldPair, Key, gold_digest
 from annotation.gold import gold_row
 from annotation.names import check_name, name_key
 from annotation.services.access.users import id_of
-from annotation.services.agreement import AgreementService
+from annotation.services.agreement import project_version
 from annotation.services.audit import record
 from annotation.services.gold_rows import stream_pairs
 from annotation.services.projects import as_project, find_project
@@ -70,7 +70,6 @@ class SystemService:
         self.similarities = similarities
         self._database = database
         self._clock = clock
-        self._agreement = AgreementService(database)
         self._lock = threading.Lock()
         """Of `_counting` and `_boards`, held for a moment; counting a board holds its project's own."""
         self._counting: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
@@ -83,12 +82,13 @@ class SystemService:
         Raises:
             NotFoundError: there is no such project.
         """
-        version = self._agreement.version(project_id)
-        kept = self._own
-        if kept is not None and kept[:2] == (project_id, version):
-            return kept[2]
         with self._database.reading() as session:
-            settings = as_project(find_project(session, project_id)).settings
+            project = find_project(session, project_id)
+            version = project_version(session, project)
+            kept = self._own
+            if kept is not None and kept[:2] == (project_id, version):
+                return kept[2]
+            settings = as_project(project).settings
             graded: list[GoldPair] = []
             ungraded: set[Key] = set()
             for row in (gold_row(pair, settings, None) for pair in stream_pairs(session, project_id)):

@@ -14,6 +14,7 @@ from typing import Any
 import gradio as gr
 
 from annotation.adjudication import AdjudicationError, ConflictError, Which, grade_text
+from annotation.characters import shown
 from annotation.errors import AnnotationError
 from annotation.numbers import whole_in
 from annotation.services.access.accounts import AccountService
@@ -22,7 +23,7 @@ from annotation.services.gold import GoldService
 from annotation.services.projects import ProjectService
 from annotation.types import Cause, Project, Role, User
 from annotation.ui.adjudicate_html import answer_html, item_html, nothing_html
-from annotation.ui.adjudicate_queue_html import View, queue_html
+from annotation.ui.adjudicate_queue_html import MOST_SHOWN, View, queue_html
 from annotation.ui.asking import asked_by
 from annotation.ui.sent import Sent
 from kpdemo.ui.widgets import QUIETLY, empty_html
@@ -30,9 +31,6 @@ from kpdemo.ui.widgets import QUIETLY, empty_html
 ASSETS = Path(__file__).parent.parent / "assets"
 ADJUDICATE_STYLES = (ASSETS / "adjudicate.css",)
 ADJUDICATE_SCRIPTS = (ASSETS / "adjudicate.js",)
-
-MOST_SHOWN = 2_000
-"""Entries of the queue on one page; a narrower part shows the others."""
 
 # The script asks by an event of the document; only here can it be handed on to Python.
 _BRIDGE = """
@@ -205,7 +203,7 @@ class _Asked(Sent):
 def _number(text: str) -> int:
     number = whole_in(text)
     if number is None:
-        raise AdjudicationError(f"{text[:20]!r} is no pair: choose one from the queue.")
+        raise AdjudicationError(f"{shown(text)} is no pair: choose one from the queue.")
     return number
 
 

@@ -11,6 +11,9 @@ from kpdemo.ui.widgets import escape
 
 PARTS = {Which.OPEN: "Open", Which.DECIDED: "Decided", Which.ALL: "All"}
 
+MOST_SHOWN = 2_000
+"""Entries of the queue on one page; a narrower part shows the others."""
+
 
 @dataclass(frozen=True, slots=True)
 class View:
@@ -26,10 +29,7 @@ def queue_html(page: QueuePage, view: View, current: int | None) -> str:
     parts = "".join(_part_html(part, page.counts[part], view) for part in Which)
     entries = "".join(_entry_html(entry, current) for entry in page.entries)
     listed = f"<ol>{entries}</ol>" if entries else f'<p class="small">{escape(_empty_part(view))}</p>'
-    more = ""
-    if page.next_offset is not None:
-        rest = page.counts[view.which] - len(page.entries)
-        more = f'<button type="button" class="keep" data-adjudicate="more">{grouped(rest)} more</button>'
+    more = _more_html(page.counts[view.which] - len(page.entries), view) if page.has_more else ""
     left_out = f'<p class="small">{escape(held_back_text(page.held_back))}</p>' if page.held_back else ""
     return (
         f'<nav class="adj-queue" aria-label="Queue" data-which="{view.which}" data-shown="{view.shown}"'
@@ -59,6 +59,15 @@ def _types_html(types: tuple[str, ...], view: View) -> str:
     return (
         '<label class="adj-type">Type <select id="adjudicate-type">'
         f'<option value="">all types</option>{options}</select></label>'
+    )
+
+
+def _more_html(rest: int, view: View) -> str:
+    if view.shown < MOST_SHOWN:
+        return f'<button type="button" class="keep" data-adjudicate="more">{grouped(rest)} more</button>'
+    return (
+        f'<p class="small">{grouped(rest)} more not listed: choose a part or a type with fewer pairs, or go '
+        "on with Next.</p>"
     )
 
 

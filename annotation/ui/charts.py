@@ -15,9 +15,9 @@ from annotation.ui.wording import figure as written
 from kpdemo.ui.charts import (
     COLOURS,
     LINE,
-    PATTERNS,
     SYMBOLS,
     Chart,
+    bar_marker,
     escaped,
     figure,
     in_template,
@@ -172,16 +172,7 @@ def grades_chart(buckets: Sequence[str], series: Sequence[tuple[str, Sequence[fl
             "x": [bucket.replace(" to ", "<br>to ") for bucket in buckets],  # a phone has no room beside
             "y": [share * 100 for share in shares],
             "customdata": [share_text(share, 1) for share in shares],
-            "marker": {
-                "color": COLOURS[number % len(COLOURS)],
-                "pattern": {
-                    "shape": PATTERNS[number % len(PATTERNS)],
-                    "fillmode": "overlay",
-                    "fgcolor": "#ffffff",
-                    "fgopacity": 0.7,
-                    "size": 7,
-                },
-            },
+            "marker": bar_marker(number),
             "hovertemplate": f"{in_template(name)}, %{{x}}: %{{customdata}}<extra></extra>",
         }
         for number, (name, shares) in enumerate(series)

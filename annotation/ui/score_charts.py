@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kpdemo.ui.charts import (
-    COLOURS,
-    PATTERNS,
     Chart,
+    bar_marker,
     escaped,
     figure,
     in_template,
@@ -15,8 +14,6 @@ from kpdemo.ui.charts import (
     short,
     titled_axis,
 )
-
-MOST_SYSTEMS = 40
 
 
 def genre_chart(systems: Sequence[str], genres: Sequence[tuple[str, Sequence[float | None]]]) -> Chart | None:
@@ -32,25 +29,14 @@ def genre_chart(systems: Sequence[str], genres: Sequence[tuple[str, Sequence[flo
     known = [(name, values) for name, values in genres if any(value is not None for value in values)]
     if not known:
         return None
-    shown = systems[:MOST_SYSTEMS]
     traces = [
         {
             "type": "bar",
             "name": escaped(short(name)),
-            "x": list(range(len(shown))),
-            "y": list(values[:MOST_SYSTEMS]),
-            "marker": {
-                "color": COLOURS[number % len(COLOURS)],
-                "pattern": {
-                    # Another pattern for the second round of colours: no two genres look the same.
-                    "shape": PATTERNS[(number + number // len(COLOURS)) % len(PATTERNS)],
-                    "fillmode": "overlay",
-                    "fgcolor": "#ffffff",
-                    "fgopacity": 0.7,
-                    "size": 7,
-                },
-            },
-            "customdata": [escaped(system) for system in shown],
+            "x": list(range(len(systems))),
+            "y": list(values),
+            "marker": bar_marker(number),
+            "customdata": [escaped(system) for system in systems],
             "hovertemplate": f"%{{customdata}}, {in_template(name)}: %{{y:.3f}}<extra></extra>",
         }
         for number, (name, values) in enumerate(known)
@@ -61,8 +47,8 @@ def genre_chart(systems: Sequence[str], genres: Sequence[tuple[str, Sequence[flo
     layout["xaxis"] = {
         **titled_axis(""),
         "tickmode": "array",
-        "tickvals": list(range(len(shown))),
-        "ticktext": [escaped(short(system)) for system in shown],
+        "tickvals": list(range(len(systems))),
+        "ticktext": [escaped(short(system)) for system in systems],
         "showgrid": False,
         "fixedrange": True,
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +14,9 @@ from annotation.services.projects import ProjectService
 from annotation.services.set_aside import BroughtBack, RaterGrades, SetAsideService
 from annotation.types import Role
 from annotation.ui.asking import asked_by
+from annotation.ui.filling import Filling
 from annotation.ui.wording import counted, grouped
-from kpdemo.ui.widgets import QUIETLY, done_html, escape, keep_reason, shown_to_user
+from kpdemo.ui.widgets import done_html, escape, keep_reason, shown_to_user
 
 EXPLAINED_HTML = (
     '<p class="small">Grades that are set aside count nowhere, and other raters are given these pairs. The '
@@ -97,17 +97,8 @@ def brought_back_text(name: str, done: BroughtBack) -> str:
     return " ".join(filter(None, (said, done.left_text, paused)))
 
 
-@dataclass(frozen=True)
-class SetAsideSection:
-    """The section, for the page around it."""
-
-    show_after: Callable[..., None]
-    """Fills the choice of a rater whenever one of the events given has succeeded."""
-    changed: tuple[Any, ...]
-    """The events that change which grades count, and who is paused."""
-
-
-def build_set_aside_section(handlers: SetAsideHandlers) -> SetAsideSection:
+def build_set_aside_section(handlers: SetAsideHandlers) -> tuple[Filling, tuple[Any, ...]]:
+    """How it is filled, and the events that change which grades count, and who is paused."""
     with gr.Accordion("Set the grades of a rater aside", open=False, elem_id="set-aside"):
         gr.HTML(EXPLAINED_HTML, elem_id="set-aside-explained")
         with gr.Row(elem_classes="form-row"):
@@ -143,9 +134,4 @@ def build_set_aside_section(handlers: SetAsideHandlers) -> SetAsideSection:
     )
     for event in changed:
         keep_reason(event, said)
-
-    def show_after(*events: Any) -> None:
-        for event in events:
-            event.success(handlers.show, outputs=shown, api_name="show_graded", **QUIETLY)
-
-    return SetAsideSection(show_after, changed)
+    return Filling(handlers.show, shown, "show_graded"), changed

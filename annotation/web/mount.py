@@ -10,6 +10,7 @@ from annotation.pair_names import PairNames
 from annotation.services.bundle import DamagedError, Services, UnreachableError
 from annotation.web.account import USER_PATH as USER_PATH
 from annotation.web.accounts import add_account_pages
+from annotation.web.admission import Admission
 from annotation.web.downloads import build_downloads
 from annotation.web.guard import Guard, failed_answer
 from annotation.web.judgement_downloads import JudgementDownloads, build_judgement_downloads
@@ -41,17 +42,14 @@ def add_annotation_routes(server: FastAPI, services: Services) -> Guard:
         )
     )
     server.include_router(build_writing_routes(services.writing, guard.user_of))
-    server.include_router(build_downloads(services.accounts, services.projects, services.gold, guard.user_of))
-    server.include_router(
-        build_board_downloads(services.accounts, services.projects, services.systems, guard.user_of)
-    )
-    downloads = JudgementDownloads(services.accounts, services.projects, services.judgements, guard.user_of)
-    server.include_router(build_judgement_downloads(downloads))
+    admission = Admission(services.accounts, services.projects, guard.user_of)
+    server.include_router(build_downloads(admission, services.gold))
+    server.include_router(build_board_downloads(admission, services.systems))
+    server.include_router(build_judgement_downloads(JudgementDownloads(admission, services.judgements)))
     send = SendPages(
         services.accounts, services.sign_ins, services.overview, services.sending, services.handovers
     )
     server.include_router(build_send_routes(send))
-    server.add_route("/annotate/circle", _to_predictions, include_in_schema=False)
     server.add_route("/annotate/{page}/", _without_slash, include_in_schema=False)
     for failure in (UnreachableError, DamagedError):
         server.add_exception_handler(failure, _fail)
@@ -65,15 +63,5 @@ def _fail(_: Request, error: Exception) -> Response:
 
 def _without_slash(request: Request) -> Response:
     """Gradio would lead /annotate/rate/ to /rate, which is another page's address."""
-    return _lead(request, request.url.path.rstrip("/"))
-
-
-def _to_predictions(request: Request) -> Response:
-    """The page of predictions had this address before."""
-    return _lead(request, "/annotate/predictions")
-
-
-def _lead(request: Request, path: str) -> Response:
-    """Another address, for good, with what was asked of this one."""
     query = f"?{request.url.query}" if request.url.query else ""
-    return RedirectResponse(f"{path}{query}", status_code=308)
+    return RedirectResponse(f"{request.url.path.rstrip('/')}{query}", status_code=308)

@@ -42,7 +42,10 @@ class UserSession(Base):
 
 
 class SignInAttempt(Base):
-    """A failed sign-in; many of them in a short time close the door for a while."""
+    """A try to sign in, written before its password is looked at; many of them close the door for a while.
+
+    The right password deletes those of its name from the same address; the others go once they are old.
+    """
 
     __tablename__ = "sign_in_attempts"
 
@@ -53,7 +56,10 @@ class SignInAttempt(Base):
 
 
 class Invitation(Base):
-    """A link that makes one account, once. With `is_administrator` it is the set-up link."""
+    """A link that lets somebody in, once: to a new account, or to choose the password of one that exists.
+
+    With `is_administrator` it is the set-up link.
+    """
 
     __tablename__ = "invitations"
 
@@ -61,7 +67,7 @@ class Invitation(Base):
     token_hash: Mapped[str] = mapped_column(String(64), unique=True)
     is_administrator: Mapped[bool] = mapped_column(default=False)
     user_id: Mapped[int | None] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
-    """An account that exists and has yet to choose its password."""
+    """The account that chooses a password, its first or another one; null for a new account."""
     project_id: Mapped[int | None] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), index=True)
     role: Mapped[str | None] = mapped_column(String(16))
     created_by: Mapped[int | None] = mapped_column(ForeignKey("users.id"))
@@ -73,7 +79,7 @@ class Invitation(Base):
 
 
 class ServerKey(Base):
-    """A secret of this server, made when it is first needed."""
+    """A secret of this server, made when the database is opened or, failing that, first needed."""
 
     __tablename__ = "server_keys"
 

@@ -21,14 +21,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from kpdemo.errors import ConfigError
-from kpdemo.predictors import RANKER_KIND, model_folder
+from kpdemo.predictors import RANKER_KIND, fetched_folder
 from kpdemo.ramkg import subwords
 from kpdemo.ramkg.ranker_checkpoint import load_ranker
 from kpdemo.ramkg.settings import EncoderConfig
 from kpdemo.ramkg.subwords import SubwordReader, load_reader
 from kpdemo.simckp.backbone import load_backbone, load_pooler, longest_reading
 from kpdemo.simckp.checkpoint import choose_device
-from kpdemo.simckp.dual_encoder import mean_pooled
+from kpdemo.simckp.dual_encoder import pooled
 from kpdemo.simckp.examples import encoder_text
 from kpdemo.simckp.folders import CONFIG, kind_of, opened_folder
 from kpdemo.simckp.pair_checkpoint import BANK_KIND, build_dual, state_hash
@@ -123,12 +123,10 @@ class TransformerEncoder:
         """(B, D) of token ids and their mask, (B, T) long each."""
         hidden = self.backbone(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
         if self.pooler is not None:
-            pooled = self.pooler(hidden)
-        elif self.config.pooling == "first":
-            pooled = hidden[:, 0]
+            vectors = self.pooler(hidden).float()
         else:
-            pooled = mean_pooled(hidden, attention_mask)
-        return functional.normalize(pooled.float(), dim=-1) if self.config.normalise else pooled
+            vectors = pooled(hidden, attention_mask, self.config.pooling)
+        return functional.normalize(vectors, dim=-1) if self.config.normalise else vectors
 
 
 @dataclass(frozen=True)
@@ -199,7 +197,7 @@ def load_encoder(config: EncoderConfig, *, device: str = "auto", batch_size: int
         ConfigError: a setting does not go with it.
     """
     target = choose_device(device)
-    folder = model_folder(config.model)
+    folder = fetched_folder(config.model)
     if kind_of(folder) in (subwords.KIND, RANKER_KIND):
         return _load_bag_encoder(folder, config, target)
     bank = _own_folder(folder)

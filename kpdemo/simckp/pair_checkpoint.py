@@ -17,7 +17,7 @@ from torch.random import fork_rng
 from kpdemo.errors import ModelLoadError
 from kpdemo.simckp.bank import PhraseBank
 from kpdemo.simckp.bank_file import read_bank, write_bank
-from kpdemo.simckp.bert import BertConfig, BertEncoder, bert_state
+from kpdemo.simckp.bert import BertConfig, BertEncoder, with_bert_state
 from kpdemo.simckp.checkpoint import backbone_config, choose_device, transformers_encoder
 from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig
 from kpdemo.simckp.folders import opened_folder, store_words_as_differences, write_folder
@@ -172,7 +172,7 @@ def load_reranker(folder: Path, *, device: str = "auto", retriever: TermRetrieve
     with opened_folder(folder, RERANKER_KIND) as stored:
         dual = {name: value for name, value in stored.weights.items() if name.startswith(_DUAL)}
         heads = {name: value for name, value in stored.weights.items() if name not in dual}
-        if shared := stored.config.get("shared_encoder"):
+        if shared := stored.config["shared_encoder"]:
             encoder = _shared_encoder(shared, retriever, folder)
         else:
             own = build_dual(stored.config, {name.removeprefix(_DUAL): dual[name] for name in dual})
@@ -182,8 +182,8 @@ def load_reranker(folder: Path, *, device: str = "auto", retriever: TermRetrieve
         if known != heads.keys():
             raise KeyError(f"the weights {sorted(known ^ heads.keys())} are missing or unknown")
         module.load_state_dict(heads, strict=False)
-        search = stored.config.get("search")  # older checkpoints tell neither
-        proposed = SearchConfig(**search) if search else None, int(stored.config.get("retrieved", RETRIEVED))
+        search = stored.config["search"]
+        proposed = SearchConfig(**search) if search else None, int(stored.config["retrieved"])
     return Reranker(encoder, module.to(target).eval(), stored.selection, *proposed)
 
 
@@ -220,12 +220,9 @@ def build_dual(config: Mapping[str, Any], weights: Mapping[str, Tensor]) -> Dual
     with unset_weights():
         towers = [BertEncoder(bert) for _ in prefixes]
         module = DualEncoder(towers[0], settings, phrases=towers[1] if len(towers) == 2 else None)
-    state = dict(weights)
     for prefix in prefixes:
-        theirs = {name: state.pop(name) for name in weights if name.startswith(prefix)}
-        ours = bert_state({name.removeprefix(prefix): value for name, value in theirs.items()})
-        state |= {f"{prefix}{name}": value for name, value in ours.items()}
-    module.load_state_dict(state, assign=True)
+        weights = with_bert_state(weights, prefix)
+    module.load_state_dict(weights, assign=True)
     return module
 
 

@@ -67,6 +67,18 @@ def titled_axis(title: str) -> Chart:
     }
 
 
+def bar_marker(number: int) -> Chart:
+    """How the bars of one of several series look; with a pattern over the colour no two look the same."""
+    pattern = {
+        "shape": PATTERNS[(number + number // len(COLOURS)) % len(PATTERNS)],
+        "fillmode": "overlay",
+        "fgcolor": "#ffffff",
+        "fgopacity": 0.7,
+        "size": 7,
+    }
+    return {"color": COLOURS[number % len(COLOURS)], "pattern": pattern}
+
+
 def escaped(text: str) -> str:
     return html.escape(text, quote=False)
 

@@ -127,6 +127,17 @@ def test_events_and_exports_are_fresh_whenever_their_tab_is_chosen(site, browser
     expect(page.locator("#export-earlier tbody tr")).to_have_count(2)  # without a Refresh
 
 
+def test_no_archive_is_said_to_be_written_once_the_session_has_ended(site, browser, project, unused):
+    name = site.add_user(unused, is_administrator=True).name
+    page = site.page(browser, name, PROJECT.format(project, "gold"))
+    page.get_by_label("Leave them out").check()
+    expect(page.locator("#export-download")).to_be_visible()
+    site.services.sign_ins.sign_out_everywhere(name)
+    page.locator("#export-download").click()
+    expect(page.locator("#session-ended")).to_contain_text("Your session ended, and nothing was done.")
+    expect(page.locator("#export-told")).to_have_text("")
+
+
 def test_what_is_typed_stays_when_a_setting_is_refused(site, browser, project):
     page = site.page(browser, "root", PROJECT.format(project, "settings"))
     name = page.get_by_label("Name", exact=True)
@@ -195,6 +206,7 @@ def test_who_leads_alone_grades_without_a_detour(site, browser, project):
     page.get_by_role("button", name="Grade it myself").click()
     expect(page.locator("#members-list tr", has_text="root")).to_contain_text("administrator, rater")
     expect(page.locator("#members-join")).to_be_hidden()
+    expect(page.get_by_role("link", name="Rate", exact=True)).to_be_visible()
     page.get_by_role("link", name="Grade pairs").click()
     expect(page.locator("#rate-work")).to_be_visible()
 

@@ -124,12 +124,15 @@ def test_the_project_counts_the_flagged_pairs_that_wait_for_a_decision(rated, se
     assert "4 flagged, 0 to adjudicate" in told()
 
 
-def test_pages_of_the_queue_join_without_gap_or_overlap(rated, service):
-    whole, offset = [], 0
-    while offset is not None:
-        page = service.queue(rated.id, Which.ALL, offset=offset, limit=2)
-        whole, offset = whole + ids(page), page.next_offset
-    assert whole == ids(service.queue(rated.id, Which.ALL))
+@pytest.mark.parametrize(
+    ("limit", "entries", "has_more"), [(2, 2, True), (4, 4, False), (5, 4, False), (None, 4, False)]
+)
+def test_the_queue_is_listed_up_to_a_number_and_tells_whether_more_follows(
+    rated, service, limit, entries, has_more
+):
+    whole = service.queue(rated.id, Which.ALL)
+    page = service.queue(rated.id, Which.ALL, limit=limit)
+    assert (ids(page), page.has_more) == (ids(whole)[:entries], has_more)
 
 
 def test_the_queue_of_a_type(rated, service):
@@ -373,3 +376,19 @@ def test_the_command_lists_the_queue(tmp_path, capsys):
     assert "3 open, 1 decided." in printed
     assert main(["adjudications", "nowhere", "--database-url", url]) == 1
     assert "nowhere" in capsys.readouterr().err
+
+
+def test_the_command_lists_each_pair_once_while_others_decide(tmp_path, capsys, monkeypatch):
+    url = f"sqlite:///{tmp_path / 'a.db'}"
+    names = [f"p{number}" for number in range(1_002)]
+    rated = rated_project(open_database(url, may_make=True), [pair(name, "0", "4") for name in names])
+    queue = AdjudicationService.queue
+
+    def decided_after(service, *args, **options):
+        page = queue(service, *args, **options)
+        decide(rated, service, page.entries[0].external_id)
+        return page
+
+    monkeypatch.setattr(AdjudicationService, "queue", decided_after)
+    assert main(["adjudications", "harbour", "--json", "--database-url", url]) == 0
+    assert [one["id"] for one in json.loads(capsys.readouterr().out)["pairs"]] == names

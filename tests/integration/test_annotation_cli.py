@@ -258,6 +258,8 @@ def test_members_are_added_and_removed(call):
     [
         (("project", "create", "X", "--threshold", "9"), 2, "The threshold is 0.25 to 4"),
         (("project", "create", "X", "--threshold", "high"), 2, "'high' is no number, such as 0.25"),
+        (("quality", "X", "--check-distance", "far"), 2, "'far' is no number, such as 0.25"),
+        (("bridge", "X", "--threshold", "all"), 2, "'all' is no number, such as 0.25"),
         (("project", "create", "X", "--step", "0.3"), 2, "The step is 0.25, 0.5 or 1, not 0.3"),
         (("project", "create", "X", "--raters", "0"), 2, "from 1 to 20, not 0"),
         (("project", "create", "X", "--most-per-rater", "-1"), 2, "The limit of pairs per rater is a"),

@@ -35,7 +35,8 @@ def test_pairs_are_imported_settings_changed_and_raters_listed(call, tmp_path):
         "Imported 2 training pairs into Project 0.\n",
         "",
     )
-    assert "There already, and left out: a, b." in call("training", "import", "Project 0", str(file))[1]
+    again = "2 training pairs were there already and were left out: a, b."
+    assert again in call("training", "import", "Project 0", str(file))[1]
     checks = tmp_path / "checks.tsv"
     checks.write_text("id\tleft\tright\tgrade\nc\tA car.\tcar\t3\nd\tA cart.\tcart\t1\n")
     status, out, _ = call("checks", "import", "Project 0", str(checks))

@@ -159,11 +159,6 @@ def test_who_sends_to_a_project_of_other_pairs_is_told_what_it_gets(client, serv
     assert "compares other pairs" not in client.get(services.handovers.keep(bundle()), headers=eva).text
 
 
-def test_the_address_that_predictions_had_before_leads_to_them(client, services):
-    answer = client.get("/annotate/circle?project=1&sent=2", headers=as_user(services, "Eva"))
-    assert (answer.status_code, answer.headers["location"]) == (308, "/annotate/predictions?project=1&sent=2")
-
-
 def test_an_administrator_of_several_projects_chooses_one(client, services, path):
     root = as_user(services, "root")
     first = client.get(path, headers=root).text

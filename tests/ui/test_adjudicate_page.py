@@ -28,6 +28,7 @@ from annotation.types import Cause, Role
 from annotation.ui.adjudicate import AdjudicateHandlers
 from annotation.ui.export import ExportHandlers
 from annotation.web.accounts import add_account_pages
+from annotation.web.admission import Admission
 from annotation.web.cookies import COOKIE
 from annotation.web.downloads import build_downloads
 from tests.rated import pair, rated_project
@@ -92,6 +93,20 @@ def test_the_first_open_pair_is_shown_and_the_next_after_a_decision(rated, handl
     assert "Saved far: 2.75." in said
     assert "half" in item
     assert handlers.adjudication.item(rated.id, rated.pair_id("far")).decision.by == "judith"
+
+
+def test_a_queue_that_is_longer_than_the_page_lists_says_where_the_rest_is(rated, handlers, monkeypatch):
+    def shown(number):
+        return handlers.show(event(which="open", shown=str(number)), request(rated))[0]
+
+    monkeypatch.setattr("annotation.ui.adjudicate.MOST_SHOWN", 1)
+    monkeypatch.setattr("annotation.ui.adjudicate_queue_html.MOST_SHOWN", 1, raising=False)
+    queue = shown(201)
+    assert 'data-adjudicate="more"' not in queue
+    assert "1 more not listed: choose a part or a type with fewer pairs, or go on with Next." in queue
+    monkeypatch.undo()
+    assert '<button type="button" class="keep" data-adjudicate="more">1 more</button>' in shown(1)
+    assert " more" not in shown(2)
 
 
 @pytest.mark.parametrize("name", ["rita", "stranger", None, "nobody"])
@@ -194,7 +209,9 @@ def client(rated):
     server = FastAPI()
     guard = add_account_pages(server, SignInService(rated.database), InvitationService(rated.database))
     gold = GoldService(rated.database, clock=rated.clock)
-    server.include_router(build_downloads(accounts, ProjectService(rated.database), gold, guard.user_of))
+    server.include_router(
+        build_downloads(Admission(accounts, ProjectService(rated.database), guard.user_of), gold)
+    )
     client = TestClient(server, headers={"accept": "application/json"})
 
     def sign_in(name):

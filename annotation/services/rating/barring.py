@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from sqlalchemy import Connection, bindparam, literal_column
+from sqlalchemy import Connection, bindparam
 from sqlalchemy.dialects import sqlite
 
-from annotation.services.rating.desk import ASSIGNMENTS, BARRED, per_system
+from annotation.services.rating.desk import ASSIGNMENTS, BARRED, in_states, per_system
 from db.models import Pair
 
 
@@ -29,7 +29,7 @@ def _barring(insert: sqlite.Insert) -> sqlite.Insert:
     ).on_conflict_do_update(
         index_elements=["pair_id", "rater_id"],
         set_={"state": BARRED, "lease_expires_at": None},
-        where=ASSIGNMENTS.c.state.in_([literal_column("'skipped'"), literal_column("'returned'")]),
+        where=in_states("skipped", "returned"),
     )
 
 

@@ -33,7 +33,9 @@ from annotation.services.rating.desk import (
     SHELF,
     AnyRow,
     Desk,
+    in_states,
     is_in,
+    per_system,
 )
 from annotation.services.rating.own_pairs import COMMENTED, SEEN
 from annotation.services.rating.rater_lock import AT_WORK
@@ -98,15 +100,16 @@ def _hold(insert: sqlite.Insert) -> sqlite.Insert:
     return insert.on_conflict_do_update(
         index_elements=["pair_id", "rater_id"],
         set_={name: _HOLDING[name] for name in _RENEWED},
-        where=ASSIGNMENTS.c.state == literal_column("'returned'"),
+        where=in_states("returned"),
     )
 
 
-_HOLD_ONE = _hold(
-    sqlite.insert(ASSIGNMENTS)
-    .values(**_HOLDING, pair_id=bindparam("pair"), position=bindparam("place"))
-    .inline()
-)
+def _hold_one(insert: sqlite.Insert) -> sqlite.Insert:
+    return _hold(insert.values(**_HOLDING, pair_id=bindparam("pair"), position=bindparam("place")).inline())
+
+
+HOLD_ONE = per_system(ASSIGNMENTS, _hold_one)
+"""A pair is held by the rater; `project` is where it is kept, the shelf if it is a check pair."""
 _TAKE_SLOT = update(PAIRS).values(open_slots=PAIRS.c.open_slots - 1)
 _TAKE_SLOT_OF_ONE = _TAKE_SLOT.where(PAIRS.c.id == bindparam("pair"))
 
@@ -161,7 +164,7 @@ def _claim_on_sqlite(connection: Connection, search: Select[Any], wanted: dict[s
     """The same in steps: nobody else can come between."""
     found = connection.execute(search, wanted).all()
     for row in found:
-        connection.execute(_HOLD_ONE, {**wanted, "pair": row.id, "place": row.position})
+        connection.execute(HOLD_ONE["sqlite"], {**wanted, "pair": row.id, "place": row.position})
         connection.execute(_TAKE_SLOT_OF_ONE, {"pair": row.id})
     return found
 
@@ -191,7 +194,7 @@ _HELD_ELSEWHERE = exists(
     .select_from(_ELSEWHERE.join(PAIRS, PAIRS.c.id == _ELSEWHERE.c.pair_id))
     .where(
         _ELSEWHERE.c.project_id == PROJECT,
-        _ELSEWHERE.c.state == literal_column("'held'"),
+        in_states("held", of=_ELSEWHERE),
         _ELSEWHERE.c.rater_id != RATER,
         _IS_NEW_TO_ME,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 
-from sqlalchemy import Connection, ScalarSelect, func, literal_column, select
+from sqlalchemy import Connection, ScalarSelect, func, select
 
 from annotation.assignment import Progress
 from annotation.services.rating.desk import (
@@ -17,6 +17,7 @@ from annotation.services.rating.desk import (
     PROJECT,
     RATER,
     Desk,
+    in_states,
 )
 
 EXACT_UP_TO = 2_000
@@ -30,11 +31,7 @@ NEAR_THE_END = 100
 def _count_of_mine(state: str) -> ScalarSelect[int]:
     return (
         select(func.count())
-        .where(
-            ASSIGNMENTS.c.project_id == PROJECT,
-            ASSIGNMENTS.c.rater_id == RATER,
-            ASSIGNMENTS.c.state == literal_column(f"'{state}'"),
-        )
+        .where(ASSIGNMENTS.c.project_id == PROJECT, ASSIGNMENTS.c.rater_id == RATER, in_states(state))
         .scalar_subquery()
     )
 
@@ -46,7 +43,7 @@ _OPEN_BUT_MINE = (
     .where(
         ASSIGNMENTS.c.project_id == PROJECT,
         ASSIGNMENTS.c.rater_id == RATER,
-        ASSIGNMENTS.c.state.in_([literal_column(f"'{state}'") for state in NOT_NEW]),
+        in_states(*NOT_NEW),
         HAS_SLOT,
     )
     .scalar_subquery()

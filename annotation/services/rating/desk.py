@@ -8,7 +8,6 @@ have a share of the pairs, `share` adds a lock that comes after those of pairs.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -16,6 +15,7 @@ from sqlalchemy import (
     BindParameter,
     ColumnElement,
     Connection,
+    FromClause,
     Integer,
     Row,
     Select,
@@ -30,9 +30,10 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
-from annotation.assignment import Progress, RaterProject
-from annotation.errors import AccessError, NotFoundError, TrainingError
+from annotation.assignment import RaterProject
+from annotation.errors import AccessError, NotFoundError
 from annotation.services.in_use import IN_USE
+from annotation.services.rating.rater_desk import Desk as Desk  # for whoever asks for its statements
 from annotation.types import from_quarters
 from db.models import (
     Assignment,
@@ -60,7 +61,7 @@ PROJECTS = cast(Table, Project.__table__)
 STATES = cast(Table, RaterState.__table__)
 _ASIDE = cast(Table, SetAside.__table__)
 _USERS = cast(Table, User.__table__)
-_MEMBERSHIPS = cast(Table, Membership.__table__)
+MEMBERSHIPS = cast(Table, Membership.__table__)
 _QUALITY = cast(Table, QualitySettings.__table__)
 _TRAINING = cast(Table, TrainingPair.__table__)
 
@@ -69,9 +70,22 @@ AnyRow: TypeAlias = Row[*tuple[Any, ...]]
 RATER: BindParameter[int] = bindparam("rater", type_=Integer)
 PROJECT: BindParameter[int] = bindparam("project", type_=Integer)
 SHELF: BindParameter[int] = bindparam("shelf", type_=Integer)
-# Written out, not bound: only then does the database see that its partial indexes serve.
+
+
+def in_states(*states: str, of: FromClause = ASSIGNMENTS) -> ColumnElement[bool]:
+    """Whether an assignment is in one of the states; `of` is its table, or an alias."""
+    written = _written(states)
+    return of.c.state == written[0] if len(written) == 1 else of.c.state.in_(written)
+
+
+def _written(words: Sequence[str]) -> list[ColumnElement[str]]:
+    """Written out, not bound: only then does the database see that its partial indexes serve."""
+    return [literal_column(f"'{word}'") for word in words]
+
+
 HAS_SLOT = and_(PAIRS.c.open_slots > literal_column("0"), IN_USE)
-IS_HELD = ASSIGNMENTS.c.state == literal_column("'held'")
+IS_HELD = in_states("held")
+IS_RATER_ROLE: ColumnElement[bool] = MEMBERSHIPS.c.role == literal_column("'rater'")
 GRADED_OF_WITHDRAWN = (
     select(func.count())
     .select_from(PAIRS.join(ASSIGNMENTS, ASSIGNMENTS.c.pair_id == PAIRS.c.id))
@@ -79,7 +93,7 @@ GRADED_OF_WITHDRAWN = (
         PAIRS.c.project_id == PROJECT,
         ~IN_USE,
         ASSIGNMENTS.c.rater_id == RATER,
-        ASSIGNMENTS.c.state == literal_column("'rated'"),
+        in_states("rated"),
     )
     .scalar_subquery()
 )
@@ -92,74 +106,6 @@ SETTLED = ("rated", "skipped", BARRED, SET_ASIDE)
 """A pair in one of these states is never given to the rater any more."""
 NOT_NEW = ("held", *SETTLED)
 """A pair in one of these states is not offered to the rater."""
-
-
-@dataclass(frozen=True, slots=True)
-class Desk:
-    """A rater in a project: what every statement about their queue needs."""
-
-    project: RaterProject
-    rater_id: int
-    lease: timedelta
-    has_expired: bool
-    """Somebody else's lease ran out, of a pair or of a check pair."""
-    is_paused: bool = False
-    must_train: bool = False
-    """The project has training pairs, and the rater has neither passed nor been excused."""
-    check_every: int = 0
-    """One pair in so many is a check pair; 0 for none."""
-    shelf_id: int = 0
-    """Where the project's check pairs are kept; 0 when it has none."""
-    most_per_rater: int | None = None
-    """The most pairs that one rater is given; None for any number."""
-    has_set_aside: bool = False
-    """Grades of theirs are set aside."""
-
-    @property
-    def whose(self) -> dict[str, int]:
-        """What `PROJECT`, `SHELF` and `RATER` stand for."""
-        return {"project": self.project.id, "shelf": self.shelf_id, "rater": self.rater_id}
-
-    def within_share(self, progress: Progress, held: int) -> Progress:
-        """The progress towards the rater's share, where that is less than what there is for them.
-
-        Args:
-            held: how many pairs they hold, which they may grade also when the limit is lower by now.
-        """
-        if self.most_per_rater is None:
-            return progress
-        most = max(self.most_per_rater, progress.rated + held)
-        return replace(progress, total=min(progress.total, most))
-
-    def check_may_work(self) -> None:
-        """Refuse what adds to the work, at the moment of the transaction itself.
-
-        Raises:
-            AccessError: the rater is paused.
-            TrainingError: they have to pass the training first.
-        """
-        self.check_not_paused()
-        if self.must_train:
-            raise TrainingError(
-                f"{self.project.name} begins with training pairs: open its rating page and grade them first."
-            )
-
-    def check_not_paused(self) -> None:
-        """The same for training.
-
-        Raises:
-            AccessError: the rater is paused.
-        """
-        if self.is_paused and self.has_set_aside:
-            raise AccessError(
-                f"Grades of yours in {self.project.name} are set aside and do not count: ask your "
-                "administrator why, and whether your work goes on."
-            )
-        if self.is_paused:
-            raise AccessError(
-                f"Your work in {self.project.name} is paused: what you graded is kept and counts, and your "
-                "administrator can tell you when it goes on."
-            )
 
 
 def is_in(states: Sequence[str], rater: ColumnElement[int]) -> ColumnElement[bool]:
@@ -175,14 +121,13 @@ def is_in(states: Sequence[str], rater: ColumnElement[int]) -> ColumnElement[boo
         .correlate(PAIRS)
         .scalar_subquery()
     )
-    written: list[ColumnElement[str]] = [literal_column(f"'{each}'") for each in states]
-    return func.coalesce(state, literal_column("''")).in_(written)
+    return func.coalesce(state, literal_column("''")).in_(_written(states))
 
 
 _RATES_HERE = and_(
-    _MEMBERSHIPS.c.project_id == PROJECTS.c.id,
-    _MEMBERSHIPS.c.user_id == _USERS.c.id,
-    _MEMBERSHIPS.c.role == literal_column("'rater'"),
+    MEMBERSHIPS.c.project_id == PROJECTS.c.id,
+    MEMBERSHIPS.c.user_id == _USERS.c.id,
+    IS_RATER_ROLE,
 )
 _HELD = ASSIGNMENTS.alias("held")
 _SHELF = PROJECTS.alias("shelf")
@@ -205,7 +150,7 @@ DESK_COLUMNS = (
     PROJECTS.c.most_per_rater,
     exists(
         select(literal_column("1"))
-        .select_from(_USERS.join(_MEMBERSHIPS, _RATES_HERE))
+        .select_from(_USERS.join(MEMBERSHIPS, _RATES_HERE))
         .where(_USERS.c.id == RATER, _USERS.c.disabled_at.is_(None))
         .correlate(PROJECTS)
     ).label("is_rater"),
@@ -214,7 +159,7 @@ DESK_COLUMNS = (
         .select_from(_HELD)
         .where(
             _HELD.c.project_id.in_((PROJECTS.c.id, _SHELF_ID)),
-            _HELD.c.state == literal_column("'held'"),
+            in_states("held", of=_HELD),
             _HELD.c.lease_expires_at <= bindparam("now"),
             _HELD.c.rater_id != RATER,
         )

@@ -1,7 +1,8 @@
 """Raters who are being sent away: none of their claims comes between, and none under way is overlooked.
 
 On PostgreSQL a claim shares the lock of the rater's membership, and gets nothing while somebody has it alone:
-whoever pauses, removes or disables the rater, or takes back what they hold.
+whoever pauses, removes or disables the rater, or takes back what they hold. A claim of a check pair does not:
+one under way is overlooked, and its pair stays held, which keeps it from nobody else.
 """
 
 from __future__ import annotations
@@ -10,12 +11,11 @@ from typing import cast
 
 from sqlalchemy import Connection, Table, and_, exists, literal_column, select
 
-from annotation.services.rating.desk import PROJECT, RATER, STATES
-from db.models import Membership, User
+from annotation.services.rating.desk import IS_RATER_ROLE, MEMBERSHIPS, PROJECT, RATER, STATES
+from db.models import User
 
 _USERS = cast(Table, User.__table__)
-_MEMBERSHIPS = cast(Table, Membership.__table__)
-_RATES = and_(_MEMBERSHIPS.c.user_id == RATER, _MEMBERSHIPS.c.role == literal_column("'rater'"))
+_RATES = and_(MEMBERSHIPS.c.user_id == RATER, IS_RATER_ROLE)
 _IS_PAUSED = exists(
     select(literal_column("1"))
     .select_from(STATES)
@@ -23,15 +23,15 @@ _IS_PAUSED = exists(
 )
 
 AT_WORK = (
-    select(_MEMBERSHIPS.c.user_id)
-    .join(_USERS, _USERS.c.id == _MEMBERSHIPS.c.user_id)
-    .where(_RATES, _MEMBERSHIPS.c.project_id == PROJECT, _USERS.c.disabled_at.is_(None), ~_IS_PAUSED)
-    .with_for_update(of=(_MEMBERSHIPS, _USERS), read=True, key_share=True, skip_locked=True)
+    select(MEMBERSHIPS.c.user_id)
+    .join(_USERS, _USERS.c.id == MEMBERSHIPS.c.user_id)
+    .where(_RATES, MEMBERSHIPS.c.project_id == PROJECT, _USERS.c.disabled_at.is_(None), ~_IS_PAUSED)
+    .with_for_update(of=(MEMBERSHIPS, _USERS), read=True, key_share=True, skip_locked=True)
 )
 """One row for a rater who may be given pairs, who stays one until the transaction ends; for others none."""
 
-_LOCK = select(_MEMBERSHIPS.c.project_id).where(_RATES).order_by(_MEMBERSHIPS.c.project_id).with_for_update()
-_LOCK_HERE = _LOCK.where(_MEMBERSHIPS.c.project_id == PROJECT)
+_LOCK = select(MEMBERSHIPS.c.project_id).where(_RATES).order_by(MEMBERSHIPS.c.project_id).with_for_update()
+_LOCK_HERE = _LOCK.where(MEMBERSHIPS.c.project_id == PROJECT)
 
 
 def keep_from_claiming(connection: Connection, rater_id: int, project_id: int | None = None) -> None:

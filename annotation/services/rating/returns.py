@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from sqlalchemy import Connection, Select, and_, bindparam, literal_column, or_, select, update
+from sqlalchemy import Connection, Select, and_, bindparam, or_, select, update
 
 from annotation.services.rating.desk import (
     ASSIGNMENTS,
@@ -18,6 +18,7 @@ from annotation.services.rating.desk import (
     SHELF,
     AnyRow,
     Desk,
+    in_states,
 )
 from annotation.services.rating.rater_lock import keep_from_claiming
 
@@ -39,7 +40,7 @@ _EXPIRED = (
 # Held, or withdrawn while they held it: both in one statement, for one may become the other while it waits.
 _IS_KEPT = or_(
     IS_HELD,
-    and_(ASSIGNMENTS.c.state == literal_column("'returned'"), ASSIGNMENTS.c.lease_expires_at.is_not(None)),
+    and_(in_states("returned"), ASSIGNMENTS.c.lease_expires_at.is_not(None)),
 )
 _KEPT = (
     select(ASSIGNMENTS.c.id, ASSIGNMENTS.c.pair_id, ASSIGNMENTS.c.state)
@@ -85,18 +86,16 @@ def return_expired(
     return _return(connection, connection.execute(_EXPIRED, wanted).all())
 
 
-def return_held(connection: Connection, project_id: int, rater_id: int) -> int:
+def return_kept(connection: Connection, rater_id: int, project_id: int | None) -> int:
     """Give back what the rater holds, check pairs among it; how many pairs.
 
     Nor do they hold a withdrawn pair again that they had before, once it is restored. They claim nothing
     until the transaction ends. It takes several locks: `repeated_if_undone`, with the row of the project
     locked first, as an import locks pairs in the order of its file.
+
+    Args:
+        project_id: where; None for everywhere.
     """
-    return return_kept(connection, rater_id, project_id)
-
-
-def return_kept(connection: Connection, rater_id: int, project_id: int | None) -> int:
-    """As `return_held`; with None in all projects."""
     count = 0
     for is_locked in (False, True):  # pairs come first, so that whoever saves a grade just now can end it
         if is_locked:

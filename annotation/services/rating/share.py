@@ -9,25 +9,23 @@ repeated.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
 
-from sqlalchemy import Connection, Table, func, literal_column, select
+from sqlalchemy import Connection, func, select
 from sqlalchemy.orm import Session
 
 from annotation.services.in_use import of_pair_in_use
 from annotation.services.rating.counting import GRADED, HELD
-from annotation.services.rating.desk import ASSIGNMENTS, PROJECT, RATER, Desk
+from annotation.services.rating.desk import ASSIGNMENTS, IS_RATER_ROLE, MEMBERSHIPS, PROJECT, RATER, Desk
 from annotation.services.rating.returns import return_last_held
-from db.models import Membership, Project
+from db.models import Project
 
-_MEMBERSHIPS = cast(Table, Membership.__table__)
 _RATERS = (
-    select(_MEMBERSHIPS.c.user_id)
-    .where(_MEMBERSHIPS.c.project_id == PROJECT, _MEMBERSHIPS.c.role == literal_column("'rater'"))
-    .order_by(_MEMBERSHIPS.c.user_id)
+    select(MEMBERSHIPS.c.user_id)
+    .where(MEMBERSHIPS.c.project_id == PROJECT, IS_RATER_ROLE)
+    .order_by(MEMBERSHIPS.c.user_id)
 )
 _LOCK_ALL = _RATERS.with_for_update(key_share=True)
-_LOCK_ONE = _LOCK_ALL.where(_MEMBERSHIPS.c.user_id == RATER)
+_LOCK_ONE = _LOCK_ALL.where(MEMBERSHIPS.c.user_id == RATER)
 _MINE = select(GRADED, HELD)
 
 

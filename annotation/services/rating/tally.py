@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sqlalchemy import ColumnElement, Connection, Update, bindparam, func, literal_column, select, update
+from sqlalchemy import ColumnElement, Connection, Update, bindparam, func, select, update
 from sqlalchemy.orm import Session
 
 from annotation.services.bulk import parts
-from annotation.services.rating.desk import ASSIGNMENTS, PAIRS, PROJECTS, RATINGS
+from annotation.services.rating.desk import ASSIGNMENTS, PAIRS, PROJECTS, RATINGS, in_states
 
 TAKES_A_SLOT = ("held", "rated")
 
@@ -43,10 +43,7 @@ def _count_anew(chosen: ColumnElement[bool]) -> Update:
 
     taken = (
         select(func.count())
-        .where(
-            ASSIGNMENTS.c.pair_id == PAIRS.c.id,
-            ASSIGNMENTS.c.state.in_([literal_column(f"'{state}'") for state in TAKES_A_SLOT]),
-        )
+        .where(ASSIGNMENTS.c.pair_id == PAIRS.c.id, in_states(*TAKES_A_SLOT))
         .correlate(PAIRS)
         .scalar_subquery()
     )

@@ -8,12 +8,12 @@ from datetime import datetime
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
-from annotation.characters import can_be_stored
 from annotation.clock import Clock, utcnow
-from annotation.errors import NotFoundError, WritingError
+from annotation.errors import WritingError
 from annotation.services.access.users import id_of
 from annotation.services.audit import record
-from annotation.services.bulk import is_among, parts
+from annotation.services.bulk import parts
+from annotation.services.named import find_named
 from annotation.services.projects import find_project
 from annotation.services.transactions import in_transaction
 from annotation.services.writing.plan import WITH_WRITER, lock_plan
@@ -51,7 +51,7 @@ class ItemWithdrawalService:
                     raise WritingError(
                         f"The item {item.external_id!r} is a pair already, which stays: leave it out."
                     )
-            _give_back(session, [item.id for item in items])
+            _take_from_writers(session, [item.id for item in items])
             for item in items:
                 item.grade, item.withdrawn_at = None, now
             self._record(session, now, "items withdrawn", project_id, items, by)
@@ -84,7 +84,14 @@ class ItemWithdrawalService:
         """The items in the order of their ids, nobody else handing them out until the transaction ends."""
         find_project(session, project_id, lock=True)
         lock_plan(session, project_id, now)
-        return _items(session, project_id, list(dict.fromkeys(ids)), type)
+        found = find_named(session, LargerItem, project_id, ids, type)
+        items: dict[int, LargerItem] = {}
+        for some in parts(found.values()):
+            named = (
+                select(LargerItem).where(LargerItem.id.in_(some)).execution_options(populate_existing=True)
+            )
+            items.update((item.id, item) for item in session.scalars(named))
+        return [items[number] for number in found.values()]
 
     def _record(
         self,
@@ -100,28 +107,7 @@ class ItemWithdrawalService:
             record(session, now, action, user_id=id_of(by), project_id=project_id, items=ids)
 
 
-def _items(session: Session, project_id: int, ids: Sequence[str], type: str | None) -> list[LargerItem]:
-    of_type = [] if type is None else [LargerItem.type == type]
-    found: dict[str, list[LargerItem]] = {}
-    for some in parts(id for id in ids if can_be_stored(id)):
-        statement = select(LargerItem).where(
-            LargerItem.project_id == project_id, is_among(session, LargerItem.external_id, some), *of_type
-        )
-        for item in session.scalars(statement.execution_options(populate_existing=True)):
-            found.setdefault(item.external_id, []).append(item)
-    for id in ids:
-        if id not in found:
-            with_type = "" if type is None else f" of the type {type}"
-            raise NotFoundError(
-                f"There is no larger item {id!r}{with_type} in this project: look at the list."
-            )
-        if len(found[id]) > 1:
-            types = ", ".join(sorted(item.type for item in found[id]))
-            raise WritingError(f"There are items {id!r} of several types ({types}): say which type.")
-    return [found[id][0] for id in ids]
-
-
-def _give_back(session: Session, item_ids: Sequence[int]) -> None:
+def _take_from_writers(session: Session, item_ids: Sequence[int]) -> None:
     for some in parts(item_ids):
         session.execute(
             update(Writing)

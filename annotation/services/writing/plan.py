@@ -73,7 +73,7 @@ def lock_plan(session: Session, project_id: int, now: datetime) -> WritingPlan:
     return session.scalars(statement.with_for_update().execution_options(populate_existing=True)).one()
 
 
-def return_expired(session: Session, project_id: int, now: datetime, *, but_writer: int) -> None:
+def return_expired_writings(session: Session, project_id: int, now: datetime, *, but_writer: int) -> None:
     """Give back the items whose writers let their time run out; their texts stay. The plan is locked.
 
     That is the lease, or, of what was sent back, a week without a change of the text.
@@ -89,7 +89,7 @@ def return_expired(session: Session, project_id: int, now: datetime, *, but_writ
         )
         .with_for_update()
     )
-    _give_back(session, list(session.scalars(expired)))
+    _return(session, list(session.scalars(expired)))
 
 
 def return_writings(session: Session, project_id: int, writer_id: int, now: datetime) -> None:
@@ -104,7 +104,7 @@ def return_writings(session: Session, project_id: int, writer_id: int, now: date
         )
         .with_for_update()
     )
-    _give_back(session, list(session.scalars(held)))
+    _return(session, list(session.scalars(held)))
 
 
 def return_all_writings(session: Session, writer_id: int, now: datetime) -> None:
@@ -122,7 +122,7 @@ def return_all_writings(session: Session, writer_id: int, now: datetime) -> None
         return_writings(session, project_id, writer_id, now)
 
 
-def _give_back(session: Session, writing_ids: list[int]) -> None:
+def _return(session: Session, writing_ids: list[int]) -> None:
     if not writing_ids:
         return
     items = select(Writing.item_id).where(Writing.id.in_(writing_ids))

@@ -20,7 +20,13 @@ from annotation.errors import NotFoundError, StaleTextError, TextError, WritingE
 from annotation.notes import LONGEST_NOTE, clean_text, kept_text
 from annotation.services.transactions import in_transaction
 from annotation.services.writing.claims import claim_item, current_writing, take_again
-from annotation.services.writing.plan import WITH_WRITER, WritingTerms, lock_plan, read_plan, return_expired
+from annotation.services.writing.plan import (
+    WITH_WRITER,
+    WritingTerms,
+    lock_plan,
+    read_plan,
+    return_expired_writings,
+)
 from annotation.services.writing.rows import admit, lease_of, remember
 from annotation.services.writing.tasks import compared, task_of, writer_desk
 from annotation.types import Project, Role
@@ -59,7 +65,7 @@ class WritingService:
         def look(session: Session, now: datetime) -> WritingDesk:
             project, _ = admit(session, project_id, writer_id, Role.WRITER)
             plan = lock_plan(session, project_id, now)
-            return_expired(session, project_id, now, but_writer=writer_id)
+            return_expired_writings(session, project_id, now, but_writer=writer_id)
             row = current_writing(session, project_id, writer_id) or claim_item(
                 session, project, plan, writer_id, now
             )
@@ -218,7 +224,7 @@ class WritingService:
 
 _IS_WITHDRAWN = and_(LargerItem.withdrawn_at.is_not(None), Writing.state == "returned", Writing.text != "")
 """Of a text: its item was withdrawn while the writer was at it."""
-WITHDRAWN = (
+ITEM_WITHDRAWN = (
     "This item was withdrawn, and nothing more is to be written for it. Your text is kept; go on with the "
     "next one."
 )
@@ -236,7 +242,7 @@ _ENDED = {
 
 def _why_lost(session: Session, row: Writing) -> str:
     item = session.get_one(LargerItem, row.item_id)
-    return GONE if item.withdrawn_at is None else WITHDRAWN
+    return GONE if item.withdrawn_at is None else ITEM_WITHDRAWN
 
 
 def _own(session: Session, writing_id: int, writer_id: int, *, lock: bool = False) -> Writing:
