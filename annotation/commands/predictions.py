@@ -56,6 +56,7 @@ Examples:
 
 \b
 Raters see each phrase once, and never which model predicted it. NAME=FILE names the model of a file.
+Another system's file is a line {"id": …, "keyphrases": ["best", "second", …]} for each document.
 """
 _BRIDGE_EXAMPLES = """
 Examples:
@@ -95,7 +96,7 @@ def send(
     handed: HandedIn = context.obj
     with whole_files([documents, *files]) as (texts, *found):
         named = list(zip(names, found, strict=True))
-        read = partial(read_prediction_files, texts, named, handed.phrase_key)
+        read = partial(read_prediction_files, texts, named, handed.phrases)
         _send(database, into, read, order, as_json=as_json)
 
 

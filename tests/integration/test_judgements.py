@@ -328,7 +328,7 @@ def test_the_command_line_goes_round(sqlite_database, tmp_path, capsys):
     assert main(["bridge", "sea", url]) == 0
     assert "nDCG@10" in capsys.readouterr().out
     assert main(["send", "sea", f"--documents={docs}", f"--predictions={docs}", url]) == 1
-    assert "has neither 'present' nor 'absent'" in capsys.readouterr().err
+    assert "has neither 'present' and 'absent' nor 'keyphrases'" in capsys.readouterr().err
     assert main(["bridge", "sea", "--k=0", url]) == 2
     assert main(["bridge", "sea", "--threshold=5", url]) == 2
     assert "is 0.25 to 4, not 5" in capsys.readouterr().err
