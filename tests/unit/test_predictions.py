@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -63,7 +64,7 @@ def test_uncertain_is_what_the_scores_leave_even(scores, models, expected):
 
 
 def waiting(uncertainties: list[float]) -> list[Waiting]:
-    return [Waiting(n + 1, 10 * n, 10 * n, doubt) for n, doubt in enumerate(uncertainties)]
+    return [Waiting(n + 1, 10 * n, 10 * n, doubt, 7 * n % 3) for n, doubt in enumerate(uncertainties)]
 
 
 def in_order(pairs: list[Waiting], order: QueueOrder) -> list[int]:
@@ -71,11 +72,12 @@ def in_order(pairs: list[Waiting], order: QueueOrder) -> list[int]:
     return sorted(positions, key=positions.__getitem__)
 
 
-def test_the_three_orders():
+def test_the_four_orders():
     pairs = waiting([0.1, 0.9, 0.5, 0.9, 0.2])
     assert in_order(pairs, QueueOrder.PROJECT) == [1, 2, 3, 4, 5]
     assert in_order(pairs, QueueOrder.UNCERTAIN) == [2, 4, 3, 5, 1]
     assert in_order(pairs, QueueOrder.MIXED) == [2, 1, 4, 3, 5]
+    assert in_order(pairs, QueueOrder.DOCUMENT) == [1, 4, 2, 5, 3]
 
 
 @given(st.lists(st.floats(0, 1), max_size=30), st.sampled_from(QueueOrder))
@@ -83,7 +85,7 @@ def test_pairs_only_change_places_among_themselves_and_can_go_back(uncertainties
     pairs = waiting(uncertainties)
     moved = new_positions(pairs, order)
     assert sorted(moved.values()) == [pair.position for pair in pairs]
-    elsewhere = [Waiting(pair.pair_id, moved[pair.pair_id], pair.own, pair.uncertainty) for pair in pairs]
+    elsewhere = [replace(pair, position=moved[pair.pair_id]) for pair in pairs]
     assert new_positions(elsewhere, QueueOrder.PROJECT) == {pair.pair_id: pair.own for pair in pairs}
 
 
