@@ -43,6 +43,7 @@ from annotation.services.in_use import count_withdrawn
 from annotation.services.keys import KeyService
 from annotation.services.numbering import NUMBERS, are_free, numbers_of
 from annotation.services.projects import as_project, find_project
+from annotation.services.protocol_history import protocol_history
 from annotation.types import ProjectSettings
 from db import Database
 from db.models import Export, Project, User
@@ -140,6 +141,7 @@ class GoldService:
             labels = _labels(session, project, options, numbers)
             settings = as_project(project).settings
             written = _write(session, project_id, target.partial, settings, options, labels, progress)
+            written |= protocol_history(session, project)
         exported = ExportedGold(written, write_manifest(target.partial, written))
         with self._database.session() as session:
             project = find_project(session, project_id, lock=True)  # which numbers are free stays true
