@@ -9,6 +9,7 @@ import typer
 from annotation.commands import (
     adjudications,
     agreement,
+    events,
     gold,
     importing,
     items,
@@ -32,6 +33,7 @@ PROGRAM = "python -m annotation"
 SUBJECTS = (
     users,
     projects,
+    events,
     importing,
     pairs,
     items,

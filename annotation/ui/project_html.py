@@ -16,7 +16,9 @@ NO_PAIRS = "No pairs yet. Import a file of pairs, then invite raters."
 NO_EVENTS = "Nothing has been done yet."
 LONGEST_SHOWN = 10_000
 """Characters of guidelines that were replaced."""
-LONG_GUIDELINES = "The text before stands in the manifest of each gold set (earlier_guidelines)."
+LONG_GUIDELINES = (
+    "The text before: python -m annotation events PROJECT --json, and the manifest of gold sets."
+)
 
 
 def counts_html(counts: ProjectCounts) -> str:

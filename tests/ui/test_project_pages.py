@@ -222,7 +222,7 @@ def test_an_event_tells_what_a_setting_was_and_is():
     long = told_changes(replace(after, guidelines="x" * 100_000), after)
     html = events_html([Event(datetime.now(UTC), "Ana", "project changed", long)])
     assert len(html) < 2_000
-    assert "earlier_guidelines" in html
+    assert "events PROJECT --json" in html
 
 
 def test_markup_in_anything_that_users_write_is_shown_as_text():
