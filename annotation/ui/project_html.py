@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from annotation.comparison import comparison_type
 from annotation.event_words import detail_words, earlier_guidelines
-from annotation.projects import ProjectCounts, all_withdrawn_text
+from annotation.projects import ProjectCounts
 from annotation.services.events import Event
 from annotation.ui.tables import listing_html
-from annotation.ui.wording import counted, grouped, progress_html, time_html
+from annotation.ui.wording import all_withdrawn_text, counted, grouped, progress_html, time_html
 from kpdemo.ui.widgets import empty_html, escape
 
 NO_PAIRS = "No pairs yet. Import a file of pairs, then invite raters."
