@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
 
 def events(
     project: Annotated[
-        str | None, typer.Argument(metavar="[PROJECT]", help="The project's name; without it, the server.")
+        str | None, typer.Argument(metavar="PROJECT", help="The project's name; without it, the server.")
     ] = None,
     limit: Annotated[int, typer.Option(min=1, help="How many at most.")] = USUAL_LIMIT,
     as_json: JsonOption = False,
