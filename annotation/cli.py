@@ -9,6 +9,7 @@ import typer
 from annotation.commands import (
     adjudications,
     agreement,
+    events,
     gold,
     importing,
     items,
@@ -18,12 +19,13 @@ from annotation.commands import (
     quality,
     remarks,
     score,
+    set_aside,
     users,
     writing,
 )
 from annotation.commands.options import HandedIn
 from annotation.errors import AnnotationError
-from annotation.predictions.phrases import PhraseKey
+from annotation.predictions.phrases import PhraseRules
 from annotation.systems.baselines import Similarities
 from db import DatabaseError
 from db.command import run_command
@@ -31,7 +33,9 @@ from db.command import run_command
 PROGRAM = "python -m annotation"
 SUBJECTS = (
     users,
+    set_aside,
     projects,
+    events,
     importing,
     pairs,
     items,
@@ -65,16 +69,16 @@ for subject in SUBJECTS:
 def main(
     arguments: Sequence[str] | None = None,
     *,
-    phrase_key: PhraseKey,
+    phrases: PhraseRules,
     embedding: Similarities | None = None,
 ) -> int:
     """Run a command line, by default this process's own, and return its exit status.
 
     Args:
         arguments: the command line without the program.
-        phrase_key: what makes two predicted phrases the same.
+        phrases: what tells predicted phrases apart.
         embedding: what `score --system embedding` asks; without it there is no such system.
     """
-    handed = HandedIn(embedding, phrase_key)
+    handed = HandedIn(embedding, phrases)
     failures = (AnnotationError, DatabaseError)
     return run_command(app, PROGRAM, arguments, failures, paths=PATH_OPTIONS, obj=handed)

@@ -34,6 +34,7 @@ from annotation.services.rating.stuck import StuckService
 from annotation.services.remarks import RemarkService
 from annotation.services.sending import SendService
 from annotation.services.senses import SenseService
+from annotation.services.set_aside import SetAsideService
 from annotation.services.systems import SystemService
 from annotation.services.training import TrainingService
 from annotation.services.writing.editing import EditingService
@@ -83,6 +84,7 @@ class Services:
     quality: QualityService
     known_pairs: KnownPairService
     training: TrainingService
+    set_aside: SetAsideService
     systems: SystemService
     handovers: HandOvers
     keys: KeyService
@@ -143,6 +145,7 @@ def open_services(
         quality=QualityService(database),
         known_pairs=KnownPairService(database),
         training=TrainingService(database),
+        set_aside=SetAsideService(database),
         systems=SystemService(database, similarities=similarities),
         handovers=HandOvers(),
         keys=keys,

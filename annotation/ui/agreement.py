@@ -10,7 +10,6 @@ import gradio as gr
 
 from annotation.clock import Clock, utcnow
 from annotation.errors import AccessError, AnnotationError, SignedOutError
-from annotation.projects import all_withdrawn_text
 from annotation.reliability.planning import DEFAULT_WIDTH
 from annotation.reliability.report import AgreementReport
 from annotation.services.access.accounts import AccountService
@@ -24,6 +23,7 @@ from annotation.ui.agreement_parts import (
     figures_html,
     method_html,
     plan_html,
+    set_aside_html,
 )
 from annotation.ui.agreement_tables import (
     genre_parts,
@@ -37,7 +37,7 @@ from annotation.ui.agreement_tables import (
 from annotation.ui.asking import asked_by_leader
 from annotation.ui.number_fields import decimal_field, decimal_of
 from annotation.ui.tables import Table, table_html, undefined_html
-from annotation.ui.wording import held_back_text, time_html
+from annotation.ui.wording import all_withdrawn_text, held_back_text, time_html
 from kpdemo.ui.charts import show_chart
 from kpdemo.ui.widgets import QUIETLY, empty_html, escape, note_html, section_heading, shown_to_user
 
@@ -242,7 +242,8 @@ def texts_of(report: AgreementReport, project_id: int, *, leads: bool) -> dict[s
         + few_pairs_html([*types, *genres])
         or empty_html(all_withdrawn_text(report.withdrawn) if report.withdrawn else NO_PAIRS),
         "grades": table_html(grades_table(report), project) if has_grades else "",
-        "raters": _explained(raters_table(report), project) if has_grades else nobody,
+        "raters": set_aside_html(report)
+        + (_explained(raters_table(report), project) if has_grades else nobody),
         "drift": drift_html(report),
         "rater-pairs": _explained(rater_pairs_table(report), project) if report.rater_pairs else alone,
         "widest": (table_html(widest_table(report, project_id), project) if report.widest else agreed)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from annotation.projects import all_withdrawn_text
 from annotation.reliability.bootstrap import Alpha
 from annotation.reliability.drift import FEWEST, MOST_WINDOWS
 from annotation.reliability.planning import FEWEST_PAIRS, Plan, plan_sentences
 from annotation.reliability.report import AgreementReport, Part
+from annotation.set_aside import set_aside_text
 from annotation.ui.agreement_tables import drift_table
 from annotation.ui.charts import CUSTOMARY_LINES
 from annotation.ui.tables import UNDEFINED, interval_text, table_html
-from annotation.ui.wording import counted, figure, grouped
+from annotation.ui.wording import all_withdrawn_text, counted, figure, grouped, regrouped
 from kpdemo.ui.widgets import escape
 
 TENTATIVE, FIRM = CUSTOMARY_LINES
@@ -59,7 +59,7 @@ def figures_html(report: AgreementReport, project_id: int) -> str:
 
 def _conspicuous_html(report: AgreementReport) -> str:
     """Whom to look at first, where anybody stands out."""
-    said = "".join(f"<li>{escape(sentence)}</li>" for _, sentence in report.conspicuous)
+    said = "".join(f"<li>{escape(regrouped(sentence))}</li>" for _, sentence in report.conspicuous)
     if not said:
         return ""
     about = 'Raters to look at first (<a href="#agreement-who">their figures</a>)'
@@ -119,7 +119,7 @@ def verdict(alpha: Alpha) -> str:
 
 def plan_html(plan: Plan, waiting: int) -> str:
     """How many more pairs an interval of this width takes; an estimate, and called so."""
-    return "".join(f"<p>{escape(sentence)}</p>" for sentence in plan_sentences(plan, waiting))
+    return "".join(f"<p>{escape(regrouped(sentence))}</p>" for sentence in plan_sentences(plan, waiting))
 
 
 def next_step_html(report: AgreementReport, project_id: int, *, leads: bool) -> str:
@@ -181,6 +181,12 @@ def drift_html(report: AgreementReport) -> str:
         "and their 95 % intervals do not meet. With many raters one may look clear by chance."
     )
     return f"<p>{escape(said)}</p>{table_html(drift_table(report), report.project)}"
+
+
+def set_aside_html(report: AgreementReport) -> str:
+    """Whose grades the figures leave out; nothing where they have all."""
+    said = set_aside_text(report.set_aside)
+    return f'<p id="agreement-set-aside" dir="auto">{escape(said)}</p>' if said else ""
 
 
 def method_html(report: AgreementReport) -> str:

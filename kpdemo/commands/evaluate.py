@@ -6,7 +6,7 @@ import itertools
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -169,8 +169,13 @@ def _check_details(name: str, read: Sequence[Path]) -> Path:
     return path
 
 
-def _details_stream(path: Path | None) -> AbstractContextManager[BinaryIO | None]:
-    return nullcontext() if path is None else replacing(path)
+@contextmanager
+def _details_stream(path: Path | None) -> Iterator[BinaryIO | None]:
+    if path is None:
+        yield None
+        return
+    with replacing(path) as beside, beside.open("wb") as stream:
+        yield stream
 
 
 def _evaluate_model(
