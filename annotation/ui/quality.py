@@ -146,7 +146,7 @@ class QualityHandlers:
         return lines[chosen]
 
     def _shown(self, overview: QualityOverview, project_id: int) -> Shown:
-        names = [standing.user.name for standing in overview.standings]
+        names = [standing.user.name for standing in overview.standings if not standing.is_former]
         known = [(known_label(line), _token(line)) for line in self.known_pairs.known(project_id)]
         return (
             training_html(overview),

@@ -66,7 +66,7 @@ def standings_html(overview: QualityOverview) -> str:
 def _standing_html(standing: Standing, overview: QualityOverview) -> str:
     share = share_text(standing.accepted_checks / standing.checks) if standing.checks else "–"
     attempts = ", ".join(f"{each.accepted} of {each.pairs}" for each in standing.attempts)
-    paused = standing.paused_at
+    paused = None if standing.is_former else standing.paused_at
     work = standing.work if paused is None else f"{standing.work} since {time_html(paused)}"
     return (
         f'<tr><th scope="row" dir="auto">{escape(standing.user.name)}</th><td>{work}</td>'
@@ -80,4 +80,4 @@ def _training_state(standing: Standing, overview: QualityOverview) -> str:
         return f"passed {time_html(standing.passed_at)}"
     if standing.excused_at is not None:
         return "excused"
-    return "not passed yet" if overview.training_pairs else "–"
+    return "not passed yet" if overview.training_pairs and not standing.is_former else "–"
