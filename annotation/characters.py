@@ -24,8 +24,8 @@ def shown(value: object) -> str:
     return shortened(str(value) if isinstance(value, Decimal) else repr(value))
 
 
-def shortened(text: str) -> str:
-    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
+def shortened(text: str, length: int = MOST_SHOWN) -> str:
+    return text if len(text) <= length else f"{text[:length].rstrip()}…"
 
 
 def beginning(text: str, length: int = BEGINNING_LENGTH) -> str:

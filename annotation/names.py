@@ -1,7 +1,8 @@
-"""Names of accounts: which can be used, and which are the same name written otherwise."""
+"""Names of accounts and projects: which can be used, which are the same, and what files are called."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 from annotation.errors import SettingsError
@@ -14,6 +15,11 @@ _JOINERS = "\u200c\u200d"
 """Persian and emoji need them inside a word; all other invisible characters only deceive."""
 
 _FORBIDDEN = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
+
+
+_NOT_IN_FILE_NAMES = re.compile(r"[^\w.-]+")
+_LONGEST_IN_FILE_NAMES = 60
+"""Characters, of four bytes at most: a file system takes names of 255 bytes."""
 
 
 def can_be_name(text: str) -> bool:
@@ -56,3 +62,14 @@ def check_name(name: str) -> str:
     if len(name_key(kept)) > LONGEST_KEY:
         raise SettingsError("The name is too long when its ligatures are written out: shorten it.")
     return kept
+
+
+def plain_name(project: str) -> str:
+    """The name of a project as files are called.
+
+    >>> [plain_name(name) for name in ("Lexical levels (v1.2)", "../", "語" * 80)] == [
+    ...     "Lexical-levels-v1.2", "project", "語" * 60]
+    True
+    """
+    kept = _NOT_IN_FILE_NAMES.sub("-", project).strip("-.")
+    return kept[:_LONGEST_IN_FILE_NAMES].rstrip("-.") or "project"

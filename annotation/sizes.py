@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from annotation.characters import shown
 from annotation.comparison import comparison_type
 from annotation.errors import SettingsError
 
@@ -113,7 +114,7 @@ def check_range(text: str, what: str) -> tuple[int, int]:
     found = _RANGE.fullmatch(text)
     low, high = (int(found[1]), int(found[2])) if found else (0, 0)
     if not 1 <= low <= high <= MOST:
-        raise SettingsError(f"{what}: {text[:40]!r} is no range from 1 to {MOST:,}, give one such as 4-80.")
+        raise SettingsError(f"{what}: {shown(text)} is no range from 1 to {MOST:,}, give one such as 4-80.")
     return low, high
 
 

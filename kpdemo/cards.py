@@ -7,9 +7,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from kpdemo.languages.routing import DEFAULT_MODEL
-from kpdemo.predictors import ENGLISH_MODEL, hub_models, model_folder
+from kpdemo.predictors import ENGLISH_MODEL, hub_models, is_hub_name, model_folder
+from kpdemo.sums import PAGE
 
-CARDS = ("MODEL_CARD.md", "README.md")
+CARDS = ("MODEL_CARD.md", PAGE)
 """Where a card stands in a folder: ours, and that of the Hugging Face Hub."""
 
 LONGEST = 100_000
@@ -93,4 +94,6 @@ def model_card(model: str | Path) -> str:
     for card in CARDS:
         with suppress(OSError), (folder / card).open(encoding="utf-8", errors="replace") as file:
             return _FRONT_MATTER.sub("", file.read(LONGEST))
+    if is_hub_name(name) and not folder.is_dir():
+        return "This model is not on this machine yet: its card comes with its first prediction.\n"
     return f"This model has no card: there is no {CARDS[0]} in its folder.\n"

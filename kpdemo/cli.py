@@ -1,5 +1,5 @@
-"""The command line: `python -m kpdemo predict`, `evaluate`, `candidates`, `train`, `models`, `index`,
-`experiments`, each in a file of `kpdemo.commands`.
+"""The command line: `python -m kpdemo predict`, `evaluate`, `candidates`, `train`, `models`, `readme`,
+`index`, `experiments`, each in a file of `kpdemo.commands`.
 
 Exit status 0: done. 1: the work failed. 2: the call was wrong, also where it names a file, a folder or a
 model that is not there. 130: stopped with Ctrl+C. What went wrong is one sentence on standard error; results
@@ -15,7 +15,7 @@ from io import TextIOWrapper
 
 import typer
 
-from kpdemo.commands import candidates, evaluate, experiments, index, models, predict, train
+from kpdemo.commands import candidates, evaluate, experiments, index, models, predict, readme, train
 from kpdemo.commands.options import INTERRUPTED, PATH_OPTIONS, PROGRAM, CallError, refuse_empty_paths
 from kpdemo.errors import ConfigError, KpdemoError, MissingIndexError
 
@@ -26,7 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for part in (index, experiments, predict, evaluate, candidates, train, models):
+for part in (index, experiments, predict, evaluate, candidates, train, models, readme):
     part.register(app)
 
 

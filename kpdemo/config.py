@@ -16,6 +16,7 @@ DEFAULT_CONFIG = Path(__file__).parent.parent / "configs" / "default.toml"
 
 _LARGEST = 2**63 - 1
 """Of whole numbers that the libraries take."""
+_SHOULD = "Input should be "
 _LONGEST = 100
 """Characters of a value in a message."""
 
@@ -38,7 +39,7 @@ def load_section(
     try:
         return TypeAdapter(kind).validate_python(values)
     except ValidationError as error:
-        first = error.errors()[0]
+        first, *others = error.errors()
         if first["type"] == "missing":
             place = ".".join(map(str, first["loc"]))
             raise ConfigError(f"{path}, [{section}] has no setting {place!r}: add it.") from error
@@ -48,8 +49,7 @@ def load_section(
         if first["type"] == "value_error":  # what a dataclass itself says of its settings
             where = f"{path}, [{section}] {place}".rstrip()
             raise ConfigError(f"{where}: {first['ctx']['error']}") from error
-        # TOML has no tuples
-        said = first["msg"].replace("valid tuple", "valid list").replace("Tuple", "List")
+        said = _said([first["msg"], *(one["msg"] for one in others if _place(one["loc"], values) == place)])
         raise ConfigError(f"{path}, [{section}] {place}: {said}, not {_shown(first['input'])}.") from error
 
 
@@ -82,6 +82,15 @@ def _place(parts: Sequence[str | int], values: Any) -> str:
             break
         own.append(str(part))
     return ".".join(own)
+
+
+def _said(messages: Sequence[str]) -> str:
+    """What a value should be: one message, or one of each kind of value that the setting takes."""
+    first, *others = messages
+    also = [message.removeprefix(_SHOULD) for message in others if message.startswith(_SHOULD)]
+    said = " or ".join([first.partition(", unable")[0], *also]) if also else first
+    # TOML has no tuples
+    return said.replace("valid tuple", "valid list").replace("Tuple", "List").partition(" after valid")[0]
 
 
 def _numbers(values: Any, place: str = "") -> Iterator[tuple[str, float]]:

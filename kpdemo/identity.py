@@ -34,14 +34,17 @@ def model_identity(model: str) -> str:
     """What tells the weights of a checkpoint from others of its name; empty for what has no weights.
 
     Its card is prose and may be written anew: the hash is that of all other files.
+
+    Raises:
+        ModelLoadError: as `kpdemo.predictors.fetched_folder`.
     """
     from kpdemo.languages.routing import DEFAULT_MODEL
-    from kpdemo.predictors import BASELINES, DEFAULT_FOLDER, MULTILINGUAL_FOLDER, model_folder
+    from kpdemo.predictors import BASELINES, DEFAULT_FOLDER, MULTILINGUAL_FOLDER, fetched_folder
     from kpdemo.sums import SUMS, read_sums
 
     if model in BASELINES and model != "embedding":
         return ""
-    folder = DEFAULT_FOLDER if model == "embedding" else model_folder(model)
+    folder = DEFAULT_FOLDER if model == "embedding" else fetched_folder(model)
     if not (folder / SUMS).is_file():
         return ""
     parts = sorted(folder.rglob(SUMS))  # those of bank and reranker too

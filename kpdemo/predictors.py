@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import pickle
 import re
-from collections.abc import Callable
 from functools import lru_cache, partial
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Lock
 
 from kpdemo.errors import InputError, ModelLoadError
-from kpdemo.forking import keep_forks_going
-from kpdemo.forwarding import Forwarding
 from kpdemo.languages.routing import DEFAULT_MODEL, MULTILINGUAL_MODEL
+from kpdemo.lazy import LazyPredictor
 from kpdemo.nesting import Unnested
 from kpdemo.routed import RoutedPredictor
 from kpdemo.simckp.hub.profiles import KNOWN, one_line
@@ -61,9 +56,38 @@ _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
 def model_folder(model: str | Path) -> Path:
-    """Where a model that ships is, or else what the name says."""
+    """Where a model that ships is, or one of the Hub that is on this machine, or else what the name says."""
     elsewhere = {ENGLISH_MODEL: DEFAULT_FOLDER, MULTILINGUAL_MODEL: MULTILINGUAL_FOLDER}
-    return elsewhere.get(str(model), _ASSETS / model) if model in shipped_models() else Path(model)
+    if model in shipped_models():
+        return elsewhere.get(str(model), _ASSETS / model)
+    if _is_of_hub(model):
+        from kpdemo.simckp.hub.download import on_this_machine
+
+        return on_this_machine(str(model)) or Path(model)
+    return Path(model)
+
+
+def fetched_folder(model: str | Path) -> Path:
+    """As `model_folder`; a model of the Hub that is not on this machine is downloaded.
+
+    Raises:
+        ModelLoadError: it cannot be downloaded, or is a checkpoint that this kpdemo does not open.
+    """
+    if not _is_of_hub(model):
+        return model_folder(model)
+    from kpdemo.simckp.hub.own import fetch_checked
+
+    return fetch_checked(str(model))
+
+
+def is_hub_name(name: str) -> bool:
+    """Whether a name is written as those of models of the Hub are."""
+    return _HUB_NAME.fullmatch(name) is not None
+
+
+def _is_of_hub(model: str | Path) -> bool:
+    """Whether a name is that of a model of the Hub, if of any: a folder goes before it."""
+    return is_hub_name(str(model)) and not Path(model).is_dir()
 
 
 def model_name(folder: str) -> str:
@@ -113,7 +137,8 @@ def load_predictor(
     Raises:
         InputError: the model is neither a name nor a path, or the index no path.
         ModelLoadError: there is no such model, or it reads no passages but there is an `index`. One that is
-            damaged, or cannot be fetched from the Hub, is found out at the first prediction.
+            damaged, or cannot be fetched from the Hub, is found out at the first prediction, unless there is
+            an `index`.
     """
     if not isinstance(model, str | Path):
         raise InputError(
@@ -136,74 +161,37 @@ def _open(model: str | Path, device: str, passages: Path | None) -> LazyPredicto
         return (
             _multilingual(device, index) if several else LazyPredictor(name, partial(_routed, device, index))
         )
-    folder = model_folder(model)
-    is_folder = name in shipped_models() or (name not in available_models() and folder.is_dir())
+    is_folder = name in shipped_models() or (name not in available_models() and Path(model).is_dir())
     if passages is not None and not takes_index(model):
         raise ModelLoadError(f"The model {name!r} reads no passages: leave the index out, or choose another.")
     if is_folder:
-        return LazyPredictor(name, partial(_load_folder, folder, device, passages))
+        return LazyPredictor(name, partial(_load_folder, model_folder(model), device, passages))
     if name == "embedding":
         return LazyPredictor(name, partial(_load_embedding, device))
     if name in available_models():
         return LazyPredictor(name, partial(_load_baseline, name))
-    if _HUB_NAME.fullmatch(name):
-        return LazyPredictor(name, partial(_load_from_hub, name, device))
+    if _is_of_hub(name):
+        return LazyPredictor(name, partial(_load_from_hub, name, device, passages))
     names = ", ".join(available_models())
     raise ModelLoadError(
         f"There is no model {name!r}: choose one of {names}, or give a checkpoint folder or a Hub name."
     )
 
 
-class LazyPredictor(Forwarding):
-    """A predictor that is loaded when it is first needed, once, however many threads ask.
-
-    It pickles as what loads it, so `load` must pickle too, and is loaded anew where it is unpickled.
-    """
-
-    def __init__(self, name: str, load: Callable[[], Predictor]) -> None:
-        self._name = name
-        self._load = load
-        self._loaded: Predictor | None = None
-        self._process = 0  # which loaded it
-        self._lock = Lock()
-
-    def __reduce__(self) -> tuple[Callable[[bytes], LazyPredictor], tuple[bytes]]:
-        return _received, (pickle.dumps((self._name, self._load)),)
-
-    @property
-    def name(self) -> str:
-        return self._name
-
-    def _predictor(self) -> Predictor:
-        with self._lock:
-            if self._loaded is None:
-                self._loaded = self._load()
-                self._process = os.getpid()
-                keep_forks_going()
-            elif self._process != os.getpid() and _on_gpu(self._loaded):
-                raise ModelLoadError(
-                    f"The model {self._name!r} was loaded onto the GPU before this process was forked, which "
-                    "cannot use it: start processes with spawn, or before the first prediction."
-                )
-            return self._loaded
-
-
-@lru_cache(maxsize=4)
-def _received(pickled: bytes) -> LazyPredictor:
-    """The same object each time: a pool's worker is sent the predictor anew with each piece of its work."""
-    return LazyPredictor(*pickle.loads(pickled))
-
-
-def _on_gpu(loaded: Predictor) -> bool:
-    """By itself: one that asks others is no reason to load them."""
-    return not isinstance(loaded, Forwarding) and loaded.device == "cuda"
-
-
 def takes_index(model: str | Path) -> bool:
-    """Whether a model reads the passages of an index, told from its configuration alone."""
+    """Whether a model reads the passages of an index, told from its configuration alone.
+
+    Raises:
+        ModelLoadError: the model is one of the Hub, and its configuration cannot be fetched.
+    """
     if MULTILINGUAL_MODEL in shipped_models() and model == DEFAULT_MODEL:
         return True
-    return stored_config(model_folder(model)).get("kind") in RETRIEVING_KINDS
+    folder = model_folder(model)
+    if _is_of_hub(model) and not folder.is_dir():
+        from kpdemo.simckp.hub.download import fetch_config
+
+        folder = fetch_config(str(model))
+    return str(stored_config(folder).get("kind")) in RETRIEVING_KINDS
 
 
 def own_index(model: str | Path) -> Path | None:
@@ -248,10 +236,14 @@ def _load_folder(folder: Path, device: str, index: Path | None = None) -> Predic
     return load_system(folder, device=device)
 
 
-def _load_from_hub(name: str, device: str) -> Predictor:
-    from kpdemo.simckp.hub.download import fetch
+def _load_from_hub(name: str, device: str, index: Path | None = None) -> Predictor:
+    from kpdemo.simckp.hub.own import damage_told, fetch_checked, is_own
 
-    return _load_hugging_face(name, fetch(name), device)
+    folder = fetch_checked(name)
+    if not is_own(folder):
+        return _load_hugging_face(name, folder, device)
+    with damage_told(name, folder):
+        return _load_folder(folder, device, index)
 
 
 def _load_hugging_face(name: str, folder: Path, device: str) -> Predictor:

@@ -10,11 +10,13 @@ from kpdemo.errors import ModelLoadError
 from kpdemo.storage import replace_file
 
 SUMS = "SHA256SUMS"
+PAGE = "README.md"
+"""The page of a model on the Hugging Face Hub, where it may be edited: it has no hash."""
 
 
 def write_sums(folder: Path) -> None:
-    """Write the hash of every file of the folder, those of its subfolders left to them."""
-    files = sorted(path for path in folder.iterdir() if path.is_file() and path.name != SUMS)
+    """Write the hash of every file of the folder but its page, those of its subfolders left to them."""
+    files = sorted(path for path in folder.iterdir() if path.is_file() and path.name not in (SUMS, PAGE))
     replace_file(folder / SUMS, "".join(f"{sha256_of(path)}  {path.name}\n" for path in files).encode())
 
 

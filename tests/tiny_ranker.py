@@ -48,7 +48,7 @@ def save_tiny_ranker(folder: Path, *, seed: int = 0) -> Path:
     ranker, knowledge, _ = train_ranker(mined, helped, reader, config, folder / "with", retrieval=True)
     alone = [Augmented(one) for one in documents]
     base, _, _ = train_ranker(mined, alone, reader, config, folder / "without", retrieval=False)
-    model = RankerModel(knowledge, ranker, base, 2, frozenset({"fr", "zh", "ko"}))
+    model = RankerModel(knowledge, ranker, base, 2, frozenset({"fr", "zh", "ko"}), near=0.4)
     save_ranker(folder / "model", model, name="tiny", card="# tiny\n")
     return folder / "model"
 

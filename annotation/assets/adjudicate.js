@@ -13,23 +13,12 @@
 
   // Drafts outlive an error, a reload and a lost sign-in; the tab keeps them, not the server.
   const draftName = (data) => `kpdemo-adjudicate:${data.user}:${data.project}:${data.pair}`;
-  const stored = (name) => { try { return JSON.parse(sessionStorage.getItem(name)); } catch { return null; } };
-  const store = (name, value) => {
-    try {
-      if (value === null) sessionStorage.removeItem(name);
-      else sessionStorage.setItem(name, JSON.stringify(value));
-    } catch { /* a private window keeps none */ }
-  };
+  const drafts = new window.kpdemoParts.Storage("sessionStorage");
   const keysOn = () => { try { return localStorage.getItem("kpdemo-adjudicate-keys") !== "off"; } catch { return true; } };
 
   const cause = () => form()?.querySelector("input[name=adjudicate-cause]:checked")?.value ?? "";
   const number = (quarters) => String(quarters / 4);
-  const pointName = (quarters) => form().querySelector(`#adjudicate-scale [data-quarters="${quarters}"] b`).textContent;
-  const between = (quarters) => {
-    const low = Math.floor(quarters / 4) * 4;
-    if (low === quarters) return pointName(low);
-    return `between ${low / 4} ${pointName(low)} and ${low / 4 + 1} ${pointName(low + 4)}`;
-  };
+  const pointName = (point) => form().querySelector(`#adjudicate-scale [data-quarters="${4 * point}"] b`).textContent;
 
   const paint = () => {
     const chosen = grade !== null, points = form().querySelectorAll("#adjudicate-scale button");
@@ -41,7 +30,7 @@
       point.tabIndex = value === near ? 0 : -1;
     }
     by("adjudicate-value").querySelector("b").textContent = chosen ? number(grade) : "";
-    by("adjudicate-value").querySelector("span").textContent = chosen ? between(grade) : "No grade chosen yet";
+    by("adjudicate-value").querySelector("span").textContent = chosen ? window.kpdemoParts.gradeWords(grade / 4, pointName) : "No grade chosen yet";
     const mark = by("adjudicate-mark");
     if (by("adjudicate-said")?.dataset.kind === "missing") say("", "note");
     mark.hidden = !chosen;
@@ -55,7 +44,8 @@
     const draft = { quarters: grade, cause: cause(), note: by("adjudicate-note").value };
     const settled = { quarters: data.quarters === "" ? null : Number(data.quarters), cause: data.cause, note: by("adjudicate-note").defaultValue };
     const same = JSON.stringify(draft) === JSON.stringify(settled);
-    store(draftName(data), same ? null : draft);
+    if (same) drafts.remove(draftName(data));
+    else drafts.write(draftName(data), draft);
     by("adjudicate-draft").hidden = same;
   };
 
@@ -71,7 +61,7 @@
   };
 
   const shownForm = (data) => {
-    const draft = stored(draftName(data));
+    const draft = drafts.read(draftName(data));
     settle();
     if (draft) fill(draft.quarters, draft.cause, draft.note);
     by("adjudicate-draft").hidden = !draft;
@@ -107,7 +97,7 @@
     const asked = { what, which: queue.which, type: queue.type, shown: queue.shown, ...more };
     if (what !== "show") {
       const name = draftName(form().dataset);
-      asked.sent = String(sent.push({ name, draft: JSON.stringify(stored(name)) }));
+      asked.sent = String(sent.push({ name, draft: JSON.stringify(drafts.read(name)) }));
     }
     waiting = setTimeout(() => {
       later = null;
@@ -158,7 +148,7 @@
       case "up": move(1); break;
       case "withdraw": ask("withdraw", { pair: form().dataset.pair, version: form().dataset.version }); break;
       case "save": ask("save", decision()); break;
-      case "discard": store(draftName(form().dataset), null); settle(); by("adjudicate-draft").hidden = true; paint(); by("adjudicate-note").focus(); break;
+      case "discard": drafts.remove(draftName(form().dataset)); settle(); by("adjudicate-draft").hidden = true; paint(); by("adjudicate-note").focus(); break;
     }
   };
 
@@ -220,9 +210,9 @@
     const said = by("adjudicate-said"), old = shownData, isLate = waiting === 0;
     const isProblem = said?.dataset.kind === "problem";
     const saved = sent[said?.dataset.saved - 1];
-    if (saved && JSON.stringify(stored(saved.name)) === saved.draft) store(saved.name, null);
+    if (saved && JSON.stringify(drafts.read(saved.name)) === saved.draft) drafts.remove(saved.name);
     // Nobody waits any more for an answer that is late: who goes on with a pair is led back to it.
-    if (isLate && old && stored(draftName(old))) later = { pair: old.pair };
+    if (isLate && old && drafts.read(draftName(old))) later = { pair: old.pair };
     comes = !isLate && !isProblem;
     rest();
     drawn();

@@ -6,11 +6,7 @@
   const shown = {};  // of each form: its key, what its fields begin with, what the server had in them, and so on
   const isReload = () => performance.getEntriesByType("navigation")[0]?.type === "reload";
 
-  const read = (key) => { try { return JSON.parse(sessionStorage.getItem(key)); } catch { return null; } };
-  const store = (key, kept) => {
-    try { sessionStorage.setItem(key, JSON.stringify(kept)); } catch { /* a private window keeps none */ }
-  };
-  const remove = (key) => { try { sessionStorage.removeItem(key); } catch { /* it was never there */ } };
+  const storage = new window.kpdemoParts.Storage("sessionStorage");
   const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
   // Known once the header has come: nobody is given what another one typed.
@@ -28,8 +24,8 @@
     const form = shown[name];
     if (!form || form.isPaused || form.began !== began) return;
     form.typed = values;
-    if (isSame(values, form.saved.slice(1))) remove(form.key);
-    else store(form.key, { began, values });
+    if (isSame(values, form.saved.slice(1))) storage.remove(form.key);
+    else storage.write(form.key, { began, values });
   };
 
   // While another text is fetched: a fill with the same one is not somebody typing it back.
@@ -53,10 +49,10 @@
     await new Promise((done) => setTimeout(done, 50));  // what the server filled in is to be drawn first
     const project = new URLSearchParams(location.search).get("project") ?? "";
     const key = ["kpdemo-kept", await user(), project, form.name, ...(form.isOfBegan ? [began] : [])].join(":");
-    const kept = read(key);
+    const kept = storage.read(key);
     const fields = kept === null ? saved : brought(form, kept, values);
     const isKept = !isSame(fields, saved), isLost = isKept && !isSame(fields, values);
-    if (!isKept) remove(key);
+    if (!isKept) storage.remove(key);
     shown[form.name] = { key, began: isKept ? kept.began : began, saved: [began, ...saved] };
     const filled = isLost ? [kept.began, ...fields] : [LEFT, ...values.map(() => LEFT)];
     const moves = isLost && !isElsewhere();
@@ -67,18 +63,18 @@
   // tell; what was typed meanwhile comes over that.
   const settle = (form, [began, ...values]) => {
     const { key, sent, typed } = shown[form.name] ?? {};
-    if (key) remove(key);
+    if (key) storage.remove(key);
     if (!sent) return restore(form, [began, ...values]);
     const isUntouched = (place) => isSame(typed[place], sent[place]);
     const isFilled = values.some((value, place) => isUntouched(place) && !isSame(value, sent[place]));
     const left = isFilled ? values.map((value, place) => (isUntouched(place) ? value : typed[place])) : values;
-    store(key, { began, values: left });
+    storage.write(key, { began, values: left });
     return restore(form, [began, ...values], isFilled ? values : sent);
   };
 
   const drop = ({ name }) => {
     const { key, saved } = shown[name];
-    remove(key);
+    storage.remove(key);
     [shown[name].began] = saved;
     return [{ ...LEFT, visible: false }, ...saved];
   };

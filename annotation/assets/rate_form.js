@@ -17,9 +17,7 @@
       this.grade = draft ? draft.grade : this.saved;
       this.comment = draft?.comment ?? pair.comment ?? "";
       this.isFlagged = draft?.isFlagged ?? Boolean(pair.flagged);
-      this.seconds = draft?.seconds ?? 0;
-      this.since = null;
-      this.resume();
+      this.watch = new window.kpdemoParts.Stopwatch(draft?.seconds);
     }
 
     get isCommentNew() {
@@ -39,21 +37,18 @@
 
     keep() {
       const { pair, grade, comment, isFlagged } = this;
-      if (this.isNew) this.store.keepDraft(pair.id, { grade, comment, isFlagged, seconds: this.time() });
+      if (this.isNew) this.store.keepDraft(pair.id, { grade, comment, isFlagged, seconds: this.watch.seconds });
       else this.store.dropDraft(pair.id);
     }
 
-    // Seconds that the page was looked at.
-    time() { return this.seconds + (this.since === null ? 0 : (performance.now() - this.since) / 1000); }
-    resume() { if (!document.hidden) this.since ??= performance.now(); }
+    resume() { this.watch.resume(); }
     pause() {
-      this.seconds = this.time();
-      this.since = null;
+      this.watch.pause();
       this.keep();
     }
 
     ratingEntry() {
-      const body = { grade: this.grade / QUARTERS, seconds: Math.round(this.time() * 10) / 10 };
+      const body = { grade: this.grade / QUARTERS, seconds: this.watch.seconds };
       const isNew = this.saved === null;
       if (this.pair.training) return { kind: "training", training: this.pair.training, isNew, ...this.#named(), body };
       return { kind: "rating", isNew, ...this.#named(), body };

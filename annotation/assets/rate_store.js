@@ -106,10 +106,9 @@
   }
 
   // Of the browser, not of an account: whether keys are on, which parts are unfolded.
-  const options = () => { try { return JSON.parse(localStorage.getItem(OPTIONS)) ?? {}; } catch { return {}; } };
-  const keepOption = (name, value) => {
-    try { localStorage.setItem(OPTIONS, JSON.stringify({ ...options(), [name]: value })); } catch { /* forgotten */ }
-  };
+  const storage = new window.kpdemoParts.Storage("localStorage");
+  const options = () => storage.read(OPTIONS) ?? {};
+  const keepOption = (name, value) => storage.write(OPTIONS, { ...options(), [name]: value });
 
   Object.assign(parts, { Store, options, keepOption, random });
 })();

@@ -2,6 +2,7 @@
 (() => {
   "use strict";
   const parts = (window.kpdemoRate ??= {});
+  const { time, element, notice, button, gradeWords } = window.kpdemoParts;
   const AT_ONCE = 8000;
   const REST_AFTER = 50;
   const MESSAGES = {
@@ -32,19 +33,15 @@
 
   const HELD = "Another pair: read it first, you can grade it in a moment.";
 
-  const time = (moment) => moment.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
-
-  const setText = (element, text) => { if (element.textContent !== text) element.textContent = text; };
+  const setText = (place, text) => { if (place.textContent !== text) place.textContent = text; };
 
   const pointName = (root, value) => root.querySelector(`#rate-scale [data-value="${value}"] b`).textContent;
 
-  // "2.75" and "between 2 Somewhat related but not similar and 3 Somewhat similar".
-  const gradeWords = (root, quarters) => {
+  // The grade and what it is called.
+  const numberAndWords = (root, quarters) => {
     if (quarters === null) return ["", "No grade yet: choose 0 to 4."];
-    const low = Math.floor(quarters / parts.QUARTERS);
-    const grade = String(quarters / parts.QUARTERS);
-    if (quarters % parts.QUARTERS === 0) return [grade, pointName(root, low)];
-    return [grade, `between ${low} ${pointName(root, low)} and ${low + 1} ${pointName(root, low + 1)}`];
+    const grade = quarters / parts.QUARTERS;
+    return [String(grade), gradeWords(grade, (point) => pointName(root, point))];
   };
 
   const showSaved = (root, sender) => {
@@ -57,9 +54,9 @@
       trying: `Not saved: trying again. ${count} ${count === 1 ? "answer" : "answers"} ${where}.`,
       unreachable: "No connection: trying again.",
     };
-    const element = root.querySelector("#rate-saved");
-    element.dataset.state = sender.state();
-    setText(element, words[sender.state()]);
+    const place = root.querySelector("#rate-saved");
+    place.dataset.state = sender.state();
+    setText(place, words[sender.state()]);
   };
 
   const showScale = (root, session) => {
@@ -73,7 +70,7 @@
       button.tabIndex = value === low ? 0 : -1;
       button.disabled = session.isLocked;
     }
-    const [number, words] = session.keys.isHeld && grade === null ? ["", HELD] : gradeWords(root, grade);
+    const [number, words] = session.keys.isHeld && grade === null ? ["", HELD] : numberAndWords(root, grade);
     setText(root.querySelector("#rate-value b"), number);
     setText(root.querySelector("#rate-value span"), words);
     const steps = { up: parts.TOP, down: 0 };
@@ -129,23 +126,21 @@
     }, REST_AFTER);
   };
 
-  const element = (name, className, text = "") => Object.assign(document.createElement(name), { className, textContent: text });
-
   // Definition and neighbours of a word or a sense, under it.
   const meaningOf = ({ note, definition, groups }) => {
-    const all = element("div", "sense-more");
-    if (note) all.append(element("p", "sense-note", note));
-    if (definition) all.append(Object.assign(element("p", "sense-definition", definition), { dir: "auto" }));
+    const all = element("div", "", { className: "sense-more" });
+    if (note) all.append(element("p", note, { className: "sense-note" }));
+    if (definition) all.append(element("p", definition, { className: "sense-definition", dir: "auto" }));
     for (const { title, texts, more } of groups) {
-      const list = element("ul", "");
+      const list = element("ul");
       for (const text of texts) {
-        const item = Object.assign(element("li", ""), { dir: "auto" });
-        item.append(element("b", "", text.words), ` ${text.definition}`);
+        const item = element("li", "", { dir: "auto" });
+        item.append(element("b", text.words), ` ${text.definition}`);
         list.append(item);
       }
-      if (more) list.append(element("li", "", `and ${more} more`));
-      const group = Object.assign(element("details", ""), { open: true });
-      group.append(element("summary", "", title), list);
+      if (more) list.append(element("li", `and ${more} more`));
+      const group = element("details", "", { open: true });
+      group.append(element("summary", title), list);
       all.append(group);
     }
     return all;
@@ -176,38 +171,27 @@
     return isNewPair;
   };
 
-  const button = (text, action, id) => {
-    const element = document.createElement("button");
-    Object.assign(element, { type: "button", className: "keep", textContent: text });
-    Object.assign(element.dataset, { rate: action, id });
-    return element;
+  const actionButton = (text, action, id) => {
+    const made = button(text);
+    Object.assign(made.dataset, { rate: action, id });
+    return made;
   };
 
   // Only notices that came or went are touched: a screen reader reads each once.
   const showNotices = (root, session) => {
     const list = root.querySelector("#rate-notices");
-    const wanted = new Set(session.notices.map((notice) => notice.id));
-    for (const element of [...list.children]) if (!wanted.has(element.dataset.id)) element.remove();
-    const there = new Set([...list.children].map((element) => element.dataset.id));
-    for (const notice of session.notices.filter(({ id }) => !there.has(id))) {
-      const element = document.createElement("div");
-      element.className = "note";
-      element.setAttribute("role", "alert");
-      element.dataset.id = notice.id;
-      const sentence = document.createElement("p");
-      sentence.dir = "auto";
-      sentence.textContent = notice.text;
-      element.append(sentence);
-      if (notice.copy) {
-        const quote = document.createElement("blockquote");
-        Object.assign(quote, { dir: "auto", textContent: notice.copy });
-        const copy = button("Copy the comment", "copy", notice.id);
-        copy.dataset.copy = "";
-        copy.dataset.content = notice.copy;
-        element.append(quote, copy);
+    const wanted = new Set(session.notices.map(({ id }) => id));
+    for (const note of [...list.children]) if (!wanted.has(note.dataset.id)) note.remove();
+    const there = new Set([...list.children].map((note) => note.dataset.id));
+    for (const { id, text, copy } of session.notices.filter((one) => !there.has(one.id))) {
+      const buttons = [actionButton("Close", "dismiss", id)];
+      if (copy) {
+        buttons.unshift(actionButton("Copy the comment", "copy", id));
+        Object.assign(buttons[0].dataset, { copy: "", content: copy });
       }
-      element.append(button("Close", "dismiss", notice.id));
-      list.append(element);
+      const note = notice(text, copy, ...buttons);
+      note.dataset.id = id;
+      list.append(note);
     }
   };
 
@@ -233,15 +217,10 @@
     list.dataset.state = state;
     const focused = list.contains(document.activeElement) ? document.activeElement.dataset.id : "";
     list.replaceChildren(...session.recent.map((pair) => {
-      const item = document.createElement("li");
-      const open = button("", "open", pair.id);
-      const grade = document.createElement("b");
-      grade.textContent = pair.grade ?? "skipped";
-      const sides = [pair.left, pair.right].map((text) => {
-        const side = document.createElement("span");
-        return Object.assign(side, { dir: "auto", textContent: text.slice(0, 120) });
-      });
-      open.append(grade, " ", sides[0], " / ", sides[1]);
+      const item = element("li");
+      const open = actionButton("", "open", pair.id);
+      const [left, right] = [pair.left, pair.right].map((text) => element("span", text.slice(0, 120), { dir: "auto" }));
+      open.append(element("b", pair.grade ?? "skipped"), " ", left, " / ", right);
       item.append(open);
       return item;
     }));

@@ -10,22 +10,20 @@
   let shown = false; // whether a sense to compare with was asked for
   let focusOn = ""; // what gets the focus once the answer is there
   let timed = ""; // the task whose time is taken
-  let seconds = 0;
-  let since = document.hidden ? null : performance.now();
+  let watch = new window.kpdemoParts.Stopwatch();
 
   const say = (text, kind) => {
     const said = by("senses-said");
     Object.assign(said, { className: text ? "note" : "senses-said", textContent: text });
     said.dataset.kind = kind;
   };
-  const spent = () => Math.round(10 * (seconds + (since === null ? 0 : (performance.now() - since) / 1000))) / 10;
   const isOwn = () => chosen("senses-meaning") === "own";
   const meaning = () => (isOwn() ? chosen("senses-closest") : chosen("senses-meaning"));
   const writing = () => by("senses-form")?.dataset.writing ?? "";
   const gathered = () => ({
     word: value("senses-word"), part: value("senses-part"), grade: value("senses-grade"),
     definition: isOwn() ? value("senses-definition") : "", own: isOwn(), meaning: meaning(),
-    writing: writing(), seconds: spent(),
+    writing: writing(), seconds: watch.seconds,
     key: value("senses-key") || document.querySelector(".senses-choice")?.dataset.key || "",
   });
 
@@ -85,12 +83,12 @@
   });
   // As on the writing page, only while somebody can look at it.
   document.addEventListener("visibilitychange", () => {
-    seconds = spent();
-    since = document.hidden ? null : performance.now();
+    if (document.hidden) watch.pause();
+    else watch.resume();
   });
   document.addEventListener("senses-answer", () => {
     rest();
-    if (timed && timed !== writing()) [seconds, since] = [0, document.hidden ? null : performance.now()];
+    if (timed && timed !== writing()) watch = new window.kpdemoParts.Stopwatch();
     timed = writing();
     if (shown) document.querySelector(".senses-choice")?.scrollIntoView({ block: "nearest" });
     shown = false;

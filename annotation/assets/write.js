@@ -22,13 +22,11 @@
   let failures = 0;
   let savedAt = null;
   let confirmed = "";
-  let seconds = 0;
-  let since = null;
+  let watch = null;
 
   const find = (selector) => root.querySelector(selector);
   const ask = (method, path, body) => window.kpdemoRate.ask(API, root.dataset.user, method, path, body);
-  const spent = () => seconds + (since === null ? 0 : (performance.now() - since) / 1000);
-  const content = () => ({ text: field.value, version, seconds: Math.round(spent() * 10) / 10 });
+  const content = () => ({ text: field.value, version, seconds: watch.seconds });
   const isLong = () => field.value.length > Number(root.dataset.longest);
 
   const keepCopy = () => copies.keep({ id: task.id, version, text: field.value });
@@ -66,8 +64,8 @@
     isDirty = false;
     confirmed = "";
     if (!task) return;
-    ({ version, check, seconds } = task);
-    since = document.hidden ? null : performance.now();
+    ({ version, check } = task);
+    watch = new window.kpdemoParts.Stopwatch(task.seconds);
     parts.showTask(root, task);
     field = parts.fieldFor(task, find("#write-field"), changed);
     field.value = task.text;
@@ -268,10 +266,9 @@
   document.addEventListener("visibilitychange", () => {
     if (!task) return;
     if (document.hidden) {
-      seconds = spent();
-      since = null;
+      watch.pause();
       if (isDirty) save();
-    } else since ??= performance.now();
+    } else watch.resume();
   });
   addEventListener("online", () => { if (isDirty) save(); });
   addEventListener("pagehide", () => {
@@ -289,10 +286,10 @@
     task = null;
     look();
   };
-  const watch = () => {
+  const started = () => {
     new MutationObserver(start).observe(document.body, { childList: true, subtree: true });
     start();
   };
-  if (document.body) watch();
-  else addEventListener("DOMContentLoaded", watch);
+  if (document.body) started();
+  else addEventListener("DOMContentLoaded", started);
 })();

@@ -2,6 +2,7 @@
 (() => {
   "use strict";
   const parts = (window.kpdemoWrite ??= {});
+  const storage = new window.kpdemoParts.Storage("localStorage");
   const OWNER_SILENT = 180_000;  // a hidden tab may wake once a minute only
 
   class Copies {
@@ -13,19 +14,19 @@
     }
 
     keep(copy, seen = Date.now()) {
-      try { localStorage.setItem(this.own, JSON.stringify({ at: Date.now(), ...copy, seen })); } catch { /* full */ }
+      storage.write(this.own, { at: Date.now(), ...copy, seen });
     }
 
     // The server has the text, also of the copies that it came from; a page that still tries has written its own anew.
     drop() {
-      for (const [key, text] of this.taken) if (this.#text(key) === text) this.#remove(key);
+      for (const [key, text] of this.taken) if (storage.text(key) === text) storage.remove(key);
       this.taken.clear();
-      this.#remove(this.own);
+      storage.remove(this.own);
     }
 
     // A page that goes leaves its copy to the next one.
     leave() {
-      const copy = this.#read(this.own);
+      const copy = storage.read(this.own);
       if (copy) this.keep(copy, 0);
     }
 
@@ -33,25 +34,17 @@
     take() {
       const found = [];
       for (const key of this.isNew ? this.#keys() : [this.own]) {
-        const copy = this.#read(key);
+        const copy = storage.read(key);
         if (copy) found.push(copy);
-        if (key === this.own || Date.now() - (copy?.seen ?? 0) > OWNER_SILENT) this.#remove(key);
-        else this.taken.set(key, this.#text(key));
+        if (key === this.own || Date.now() - (copy?.seen ?? 0) > OWNER_SILENT) storage.remove(key);
+        else this.taken.set(key, storage.text(key));
       }
       this.isNew = false;
       return found.sort((one, other) => (other.at ?? 0) - (one.at ?? 0));
     }
 
     // One without a page's name is of an earlier version.
-    #keys() {
-      try {
-        return Object.keys(localStorage).filter((key) => key === this.name || key.startsWith(`${this.name}:`));
-      } catch { return []; }
-    }
-
-    #text(key) { try { return localStorage.getItem(key); } catch { return null; } }
-    #read(key) { try { return JSON.parse(this.#text(key)); } catch { return null; } }
-    #remove(key) { try { localStorage.removeItem(key); } catch { /* none */ } }
+    #keys() { return storage.keys().filter((key) => key === this.name || key.startsWith(`${this.name}:`)); }
   }
 
   Object.assign(parts, { Copies });

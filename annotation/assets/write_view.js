@@ -2,14 +2,13 @@
 (() => {
   "use strict";
   const parts = (window.kpdemoWrite ??= {});
+  const { time, element, notice, button } = window.kpdemoParts;
   const STATES = {
     submitted: "waits for an editor", accepted: "accepted", sent_back: "sent back to you",
     blank: "left blank", handed_on: "given to somebody else", withdrawn: "withdrawn by the project",
   };
 
-  const time = (moment) => moment.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
   const count = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
-  const element = (name, text = "") => Object.assign(document.createElement(name), { textContent: text });
 
   parts.showDesk = (root, desk) => {
     const find = (selector) => root.querySelector(selector);
@@ -58,12 +57,7 @@
     size.textContent = check && !isEmpty
       ? `${count(check.words, "word")}, ${count(check.sentences, "sentence")}.` : "";
     const said = isEmpty ? [] : [check?.problem, ...(check?.warnings ?? [])].filter(Boolean);
-    root.querySelector("#write-check").replaceChildren(...said.map((text) => {
-      const line = element("p", text);
-      line.className = "note";
-      line.dir = "auto";
-      return line;
-    }));
+    root.querySelector("#write-check").replaceChildren(...said.map((text) => element("p", text, { className: "note", dir: "auto" })));
     root.querySelector("#write-submit span").textContent = isConfirming ? "Submit anyway" : "Submit and next";
   };
 
@@ -81,19 +75,9 @@
 
   // A notice stays until it is closed; with a text of the writer's that stands nowhere else, it shows that too.
   parts.notify = (root, sentence, text = "") => {
-    const note = element("div");
-    note.className = "note";
-    note.setAttribute("role", "alert");
-    const close = element("button", "Close");
-    Object.assign(close, { type: "button", className: "keep" });
+    const close = button("Close");
+    const note = notice(sentence, text, close);
     close.addEventListener("click", () => note.remove());
-    note.append(element("p", sentence));
-    if (text) {
-      const quote = element("blockquote", text);
-      quote.dir = "auto";
-      note.append(quote);
-    }
-    note.append(close);
     root.querySelector("#write-notices").append(note);
   };
 
@@ -105,15 +89,13 @@
     }
     list.replaceChildren(...texts.map((written) => {
       const line = element("li");
-      const said = element("p", written.text || "(blank)");
-      said.dir = "auto";
+      const said = element("p", written.text || "(blank)", { dir: "auto" });
       const state = `${written.type_label}, grade ${written.grade}: ${STATES[written.state] ?? written.state}`;
       line.append(said, element("small", written.note ? `${state} – ${written.note}` : state));
       if (written.state === "sent_back") {
-        const button = element("button", "Rewrite");
-        Object.assign(button, { type: "button", className: "keep" });
-        button.addEventListener("click", () => open(written.id));
-        line.append(button);
+        const rewrite = button("Rewrite");
+        rewrite.addEventListener("click", () => open(written.id));
+        line.append(rewrite);
       }
       return line;
     }));

@@ -21,6 +21,7 @@ from urllib.parse import quote
 
 import numpy as np
 
+from annotation.characters import shown
 from annotation.errors import NotFoundError, SettingsError
 from annotation.predictions.queue_order import QueueOrder
 from annotation.predictions.relevance import (
@@ -167,7 +168,7 @@ class JudgedPool:
         """
         if model not in self.models:
             known = ", ".join(self.models) or "none"
-            raise NotFoundError(f"There is no model {model[:80]!r} in the project, which has {known}.")
+            raise NotFoundError(f"There is no model {shown(model)} in the project, which has {known}.")
         return self._run_lines(model)
 
     def _run_lines(self, model: str) -> Iterator[str]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from annotation.characters import shown
 from annotation.errors import AnnotationError
 from annotation.senses.network import (
     PARTS_OF_SPEECH,
@@ -96,7 +97,7 @@ def around(key: str, wordnet: WordNet) -> tuple[Sense, tuple[SenseStep, ...]]:
     """
     sense = wordnet.sense(key)
     if sense is None:
-        raise SenseError(f"WordNet has no sense {key[:60]!r}: choose one from the list.")
+        raise SenseError(f"WordNet has no sense {shown(key)}: choose one from the list.")
     return sense, neighbourhood(wordnet.edges, sense.synset)
 
 

@@ -61,7 +61,7 @@ def read_senses(fields: Mapping[str, Any], refuse: Refuse) -> PairSenses | None:
     """
     flag = _text(fields, "word_flag", refuse).lower()
     if flag and flag not in tuple(WordFlag):
-        refuse("word_flag", f"{flag[:60]!r} is no flag; write oov, oos or nothing")
+        refuse("word_flag", f"{shown(flag)} is no flag; write oov, oos or nothing")
     definition = _text(fields, "word_definition", refuse)
     if flag and not definition:
         refuse("word_definition", f"is empty; a word with the flag {flag} needs its meaning in words")
@@ -113,7 +113,7 @@ def _texts(fields: Mapping[str, Any], name: str, refuse: Refuse) -> tuple[SenseT
 
 def _pair(entry: object, name: str, refuse: Refuse) -> SenseText:
     if not isinstance(entry, dict) or not {"words", "definition"} <= set(entry):
-        refuse(name, f'{str(entry)[:60]!r} needs "words" and "definition"')
+        refuse(name, f'{shown(str(entry))} needs "words" and "definition"')
     return SenseText(_checked(entry["words"], name, refuse), _checked(entry["definition"], name, refuse))
 
 
@@ -123,5 +123,5 @@ def _count(fields: Mapping[str, Any], refuse: Refuse) -> int:
         return 0
     text = str(value)
     if not isinstance(value, int | str | Decimal) or not text.isdecimal() or len(text) > 6:
-        refuse("sense_sibling_count", f"{text[:60]!r} is no number of senses; write 0 or more")
+        refuse("sense_sibling_count", f"{shown(text)} is no number of senses; write 0 or more")
     return int(text)

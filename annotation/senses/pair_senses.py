@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, Protocol
 
+from annotation.characters import shown
 from annotation.errors import ImportFileError
 from annotation.senses.network import (
     WORD_TO_SENSE,
@@ -133,7 +134,7 @@ def _key_of_number(pair: NewPair, text: str, source: SenseSource | None) -> str:
         raise _error(
             pair,
             "right",
-            f"{text[:60]!r} is no sense key; write one such as top%2:38:04::, or a definition in words",
+            f"{shown(text)} is no sense key; write one such as top%2:38:04::, or a definition in words",
         )
     if source is None:
         raise _error(
@@ -151,9 +152,9 @@ def _check_key(pair: NewPair, field: str, key: str | None, source: SenseSource |
     if key is None:
         return
     if not is_sense_key(key):
-        raise _error(pair, field, f"{key[:60]!r} is no sense key; write one such as top%2:38:04::")
+        raise _error(pair, field, f"{shown(key)} is no sense key; write one such as top%2:38:04::")
     if source is not None and source.sense(key) is None:
-        raise _error(pair, field, f"WordNet 3.0 has no sense {key[:60]!r}; mend the key")
+        raise _error(pair, field, f"WordNet 3.0 has no sense {shown(key)}; mend the key")
 
 
 def _error(pair: NewPair, field: str, problem: str) -> ImportFileError:

@@ -90,7 +90,7 @@ class PairListService:
             limit: how many at most; None for all.
             offset: how many to leave out.
             has_whole_texts: the texts to their ends, not only their first words.
-            viewer: who looks; a flagged pair that is held back from them is open.
+            viewer: who looks; a flagged or decided pair that is held back from them is open.
 
         Raises:
             NotFoundError: there is no such project.
@@ -129,7 +129,7 @@ def _states(project: Project, held_back: ColumnElement[bool]) -> dict[PairState,
     is_changed = exists().where(Adjudication.pair_id == Pair.id, CHANGED).correlate(Pair)
     graded = Pair.rating_count >= project.raters_per_pair
     far_apart = Pair.spread_quarters >= project.threshold_quarters
-    decided = and_(has_decision, ~and_(far_apart, is_changed))
+    decided = and_(has_decision, ~and_(far_apart, is_changed), ~held_back)
     flagged = and_(far_apart, ~held_back)
     return {
         PairState.OPEN: and_(IN_USE, ~decided, ~graded, ~flagged),

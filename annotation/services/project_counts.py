@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Integer, func, select
+from sqlalchemy import Integer, and_, func, select
 from sqlalchemy import cast as sql_cast
 from sqlalchemy.orm import Session
 
@@ -17,9 +17,9 @@ def count_project(session: Session, project: models.Project, viewer: int | None 
     """Read from an index, without the texts.
 
     Args:
-        viewer: who looks; pairs that are held back from them are not to be adjudicated.
+        viewer: who looks; pairs that are held back from them are neither flagged nor to be adjudicated.
     """
-    pair = models.Pair
+    pair, is_shown = models.Pair, ~held_back_from(session, project, viewer)
     statement = (
         select(
             pair.type,
@@ -27,7 +27,7 @@ def count_project(session: Session, project: models.Project, viewer: int | None 
             func.count(),
             func.sum(pair.rating_count),
             func.sum(sql_cast(pair.rating_count >= project.raters_per_pair, Integer)),
-            func.sum(sql_cast(pair.spread_quarters >= project.threshold_quarters, Integer)),
+            func.sum(sql_cast(and_(pair.spread_quarters >= project.threshold_quarters, is_shown), Integer)),
         )
         .where(pair.project_id == project.id, IN_USE)
         .group_by(pair.type, pair.genre)
@@ -35,7 +35,7 @@ def count_project(session: Session, project: models.Project, viewer: int | None 
     found = session.execute(statement)
     groups = [GroupCounts(type, genre, *map(int, figures)) for type, genre, *figures in found]
     withdrawn = count_withdrawn(session, project.id)
-    opened = to_adjudicate([project.id]).where(~held_back_from(session, project, viewer))
+    opened = to_adjudicate([project.id]).where(is_shown)
     waiting = sum(row[1] for row in session.execute(opened))
     places = {type: place for place, type in enumerate(project.types)}
     groups.sort(key=lambda group: (places[group.type], group.genre or ""))

@@ -61,6 +61,8 @@ class RemarkPage:
     counts: Mapping[RemarkKind, int]
     """Of the whole project, but pairs that are held back from whoever sees it."""
     items: tuple[Remark, ...]
+    held_back: int = 0
+    """Pairs of which something was said, but that are held back."""
 
     @property
     def total(self) -> int:
@@ -86,16 +88,18 @@ class RemarkService:
         with self._database.reading() as session:
             held_back = held_back_from(session, find_project(session, project_id), viewer)
             shown = or_(Pair.project_id != project_id, ~held_back)
-            counting, listing = _statements(project_id, shown, limit)
+            counting, listing, leaving_out = _statements(project_id, shown, limit)
             found = {RemarkKind(kind): number for kind, number in session.execute(counting)}
             items = tuple(_remark(row) for row in session.execute(listing))
-        return RemarkPage({kind: found.get(kind, 0) for kind in RemarkKind}, items)
+            left_out = session.scalar(leaving_out) or 0
+        return RemarkPage({kind: found.get(kind, 0) for kind in RemarkKind}, items, left_out)
 
 
 def _statements(
     project_id: int, shown: ColumnElement[bool], limit: int | None
-) -> tuple[Select[str, int], Select[*tuple[Any, ...]]]:
-    """How many remarks of each kind there are of pairs that are `shown`, and these remarks."""
+) -> tuple[Select[str, int], Select[*tuple[Any, ...]], Select[int]]:
+    """How many remarks of each kind there are of pairs that are `shown`, these remarks, and how many other
+    pairs have some."""
     said = _said(project_id).subquery()
     of_pair = said.join(Pair, Pair.id == said.c.pair_id)
     counting = select(said.c.kind, func.count()).select_from(of_pair).where(shown).group_by(said.c.kind)
@@ -126,7 +130,8 @@ def _statements(
         )
         .limit(limit)
     )
-    return counting, listing
+    leaving_out = select(func.count(Pair.id.distinct())).select_from(of_pair).where(~shown)
+    return counting, listing, leaving_out
 
 
 def _said(project_id: int) -> CompoundSelect[Any]:

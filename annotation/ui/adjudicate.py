@@ -14,6 +14,7 @@ from typing import Any
 import gradio as gr
 
 from annotation.adjudication import AdjudicationError, ConflictError, Which, grade_text
+from annotation.characters import shown
 from annotation.errors import AnnotationError
 from annotation.numbers import whole_in
 from annotation.services.access.accounts import AccountService
@@ -202,7 +203,7 @@ class _Asked(Sent):
 def _number(text: str) -> int:
     number = whole_in(text)
     if number is None:
-        raise AdjudicationError(f"{text[:20]!r} is no pair: choose one from the queue.")
+        raise AdjudicationError(f"{shown(text)} is no pair: choose one from the queue.")
     return number
 
 

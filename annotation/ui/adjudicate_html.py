@@ -94,7 +94,7 @@ def _head_html(item: AdjudicationItem, names: ComparisonType, project: Project) 
     if item.is_withdrawn:
         state = "Withdrawn: it counts nowhere and needs no decision."
     elif item.is_changed:
-        state = "Ratings changed since the decision."
+        state = "Grades changed since the decision."
     elif item.decision is not None:
         state = "Decided."
     elif item.is_flagged:

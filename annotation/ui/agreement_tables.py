@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from annotation.characters import shortened
 from annotation.reliability.report import (
     BUCKET_NAMES,
     SHOWN_CHARACTERS,
@@ -155,8 +156,8 @@ def widest_table(report: AgreementReport, project_id: int) -> Table:
             pair.ratings,
             type_label(pair.type),
             pair.genre or "",
-            beginning(pair.left),
-            beginning(pair.right),
+            shortened(pair.left, SHOWN_CHARACTERS),
+            shortened(pair.right, SHOWN_CHARACTERS),
             "decided" if pair.decided else "open" if pair.spread >= report.threshold else "",
         )
         for pair in report.widest
@@ -175,7 +176,3 @@ def widest_table(report: AgreementReport, project_id: int) -> Table:
     )
     links = tuple(f"/annotate/adjudicate?project={project_id}&pair={pair.id}" for pair in report.widest)
     return Table("widest-pairs", "The pairs whose grades are farthest apart", columns, rows, links)
-
-
-def beginning(text: str) -> str:
-    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS].rstrip()}…"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,10 +16,11 @@ from annotation.services.gold import ExportRecord, GoldService
 from annotation.services.gold_counts import GoldCounts
 from annotation.types import Role
 from annotation.ui.asking import asked_by
+from annotation.ui.filling import Filling
 from annotation.ui.tables import listing_html
 from annotation.ui.wording import counted, grouped, time_html
 from annotation.web.downloads import gold_address, read_options
-from kpdemo.ui.widgets import QUIETLY, empty_html, escape, note_html, section_heading
+from kpdemo.ui.widgets import empty_html, escape, note_html, section_heading
 
 _ASSETS = Path(__file__).parent.parent / "assets"
 EXPORT_STYLES = (_ASSETS / "export.css",)
@@ -76,17 +76,7 @@ class ExportHandlers:
         return counts_html(counts) + link_html(project_id, options, counts), earlier
 
 
-@dataclass(frozen=True)
-class ExportSection:
-    """The section, for the page around it."""
-
-    show_after: Callable[[Any], None]
-    """Fills the section when the event of the argument has succeeded."""
-    show_when: Callable[[Any], None]
-    """Fills the section whenever the listener of the argument calls, such as `tab.select`."""
-
-
-def build_export_section(handlers: ExportHandlers) -> ExportSection:
+def build_export_section(handlers: ExportHandlers) -> Filling:
     default = ExportOptions()
     with gr.Row(elem_classes="columns"):
         with gr.Column(scale=5, min_width=320):
@@ -109,25 +99,18 @@ def build_export_section(handlers: ExportHandlers) -> ExportSection:
             earlier = gr.HTML("", elem_id="export-earlier", js_on_load=None)
             again = gr.Button("Refresh", elem_id="export-again", size="sm")
     fields: list[Any] = [format, unfinished, raters, comments]
-    shown = [result, earlier]
+    filling = Filling(handlers.show, [result, earlier], "show_export", fields)
     for number, field in enumerate(fields, 1):
-        field.change(handlers.show, fields, shown, api_name=f"show_export_{number}", **QUIETLY)
-    again.click(handlers.show, fields, shown, api_name="show_export_again", **QUIETLY)
-
-    def show_after(event: Any) -> None:
-        event.success(handlers.show, fields, shown, api_name="show_export", **QUIETLY)
-
-    def show_when(listener: Any) -> None:
-        listener(handlers.show, fields, shown, api_name="show_export_now", **QUIETLY)
-
-    return ExportSection(show_after, show_when)
+        filling.when(field.change, name=f"show_export_{number}")
+    filling.when(again.click, name="show_export_again")
+    return filling
 
 
 def counts_html(counts: GoldCounts) -> str:
     """How many pairs have a gold grade, and what the others lack."""
     rows: tuple[tuple[str, int, str], ...] = (
-        ("Finished", counts.finished, "with an adjudicated grade, or with ratings that are close enough"),
-        ("Too few ratings", counts.too_few_ratings, "fewer than the project asks for"),
+        ("Finished", counts.finished, "with an adjudicated grade, or with grades that are close enough"),
+        ("Too few grades", counts.too_few_ratings, "fewer than the project asks for"),
         ("Not adjudicated", counts.not_adjudicated, "flagged, without a decision"),
     )
     if counts.reopened:

@@ -11,7 +11,8 @@ from annotation.senses.network import WORD_TO_SENSE
 from annotation.services.overview import OverviewService, Place
 from annotation.types import Role
 from annotation.ui.asking import project_in
-from kpdemo.ui.widgets import QUIETLY, THEME_BUTTON, PageLink, escape, links_html
+from annotation.ui.filling import Filling
+from kpdemo.ui.widgets import THEME_BUTTON, PageLink, escape, links_html
 
 HOME = "/annotate/"
 SENSES = "senses"
@@ -51,11 +52,13 @@ class HeaderHandlers:
         return header_html(place, self.page, project_id)
 
 
-def build_header(handlers: HeaderHandlers, pages: gr.Blocks) -> None:
+def build_header(handlers: HeaderHandlers, pages: gr.Blocks) -> Filling:
     """The header of the page that is being built."""
     header = gr.HTML(empty_header_html(), elem_id="page-header", apply_default_css=False, js_on_load=None)
     name = handlers.page or "projects"
-    pages.load(handlers.show, outputs=header, api_name=f"show_header_of_{name}", **QUIETLY)
+    filling = Filling(handlers.show, header, f"show_header_of_{name}")
+    filling.when(pages.load)
+    return filling
 
 
 def empty_header_html() -> str:

@@ -22,8 +22,9 @@ from annotation.services.imports.importing import ImportService
 from annotation.services.projects import ProjectService
 from annotation.types import ImportSummary, Role
 from annotation.ui.asking import asked_by
+from annotation.ui.filling import Filling
 from annotation.ui.wording import counted
-from kpdemo.ui.widgets import QUIETLY, empty_html, escape, note_html, section_heading, shown_to_user
+from kpdemo.ui.widgets import empty_html, escape, note_html, section_heading, shown_to_user
 
 LARGEST_FILE = "100mb"
 KEPT_MINUTES = 10
@@ -90,17 +91,8 @@ class ImportHandlers:
         return f"{summary_html(summary)}{notes}", gr.File(value=None)
 
 
-@dataclass(frozen=True)
-class ImportSection:
-    """The section, for the page around it."""
-
-    show_after: Callable[[Any], None]
-    """Fills the section when the event of the argument has succeeded."""
-    imported: Any
-    """The event of an import."""
-
-
-def build_import_section(handlers: ImportHandlers) -> ImportSection:
+def build_import_section(handlers: ImportHandlers) -> tuple[Filling, Any]:
+    """How the choice of a type is filled, and the event of an import."""
     section_heading("Import", "import-heading")
     upload = gr.File(
         label="A file of pairs or ratings",
@@ -133,11 +125,7 @@ def build_import_section(handlers: ImportHandlers) -> ImportSection:
         concurrency_id="import",
         show_progress_on=result,
     )
-
-    def show_after(event: Any) -> None:
-        event.success(handlers.show, outputs=type, api_name="show_import_types", **QUIETLY)
-
-    return ImportSection(show_after, imported)
+    return Filling(handlers.show, type, "show_import_types"), imported
 
 
 def refused(error: AnnotationError, upload: str | None) -> tuple[str, Any]:

@@ -23,6 +23,7 @@ from annotation.services.writing.plan import TypeTerms, WritingTerms, type_terms
 from annotation.setting_changes import seen_again, seen_settings
 from annotation.sizes import Bounds, PairBounds, check_range, guidance, size_of
 from annotation.ui.asking import asked_by, ids_in
+from annotation.ui.filling import Filling
 from annotation.ui.importing import FROM_FILE, KEPT_MINUTES, checked_upload, imported_html, refused
 from annotation.ui.settings_form import saved_html
 from annotation.ui.tables import listing_html
@@ -147,15 +148,7 @@ class ItemsHandlers:
         return said, bounds_html(plan, types), *fields, seen_settings(kept)
 
 
-@dataclass(frozen=True)
-class ItemsSection:
-    """The section, for the page around it."""
-
-    show_after: Callable[[Any], None]
-    show_when: Callable[[Any], None]
-
-
-def build_items_section(handlers: ItemsHandlers) -> ItemsSection:
+def build_items_section(handlers: ItemsHandlers) -> Filling:
     with gr.Row(elem_classes="columns"):
         with gr.Column(scale=6, min_width=320):
             section_heading("Larger items", "items-heading")
@@ -164,17 +157,10 @@ def build_items_section(handlers: ItemsHandlers) -> ItemsSection:
             type, imported = _build_import(handlers)
             among, changes = _build_withdrawal(handlers)
             bounds = _build_bounds(handlers)
-    shown = [listed, type, among, *bounds]
+    filling = Filling(handlers.show, [listed, type, among, *bounds], "show_items")
     for event in (imported, *changes):
-        event.success(handlers.show, outputs=shown, api_name=f"show_after_{event['api_name']}", **QUIETLY)
-
-    def show_after(event: Any) -> None:
-        event.success(handlers.show, outputs=shown, api_name="show_items", **QUIETLY)
-
-    def show_when(listener: Any) -> None:
-        listener(handlers.show, outputs=shown, api_name="show_items_again", **QUIETLY)
-
-    return ItemsSection(show_after, show_when)
+        filling.after(event, name=f"show_after_{event['api_name']}")
+    return filling
 
 
 def _build_import(handlers: ItemsHandlers) -> tuple[gr.Dropdown, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
 from annotation.types import Role, User
 from annotation.ui.asking import asked_by
+from annotation.ui.filling import Filling
 from annotation.ui.links import (
     LinksHandlers,
     build_links_section,
@@ -26,7 +27,6 @@ from annotation.ui.links import (
 from annotation.ui.members_html import JOIN_HINT, joined_html, members_html
 from annotation.ui.wording import ROLE_CHOICES, ROLE_ORDER, role_named, roles_text
 from kpdemo.ui.widgets import (
-    QUIETLY,
     done_html,
     keep_reason,
     section_heading,
@@ -141,17 +141,8 @@ class MembersHandlers:
         )
 
 
-@dataclass(frozen=True)
-class MembersSection:
-    """The section, for the page around it."""
-
-    show_after: Callable[..., None]
-    """Fills the section whenever one of the events given has succeeded."""
-    changed: tuple[Any, ...]
-    """The events that change who is a member, or may become one."""
-
-
-def build_members_section(handlers: MembersHandlers) -> MembersSection:
+def build_members_section(handlers: MembersHandlers) -> tuple[Filling, tuple[Any, ...]]:
+    """How it is filled, and the events that change who is a member, or may become one."""
     with gr.Row(elem_classes="columns"):
         with gr.Column(scale=6, min_width=320):
             listed = _build_list()
@@ -162,11 +153,6 @@ def build_members_section(handlers: MembersHandlers) -> MembersSection:
             )
             added = _build_addition()
     shown = [listed.members, added.account, listed.held, *listed.buttons, added.joining, *links.places]
-
-    def show_after(*events: Any) -> None:
-        for event in events:
-            event.success(handlers.show, outputs=shown, api_name="show_members", **QUIETLY)
-
     inviting = invitation.run.click(
         handlers.invite, invitation.role, [invitation.link, *links.places], api_name="invite_member"
     )
@@ -189,7 +175,8 @@ def build_members_section(handlers: MembersHandlers) -> MembersSection:
     )
     for event in changes:
         keep_reason(event, said)
-    return MembersSection(show_after, (adding, joining, *changes, inviting, links.revoking))
+    filling = Filling(handlers.show, shown, "show_members")
+    return filling, (adding, joining, *changes, inviting, links.revoking)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from decimal import Decimal, InvalidOperation
 
 import gradio as gr
 
+from annotation.characters import shown
 from annotation.errors import SettingsError
 
 NARROW = 140
@@ -96,9 +97,9 @@ def _number(value: object, what: str, text: str) -> Decimal:
     try:
         number = Decimal(text)
     except InvalidOperation:
-        raise SettingsError(f"The {what} is a number, not {text[:40]!r}.") from None
+        raise SettingsError(f"The {what} is a number, not {shown(text)}.") from None
     if not number.is_finite():
-        raise SettingsError(f"The {what} is a number, not {text[:40]!r}.")
+        raise SettingsError(f"The {what} is a number, not {shown(text)}.")
     if abs(number.adjusted()) >= _MOST_DIGITS:
-        raise SettingsError(f"The {what} is a number of at most {_MOST_DIGITS} digits, not {text[:40]!r}.")
+        raise SettingsError(f"The {what} is a number of at most {_MOST_DIGITS} digits, not {shown(text)}.")
     return number

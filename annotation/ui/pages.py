@@ -19,6 +19,7 @@ from annotation.ui.agreement import (
     build_agreement_page,
 )
 from annotation.ui.export import EXPORT_SCRIPTS, EXPORT_STYLES, ExportHandlers
+from annotation.ui.filling import Filling
 from annotation.ui.header import HeaderHandlers, build_header
 from annotation.ui.home import HomeHandlers, build_home_page
 from annotation.ui.importing import KEPT_MINUTES, LARGEST_FILE, ImportHandlers
@@ -56,6 +57,7 @@ STYLES = (
 )
 SCRIPTS = (
     ASSETS / "annotation.js",
+    ASSETS / "parts.js",
     *KEPT_SCRIPTS,
     *RATE_SCRIPTS,
     *WRITE_SCRIPTS,
@@ -84,12 +86,14 @@ def build_annotation_pages(services: Services) -> gr.Blocks:
         ("leaderboard", "Leaderboard", _build_leaderboard),
         ("predictions", "Predictions", _build_predictions),
         ("senses", "Senses", _build_senses),
-        ("project", "Project", _build_project),
         ("users", "Accounts", _build_users),
     ):
         with pages.route(name, f"/{path}", show_in_navbar=False):
             build_header(HeaderHandlers(services.overview, path), pages)
             build(services, pages)
+    with pages.route("Project", "/project", show_in_navbar=False):
+        header = build_header(HeaderHandlers(services.overview, "project"), pages)
+        _build_project(services, header, pages)
     return pages
 
 
@@ -147,7 +151,7 @@ def _build_senses(services: Services, page: gr.Blocks) -> None:
     )
 
 
-def _build_project(services: Services, page: gr.Blocks) -> None:
+def _build_project(services: Services, header: Filling, page: gr.Blocks) -> None:
     build_project_page(
         ProjectHandlers(services.accounts, services.projects, services.events, services.stuck),
         ImportHandlers(services.accounts, services.projects, services.importing, services.dictionary),
@@ -164,6 +168,7 @@ def _build_project(services: Services, page: gr.Blocks) -> None:
                 services.accounts, services.projects, services.pair_withdrawal, services.pair_removal
             ),
         ),
+        header,
         page,
     )
 

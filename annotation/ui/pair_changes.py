@@ -17,8 +17,9 @@ from annotation.services.pair_withdrawal import PairWithdrawalService
 from annotation.services.projects import ProjectService
 from annotation.types import Role
 from annotation.ui.asking import asked_by, ids_in
+from annotation.ui.filling import Filling
 from annotation.ui.wording import counted
-from kpdemo.ui.widgets import QUIETLY, done_html, keep_reason, shown_to_user
+from kpdemo.ui.widgets import done_html, keep_reason, shown_to_user
 
 ANY_TYPE = "any type"
 EXPLAINED_HTML = (
@@ -72,17 +73,8 @@ class PairChangeHandlers:
         return done_html(f"{counted(count, 'pair')} {done}."), "", ""
 
 
-@dataclass(frozen=True)
-class PairChanges:
-    """What the page around it needs."""
-
-    changed: tuple[Any, ...]
-    """The events that change which pairs there are or count."""
-    show_after: Callable[[Any], None]
-    """Fills the choice of a type when the event of the argument has succeeded."""
-
-
-def build_pair_changes(handlers: PairChangeHandlers) -> PairChanges:
+def build_pair_changes(handlers: PairChangeHandlers) -> tuple[Filling, tuple[Any, ...]]:
+    """How the choice of a type is filled, and the events that change which pairs there are or count."""
     with gr.Accordion("Withdraw or remove pairs", open=False, elem_id="pair-changes"):
         gr.HTML(EXPLAINED_HTML, elem_id="pair-changes-explained")
         ids = gr.Textbox(label="Ids, one per line", lines=3, max_lines=12, elem_id="pair-ids")
@@ -114,11 +106,7 @@ def build_pair_changes(handlers: PairChangeHandlers) -> PairChanges:
     )
     for event in changed:
         keep_reason(event, said)
-
-    def show_after(event: Any) -> None:
-        event.success(handlers.types, outputs=type, api_name="show_pair_types", **QUIETLY)
-
-    return PairChanges(changed, show_after)
+    return Filling(handlers.types, type, "show_pair_types"), changed
 
 
 def named(text: str | None) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,12 +14,12 @@ from annotation.services.access.accounts import AccountService
 from annotation.services.pair_list import PAGE_LENGTH, PairLine, PairListService, PairPage, PairState
 from annotation.types import Role
 from annotation.ui.asking import asked_by
+from annotation.ui.filling import Filling
 from annotation.ui.pair_changes import PairChangeHandlers, build_pair_changes
 from annotation.ui.sense_html import cell_html
 from annotation.ui.tables import listing_html
 from annotation.ui.wording import counted, grouped
 from kpdemo.ui.widgets import (
-    QUIETLY,
     empty_html,
     escape,
     section_heading,
@@ -74,17 +73,8 @@ class PairListHandlers:
         return (page, found) if page <= last else self._page(project_id, viewer, search, state, last)
 
 
-@dataclass(frozen=True)
-class PairListSection:
-    """The section, for the page around it."""
-
-    changed: tuple[Any, ...]
-    """The events that change which pairs there are or count."""
-    show_after: Callable[[Any], None]
-    """Fills the section when the event of the argument has succeeded."""
-
-
-def build_pair_list(handlers: PairListHandlers) -> PairListSection:
+def build_pair_list(handlers: PairListHandlers) -> tuple[tuple[Filling, ...], tuple[Any, ...]]:
+    """How its parts are filled, and the events that change which pairs there are or count."""
     section_heading("All pairs", "pair-list-heading")
     with gr.Row(elem_classes="form-row"):
         search = gr.Textbox(
@@ -97,7 +87,7 @@ def build_pair_list(handlers: PairListHandlers) -> PairListSection:
             "Previous page", interactive=False, size="sm", elem_id="pair-earlier", min_width=96
         )
         later = gr.Button("Next page", interactive=False, size="sm", elem_id="pair-later", min_width=96)
-    changes = build_pair_changes(handlers.changes)
+    types, changed = build_pair_changes(handlers.changes)
     page = gr.State(0)
     asked: list[Any] = [search, state]
     shown = [listed, page, earlier, later]
@@ -105,12 +95,7 @@ def build_pair_list(handlers: PairListHandlers) -> PairListSection:
     state.input(handlers.first, asked, shown, api_name="choose_pairs", show_progress="hidden")
     for button, turn in ((earlier, handlers.earlier), (later, handlers.later)):
         button.click(turn, [*asked, page], shown, api_name=f"{turn.__name__}_pairs", show_progress="hidden")
-
-    def show_after(event: Any) -> None:
-        event.success(handlers.first, asked, shown, api_name="show_pairs", **QUIETLY)
-        changes.show_after(event)
-
-    return PairListSection(changes.changed, show_after)
+    return (Filling(handlers.first, shown, "show_pairs", asked), types), changed
 
 
 def pairs_html(page: PairPage, project_id: int, number: int, *, is_all: bool) -> str:

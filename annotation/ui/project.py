@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from annotation.setting_changes import seen_settings
 from annotation.types import Role
 from annotation.ui.asking import asked_by
 from annotation.ui.export import ExportHandlers, build_export_section
+from annotation.ui.filling import Filling
 from annotation.ui.importing import ImportHandlers, build_import_section
 from annotation.ui.kept_form import KeptForm, build_kept_form
 from annotation.ui.members import MembersHandlers, build_members_section
@@ -103,6 +104,7 @@ def build_project_page(
     exports: ExportHandlers,
     remarks: RemarksHandlers,
     pairs: PairListHandlers,
+    header: Filling,
     page: gr.Blocks,
 ) -> None:
     closed = gr.HTML("", elem_id="project-closed")
@@ -110,13 +112,13 @@ def build_project_page(
         with gr.Tab("Pairs", id="pairs"):
             pairs_tab = _build_pairs_tab(imports, pairs, remarks)
         with gr.Tab("Members", id="members"):
-            members_section = build_members_section(members)
+            filling_members, members_changed = build_members_section(members)
         with gr.Tab("Quality", id="quality") as quality_tab:
-            quality_section = build_quality_section(quality)
+            filling_quality, quality_changed = build_quality_section(quality)
         with gr.Tab("Settings", id="settings"):
             settings = _build_settings_tab(handlers)
         with gr.Tab("Gold", id="gold") as gold_tab:
-            export_section = build_export_section(exports)
+            filling_gold = build_export_section(exports)
         with gr.Tab("Events", id="events") as events_tab:
             section_heading("What was done", "project-events-heading")
             events = gr.HTML("", elem_id="project-events", js_on_load=None)
@@ -128,25 +130,28 @@ def build_project_page(
     is_open = [(tabs, {"selected": "settings"})]
     settings.kept.keep(fields, seen, around=is_open, shown=[opened], saved=[settings.saving])
     pairs_changed = (opened, settings.saving, *pairs_tab.changed)
-    members_section.show_after(opened, pairs_tab.imported)
-    pairs_tab.show_after(opened, pairs_changed)
-    counted_anew = (*pairs_changed, *members_section.changed, *quality_section.changed)
+    filling_members.after(opened, pairs_tab.imported)
+    pairs_tab.types.after(opened)
+    for listed in pairs_tab.lists:
+        listed.after(*pairs_changed)
+    counted_anew = (*pairs_changed, *members_changed, *quality_changed)
     _show_counts(handlers, [pairs_tab.counts, events], counted_anew, events_tab)
-    for event in pairs_changed:
-        export_section.show_after(event)
-    export_section.show_when(gold_tab.select)
-    quality_section.show_when(quality_tab.select)
+    header.after(settings.saving, *members_changed)  # it has the name and where the roles lead
+    filling_gold.after(*pairs_changed)
+    filling_gold.when(gold_tab.select, name="show_export_now")
+    filling_quality.when(quality_tab.select)
 
 
 @dataclass(frozen=True)
 class _PairsTab:
     counts: gr.HTML
+    types: Filling
+    """Of the form of the import."""
+    lists: tuple[Filling, ...]
     imported: Any
     """The event of an import."""
     changed: tuple[Any, ...]
     """The events that change which pairs there are."""
-    show_after: Callable[[Any, Sequence[Any]], None]
-    """Fills the form of the import after the first argument, and the lists after each of the second."""
 
 
 def _build_pairs_tab(imports: ImportHandlers, pairs: PairListHandlers, remarks: RemarksHandlers) -> _PairsTab:
@@ -155,18 +160,10 @@ def _build_pairs_tab(imports: ImportHandlers, pairs: PairListHandlers, remarks: 
             section_heading("Pairs", "project-pairs-heading")
             counts = gr.HTML("", elem_id="project-counts", js_on_load=None)
         with gr.Column(scale=5, min_width=320):
-            import_section = build_import_section(imports)
-    pair_list = build_pair_list(pairs)
-    remarks_section = build_remarks_section(remarks)
-
-    def show_after(opened: Any, changed: Sequence[Any]) -> None:
-        import_section.show_after(opened)
-        for event in changed:
-            remarks_section.show_after(event)
-            pair_list.show_after(event)
-
-    imported = import_section.imported
-    return _PairsTab(counts, imported, (imported, *pair_list.changed), show_after)
+            types, imported = build_import_section(imports)
+    listed, changed = build_pair_list(pairs)
+    said = build_remarks_section(remarks)
+    return _PairsTab(counts, types, (said, *listed), imported, (imported, *changed))
 
 
 @dataclass(frozen=True)

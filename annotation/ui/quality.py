@@ -21,6 +21,7 @@ from annotation.services.quality import QualityOverview, QualityService
 from annotation.setting_changes import seen_settings
 from annotation.types import ReadKnownPair, Role
 from annotation.ui.asking import asked_by
+from annotation.ui.filling import Filling
 from annotation.ui.importing import checked_upload, refused
 from annotation.ui.number_fields import decimal_of, decimal_text
 from annotation.ui.quality_fields import (
@@ -171,16 +172,8 @@ class QualityHandlers:
         return summary_html(summary, KINDS[kind]), gr.File(value=None), *shown
 
 
-@dataclass(frozen=True)
-class QualitySection:
-    """The tab's content, for the page around it."""
-
-    show_when: Callable[[Any], None]
-    """Fills it at the event of the argument, such as the choice of its tab."""
-    changed: tuple[Any, ...]
-
-
-def build_quality_section(handlers: QualityHandlers) -> QualitySection:
+def build_quality_section(handlers: QualityHandlers) -> tuple[Filling, tuple[Any, ...]]:
+    """How it is filled, and the events that change what the project has."""
     with gr.Row(elem_classes="columns"):
         with gr.Column(scale=5, min_width=320):
             section_heading("Training", "quality-training-heading")
@@ -215,11 +208,8 @@ def build_quality_section(handlers: QualityHandlers) -> QualitySection:
         _on_import(checked, handlers.import_checks, "import_check_pairs", shown),
     )
     correcting = _on_correction(known, handlers, shown)
-
-    def show_when(event: Any) -> None:
-        event(handlers.show, outputs=[*fields, *shown], api_name="show_quality", **QUIETLY)
-
-    return QualitySection(show_when, (saving, *imports, clearing, excusing, correcting))
+    filling = Filling(handlers.show, [*fields, *shown], "show_quality")
+    return filling, (saving, *imports, clearing, excusing, correcting)
 
 
 def _on_import(box: Upload, handler: Callable[..., Any], name: str, shown: list[Any]) -> Any:

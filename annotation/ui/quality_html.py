@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from annotation.characters import beginning
 from annotation.services.known_pairs import KnownLine, KnownSummary
 from annotation.services.quality import QualityOverview
 from annotation.services.standings import Standing
@@ -35,9 +36,7 @@ def checks_html(overview: QualityOverview) -> str:
 
 def known_label(line: KnownLine) -> str:
     """A line of the list of pairs: which it is, and how its smaller item begins."""
-    words = " ".join(line.right.split())
-    shown = words if len(words) <= LABEL else f"{words[: LABEL - 1]}…"
-    return f"{line.kind} {line.external_id}: {shown}"
+    return f"{line.kind} {line.external_id}: {beginning(line.right, LABEL)}"
 
 
 def known_html(line: KnownLine) -> str:

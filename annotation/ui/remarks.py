@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import gradio as gr
 
@@ -16,11 +14,12 @@ from annotation.services.projects import ProjectService
 from annotation.services.remarks import Remark, RemarkKind, RemarkPage, RemarkService
 from annotation.types import Role
 from annotation.ui.asking import asked_by
+from annotation.ui.filling import Filling
 from annotation.ui.rate import SKIP_REASONS
 from annotation.ui.sense_html import cell_html
 from annotation.ui.tables import Column, Table, listing_html, save_button
-from annotation.ui.wording import counted, grouped, time_html
-from kpdemo.ui.widgets import QUIETLY, empty_html, escape, section_heading, shown_to_user
+from annotation.ui.wording import counted, grouped, held_back_text, time_html
+from kpdemo.ui.widgets import empty_html, escape, section_heading, shown_to_user
 
 NO_REMARKS = "No comments or skips yet."
 KINDS = {RemarkKind.PROBLEM: "Problem", RemarkKind.COMMENT: "Comment", RemarkKind.SKIP: "Skipped"}
@@ -51,30 +50,19 @@ class RemarksHandlers:
             return remarks_html(self.remarks.remarks(project_id, viewer=user.id), project_id, name)
 
 
-@dataclass(frozen=True)
-class RemarksSection:
-    """The section, for the page around it."""
-
-    show_after: Callable[[Any], None]
-    """Fills the section when the event of the argument has succeeded."""
-
-
-def build_remarks_section(handlers: RemarksHandlers) -> RemarksSection:
+def build_remarks_section(handlers: RemarksHandlers) -> Filling:
     section_heading(CAPTION, "remarks-heading")
     shown = gr.HTML("", elem_id="remarks-list", js_on_load=None)
     again = gr.Button("Refresh", elem_id="remarks-again", size="sm")
     again.click(handlers.show, outputs=shown, api_name="show_remarks_again", show_progress="hidden")
-
-    def show_after(event: Any) -> None:
-        event.success(handlers.show, outputs=shown, api_name="show_remarks", **QUIETLY)
-
-    return RemarksSection(show_after)
+    return Filling(handlers.show, shown, "show_remarks")
 
 
 def remarks_html(page: RemarkPage, project_id: int, project: str) -> str:
     """How much was said, the table, and a button that saves it."""
+    left_out = f'<p class="small">{escape(held_back_text(page.held_back))}</p>' if page.held_back else ""
     if not page.total:
-        return empty_html(NO_REMARKS)
+        return left_out or empty_html(NO_REMARKS)
     problems, comments, skips = (page.counts[kind] for kind in RemarkKind)
     said = (
         f"{counted(problems, 'problem')} · {counted(comments, 'other comment')} · {counted(skips, 'skip')}, "
@@ -82,7 +70,7 @@ def remarks_html(page: RemarkPage, project_id: int, project: str) -> str:
     )
     rows = "".join(_row_html(remark, project_id) for remark in page.items)
     return (
-        f"<p>{escape(said)}</p>{listing_html(HEADS, rows, label=CAPTION)}"
+        f"<p>{escape(said)}</p>{left_out}{listing_html(HEADS, rows, label=CAPTION)}"
         f'{_rest_html(page)}<p class="actions">{save_button(remarks_table(page), project)}</p>'
     )
 

@@ -134,9 +134,9 @@ def build_review_page(
                 send_back = gr.Button("Send back", elem_id="review-send-back", min_width=120)
                 hand_on = gr.Button("Give to another writer", elem_id="review-hand-on", min_width=160)
         with gr.Tab("Report", id=REPORT_TAB) as report_tab:
-            report_section = build_report_section(report)
+            opening_report, filling_report = build_report_section(report)
         with gr.Tab("Larger items", id="items") as items_tab:
-            items_section = build_items_section(items)
+            filling_items = build_items_section(items)
     shown = [queue, item, text, note, token, buttons]
     opened = page.load(handlers.open, outputs=[tabs, *shown], api_name="open_review", show_progress="hidden")
     opened.failure(handlers.explain, outputs=closed, api_name="explain_review", **QUIETLY)
@@ -150,10 +150,10 @@ def build_review_page(
         hand_on.click(handlers.hand_on, [note, token], [said, *shown], api_name="hand_item_on"),
     ]
     kept.keep([text, note], token, is_of_began=True, shown=[opened, chosen], saved=settled)
-    report_section.show_after(opened)
-    report_section.show_when(report_tab.select)
-    items_section.show_after(opened)
-    items_section.show_when(items_tab.select)
+    opening_report.after(opened)
+    filling_report.when(report_tab.select)
+    filling_items.after(opened)
+    filling_items.when(items_tab.select, name="show_items_again")
 
 
 def _read_token(token: str | None) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from annotation.characters import beginning
 from annotation.comparison import comparison_type
 from annotation.scale import CLSS_POINTS
 from annotation.senses.network import is_sense_key
@@ -30,9 +31,7 @@ _LABEL = 70
 def queue_label(place: int, text: Submitted) -> str:
     """A line of the queue, without the requested grade: whoever sees that never grades the pair."""
     _, right = shown_items(text.type, text.left, text.text, text.senses)
-    words = " ".join(right.text.split())
-    shown = words if len(words) <= _LABEL else f"{words[: _LABEL - 1]}…"
-    return f"{place}. {comparison_type(text.type).label}: {shown}"
+    return f"{place}. {comparison_type(text.type).label}: {beginning(right.text, _LABEL)}"
 
 
 def text_html(text: Submitted) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 import gradio as gr
 
+from annotation.characters import shown
 from annotation.errors import AccessError, AnnotationError, GradeError, WordNetError
 from annotation.numbers import whole_in
 from annotation.senses.choice import SenseChoice, SenseError, around, look_up
@@ -121,7 +122,7 @@ class SensesHandlers:
             wordnet, key = self.dictionary.open(), _Asked(event).text("key")
             sense, texts = wordnet.sense(key), described(key, wordnet)
             if sense is None or texts is None:
-                raise SenseError(f"WordNet has no sense {key[:60]!r}: choose one from the list.")
+                raise SenseError(f"WordNet has no sense {shown(key)}: choose one from the list.")
         except AnnotationError as error:
             return _problem(error)
         return gr.skip(), gr.skip(), gr.skip(), gr.skip(), choice_html(sense, texts), answer_html("")
@@ -233,7 +234,7 @@ class _Asked(Sent):
         text = self.text("writing")
         number = whole_in(text)
         if number is None:
-            raise SenseError(f"{text[:20]!r} is no item of yours: open the page again.")
+            raise SenseError(f"{shown(text)} is no item of yours: open the page again.")
         return number
 
     def seconds(self) -> float | None:

@@ -9,6 +9,7 @@ from typing import Any
 import gradio as gr
 
 from annotation.comparison import COMPARISON_TYPES
+from annotation.errors import SettingsError
 from annotation.projects import STEPS
 from annotation.types import ProjectSettings
 from annotation.ui.number_fields import (
@@ -187,14 +188,19 @@ def read_settings_form(values: Sequence[Any]) -> ProjectSettings:
     """The settings that the fields hold, in their order.
 
     Raises:
-        SettingsError: a field holds no number where it needs one.
+        SettingsError: a field holds no number where it needs one, or no type is ticked or named.
     """
     name, types, own_types, guidelines, raters, threshold, step, is_random, seed, may_revise, lease, most = (
         values
     )
+    chosen = (*(types or ()), *str(own_types or "").replace(",", " ").split())
+    if not chosen:
+        raise SettingsError(
+            "The project has no comparison types: tick at least one, or name types of your own."
+        )
     return ProjectSettings(
         name=str(name or ""),
-        types=(*(types or ()), *str(own_types or "").replace(",", " ").split()),
+        types=chosen,
         guidelines=str(guidelines or ""),
         raters_per_pair=whole_of(raters, "number of raters per pair"),
         threshold=decimal_of(threshold, "difference for adjudication"),

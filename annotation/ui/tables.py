@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from annotation.comparison import comparison_type
 from annotation.files.spreadsheet import sheet
+from annotation.names import plain_name
 from annotation.reliability.bootstrap import Alpha
 from annotation.shares import share_text
 from annotation.ui.wording import figure, grouped, time_html
@@ -18,7 +18,6 @@ Cell = str | int | float | datetime | Alpha | None
 UNDEFINED = "undefined"
 SMALLEST_SHOWN = 0.001
 """Of probabilities; the file has them in full."""
-_NOT_IN_FILE_NAMES = re.compile(r"[^\w-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +123,8 @@ def save_button(table: Table, project: str) -> str:
 
 
 def file_name(project: str, name: str) -> str:
-    """Letters, digits, _ and - only: harbour-types."""
-    return f"{_NOT_IN_FILE_NAMES.sub('-', project).strip('-')[:60] or 'project'}-{name}"
+    """Letters, digits and _, . and - only: harbour-types."""
+    return f"{plain_name(project)}-{name}"
 
 
 def _row_html(table: Table, row: tuple[Cell, ...], link: str) -> str:

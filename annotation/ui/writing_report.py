@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,8 @@ from annotation.services.writing.editing import EDITORS, EditingService
 from annotation.services.writing.reports import WritingReportService
 from annotation.shares import share_text
 from annotation.ui.asking import asked_by
-from annotation.ui.tables import listing_html
+from annotation.ui.filling import Filling
+from annotation.ui.tables import file_name, listing_html
 from annotation.ui.wording import counted, figure, grouped
 from annotation.writing_report import BINS, GradeGap, WritingReport, cumulative
 from kpdemo.ui.charts import (
@@ -32,7 +33,7 @@ from kpdemo.ui.charts import (
     titled_axis,
 )
 from kpdemo.ui.charts import figure as chart_figure
-from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, escape, section_heading, shown_to_user
+from kpdemo.ui.widgets import done_html, empty_html, escape, section_heading, shown_to_user
 
 GRADES = ("0", "1", "2", "3", "4")
 NO_ITEMS = "No larger items yet: the balance appears once they are imported."
@@ -65,7 +66,7 @@ class ReportHandlers:
             project_id, _ = asked_by(request, self.accounts, *EDITORS)
             report = self.reports.report(project_id)
         chart = distribution_chart(report)
-        buttons = "" if chart is None else chart_buttons(CHART, SAYS, f"{report.project}-grades")
+        buttons = "" if chart is None else chart_buttons(CHART, SAYS, file_name(report.project, "grades"))
         return (
             balance_html(report),
             matrix_html(report),
@@ -87,15 +88,8 @@ class ReportHandlers:
         return done_html(said)
 
 
-@dataclass(frozen=True)
-class ReportSection:
-    """The section, for the page around it."""
-
-    show_after: Callable[[Any], None]
-    show_when: Callable[[Any], None]
-
-
-def build_report_section(handlers: ReportHandlers) -> ReportSection:
+def build_report_section(handlers: ReportHandlers) -> tuple[Filling, Filling]:
+    """How it is filled when the page is opened, and at any time after."""
     section_heading("Balance", "writing-balance-heading")
     balance = gr.HTML("", elem_id="writing-balance", js_on_load=None)
     make = gr.Button("Make the pairs of grade 0", elem_id="writing-make-zeros")
@@ -109,17 +103,11 @@ def build_report_section(handlers: ReportHandlers) -> ReportSection:
     buttons = gr.HTML("", elem_id="writing-grades-save", js_on_load=None)
     distribution = gr.HTML("", elem_id="writing-grades", js_on_load=None)
     shown = [balance, matrix, writers, distribution, chart, buttons]
-    make.click(handlers.make_zeros, outputs=made, api_name="make_zeros").success(
-        handlers.show, outputs=shown, api_name="show_report_with_zeros", **QUIETLY
-    )
-
-    def show_after(event: Any) -> None:
-        event.success(handlers.open, outputs=shown, api_name="show_writing_report", **QUIETLY)
-
-    def show_when(listener: Any) -> None:
-        listener(handlers.show, outputs=shown, api_name="show_writing_report_again", **QUIETLY)
-
-    return ReportSection(show_after, show_when)
+    opening = Filling(handlers.open, shown, "show_writing_report")
+    filling = Filling(handlers.show, shown, "show_writing_report_again")
+    making = make.click(handlers.make_zeros, outputs=made, api_name="make_zeros")
+    filling.after(making, name="show_report_with_zeros")
+    return opening, filling
 
 
 def balance_html(report: WritingReport) -> str:

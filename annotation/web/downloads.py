@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial, wraps
 from os import SEEK_END
@@ -18,17 +17,15 @@ from starlette.responses import Response, StreamingResponse
 from annotation.errors import AccessError, AnnotationError, NotFoundError
 from annotation.files.gold_folder import write_archive
 from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
-from annotation.numbers import whole_in
-from annotation.services.access.accounts import AccountService
+from annotation.names import plain_name
 from annotation.services.gold import GoldService
-from annotation.services.projects import ProjectService
-from annotation.types import Role, User
+from annotation.types import Role
+from annotation.web.admission import Admission
 from annotation.web.refusals import refused
 
 GOLD_PATH = "/annotate/download/{project_id}/gold.zip"
 MADE_AT_ONCE = 4
 """Files of one route that are made at once."""
-_UNSAFE_IN_NAME = re.compile(r"[^\w.-]+")
 _PREFIX = "gold-"
 _BLOCK = 2**18
 """Bytes."""
@@ -46,17 +43,8 @@ def in_turn(make: Callable[_P, Response]) -> Callable[_P, Awaitable[Response]]:
     return answer
 
 
-def build_downloads(
-    accounts: AccountService,
-    projects: ProjectService,
-    gold: GoldService,
-    user_of: Callable[[Request], User | None],
-) -> APIRouter:
-    """The routes of downloads.
-
-    Args:
-        user_of: who sends a request.
-    """
+def build_downloads(admission: Admission, gold: GoldService) -> APIRouter:
+    """The routes of downloads."""
     router = APIRouter()
 
     @router.get(GOLD_PATH)
@@ -72,12 +60,9 @@ def build_downloads(
         try:
             if request.headers.get("sec-fetch-site") == "cross-site":  # a download is kept in the events
                 raise AccessError("Another site asked for this download: start it on the project's page.")
-            user = user_of(request)
-            number = project_number(project_id)
-            admitted = accounts.require(user.name if user else None, number, Role.ADMINISTRATOR)
+            user, project = admission.admitted(request, project_id, Role.ADMINISTRATOR)
             options = read_options(format, unfinished, raters, comments)
-            name = archive_name(projects.get(number).name, options)
-            return _archive(gold, number, options, name, admitted.id)
+            return _archive(gold, project.id, options, archive_name(project.name, options), user.id)
         except AnnotationError as error:
             return refused(error)
 
@@ -114,11 +99,6 @@ def archive_name(project: str, options: ExportOptions) -> str:
     return f"{plain_name(project)}-gold-{options.format}"
 
 
-def plain_name(project: str) -> str:
-    """The name of a project as files are called."""
-    return _UNSAFE_IN_NAME.sub("-", project).strip("-.") or "project"
-
-
 def attachment(name: str) -> str:
     """The header that has a browser save a file under this name."""
     plain = name.encode("ascii", "replace").decode().replace("?", "-")
@@ -147,15 +127,3 @@ def _blocks(stream: IO[bytes]) -> Iterator[bytes]:
     with stream:
         while block := stream.read(_BLOCK):
             yield block
-
-
-def project_number(text: str) -> int:
-    """The number in an address.
-
-    Raises:
-        NotFoundError: it is none.
-    """
-    number = whole_in(text)
-    if number is None:
-        raise NotFoundError(f"There is no project {text[:20]!r}: see the list of projects.")
-    return number

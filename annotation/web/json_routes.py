@@ -15,11 +15,12 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from annotation.characters import shown
 from annotation.errors import AnnotationError, NotFoundError, SignedOutError
 from annotation.numbers import whole_in
 from annotation.services.access.sign_ins import NOT_SIGNED_IN
 from annotation.types import User
-from annotation.web.bodies import Body, read_body
+from annotation.web.bodies import Body, BodyError, read_body
 from annotation.web.refusals import refused
 
 API = "/annotate/api"
@@ -29,8 +30,6 @@ LONGEST_SECONDS = Decimal(24 * 3600)
 """A page left open says more; the time that it tells is worth nothing then, the grade is."""
 RATER_HEADER = "x-rater"
 """The id of the user for whom the page was made: in another tab somebody else may have signed in since."""
-
-_LONGEST_SHOWN = 18
 
 UserOf = Callable[[Request], User | None]
 Answer = dict[str, Any]
@@ -75,8 +74,20 @@ def asked_id(request: Request, name: str) -> int:
     text: str = request.path_params[name]
     number = whole_in(text)
     if number is None:
-        raise NotFoundError(f"There is no {name} {text[:_LONGEST_SHOWN]!r}: open your queue again.")
+        raise NotFoundError(f"There is no {name} {shown(text)}: open your queue again.")
     return number
+
+
+def read_seconds(body: Body) -> float:
+    """How long somebody was at a pair or a text.
+
+    Raises:
+        BodyError: the field is no number, or less than 0.
+    """
+    seconds = body.number("seconds")
+    if seconds < 0:
+        raise BodyError(f"'seconds' is 0 or more, not {seconds}.")
+    return float(min(seconds, LONGEST_SECONDS))
 
 
 def _work(work: Work, user_of: UserOf, request: Request, body: Body) -> bytes:

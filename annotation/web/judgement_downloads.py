@@ -10,13 +10,14 @@ from urllib.parse import quote
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from annotation.characters import shown
 from annotation.errors import AnnotationError, SettingsError
+from annotation.names import plain_name
 from annotation.predictions.judgements import JudgingOptions, check_options
-from annotation.services.access.accounts import AccountService
 from annotation.services.judgements import JudgementService
-from annotation.services.projects import ProjectService
-from annotation.types import Role, User
-from annotation.web.downloads import attachment, in_turn, plain_name, project_number
+from annotation.types import Role
+from annotation.web.admission import Admission
+from annotation.web.downloads import attachment, in_turn
 from annotation.web.refusals import refused
 
 FOLDER = "/annotate/download/{project_id}/"
@@ -26,17 +27,9 @@ FOLDER = "/annotate/download/{project_id}/"
 class JudgementDownloads:
     """Only for administrators: the files tell which model predicted what."""
 
-    def __init__(
-        self,
-        accounts: AccountService,
-        projects: ProjectService,
-        judgements: JudgementService,
-        user_of: Callable[[Request], User | None],
-    ) -> None:
-        self._accounts = accounts
-        self._projects = projects
+    def __init__(self, admission: Admission, judgements: JudgementService) -> None:
+        self._admission = admission
         self._judgements = judgements
-        self._user_of = user_of
 
     def add_to(self, router: APIRouter) -> None:
         router.add_api_route(FOLDER + "gold-keyphrases.jsonl", in_turn(self.gold), methods=["GET"])
@@ -64,12 +57,10 @@ class JudgementDownloads:
         self, request: Request, project_id: str, suffix: str, content: Callable[[int], str]
     ) -> Response:
         try:
-            user = self._user_of(request)
-            number = project_number(project_id)
-            self._accounts.require(user.name if user else None, number, Role.ADMINISTRATOR)
-            name = f"{plain_name(self._projects.get(number).name)}.{suffix}"
+            _, project = self._admission.admitted(request, project_id, Role.ADMINISTRATOR)
+            name = f"{plain_name(project.name)}.{suffix}"
             return Response(
-                content(number),
+                content(project.id),
                 media_type="text/plain; charset=utf-8",
                 headers={"content-disposition": attachment(name)},
             )
@@ -107,4 +98,4 @@ def read_threshold(text: str) -> JudgingOptions:
     try:
         return replace(default, threshold=check_options(Decimal(text), default.k).threshold)
     except InvalidOperation:
-        raise SettingsError(f"The lowest grade is a number such as 3, not {text[:20]!r}.") from None
+        raise SettingsError(f"The lowest grade is a number such as 3, not {shown(text)}.") from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -11,44 +10,33 @@ from starlette.responses import Response
 
 from annotation.errors import AnnotationError, NotFoundError
 from annotation.files.leaderboard import board_csv, board_json
+from annotation.names import plain_name
 from annotation.numbers import whole_in
-from annotation.services.access.accounts import AccountService
-from annotation.services.projects import ProjectService
 from annotation.services.systems import Board, SystemService
-from annotation.types import Role, User
-from annotation.web.downloads import attachment, in_turn, plain_name, project_number
+from annotation.types import Role
+from annotation.web.admission import Admission
+from annotation.web.downloads import attachment, in_turn
 from annotation.web.refusals import refused
 
 BOARD_PATH = "/annotate/download/{project_id}/leaderboard.{ending}"
 _TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
 
 
-def build_board_downloads(
-    accounts: AccountService,
-    projects: ProjectService,
-    systems: SystemService,
-    user_of: Callable[[Request], User | None],
-) -> APIRouter:
-    """The routes that give a leaderboard as CSV and as JSON.
-
-    Args:
-        user_of: who sends a request.
-    """
+def build_board_downloads(admission: Admission, systems: SystemService) -> APIRouter:
+    """The routes that give a leaderboard as CSV and as JSON."""
     router = APIRouter()
 
     @router.get(BOARD_PATH)
     @in_turn
     def download_board(request: Request, project_id: str, ending: str, gold: str = "") -> Response:
         try:
-            user = user_of(request)
-            number = project_number(project_id)
             roles = (Role.ADMINISTRATOR, Role.ADJUDICATOR)
-            accounts.require(user.name if user else None, number, *roles)
+            _, project = admission.admitted(request, project_id, *roles)
             gold_id = whole_in(gold)
             if ending not in _TYPES or gold_id is None:
                 raise NotFoundError("There is no such file: choose it on the leaderboard.")
-            board = systems.board(number, gold_id)
-            name = f"{plain_name(projects.get(number).name)}-leaderboard.{ending}"
+            board = systems.board(project.id, gold_id)
+            name = f"{plain_name(project.name)}-leaderboard.{ending}"
         except AnnotationError as error:
             return refused(error)
         return Response(

@@ -10,6 +10,7 @@ from annotation.pair_names import PairNames
 from annotation.services.bundle import DamagedError, Services, UnreachableError
 from annotation.web.account import USER_PATH as USER_PATH
 from annotation.web.accounts import add_account_pages
+from annotation.web.admission import Admission
 from annotation.web.downloads import build_downloads
 from annotation.web.guard import Guard, failed_answer
 from annotation.web.judgement_downloads import JudgementDownloads, build_judgement_downloads
@@ -41,12 +42,10 @@ def add_annotation_routes(server: FastAPI, services: Services) -> Guard:
         )
     )
     server.include_router(build_writing_routes(services.writing, guard.user_of))
-    server.include_router(build_downloads(services.accounts, services.projects, services.gold, guard.user_of))
-    server.include_router(
-        build_board_downloads(services.accounts, services.projects, services.systems, guard.user_of)
-    )
-    downloads = JudgementDownloads(services.accounts, services.projects, services.judgements, guard.user_of)
-    server.include_router(build_judgement_downloads(downloads))
+    admission = Admission(services.accounts, services.projects, guard.user_of)
+    server.include_router(build_downloads(admission, services.gold))
+    server.include_router(build_board_downloads(admission, services.systems))
+    server.include_router(build_judgement_downloads(JudgementDownloads(admission, services.judgements)))
     send = SendPages(
         services.accounts, services.sign_ins, services.overview, services.sending, services.handovers
     )

@@ -8,6 +8,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 
 from annotation.assignment import PairForRater, Queue, RaterProject
+from annotation.characters import shown
 from annotation.comparison import comparison_type
 from annotation.errors import NotFoundError, TrainingError
 from annotation.pair_names import PairNames
@@ -19,7 +20,7 @@ from annotation.services.training import TrainingService
 from annotation.training import Feedback, TrainingQueue
 from annotation.types import SkipReason, User
 from annotation.web.bodies import Body, BodyError
-from annotation.web.json_routes import LONGEST_SECONDS, Answer, UserOf, asked_id, json_routes
+from annotation.web.json_routes import Answer, UserOf, asked_id, json_routes, read_seconds
 
 STOPS_AT_ONCE = 4
 """Raters who stop for the day and are served at once; the others wait in line without a connection."""
@@ -51,13 +52,13 @@ class RatingHandlers:
         return self._pair(self.ratings.pair(self._asked(request), user.id))
 
     def rate(self, user: User, request: Request, body: Body) -> Answer:
-        saved = self.ratings.rate(self._asked(request), user.id, body.number("grade"), _seconds(body))
+        saved = self.ratings.rate(self._asked(request), user.id, body.number("grade"), read_seconds(body))
         return {"saved_at": saved.at.isoformat(), **self._queue(saved.queue)}
 
     def skip(self, user: User, request: Request, body: Body) -> Answer:
         reason = body.text("reason")
         if reason not in tuple(SkipReason):
-            raise BodyError(f"'reason' is {', '.join(SkipReason)}, not {reason[:60]!r}.")
+            raise BodyError(f"'reason' is {', '.join(SkipReason)}, not {shown(reason)}.")
         note = body.text("note")
         saved = self.assignments.skip(self._asked(request), user.id, SkipReason(reason), note)
         return {"saved_at": saved.at.isoformat(), **self._queue(saved.queue)}
@@ -73,7 +74,9 @@ class RatingHandlers:
         return {"saved_at": saved_at.isoformat()}
 
     def train(self, user: User, request: Request, body: Body) -> Answer:
-        told = self.training.grade(asked_id(request, "pair"), user.id, body.number("grade"), _seconds(body))
+        told = self.training.grade(
+            asked_id(request, "pair"), user.id, body.number("grade"), read_seconds(body)
+        )
         return {
             "saved_at": told.at.isoformat(),
             "feedback": _feedback(told),
@@ -137,13 +140,6 @@ def build_rating_routes(
     stop = ("POST", "projects/{project}/stop", handlers.stop, ())
     router.include_router(json_routes([stop], user_of, at_once=STOPS_AT_ONCE))
     return router
-
-
-def _seconds(body: Body) -> float:
-    seconds = body.number("seconds")
-    if seconds < 0:
-        raise BodyError(f"'seconds' is 0 or more, not {seconds}.")
-    return float(min(seconds, LONGEST_SECONDS))
 
 
 def _training(queue: TrainingQueue) -> Answer:

@@ -14,7 +14,7 @@ from annotation.services.writing.writers import WritingService
 from annotation.sizes import guidance
 from annotation.types import User
 from annotation.web.bodies import Body, BodyError
-from annotation.web.json_routes import LONGEST_SECONDS, Answer, UserOf, asked_id, json_routes
+from annotation.web.json_routes import Answer, UserOf, asked_id, json_routes, read_seconds
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,10 @@ def build_writing_routes(writing: WritingService, user_of: UserOf) -> APIRouter:
 
 
 def _text(body: Body) -> tuple[str, int, float]:
-    version, seconds = body.number("version"), body.number("seconds")
+    version = body.number("version")
     if not 0 <= version < 2**31 or version != version.to_integral_value():
         raise BodyError(f"'version' is a whole number, not {version}.")
-    if seconds < 0:
-        raise BodyError(f"'seconds' is 0 or more, not {seconds}.")
-    return body.text("text"), int(version), float(min(seconds, LONGEST_SECONDS))
+    return body.text("text"), int(version), read_seconds(body)
 
 
 def _desk(desk: WritingDesk) -> Answer:

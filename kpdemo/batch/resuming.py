@@ -79,7 +79,7 @@ class DoneDocuments:
     def __init__(self, output: str = "", identities: Mapping[str, str] | None = None) -> None:
         """Args:
         output: what messages call the file.
-        identities: by the id of the document; empty in a line that an earlier version wrote.
+        identities: by the id of the document.
         """
         self._output = output
         self._identities = dict(identities or {})
@@ -92,7 +92,7 @@ class DoneDocuments:
         ResumeError: what was predicted under the id of this document of `source` was another text.
         """
         earlier = self._identities.get(document.id)
-        if earlier and earlier != document_identity(document):
+        if earlier is not None and earlier != document_identity(document):
             raise _begun_with(
                 self._output, f'another text or language of the document "{document.id}" than {source} has'
             )
@@ -109,11 +109,7 @@ class DoneDocuments:
                 raise _begun_with(self._output, f'a document "{next(iter(missing))}", which {source} lacks')
             if one.document.id in missing:  # of several with an id the first is read
                 del missing[one.document.id]
-                read = settings.as_read(one.document)
-                # From a version that hashed the document before the run's language was applied.
-                if self._identities[read.id] == document_identity(one.document):
-                    self._identities[read.id] = document_identity(read)
-                self.check(read, str(source))
+                self.check(settings.as_read(one.document), str(source))
 
 
 def resume(path: Path, source: Source, settings: BatchSettings) -> DoneDocuments:
@@ -209,7 +205,7 @@ def _whole_lines(path: Path) -> dict[str, str]:
                 break
             if row["id"] in done:
                 repeated.append((number, row["id"]))
-            done[row["id"]] = str(row.get(IDENTITY, ""))
+            done[row["id"]] = row[IDENTITY]
             whole += len(line)
         if repeated:
             number, id = repeated[0]
@@ -230,4 +226,5 @@ def _row(line: bytes) -> dict[str, Any] | None:
         row = parse_json(line)
     except ValueError:
         return None
-    return row if isinstance(row, dict) and isinstance(row.get("id"), str) else None
+    told = isinstance(row, dict) and all(isinstance(row.get(name), str) for name in ("id", IDENTITY))
+    return row if told else None

@@ -240,13 +240,13 @@ def _chosen_on(call: _Call) -> set[str]:
 
 def _system(call: _Call) -> SystemPredictor | None:
     """The model by its parts, when it is SimCKP's and has some that propose absent keyphrases."""
-    from kpdemo.predictors import model_folder
+    from kpdemo.predictors import fetched_folder
     from kpdemo.simckp import checkpoint
     from kpdemo.simckp.folders import kind_of
     from kpdemo.simckp.generation import checkpoint as generator_checkpoint
     from kpdemo.simckp.system import SystemPredictor, load_system
 
-    folder = model_folder(call.model)
+    folder = fetched_folder(call.model)
     if kind_of(folder) not in (checkpoint.KIND, generator_checkpoint.KIND):
         return None
     system = load_system(folder, device=call.device.value)

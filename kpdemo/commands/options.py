@@ -20,7 +20,7 @@ from kpdemo.reading.files import UTF8_MARK, count_lines, read_head
 from kpdemo.reading.json_rows import LineError
 
 if TYPE_CHECKING:
-    from kpdemo.predictors import LazyPredictor
+    from kpdemo.lazy import LazyPredictor
     from kpdemo.terminal import ProgressLine
 
 PROGRAM = "python -m kpdemo"

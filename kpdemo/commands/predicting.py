@@ -136,8 +136,8 @@ def _predictor_for(document: Document, reading: Reading) -> Predictor:
     from kpdemo.predictors import shipped_models
 
     model = reading.model
-    if model == DEFAULT_MODEL and model_for(identified(document).language) in shipped_models():
-        model = model_for(identified(document).language)
+    if model == DEFAULT_MODEL and (made_for := model_for(identified(document).language)) in shipped_models():
+        model = made_for
     passages = None if model == DEFAULT_MODEL else reading.index_folder
     predictor = open_predictor(model, reading.device, passages)
     return predictor if reading.nested else Unnested(predictor)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kpdemo.candidates.chunks import Candidate
-from kpdemo.errors import ModelLoadError
 from kpdemo.evaluation.baseline import Baseline, Mine, Scored, mine_noun_ngrams, mine_noun_phrases
 from kpdemo.evaluation.content import STOP_WORDS, spaced, yake_code
 from kpdemo.evaluation.frequency import DocumentFrequency, load_document_frequency
@@ -90,11 +89,5 @@ BASELINES: dict[str, Callable[[], Predictor]] = {
 
 
 def load_baseline(name: str) -> Predictor:
-    """The baseline of that name; what it needs loads on the first prediction.
-
-    Raises:
-        ModelLoadError: there is none.
-    """
-    if name not in BASELINES:
-        raise ModelLoadError(f"There is no baseline {name!r}: choose one of {', '.join(BASELINES)}.")
+    """The one of `BASELINES` with that name; what it needs loads on the first prediction."""
     return BASELINES[name]()

@@ -28,7 +28,7 @@ SHOWN_MISSING = 3
 
 def measure(
     documents: Sequence[Document],
-    predictions: Mapping[str, Prediction] | Sequence[Prediction],
+    predictions: Sequence[Prediction],
     before_each: BeforeEach | None = None,
 ) -> DatasetFigures:
     """The figures of a dataset, each document in its language; predictions are as in `evaluate`."""
@@ -37,7 +37,7 @@ def measure(
 
 def document_scores(
     documents: Sequence[Document],
-    predictions: Mapping[str, Prediction] | Sequence[Prediction],
+    predictions: Sequence[Prediction],
     before_each: BeforeEach | None = None,
 ) -> list[DocumentScores]:
     """What `measure` makes its figures of: each document's scores, in the language that it is measured in."""
@@ -82,7 +82,7 @@ def measure_file(
     for name, documents in datasets.items():
         if missing := [document.id for document in documents if document.id not in predictions]:
             on_missing(name, missing)
-        found = {document.id: predictions.get(document.id, Prediction(())) for document in documents}
+        found = [predictions.get(document.id, Prediction(())) for document in documents]
         figures[name] = measure(documents, found, before_each)
     model = recorded_model(path) or _named_model(path)
     return Report(figures, model=model, without_gold=without_gold(datasets))
@@ -142,10 +142,13 @@ def _check_ids(
     home: dict[str, str] = {}
     for name, documents in datasets.items():
         for document in documents:
-            if home.setdefault(document.id, name) != name:
+            if (other := home.get(document.id)) == name:
                 raise InputError(
-                    f'The id "{document.id}" is in {home[document.id]} and {name}; evaluate one at a time.'
+                    f"Two gold documents have the id {document.id!r}: give every document its own id."
                 )
+            if other is not None:
+                raise InputError(f'The id "{document.id}" is in {other} and {name}; evaluate one at a time.')
+            home[document.id] = name
     stray = next((id for id in predictions if id not in home), None)
     if stray is not None and whole is not None:
         raise InputError(f'{whole}: "{stray}" is no id of a gold document; give the gold that belongs to it.')

@@ -129,29 +129,24 @@ def _in_known_language(gold: Document) -> Document:
         raise InputError(f'The language of the document "{gold.id}" is {error}') from None
 
 
-def evaluate(
-    golds: Iterable[Document], predictions: Mapping[str, Prediction] | Sequence[Prediction]
-) -> DatasetFigures:
+def evaluate(golds: Iterable[Document], predictions: Sequence[Prediction]) -> DatasetFigures:
     """Measure predictions against the keyphrases of `golds`.
 
     Args:
         golds: documents with their keyphrases; a language is a code or a name of `kpdemo.languages.names`,
             and a document that tells none is measured as English.
-        predictions: by document id, or in the order of the documents.
+        predictions: in the order of the documents.
 
     Raises:
-        InputError: a document has no prediction, a prediction has no document, or two documents
-            share an id, or one is in a language that is not known.
+        InputError: there are more documents than predictions, or fewer, or one is in a language that is not
+            known.
     """
     return summarise_languages(score_documents(golds, predictions))
 
 
-def score_documents(
-    golds: Iterable[Document], predictions: Mapping[str, Prediction] | Sequence[Prediction]
-) -> list[DocumentScores]:
+def score_documents(golds: Iterable[Document], predictions: Sequence[Prediction]) -> list[DocumentScores]:
     """The scores of each document; arguments and errors are those of `evaluate`."""
-    pairs = _by_id(golds, predictions) if isinstance(predictions, Mapping) else _in_order(golds, predictions)
-    return [score_document(gold, prediction) for gold, prediction in pairs]
+    return [score_document(gold, prediction) for gold, prediction in _in_order(golds, predictions)]
 
 
 def summarise_languages(scores: Sequence[DocumentScores]) -> DatasetFigures:
@@ -185,36 +180,21 @@ def _kind_figures(scores: Sequence[KindScores]) -> KindFigures:
     )
 
 
-def _by_id(
-    golds: Iterable[Document], predictions: Mapping[str, Prediction]
-) -> Iterator[tuple[Document, Prediction]]:
-    seen: set[str] = set()
-    for gold in golds:
-        if gold.id in seen:
-            raise InputError(f"Two gold documents have the id {gold.id!r}: give every document its own id.")
-        if gold.id not in predictions:
-            raise InputError(f"There is no prediction for the document {gold.id!r}: predict it first.")
-        seen.add(gold.id)
-        yield gold, predictions[gold.id]
-    extra = next((identifier for identifier in predictions if identifier not in seen), None)
-    if extra is not None:
-        raise InputError(
-            f"The prediction {extra!r} belongs to no gold document: remove it or add the document."
-        )
-
-
 def _in_order(
     golds: Iterable[Document], predictions: Sequence[Prediction]
 ) -> Iterator[tuple[Document, Prediction]]:
-    documents = list(golds)
-    if len(documents) > len(predictions):
-        missing = documents[len(predictions)].id
+    documents = enumerate(golds)
+    count = 0
+    for place, gold in documents:
+        if place == len(predictions):
+            count = place + 1 + sum(1 for _ in documents)
+            raise InputError(
+                f"There are {count} documents but {len(predictions)} predictions, "
+                f"the first without one is {gold.id!r}: predict every document."
+            )
+        yield gold, predictions[place]
+        count = place + 1
+    if count < len(predictions):
         raise InputError(
-            f"There are {len(documents)} documents but {len(predictions)} predictions, "
-            f"the first without one is {missing!r}: predict every document."
+            f"There are {len(predictions)} predictions but {count} documents: give one for each."
         )
-    if len(documents) < len(predictions):
-        raise InputError(
-            f"There are {len(predictions)} predictions but {len(documents)} documents: give one for each."
-        )
-    yield from zip(documents, predictions, strict=True)

@@ -94,7 +94,7 @@ def dataset_tables(
     for convention, caption in CAPTIONS.items():
         cells = [_dataset_cells(name, figures, convention) for name, figures in rows]
         told = f"{about}{caption} {POOLED_NOTE} {INTERVAL_NOTE}"
-        tables.append(f"{told}\n\n{markdown_table([first, *COLUMNS[1:]], cells)}")
+        tables.append(f"{told}\n\n{markdown_table([first, *COLUMNS[1:]], cells)}\n")
     return "\n".join(tables)
 
 
@@ -110,10 +110,14 @@ def interval_note(datasets: Mapping[str, DatasetFigures]) -> str:
 
 
 def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """The first column has names, the others numbers."""
-    lines = [heads, ["---", *["---:"] * (len(heads) - 1)]]
-    lines += [[" ".join(name.replace("|", "\\|").split()), *cells] for name, *cells in rows]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+    """The first column has names, the others numbers; the last line does not end."""
+    lines = [heads, ["---", *["---:"] * (len(heads) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(map(_escaped, cells))} |" for cells in lines)
+
+
+def _escaped(text: str) -> str:
+    """On one line, and whole where a name has a bar in it."""
+    return " ".join(text.replace("|", "\\|").split())
 
 
 def with_languages(datasets: Mapping[str, DatasetFigures]) -> Iterator[tuple[str, DatasetFigures]]:

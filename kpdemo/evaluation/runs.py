@@ -138,7 +138,7 @@ def runs_to_markdown(runs: Sequence[Run]) -> str:
         parts.append(dataset_tables(list(rows_of_runs(runs, name)), first="Model or file", about=f"{name}. "))
         for convention in WITHOUT_GOLD if len(runs) > 1 else ():
             about = f"{name}, {WITHOUT_GOLD[convention]} (`{convention}`). {difference_note(runs)}"
-            parts.append(f"{about}\n\n{_differences_to_markdown(runs, name, convention)}")
+            parts.append(f"{about}\n\n{_differences_to_markdown(runs, name, convention)}\n")
     return "\n".join(parts)
 
 

@@ -63,8 +63,3 @@ def _with_error(values: Sequence[float | None], errors: Sequence[float | None]) 
 def their_cell(row: Row, name: str | None) -> str:
     figures: Pair | None = row.figures.get(name or "")
     return NONE if figures is None else f"{figures[0]:.3f} / {figures[1]:.3f}"
-
-
-def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

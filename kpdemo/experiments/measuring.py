@@ -10,7 +10,7 @@ from kpdemo.batch.predicting import ask_each
 from kpdemo.errors import InputError
 from kpdemo.evaluation.measuring import document_scores
 from kpdemo.evaluation.protocol import summarise
-from kpdemo.evaluation.report import Report, report_to_json
+from kpdemo.evaluation.report import dataset_to_json
 from kpdemo.evaluation.uncertainty import standard_errors
 from kpdemo.experiments.refusals import Refusals, told_refusals
 from kpdemo.markup import without_markup
@@ -65,8 +65,7 @@ def ask_all(
 def figures(documents: Sequence[Document], predictions: Sequence[Prediction]) -> dict[str, Any]:
     """As `evaluate --json` prints them for a dataset, and `standard_error` for each kind (`skip_empty`)."""
     scores = document_scores(documents, predictions)
-    described: dict[str, Any] = report_to_json(Report({"": summarise(scores)}))["datasets"][""]
-    return described | {
+    return dataset_to_json(summarise(scores)) | {
         "standard_error": {
             "present": standard_errors([score.present for score in scores]),
             "absent": standard_errors([score.absent for score in scores]),

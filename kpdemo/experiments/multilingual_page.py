@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kpdemo.experiments.cells import markdown_table
+from kpdemo.evaluation.report import markdown_table
 from kpdemo.experiments.multilingual import pooled_cell
 from kpdemo.experiments.refusals import refusal_notes
 from kpdemo.experiments.results import Result, Results

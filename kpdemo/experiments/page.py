@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from textwrap import fill
 
+from kpdemo.evaluation.report import markdown_table
 from kpdemo.experiments.cells import (
     NONE,
     dataset_head,
-    markdown_table,
     mean_cell,
     our_cell,
     recall_cell,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kpdemo.evaluation.report import percent
-from kpdemo.experiments.cells import NONE, markdown_table
+from kpdemo.evaluation.report import markdown_table, percent
+from kpdemo.experiments.cells import NONE
 from kpdemo.experiments.multilingual import figures_cell
 from kpdemo.experiments.refusals import all_refused, refusal_notes
 from kpdemo.experiments.results import Result
@@ -40,7 +40,7 @@ def with_passages(result: Result) -> str:
     text = f"""## {result["model"]} with {result["passages"]:,} English passages
 
 `python -m kpdemo experiments ramkg --model {result["model"]} {files} --index FOLDER`, on {result["machine"]}.
-In brackets the 95 % bootstrap interval over documents.
+In brackets the 95 % interval over documents.
 
 {markdown_table(head, rows)}
 
@@ -106,8 +106,9 @@ def _kinds(figures: Mapping[str, Any]) -> list[str]:
     return [NONE if all_refused(figures) else percent(cell) for cell in cells]
 
 
-def _difference(found: Mapping[str, float] | None) -> str:
+def _difference(found: Mapping[str, float | None] | None) -> str:
     if found is None:
         return NONE
-    mean, low, high = (100 * found[name] for name in ("mean", "low", "high"))
-    return f"{mean:+.1f} ({low:+.1f} to {high:+.1f})"
+    values = (found[name] for name in ("mean", "low", "high"))
+    mean, *bounds = (f"{100 * value:+.1f}" for value in values if value is not None)
+    return f"{mean} ({' to '.join(bounds)})" if bounds else mean

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from kpdemo.errors import ConfigError
-from kpdemo.predictors import RANKER_KIND, model_folder
+from kpdemo.predictors import RANKER_KIND, fetched_folder
 from kpdemo.ramkg import subwords
 from kpdemo.ramkg.ranker_checkpoint import load_ranker
 from kpdemo.ramkg.settings import EncoderConfig
@@ -199,7 +199,7 @@ def load_encoder(config: EncoderConfig, *, device: str = "auto", batch_size: int
         ConfigError: a setting does not go with it.
     """
     target = choose_device(device)
-    folder = model_folder(config.model)
+    folder = fetched_folder(config.model)
     if kind_of(folder) in (subwords.KIND, RANKER_KIND):
         return _load_bag_encoder(folder, config, target)
     bank = _own_folder(folder)

@@ -76,7 +76,7 @@ def load_writer(folder: Path, *, device: str = "auto") -> Writer:
     with opened_folder(folder, RAMKG_KIND) as stored:
         described = dict(stored.config["backbone"])
         config = AutoConfig.for_model(described.pop("model_type"), **described)
-        model = AutoModelForSeq2SeqLM.from_config(config)  # type: ignore[no-untyped-call]
+        model = AutoModelForSeq2SeqLM.from_config(config, trust_remote_code=False)  # type: ignore[no-untyped-call]
         _load(model, stored.weights)
         settings = dict(stored.config["writer"])
         settings["made_for"] = tuple(settings["made_for"])

@@ -28,18 +28,18 @@ class Ranker(nn.Module):
         retrieval: whether it reads what retrieval gives; the base model does not.
     """
 
-    def __init__(self, *, retrieval: bool, hidden: int = HIDDEN) -> None:
+    def __init__(self, *, retrieval: bool) -> None:
         super().__init__()
         width = len(OWN) + len(RETRIEVED) * retrieval
         self.retrieval = retrieval
         self.register_buffer("mean", torch.zeros(width))
         self.register_buffer("scale", torch.ones(width))
         self.network = nn.Sequential(
-            nn.Linear(width, hidden),
+            nn.Linear(width, HIDDEN),
             nn.GELU(),
-            nn.Linear(hidden, hidden),
+            nn.Linear(HIDDEN, HIDDEN),
             nn.GELU(),
-            nn.Linear(hidden, 1),
+            nn.Linear(HIDDEN, 1),
         )
 
     def standardise(self, features: NDArray[np.float32]) -> None:

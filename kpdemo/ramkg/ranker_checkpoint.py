@@ -19,8 +19,6 @@ from kpdemo.simckp.folders import opened_folder, part_of, write_folder
 from kpdemo.sums import write_sums
 
 LEXICON = "lexicon.json.gz"
-NEAR = 0.4
-"""Of a ranker that has met hardly any passage but the nearest; a lower score leads such a one astray."""
 
 _ENCODER, _WITH, _WITHOUT = "encoder.", "with_retrieval.", "without_retrieval."
 
@@ -40,7 +38,7 @@ class RankerModel:
     base: Choosing | None
     passages: int
     languages: frozenset[str]
-    near: float = NEAR
+    near: float
 
 
 def save_ranker(folder: Path, model: RankerModel, *, name: str, card: str) -> None:
@@ -83,7 +81,7 @@ def load_ranker(folder: Path, *, device: torch.device) -> RankerModel:
             base=_choosing(config["counting"], weights, _WITHOUT),
             passages=int(config["passages"]),
             languages=frozenset(config["languages"]),
-            near=float(config.get("near", NEAR)),
+            near=float(config["near"]),
         )
 
 
@@ -92,8 +90,7 @@ def _choosing(
 ) -> Choosing | None:
     if prefix not in counting:
         return None
-    part = part_of(weights, prefix)
-    module = Ranker(retrieval=prefix == _WITH, hidden=len(part["network.0.bias"]))
-    module.load_state_dict(part)
+    module = Ranker(retrieval=prefix == _WITH)
+    module.load_state_dict(part_of(weights, prefix))
     told = counting[prefix]
     return Choosing(module.eval().requires_grad_(False), ExpectedF1(told["gold"]), int(told["minimum"]))

@@ -25,7 +25,7 @@ class WriterSettings:
         made_for: the languages that it was trained on.
         window: tokens read at most, special ones included; what is longer is cut.
         longest: tokens written at most.
-        beams, length_penalty, early_stopping: of the beam search.
+        beams: of the beam search.
         deduplicate: whether a retrieved keyphrase stands in the prompt once only.
         passages: m, how many passages' keyphrases are read.
         retrieves: whether it learnt with keyphrases of passages.
@@ -39,8 +39,6 @@ class WriterSettings:
     window: int = 1024
     longest: int = 128
     beams: int = 5
-    length_penalty: float = 1.0
-    early_stopping: bool = False
     deduplicate: bool = True
     passages: int = 1
     retrieves: bool = True

@@ -151,8 +151,7 @@ class Writer:
             beams=settings.beams,
             longest=settings.longest,
             no_repeat=0,
-            length_penalty=settings.length_penalty,
-            early_stopping=settings.early_stopping,
+            early_stopping=False,
         )
 
     def _phrases(self, ids: Sequence[int], scores: Sequence[float] | None) -> Iterator[tuple[str, float]]:

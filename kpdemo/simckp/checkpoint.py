@@ -161,4 +161,6 @@ def transformers_encoder(backbone: Mapping[str, Any], *, attention: str | None =
 
     described = dict(backbone)
     config = AutoConfig.for_model(described.pop("model_type"), **described)
-    return encoder_of(AutoModel.from_config(config, attn_implementation=attention))  # type: ignore[no-untyped-call]
+    return encoder_of(
+        AutoModel.from_config(config, attn_implementation=attention, trust_remote_code=False)  # type: ignore[no-untyped-call]
+    )

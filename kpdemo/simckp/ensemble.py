@@ -30,7 +30,7 @@ from kpdemo.simckp.folders import (
 )
 from kpdemo.simckp.model import ExtractorConfig
 from kpdemo.simckp.predictor import Selection
-from kpdemo.sums import SUMS, write_sums
+from kpdemo.sums import PAGE, SUMS, write_sums
 
 _ALIKE = ("head", "prior", "candidates")
 """Settings that two extractors have to share; each may have been trained with a temperature of its own."""
@@ -87,7 +87,7 @@ def save_ensemble(
     """
     folder.mkdir(parents=True, exist_ok=True)
     for path in first.iterdir():
-        if path.is_file() and path.name not in (CARD, SUMS):
+        if path.is_file() and path.name not in (CARD, PAGE, SUMS):
             shutil.copyfile(path, folder / path.name)
     described = parse_json((first / CONFIG).read_text(encoding="utf-8"))
     changed = {"extractor": asdict(config), "selection": asdict(selection), SECOND: {"share": share}}

@@ -167,14 +167,12 @@ def _made_for(config: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _check_made_for(folder: Path, config: Mapping[str, Any]) -> None:
-    """Weights that were stored before they told of their encoder pass.
-
-    Raises:
-        ValueError: the configuration describes another encoder than the weights were stored with.
+    """Raises:
+    ValueError: the configuration describes another encoder than the weights were stored with.
     """
     with safe_open(folder / WEIGHTS, framework="pt") as file:
         told = (file.metadata() or {}).get(BACKBONE)
-    if told is not None and told != _made_for(config)[BACKBONE]:
+    if told != _made_for(config)[BACKBONE]:
         raise ValueError(_UNFIT)
 
 
@@ -248,7 +246,7 @@ def _write_based(folder: Path, tensors: dict[str, Tensor], base: Mapping[str, An
 
 
 def _selection(stored: Mapping[str, Any]) -> Selection:
-    counting = stored.get("counting")  # older checkpoints have none
+    counting = stored["counting"]
     return Selection(
         stored["threshold"],
         Calibration(**stored["calibration"]),

@@ -108,7 +108,7 @@ def load_labeller(folder: Path, *, device: str = "auto") -> HubTagger:
         config = LabellerConfig(**stored.config["labeller"])
         module = SequenceLabeller(transformers_encoder(stored.config["backbone"]), config)
         module.load_state_dict(stored.weights)
-        tokenizer = AutoTokenizer.from_pretrained(folder)
+        tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
     return as_predictor(stored.config["name"], module.to(target).eval(), tokenizer)
 
 

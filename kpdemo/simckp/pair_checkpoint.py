@@ -172,7 +172,7 @@ def load_reranker(folder: Path, *, device: str = "auto", retriever: TermRetrieve
     with opened_folder(folder, RERANKER_KIND) as stored:
         dual = {name: value for name, value in stored.weights.items() if name.startswith(_DUAL)}
         heads = {name: value for name, value in stored.weights.items() if name not in dual}
-        if shared := stored.config.get("shared_encoder"):
+        if shared := stored.config["shared_encoder"]:
             encoder = _shared_encoder(shared, retriever, folder)
         else:
             own = build_dual(stored.config, {name.removeprefix(_DUAL): dual[name] for name in dual})
@@ -182,8 +182,8 @@ def load_reranker(folder: Path, *, device: str = "auto", retriever: TermRetrieve
         if known != heads.keys():
             raise KeyError(f"the weights {sorted(known ^ heads.keys())} are missing or unknown")
         module.load_state_dict(heads, strict=False)
-        search = stored.config.get("search")  # older checkpoints tell neither
-        proposed = SearchConfig(**search) if search else None, int(stored.config.get("retrieved", RETRIEVED))
+        search = stored.config["search"]
+        proposed = SearchConfig(**search) if search else None, int(stored.config["retrieved"])
     return Reranker(encoder, module.to(target).eval(), stored.selection, *proposed)
 
 

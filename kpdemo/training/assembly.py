@@ -14,7 +14,7 @@ from kpdemo.simckp.folders import CARD, store_as_change
 from kpdemo.simckp.pair_checkpoint import store_bank_words_as_differences
 from kpdemo.simckp.system import BANK, RERANKER, load_system, part_folder
 from kpdemo.stored_config import stored_config
-from kpdemo.sums import write_sums
+from kpdemo.sums import PAGE, write_sums
 from kpdemo.training.model_card import lowered
 
 PartName = Literal["tagger", "frequency", "extractor", "ensemble", "generator", "bank", "reranker"]
@@ -116,7 +116,7 @@ def _copy(checkpoint: Path, folder: Path) -> None:
         raise ConfigError(f"No checkpoint at {checkpoint}: train that part first.")
     folder.mkdir(parents=True)
     for path in checkpoint.iterdir():
-        if path.is_file():
+        if path.is_file() and path.name != PAGE:  # which is of this part alone
             shutil.copyfile(path, folder / path.name)
 
 

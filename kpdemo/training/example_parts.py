@@ -25,7 +25,6 @@ def training_examples(config: ExtractorTraining) -> ExampleCache:
         config.backbone,
         config.model.window,
         config.model.overlap,
-        1,  # window of each document: a cached example has one
         config.model.candidates,
         random_negatives=config.negatives == "random",
     )

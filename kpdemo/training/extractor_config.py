@@ -16,9 +16,6 @@ from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.settings import decisive
 from kpdemo.training.sources import Source, source_hashes
 
-FORMER_STYLE = "author keywords"
-"""What counts for a run that tells no style, so that those begun when this was the default go on."""
-
 
 @dataclass(frozen=True)
 class ExtractorTraining:
@@ -98,7 +95,6 @@ def run_identity(config: ExtractorTraining) -> str:
         ConfigError: a file of data is missing.
     """
     fixed = vars(config) | {
-        "style": config.style or FORMER_STYLE,
         "start": content_hash(config.start) if config.start else None,
         "sources": source_hashes([*config.train, config.validation], config.data),
     }

@@ -37,7 +37,6 @@ class ExampleSettings:
     tokenizer: str
     window: int
     overlap: int
-    most_windows: int | None
     candidates: CandidateConfig
     random_negatives: bool = False
 
@@ -61,7 +60,7 @@ class LabelledExample:
 
 
 def label_document(document: Document, settings: ExampleSettings, tokenizer: Tokenizer) -> LabelledExample:
-    """Mine, align and label one document; candidates cut off by `most_windows` are left out."""
+    """Mine, align and label one document; candidates behind its first window are left out."""
     candidates = mine_candidates(document, load_tagger(), settings.candidates)
     if settings.random_negatives:
         candidates = _with_random_negatives(document, candidates, settings.candidates)
@@ -71,7 +70,7 @@ def label_document(document: Document, settings: ExampleSettings, tokenizer: Tok
         tokenizer,
         window=settings.window,
         overlap=settings.overlap,
-        most_windows=settings.most_windows,
+        most_windows=1,  # a cached example has one
     )
     seen, numbers = np.unique(example.rows.candidates, return_inverse=True)
     return LabelledExample(

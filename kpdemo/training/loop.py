@@ -99,7 +99,7 @@ class _Run:
         _restore_chance(state, self._device)
         cut_log(self._folder, self.progress.step)
         logger.info("resumed at step %d of %d", self.progress.step, self._steps)
-        self._tell_other_schedule(state.get("documents"))
+        self._tell_other_schedule(state["documents"])
 
     def _precision_of(self, fingerprint: str) -> str:
         """What a stored run was begun with, which is this one but for a precision that is left open."""
@@ -111,9 +111,9 @@ class _Run:
             f"{self._folder} holds a run with other settings or data: give another --output or delete it."
         )
 
-    def _tell_other_schedule(self, documents: int | None) -> None:
+    def _tell_other_schedule(self, documents: int) -> None:
         """Args:
-        documents: for which the run was planned until now; None in a checkpoint that does not tell.
+        documents: for which the run was planned until now.
         """
         config, made = self._config, self.progress.documents
         constant = not config.warmup and not config.decay
@@ -125,7 +125,7 @@ class _Run:
                 config.documents,
                 config.documents,
             )
-        elif documents not in (None, config.documents) and not constant and not self._over():
+        elif documents != config.documents and not constant and not self._over():
             self.progress.planned.append(documents)
             logger.warning(
                 "planned for %d document visits and goes on for %d: its learning rate is not that of one run "

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import torch
 
+from kpdemo.evaluation.report import markdown_table
 from kpdemo.ramkg.iterate import RgitConfig
 from kpdemo.ramkg.rgit import Outcome
 from kpdemo.simckp.generation.decoder import KeyphraseDecoder
@@ -259,8 +260,7 @@ def processor(device: torch.device) -> str:
 def table(rows: Sequence[Sequence[str]]) -> str:
     """Markdown of rows, the first of which is the head."""
     head, *body = rows
-    lines = [head, ["---"] * len(head), *body]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return markdown_table(head, body)
 
 
 def round_rows(config: RgitConfig, outcome: Outcome) -> str:

@@ -265,7 +265,8 @@ def _model_field(handlers: PredictHandlers) -> gr.Dropdown:
     with gr.Accordion(_about(shelf.default), open=False, elem_id="predict-about") as about:
         card, _ = handlers.describe_model(shelf.default)
         shown = gr.HTML(card, elem_id="predict-card", elem_classes="card")
-    model.change(handlers.describe_model, model, [shown, about], api_name="describe_model", **QUIETLY)
+    asked = [model.change, about.expand]  # the card of a model of the Hub comes with its first prediction
+    gr.on(asked, handlers.describe_model, model, [shown, about], api_name="describe_model", **QUIETLY)
     return model
 
 

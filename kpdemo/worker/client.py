@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from threading import Lock
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from kpdemo.errors import ModelStoppedError
 from kpdemo.progress import tell
@@ -37,14 +36,6 @@ class ModelWorker:
         self._change = Lock()  # held while a process starts or ends
         self._closed = False
         self._process = None if first is None else ModelProcess(self._setup)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def open(self, model: str) -> RemotePredictor:
         """A model as a predictor, loaded when this returns.

@@ -344,7 +344,7 @@ def test_a_rating_that_changed_opens_the_pair_again(bench):
     services.adjudication.decide(project.id, desk.pair_id("p1"), desk.judge.id, Decimal(2), Cause.SCALE)
     services.importing.import_pairs(project.id, [NewRating("p1", "Cosima", Decimal(1))])
     page = desk.open()
-    expect(page.locator(".adj-changed")).to_have_text("Ratings changed since the decision.")
+    expect(page.locator(".adj-changed")).to_have_text("Grades changed since the decision.")
     expect(page.locator(".adj-dot")).to_have_count(3)
 
 

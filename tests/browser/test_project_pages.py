@@ -206,6 +206,7 @@ def test_who_leads_alone_grades_without_a_detour(site, browser, project):
     page.get_by_role("button", name="Grade it myself").click()
     expect(page.locator("#members-list tr", has_text="root")).to_contain_text("administrator, rater")
     expect(page.locator("#members-join")).to_be_hidden()
+    expect(page.get_by_role("link", name="Rate", exact=True)).to_be_visible()
     page.get_by_role("link", name="Grade pairs").click()
     expect(page.locator("#rate-work")).to_be_visible()
 

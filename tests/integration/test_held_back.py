@@ -17,6 +17,7 @@ from annotation.services.events import DECIDED, EventService
 from annotation.services.imports.importing import ImportService
 from annotation.services.overview import OverviewService
 from annotation.services.pair_list import PairListService, PairState
+from annotation.services.pair_withdrawal import PairWithdrawalService
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
 from annotation.services.rating.assignment import AssignmentService
@@ -182,6 +183,16 @@ def test_a_skipped_pair_is_shown_and_no_longer_graded_where_others_have(study):
         study.ratings.rate(lacking, study.judith, Decimal(2))
 
 
+def test_nor_while_it_is_withdrawn_as_it_may_be_restored(study):
+    study.join()
+    study.assignments.queue(study.id, study.judith, 4)
+    lacking = study.rated.pair_id("lacking")
+    study.assignments.skip(lacking, study.judith, SkipReason.OTHER, "too long")
+    PairWithdrawalService(study.rated.database, study.rated.clock).withdraw(study.id, ["lacking"])
+    with pytest.raises(AssignmentError, match="could look at others' grades"):
+        study.ratings.rate(lacking, study.judith, Decimal(2))
+
+
 def test_who_only_rates_may_grade_a_skipped_pair_as_before(study):
     study.projects.add_member(study.id, "cleo", Role.RATER)
     study.assignments.queue(study.id, study.cleo, 4)
@@ -315,21 +326,36 @@ def test_lists_and_counts_of_the_project_do_not_tell_that_such_a_pair_is_flagged
     assert flagged(None) == ["done", "lacking"]
 
 
+def test_nor_that_it_is_decided(study):
+    study.decide("lacking", study.ben)
+    study.join()
+
+    def told(viewer):
+        lines = PairListService(study.rated.database).pairs(study.id, viewer=viewer).items
+        [lacking] = [line for line in lines if line.external_id == "lacking"]
+        return lacking.state, study.projects.counts(study.id, viewer=viewer).flagged
+
+    assert told(study.judith) == (PairState.OPEN, 1)
+    assert told(None) == (PairState.DECIDED, 2)
+
+
 def test_comments_and_skips_leave_out_what_was_said_of_such_a_pair(study):
     study.projects.add_member(study.id, "ana", Role.RATER)
     ana = AccountService(study.rated.database).user("ana").id
     for name in ("done", "lacking"):
         study.ratings.comment(study.rated.pair_id(name), ana, "a 4 at least", is_flagged=name == "lacking")
 
+    study.ratings.comment(study.rated.pair_id("lacking"), study.ben, "a 0 at most")
+
     def said(viewer):
         page = RemarkService(study.rated.database).remarks(study.id, viewer=viewer)
         assert page.total == len(page.items)
-        return [remark.external_id for remark in page.items]
+        return {remark.external_id for remark in page.items}, page.held_back
 
-    assert said(study.judith) == ["lacking", "done"]
+    assert said(study.judith) == ({"lacking", "done"}, 0)
     study.join()
-    assert said(study.judith) == ["done"]
-    assert said(None) == ["lacking", "done"]
+    assert said(study.judith) == ({"done"}, 1)
+    assert said(None) == ({"lacking", "done"}, 0)
 
 
 def test_the_page_of_the_project_shows_its_leader_no_more_than_that(study):
@@ -350,7 +376,9 @@ def test_the_page_of_the_project_shows_its_leader_no_more_than_that(study):
         counts, done = page.show_counts(request)
         flagged = listing.first("", "flagged", request)[0]
         told = (", 2 to adjudicate" in counts, "grade: 2; cause: scale" in done)
-        return *told, ">single<" in flagged, "a 4 at least" in remarks.show(request)
+        said = remarks.show(request)
+        assert ("1 pair is held back" in said) is not ("a 4 at least" in said)
+        return *told, ">single<" in flagged, "a 4 at least" in said
 
     assert shown() == (True, True, True, True)
     study.join()

@@ -9,7 +9,8 @@ import pytest
 
 import kpdemo
 from kpdemo.errors import ModelLoadError
-from kpdemo.predictors import LazyPredictor, available_models
+from kpdemo.lazy import LazyPredictor
+from kpdemo.predictors import available_models
 from tests.fakes import FakePredictor
 
 TEXT = "Graph kernels compare molecules by their common substructures."

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
-import torch
 
 from kpdemo.config import DEFAULT_CONFIG, load_section
 from kpdemo.errors import PassageIndexError, TrainingError
@@ -142,16 +140,14 @@ def test_the_generator_reads_as_many_passages_as_the_rounds_find(folder):
     assert len(writer.keyphrases([Augmented(Document("Un texte.", language="fr"), (("law",),))])) == 1
 
 
-@pytest.mark.parametrize("part", ["retriever", "generator"])
-def test_a_run_that_names_no_precision_takes_that_of_its_device_and_goes_on_if_it_was_begun_in_bf16(part):
+def test_rounds_go_on_in_another_style_and_in_no_other_precision():
     config = load_section(DEFAULT_CONFIG.parent / "ramkg_rounds.toml", "ramkg-rounds", RamkgRounds)
-    assert getattr(config, part).precision == "auto"
+    assert config.generator.precision == "auto"
 
-    def identity(precision: str) -> str:
-        told = replace(config, **{part: replace(getattr(config, part), precision=precision)})
-        return ramkg_rounds._identity(told, told.generator, Corpus([]))
+    def identity(**changed: str) -> str:
+        return ramkg_rounds._identity(config, replace(config.generator, **changed), Corpus([]))
 
-    assert identity("auto") == identity("bf16") != identity("fp32")
+    assert identity() == identity(style="topics of tests") != identity(precision="fp32")
 
 
 def test_the_paper_s_configuration_is_one():
@@ -159,19 +155,3 @@ def test_the_paper_s_configuration_is_one():
     config = load_section(path, "ramkg-rounds", RamkgRounds)
     assert (config.rounds.rounds, config.rounds.tau, config.rounds.passages) == (3, 0.05, 1)
     assert config.retriever.temperature == 1
-
-
-def test_a_generator_of_a_round_that_was_begun_in_bf16_goes_on_where_no_precision_is_named(
-    monkeypatch, tmp_path
-):
-    asked = []
-
-    def train_writer(taught, held_out, config, loop, **_):
-        asked.append((config.precision, loop.precision))
-        return SimpleNamespace(save=lambda *_: None)
-
-    monkeypatch.setattr(ramkg_rounds, "train_writer", train_writer)
-    config = ramkg_rounds.RoundWriter(precision="auto")
-    generator = ramkg_rounds.WriterRounds(config, str, "retriever", seed=1, device=torch.device("cpu"))
-    generator.train([()] * 20, tmp_path, retriever=None)
-    assert asked == [("bf16", "auto")]

@@ -10,6 +10,7 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -31,14 +32,14 @@ TEXT = Document("Neural networks learn from many examples of language.", title="
 
 @pytest.fixture(scope="module")
 def worker() -> Iterator[ModelWorker]:
-    with ModelWorker(load) as worker:
+    with closing(ModelWorker(load)) as worker:
         yield worker
 
 
 @pytest.fixture
 def own_worker() -> Iterator[ModelWorker]:
     """One that a test may break."""
-    with ModelWorker(load) as worker:
+    with closing(ModelWorker(load)) as worker:
         yield worker
 
 
@@ -90,7 +91,7 @@ def test_a_model_shows_its_vectors_if_it_has_any(worker):
 
 
 def test_the_first_model_loads_before_anybody_asks_and_the_others_when_they_are_asked(tmp_path):
-    with ModelWorker(partial(load_and_note, tmp_path), first="obedient") as worker:
+    with closing(ModelWorker(partial(load_and_note, tmp_path), first="obedient")) as worker:
         assert wait_for((tmp_path / "obedient").is_file)
         process = process_of(worker)
         assert [path.name for path in tmp_path.iterdir()] == ["obedient"]
@@ -103,12 +104,12 @@ def test_the_first_model_loads_before_anybody_asks_and_the_others_when_they_are_
 def test_without_a_first_model_the_process_starts_when_it_is_asked(tmp_path, monkeypatch):
     started = []
     monkeypatch.setattr(client, "ModelProcess", lambda setup: started.append(setup) or ModelProcess(setup))
-    with ModelWorker(load) as worker:
+    with closing(ModelWorker(load)) as worker:
         assert started == []
         worker.open("first")
         worker.open("obedient")
         assert len(started) == 1
-    with ModelWorker(load) as never_asked:
+    with closing(ModelWorker(load)) as never_asked:
         pass
     with pytest.raises(ModelStoppedError, match="have been stopped"):
         never_asked.open("first")
@@ -133,7 +134,7 @@ def test_an_error_of_a_library_can_be_raised_where_the_library_is_not(worker):
 
 
 def test_what_a_library_prints_does_not_come_between_the_answers(capfd):
-    with ModelWorker(load) as worker:
+    with closing(ModelWorker(load)) as worker:
         worker.open("obedient").predict(["print"])
     output = capfd.readouterr()
     assert (output.out, output.err) == ("", "a library has something to say\n")
@@ -204,10 +205,11 @@ def test_whoever_waits_when_the_models_are_closed_is_told(own_worker, tmp_path):
 
 PROGRAM = """
     import sys, time
+    from contextlib import closing
     from kpdemo.worker import ModelWorker
     from tests.remote import load
 
-    with ModelWorker(load) as worker:
+    with closing(ModelWorker(load)) as worker:
         predictor = worker.open("obedient")
         try:
             print("ready", flush=True)

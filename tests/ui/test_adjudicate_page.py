@@ -28,6 +28,7 @@ from annotation.types import Cause, Role
 from annotation.ui.adjudicate import AdjudicateHandlers
 from annotation.ui.export import ExportHandlers
 from annotation.web.accounts import add_account_pages
+from annotation.web.admission import Admission
 from annotation.web.cookies import COOKIE
 from annotation.web.downloads import build_downloads
 from tests.rated import pair, rated_project
@@ -208,7 +209,9 @@ def client(rated):
     server = FastAPI()
     guard = add_account_pages(server, SignInService(rated.database), InvitationService(rated.database))
     gold = GoldService(rated.database, clock=rated.clock)
-    server.include_router(build_downloads(accounts, ProjectService(rated.database), gold, guard.user_of))
+    server.include_router(
+        build_downloads(Admission(accounts, ProjectService(rated.database), guard.user_of), gold)
+    )
     client = TestClient(server, headers={"accept": "application/json"})
 
     def sign_in(name):

@@ -363,7 +363,8 @@ def test_the_button_saves_what_the_table_is(sqlite_database):
 
 
 @pytest.mark.parametrize(
-    ("project", "name"), [("news", "news-x"), ("../..", "project-x"), ("漢字", "漢字-x")]
+    ("project", "name"),
+    [("news", "news-x"), ("../..", "project-x"), ("漢字", "漢字-x"), ("字" * 120, "字" * 60 + "-x")],
 )
 def test_file_names_are_harmless(project, name):
     assert file_name(project, "x") == name

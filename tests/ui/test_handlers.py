@@ -637,6 +637,11 @@ def test_every_event_has_a_name_and_every_model_event_shares_a_queue(shelf):
     assert queues["describe_model"] != "model"
 
 
+def test_a_card_is_read_again_when_it_is_unfolded(shelf):
+    [described] = [one for one in app.build_app(shelf).fns.values() if one.api_name == "describe_model"]
+    assert {event for _, event in described.targets} == {"change", "expand"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "environment", "host", "port"),
     [

@@ -35,6 +35,7 @@ from annotation.ui.score_charts import genre_chart
 from annotation.ui.system_choice import FILES, OWN, SHOWN
 from annotation.ui.tables import type_label
 from annotation.web.accounts import add_account_pages
+from annotation.web.admission import Admission
 from annotation.web.cookies import COOKIE
 from annotation.web.leaderboard import board_address, build_board_downloads
 from tests.rated import pair, rated_project
@@ -371,7 +372,7 @@ def client(rated, service):
     server = FastAPI()
     guard = add_account_pages(server, SignInService(rated.database), InvitationService(rated.database))
     projects = ProjectService(rated.database)
-    server.include_router(build_board_downloads(accounts, projects, service, guard.user_of))
+    server.include_router(build_board_downloads(Admission(accounts, projects, guard.user_of), service))
     client = TestClient(server, headers={"accept": "application/json"})
 
     def sign_in(name):

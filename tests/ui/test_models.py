@@ -12,7 +12,8 @@ import pytest
 
 from kpdemo.errors import BusyError, ModelLoadError, StoppedError
 from kpdemo.evaluation.baselines import FirstPhrases
-from kpdemo.predictors import DEFAULT_FOLDER, LazyPredictor
+from kpdemo.lazy import LazyPredictor
+from kpdemo.predictors import DEFAULT_FOLDER
 from kpdemo.progress import heard_by, tell
 from kpdemo.types import Document, PointKind, finds_absent
 from kpdemo.ui.models import MOST_LONG, ModelShelf

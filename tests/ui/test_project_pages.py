@@ -157,6 +157,11 @@ def test_a_field_that_holds_no_number_is_named(place, value, sentence):
     assert str(error.value) == sentence
 
 
+def test_of_a_long_text_that_is_no_number_the_beginning_is_named():
+    with pytest.raises(SettingsError, match=f"not '{'x' * 59}…\\.$"):
+        whole_of("x" * 100, "seed")
+
+
 @pytest.mark.parametrize(
     ("typed", "number"), [("3,5", "3.5"), (" 3.5 ", "3.5"), (",25", "0.25"), (0, "0"), ("-0,5", "-0.5")]
 )
@@ -183,6 +188,12 @@ def test_types_of_ones_own_may_be_separated_by_commas_too():
     values = settings_values(SETTINGS)
     values[2] = " title2abstract,query2answer  x2y"
     assert read_settings_form(values).types == ("sentence2phrase", "title2abstract", "query2answer", "x2y")
+
+
+def test_a_form_without_a_type_says_to_tick_one():
+    values = settings_values(replace(SETTINGS, types=()))
+    with pytest.raises(SettingsError, match="no comparison types: tick at least one"):
+        read_settings_form(values)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from annotation.ui.charts import grades_chart
 from annotation.ui.predictions_html import figures_html
 from annotation.ui.quality_html import standings_html
 from annotation.ui.wording import figure
-from annotation.ui.writing_report import distribution_chart, distribution_html, matrix_html
+from annotation.ui.writing_report import ReportHandlers, distribution_chart, distribution_html, matrix_html
 from annotation.writing_report import BINS, JudgedPair, writing_report
 
 
@@ -81,3 +81,14 @@ def test_requested_grades_of_imported_pairs_are_said_to_count():
     shown = matrix_html(report)
     assert "−1.00" in shown
     assert "Pairs with a requested grade and a gold grade count, imported ones too." in shown
+
+
+def test_the_chart_of_the_writing_report_is_saved_under_a_harmless_name():
+    pairs = [JudgedPair("sentence2phrase", Decimal(4), Decimal(3), "wim")]
+    report = writing_report(
+        "../news: a/b", ("sentence2phrase",), pairs, (), (), set_aside=0, waiting=0, not_understood=0
+    )
+    accounts = SimpleNamespace(require=lambda *_: User(1, "ed"))
+    handlers = ReportHandlers(accounts, SimpleNamespace(report=lambda _: report), None)
+    shown = handlers.show(SimpleNamespace(username="ed", query_params={"project": "1"}))
+    assert 'data-file="news-a-b-grades"' in shown[-1]

@@ -200,11 +200,6 @@ def test_yake_turns_its_scores_round():
     assert phrase_key(texts(prediction)[0]) == phrase_key(best)
 
 
-def test_an_unknown_baseline_is_named():
-    with pytest.raises(ModelLoadError, match="no baseline 'rake': choose one of first, tfidf"):
-        load_baseline("rake")
-
-
 def test_noun_phrases_are_the_longest_and_join_over_hyphens():
     document = Document(body="We present a fast multi-agent system for road traffic.")
     found = [document.text[slice(*c.spans[0])] for c in noun_phrases(document, load_tagger())]

@@ -20,7 +20,6 @@ from kpdemo.batch.predicting import BatchSummary, predict_each, predict_file
 from kpdemo.batch.refused import refused_path
 from kpdemo.batch.resuming import IDENTITY, ResumeError, recorded_model, settings_path
 from kpdemo.errors import InputError
-from kpdemo.identity import document_identity
 from kpdemo.prediction_files import read_predictions
 from kpdemo.reading.json_rows import LineError
 from kpdemo.types import Document, Prediction
@@ -301,14 +300,13 @@ def test_of_a_stream_too_no_stale_prediction_is_kept(source: Path, output: Path)
         predict_file(FakePredictor(), changed, output)
 
 
-def test_what_was_begun_when_a_document_kept_its_own_language_goes_on(tmp_path: Path, output: Path) -> None:
-    source = tmp_path / "docs.jsonl"
-    source.write_text('{"id": "a", "text": "Deux mots."}\n', encoding="utf-8")
-    predict_file(FakePredictor(), source, output, language="fr")
-    [row] = rows_of(output)
-    row[IDENTITY] = document_identity(Document("Deux mots.", id="a"))
-    output.write_text(json.dumps(row) + "\n", encoding="utf-8")
-    assert predict_file(FakePredictor(), source, output, language="fr") == BatchSummary(skipped=1)
+def test_a_line_that_does_not_tell_which_text_was_read_is_not_continued(source: Path, output: Path) -> None:
+    predict_file(FakePredictor(), source, output)
+    rows = rows_of(output)
+    del rows[2][IDENTITY]
+    output.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    with pytest.raises(ResumeError, match="line 3: not a prediction"):
+        predict_file(FakePredictor(), source, output)
 
 
 @pytest.mark.parametrize("count", [COUNT, 2_000])

@@ -103,3 +103,4 @@ def test_a_stored_labeller_marks_what_it_learnt(tmp_path):
         ["graph kernels"],
         ["neural networks"],
     ]
+    assert predictor.predict([]) == []

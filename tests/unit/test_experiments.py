@@ -445,6 +445,7 @@ def test_a_model_of_one_piece_is_measured_as_a_whole(folder, monkeypatch):
             return [Prediction((), (Keyphrase("absent thing", 0.5),)) for _ in documents]
 
     monkeypatch.setattr("kpdemo.predictors.load_predictor", lambda *asked, **options: Writer())
+    monkeypatch.setattr("kpdemo.predictors.fetched_folder", Path)
     gold = str(folder / "measured.jsonl")
     assert experiments(folder, "recall", "--model", "owner/writer", "--gold", gold) == 0
     page = (folder / "results.md").read_text(encoding="utf-8")

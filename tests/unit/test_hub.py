@@ -203,6 +203,9 @@ class TestTokenClassification:
         answer = build_answer(document, proposals, top_k=None, threshold=None)
         assert [keyphrase.text for keyphrase in answer.present] == ["graph kernels"]
 
+    def test_no_documents_have_no_predictions(self, tagger):
+        assert tagger.predict([]) == []
+
     def test_options_are_honoured(self, tagger):
         [both] = tagger.predict([DOCUMENT])
         assert tagger.predict([DOCUMENT], top_k=1)[0].present == both.present[:1]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-import tracemalloc
+import re
 
-import numpy as np
 import pytest
 
 from kpdemo.cli import main
@@ -16,7 +15,8 @@ from kpdemo.experiments.multilingual import measure_languages
 from kpdemo.experiments.pages import write_page
 from kpdemo.experiments.refusals import refusal_notes, told_refusals
 from kpdemo.experiments.results import Results
-from kpdemo.experiments.retrieval import RESAMPLES, SEED, difference, rounds_result, with_and_without
+from kpdemo.experiments.retrieval import difference, rounds_result, with_and_without
+from kpdemo.experiments.retrieval_tables import with_passages
 from kpdemo.types import Document, Keyphrase, Prediction, RetrievalPrediction
 from tests.tiny_multilingual import CHINESE, FRENCH, KOREAN
 
@@ -68,24 +68,17 @@ def test_the_language_of_most_documents_is_for_measuring_and_no_model_is_told(me
     assert found["languages"].keys() == {"en", "fr"}
 
 
-def test_the_interval_of_a_large_file_needs_little_memory_and_is_that_of_one_draw():
-    def interval(count: int) -> tuple[dict[str, float], np.ndarray]:
-        f1 = np.random.default_rng(1).random((2, count))
-        first, second = ([SetScores(0, 0, value) for value in row] for row in f1.tolist())
-        found = difference(first, second)
-        assert found is not None
-        return found, f1[0] - f1[1]
+def test_what_passages_add_has_student_s_interval_and_none_where_nothing_varies():
+    def added(*values: float) -> dict[str, float | None] | None:
+        return difference([SetScores(0, 0, value) for value in values], [SetScores(0, 0, 0.0)] * len(values))
 
-    found, values = interval(1_300)  # in more than one part, the last of them smaller
-    drawn = np.random.default_rng(SEED).integers(len(values), size=(RESAMPLES, len(values)))
-    low, high = np.quantile(values[drawn].mean(axis=1), (0.025, 0.975))
-    assert (found["low"], found["high"]) == (low, high)
-
-    tracemalloc.start()
-    interval(20_000)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < 50_000_000  # all resamples at once would take 640 MB
+    assert added(0.1, 0.2, 0.6) == {  # t of two degrees of freedom: 4.3027
+        "mean": pytest.approx(0.3),
+        "low": pytest.approx(0.3 - 4.3027 * math.sqrt(0.07 / 3), abs=1e-4),
+        "high": pytest.approx(0.3 + 4.3027 * math.sqrt(0.07 / 3), abs=1e-4),
+    }
+    assert added(0.3) == {"mean": 0.3, "low": None, "high": None}
+    assert difference([None], [None]) is None
 
 
 def test_the_page_says_what_a_dash_stands_for(tmp_path):
@@ -167,7 +160,7 @@ def test_what_passages_add_is_told_with_its_interval():
     found = with_and_without(documents, Helped(), lambda count: None)["languages"]["fr"]
     assert found["with"]["pooled"]["F1@M"] == 1
     assert found["without"]["pooled"]["F1@M"] == pytest.approx(2 / 3)
-    assert found["difference"] == {name: pytest.approx(1 / 3) for name in ("mean", "low", "high")}
+    assert found["difference"] == {"mean": pytest.approx(1 / 3), "low": None, "high": None}  # all the same
     mixed = [Document("Un graphe.", keyphrases=("a", "b")[: 1 + n % 2], language="fr") for n in range(40)]
     spread = with_and_without(mixed, Helped(), lambda count: None)["languages"]["fr"]["difference"]
     assert 0 < spread["low"] < spread["mean"] < spread["high"] < 1 / 3
@@ -197,9 +190,17 @@ def test_passages_add_nothing_to_what_the_model_refuses(tmp_path):
     write_page(results)
     page = results.page.read_text(encoding="utf-8")
     assert "| papers, Korean (1) | – | – | – |" in page
+    assert re.search(r"\| papers, French \(2\) \|.*\| \+33\.3 \|\n", page)  # one document has no interval
     assert "| papers, Korean, with passages | – | – | – | – |" in page
     assert "`helped` refused 1 of the 1 documents of papers, Korean, which count as having no" in page
     assert "1 × “No Korean.”" in page
+
+
+def test_a_file_whose_name_has_a_bar_in_it_has_rows_of_as_many_cells_as_the_head():
+    found = with_and_without([FRENCH], Helped(), lambda count: None)
+    told = {"model": "helped", "files": [], "machine": "a CPU", "passages": 3, "datasets": {"a|b": found}}
+    rows = [line for line in with_passages(told).splitlines() if line.startswith("| a")]
+    assert [row.replace("\\|", "").count("|") for row in rows] == [5, 6, 6]
 
 
 def test_rounds_stand_beside_the_paper_s(tmp_path):

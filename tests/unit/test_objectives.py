@@ -71,7 +71,7 @@ def test_random_negatives_leave_the_gold_and_its_number_of_rivals(tmp_path):
     name = str(tiny_bert(tmp_path))
     tokenizer = load_tokenizer(name).backend_tokenizer
     hard, random = (
-        label_document(DOCUMENT, ExampleSettings(name, 64, 16, 1, CandidateConfig(), choice), tokenizer)
+        label_document(DOCUMENT, ExampleSettings(name, 64, 16, CandidateConfig(), choice), tokenizer)
         for choice in (False, True)
     )
     assert random.positive.sum() == hard.positive.sum() == 2

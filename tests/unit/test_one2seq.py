@@ -34,7 +34,7 @@ def test_present_keyphrases_come_first_by_their_places_each_once(tmp_path):
     tokenizer = load_tokenizer(str(tiny_bert(tmp_path))).backend_tokenizer
     text = "We compare graph kernels. Neural networks and graph kernels use words of documents."
     keyphrases = ("structure", "neural network", "graph kernel", "proteins")
-    settings = ExampleSettings("", 64, 16, 1, CandidateConfig())
+    settings = ExampleSettings("", 64, 16, CandidateConfig())
     labelled = label_document(Document(text, keyphrases=keyphrases), settings, tokenizer)
     phrases = written_phrases(ExampleCache.build([(labelled, 1)])[0])
     written = [tokenizer.decode(phrase.tolist()) for phrase in phrases]

@@ -10,7 +10,8 @@ from kpdemo.errors import InputError, LanguageError, ModelLoadError
 from kpdemo.evaluation.content import stop_words
 from kpdemo.languages.routing import DEFAULT_MODEL
 from kpdemo.latin import latin_documents
-from kpdemo.predictors import BASELINES, LazyPredictor, available_models, load_predictor
+from kpdemo.lazy import LazyPredictor
+from kpdemo.predictors import BASELINES, available_models, load_predictor
 from kpdemo.text import READ_ALL
 from kpdemo.types import Document
 from tests.fakes import FakePredictor

@@ -1,5 +1,6 @@
 """Which phrases count, and on which side, when predictions meet a document's own keyphrases."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -212,40 +213,31 @@ def test_documents_without_gold_are_skipped_or_counted():
     assert figures.absent.skip_empty.f1_m == 0.0
 
 
-def test_predictions_are_found_by_id_whatever_their_order():
-    golds = [
-        Document(body="Alpha.", id="a", keyphrases=("alpha",)),
-        Document(body="Beta.", id="b", keyphrases=("beta",)),
-    ]
-    by_id = {"b": predict(["beta"]), "a": predict(["alpha"])}
-    assert evaluate(golds, by_id) == evaluate(golds, [by_id["a"], by_id["b"]])
-    assert evaluate(iter(golds), by_id).present.skip_empty.f1_m == 1.0
-
-
-def test_a_document_without_prediction_is_named():
-    with pytest.raises(InputError, match="no prediction for the document 'd1'"):
-        evaluate([DOCUMENT], {})
-
-
-def test_a_prediction_without_document_is_named():
-    with pytest.raises(InputError, match="prediction 'd2' belongs to no gold document"):
-        evaluate([DOCUMENT], {"d1": predict(), "d2": predict()})
-
-
-def test_two_documents_with_one_id_are_refused():
-    with pytest.raises(InputError, match="Two gold documents have the id 'd1'"):
-        evaluate([DOCUMENT, DOCUMENT], {"d1": predict()})
-
-
 def test_a_list_too_short_or_too_long_is_refused():
-    with pytest.raises(InputError, match="first without one is 'd1'"):
-        evaluate([DOCUMENT], [])
+    with pytest.raises(InputError, match="are 2 documents but 0 predictions, the first without one is 'd1'"):
+        evaluate([DOCUMENT, DOCUMENT], [])
     with pytest.raises(InputError, match="2 predictions but 1 documents"):
         evaluate([DOCUMENT], [predict(), predict()])
 
 
+def test_each_document_is_measured_before_the_next_is_asked_for():
+    def golds() -> Iterator[Document]:
+        for number in range(2):
+            asked.append(number)
+            yield DOCUMENT
+
+    class Given(list[Prediction]):
+        def __getitem__(self, place):
+            asked.append(f"prediction {place}")
+            return super().__getitem__(place)
+
+    asked: list[object] = []
+    evaluate(golds(), Given([predict(), predict()]))
+    assert asked == [0, "prediction 0", 1, "prediction 1"]
+
+
 def test_no_documents_give_undefined_figures():
-    figures = evaluate([], {})
+    figures = evaluate([], [])
     assert figures.documents == 0
     assert figures.present.count_empty.f1_5 is None
     assert figures.pooled.f1_m is None

@@ -24,7 +24,7 @@ from kpdemo.ramkg.iterate import Augmented
 from kpdemo.ramkg.phrases import mine_phrases, mined_key
 from kpdemo.ramkg.predictor import load_ranking_predictor
 from kpdemo.ramkg.ranker import Ranker
-from kpdemo.ramkg.ranker_checkpoint import NEAR, RankerModel, load_ranker, save_ranker
+from kpdemo.ramkg.ranker_checkpoint import RankerModel, load_ranker, save_ranker
 from kpdemo.ramkg.settings import EncoderConfig, IndexConfig
 from kpdemo.ramkg.subwords import SubwordEncoder, SubwordReader, read_bags, save_reader, train_tokenizer
 from kpdemo.ramkg.terms import Lexicon, count_terms, learn_translations
@@ -337,10 +337,11 @@ def test_a_language_nothing_is_known_of_is_ranked_by_its_text(stored):
     assert answer.absent == ()
 
 
-def test_a_ranker_stored_before_far_passages_were_learnt_from_keeps_them_out(stored, model, tmp_path):
+def test_a_ranker_that_does_not_tell_which_passages_are_near_is_damaged(stored, model, tmp_path):
     folder = shutil.copytree(stored, tmp_path / "ranker")
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     assert config.pop("near") == model.near
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     write_sums(folder)
-    assert load_ranker(folder, device=torch.device("cpu")).near == NEAR
+    with pytest.raises(ModelLoadError, match=r"cannot be read \('near'\): restore the folder"):
+        load_ranker(folder, device=torch.device("cpu"))

@@ -114,7 +114,7 @@ def test_in_a_terminal_of_80_columns_no_head_is_cut(monkeypatch, count):
 
 def test_every_row_has_as_many_cells_as_the_header():
     figures = small_report().datasets["tiny"]
-    written = report_to_markdown(Report({"a|b\nc": figures, "d": evaluate([], {})}))
+    written = report_to_markdown(Report({"a|b\nc": figures, "d": evaluate([], [])}))
     rows = [line.replace("\\|", "") for line in written.splitlines() if line.startswith("|")]
     assert len(rows) == 2 * 4
     assert {row.count("|") for row in rows} == {9}

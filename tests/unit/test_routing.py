@@ -12,7 +12,8 @@ from kpdemo.batch.predicting import predict_file
 from kpdemo.errors import InputError, ModelLoadError
 from kpdemo.forwarding import read_with_passages
 from kpdemo.languages.routing import SERVED
-from kpdemo.predictors import LazyPredictor, load_predictor, takes_index
+from kpdemo.lazy import LazyPredictor
+from kpdemo.predictors import load_predictor, takes_index
 from kpdemo.routed import RoutedPredictor
 from kpdemo.types import Document, uses_passages
 from tests.fakes import PASSAGES, FakePredictor, FakeRetriever, MappedPredictor

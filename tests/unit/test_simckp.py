@@ -22,7 +22,7 @@ from kpdemo.simckp.batches import collate
 from kpdemo.simckp.checkpoint import load_checkpoint, save_checkpoint
 from kpdemo.simckp.embedding import EmbeddingBaseline, maximal_marginal_relevance
 from kpdemo.simckp.examples import build_example
-from kpdemo.simckp.folders import FILES, WEIGHTS
+from kpdemo.simckp.folders import FILES, WEIGHTS, _made_for
 from kpdemo.simckp.losses import contrastive_loss
 from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig, pool
 from kpdemo.simckp.predictor import Selection, SimckpPredictor, score_examples
@@ -346,9 +346,9 @@ class TestCheckpoint:
     def test_weights_of_another_architecture_are_refused_in_one_short_sentence(
         self, folder, architecture, reason
     ):
-        save_file(load_file(folder / WEIGHTS), folder / WEIGHTS)  # as they were stored once
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         config["backbone"] |= architecture
+        save_file(load_file(folder / WEIGHTS), folder / WEIGHTS, _made_for(config))
         (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
         write_sums(folder)
         sentence = f"The model in {folder} cannot be read ({reason}): restore the folder."
@@ -371,10 +371,11 @@ class TestCheckpoint:
         save_checkpoint(tmp_path / "labels", *parts, name="labels", card="# labels\n")
         assert load_checkpoint(tmp_path / "labels", device="cpu").predict([TEXT])
 
-    def test_weights_that_were_stored_before_they_knew_their_encoder_open(self, folder):
+    def test_weights_that_know_no_encoder_are_refused(self, folder):
         save_file(load_file(folder / WEIGHTS), folder / WEIGHTS)
         write_sums(folder)
-        assert load_checkpoint(folder, device="cpu").predict([TEXT])
+        with pytest.raises(ModelLoadError, match="its weights do not fit its configuration"):
+            load_checkpoint(folder, device="cpu")
 
     def test_another_folder_is_no_model(self, tmp_path):
         with pytest.raises(ModelLoadError, match="No model at"):

@@ -8,8 +8,9 @@ import pytest
 import torch
 
 from kpdemo.errors import ModelLoadError
+from kpdemo.lazy import LazyPredictor
 from kpdemo.nesting import Unnested
-from kpdemo.predictors import LazyPredictor, load_predictor
+from kpdemo.predictors import load_predictor
 from kpdemo.simckp.backbone import load_backbone
 from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig
 from kpdemo.simckp.pair_encoder import PairEncoder

@@ -64,7 +64,7 @@ def test_predictions_of_a_folder_whose_rows_were_called_otherwise_are_not_gone_o
     (folder / "d.csv").write_text(f"text\n{TEXT}\n", encoding="utf-8")
     output = tmp_path / "out.jsonl"
     predict_file(FakePredictor(), folder, output)
-    before = output.read_text(encoding="utf-8").replace('"d.csv:2"', '"2"')  # as an earlier version wrote it
+    before = output.read_text(encoding="utf-8").replace('"d.csv:2"', '"2"')
     output.write_text(before, encoding="utf-8")
     with pytest.raises(ResumeError, match=r'begun with a document "2", which .*papers lacks; give the same'):
         predict_file(FakePredictor(), folder, output)

@@ -3,6 +3,7 @@
 import gzip
 import json
 import lzma
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +29,8 @@ from kpdemo.training.frequency import FrequencyConfig
 from kpdemo.training.kea import KeaTraining
 from kpdemo.training.labelling import ExampleSettings, gold_candidates, label_document
 from kpdemo.training.loop_config import LoopConfig
+from kpdemo.training.multilingual.generator import RamkgTraining
+from kpdemo.training.multilingual.rgit import MultilingualTraining
 from kpdemo.training.reranker import RerankerTraining
 from kpdemo.training.sources import Source, read_source
 from kpdemo.training.tagger import TaggerConfig, train_tagger
@@ -56,7 +59,7 @@ def folder(tmp_path):
 @pytest.fixture(scope="module")
 def settings(tmp_path_factory) -> ExampleSettings:
     backbone = tiny_bert(tmp_path_factory.mktemp("backbone"))
-    return ExampleSettings(str(backbone), 64, 16, 1, CandidateConfig())
+    return ExampleSettings(str(backbone), 64, 16, CandidateConfig())
 
 
 def ids(source, folder):
@@ -118,11 +121,10 @@ def test_a_file_in_place_of_another_of_its_size_is_other_data(tmp_path):
     assert all(first != second for first, second in zip(*seen, strict=True))
 
 
-def test_a_run_that_told_no_style_when_one_was_the_default_goes_on(tmp_path):
+def test_a_run_goes_on_in_another_style_which_only_its_card_tells(tmp_path):
     (tmp_path / "docs.jsonl").write_text('{"text": "x"}\n')
     source = Source("docs.jsonl")
     untold = ExtractorTraining(train=(source,), validation=source, loop=LoopConfig(8), data=tmp_path)
-    assert untold.style == ""
     assert run_identity(untold) == run_identity(replace(untold, style="author keywords"))
 
 
@@ -381,6 +383,19 @@ class TestConfig:
         with pytest.raises(ConfigError, match=rf"\[extractor\] {place}: Input should be "):
             load_section(path, "extractor", ExtractorTraining, {key: value})
 
+    @pytest.mark.parametrize(
+        ("value", "said"),
+        [
+            ("pre", "a valid number or 'pretrained', not 'pre'."),
+            ("2", "less than or equal to 1 or 'pretrained', not 2."),
+        ],
+    )
+    def test_a_setting_of_a_number_or_a_word_tells_both(self, path, value, said):
+        path.write_text('[extractor]\nloop.documents = 1\ntrain = []\nvalidation.path = "b"\n')
+        with pytest.raises(ConfigError) as refusal:
+            load_section(path, "extractor", ExtractorTraining, {"dropout": value})
+        assert str(refusal.value) == f"{path}, [extractor] dropout: Input should be {said}"
+
     def test_missing_files_sections_and_broken_toml_are_explained(self, path, tmp_path):
         with pytest.raises(ConfigError, match="No configuration"):
             load_section(tmp_path / "none.toml", "tagger", TaggerConfig)
@@ -410,6 +425,25 @@ def test_a_number_out_of_its_range_is_refused_by_name(section, kind, wrong):
     key, _, value = wrong.partition("=")
     with pytest.raises(ConfigError, match=key):
         load_section(DEFAULT, section, kind, {key: value})
+
+
+@pytest.mark.parametrize(
+    ("file", "kind", "key", "value", "said"),
+    [
+        (
+            "multilingual",
+            MultilingualTraining,
+            "languages",
+            "[]",
+            "List should have at least 1 item, not [].",
+        ),
+        ("ramkg_mbart", RamkgTraining, "dropout", "7", "Input should be less than or equal to 1 or 'pretra"),
+    ],
+)
+def test_a_model_for_no_language_and_a_share_above_one_are_refused(file, kind, key, value, said):
+    section = file.replace("ramkg_mbart", "ramkg-generator")
+    with pytest.raises(ConfigError, match=rf"\[{section}\] {key}: {re.escape(said)}"):
+        load_section(DEFAULT.with_name(f"{file}.toml"), section, kind, {key: value})
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import torch
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.errors import InputError
 from kpdemo.evaluation.projection import unit_rows
+from kpdemo.lazy import LazyPredictor
 from kpdemo.nesting import Unnested
-from kpdemo.predictors import LazyPredictor
 from kpdemo.simckp.backbone import load_backbone
 from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig
 from kpdemo.simckp.predictor import Selection, SimckpPredictor

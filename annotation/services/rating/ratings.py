@@ -201,13 +201,13 @@ def _check_place(connection: Connection, row: AnyRow, desk: Desk) -> None:
             else "You skipped this pair and others have taken it since: your grade was not saved, "
             "go on with the next pair."
         )
-    counts = not row.is_check and not row.is_withdrawn
-    if counts and row.state == "skipped" and connection.scalar(select(could_be_seen(row.id, desk.rater_id))):
+    is_skipped = row.state == "skipped" and not row.is_check
+    if is_skipped and connection.scalar(select(could_be_seen(row.id, desk.rater_id))):
         raise AssignmentError(
             "You skipped this pair, and could look at others' grades of it since: your grade was not saved, "
             "go on with the next pair."
         )
-    if counts and not make_room(connection, desk):
+    if not row.is_check and not row.is_withdrawn and not make_room(connection, desk):
         raise AssignmentError(
             "You have graded your share of the pairs, and no longer hold this one: your grade was not saved, "
             "others grade the pair."

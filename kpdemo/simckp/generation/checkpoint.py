@@ -82,7 +82,7 @@ def _opened(folder: Path, kind: str, device: str) -> tuple[StoredModel, SimckpGe
     with opened_folder(folder, kind) as stored:
         build = _with_small_decoder if "decoder" in stored.config else _with_pretrained_decoder
         module = build(stored).to(target).eval()
-        search = SearchConfig(**stored.config.get("search", {}))  # older checkpoints do not tell
+        search = SearchConfig(**stored.config.get("search", {}))  # `ONE2SEQ` tells none
     return stored, SimckpGenerator(stored.config["name"], module, stored.tokenizer, stored.padding, search)
 
 
@@ -117,7 +117,7 @@ def _with_pretrained_decoder(stored: StoredModel) -> ExtractorGenerator:
 
     described = dict(stored.config["backbone"])
     config = AutoConfig.for_model(described.pop("model_type"), **described)
-    model = AutoModelForSeq2SeqLM.from_config(config)  # type: ignore[no-untyped-call]
+    model = AutoModelForSeq2SeqLM.from_config(config, trust_remote_code=False)  # type: ignore[no-untyped-call]
     extractor = ContrastiveExtractor(encoder_of(model), extractor_settings(stored.config))
     module = ExtractorGenerator(extractor, PretrainedDecoder(model, stored.config["separator"]))
     left = module.load_state_dict(stored.weights, strict=False)

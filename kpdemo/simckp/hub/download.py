@@ -18,10 +18,13 @@ from huggingface_hub.errors import (
 )
 
 from kpdemo.errors import ModelLoadError
+from kpdemo.simckp.hub.profiles import OWN_PROFILE
+from kpdemo.sums import SUMS
 
 PATIENCE = 5.0
 """Seconds that the Hub may take to answer at all."""
 
+_CONFIG = "config.json"
 _DESCRIPTIONS = (".json", ".txt", ".model")
 _SAFE_WEIGHTS = re.compile(r"model.*\.safetensors")
 _OLD_WEIGHTS = re.compile(r"pytorch_model.*\.bin")
@@ -36,29 +39,49 @@ def fetch(name: str) -> Path:
     Raises:
         ModelLoadError: it is not here, and there is none of that name or the Hub cannot be reached.
     """
-    return _on_this_machine(name) or _download(name)
+    return on_this_machine(name) or _download(name)
+
+
+def fetch_config(name: str) -> Path:
+    """As `fetch`, but of a model that is not here only `config.json` is fetched."""
+    here = on_this_machine(name)
+    if here is not None:
+        return here
+    with _hub_errors(name):
+        HfApi().model_info(name, timeout=PATIENCE)
+        return Path(snapshot_download(name, allow_patterns=[_CONFIG]))
 
 
 def check_there(name: str) -> None:
     """As `fetch`, but a model that is not here is only looked up."""
-    if _on_this_machine(name) is None:
+    if on_this_machine(name) is None:
         with _hub_errors(name):
             HfApi().model_info(name, timeout=PATIENCE)
 
 
 def choose_files(files: Iterable[str]) -> list[str]:
-    """Of a model's files those that are needed: descriptions, and the weights in their safest form."""
-    top = sorted(file for file in files if "/" not in file)
+    """Of a model's files those that are needed: descriptions, and the weights in their safest form.
+
+    A checkpoint of kpdemo is needed as a whole.
+    """
+    listed = sorted(files)
+    if SUMS in listed:
+        return listed
+    top = [file for file in listed if "/" not in file]
     safe = [file for file in top if _SAFE_WEIGHTS.fullmatch(file)]
     weights = safe or [file for file in top if _OLD_WEIGHTS.fullmatch(file)]
-    return [file for file in top if file.endswith(_DESCRIPTIONS)] + weights
+    return [file for file in top if file.endswith(_DESCRIPTIONS) or file == OWN_PROFILE] + weights
 
 
-def _on_this_machine(name: str) -> Path | None:
+def on_this_machine(name: str) -> Path | None:
     """A copy that is whole; None when there is none."""
-    patterns = [*(f"*{ending}" for ending in _DESCRIPTIONS), "model*.safetensors"]
+    patterns = [*(f"*{ending}" for ending in _DESCRIPTIONS), "model*.safetensors", OWN_PROFILE]
     try:
-        folder = Path(snapshot_download(name, local_files_only=True, allow_patterns=patterns))
+        folder = Path(
+            snapshot_download(name, local_files_only=True, allow_patterns=patterns, ignore_patterns=["*/*"])
+        )
+        if (folder / SUMS).is_file():
+            return Path(snapshot_download(name, local_files_only=True))
     except (EntryNotFoundError, HFValidationError):
         return None
     names = [path.name for path in folder.iterdir()]

@@ -17,13 +17,10 @@ from kpdemo.errors import ConfigError, KpdemoError, ModelLoadError
 from kpdemo.simckp.backbone import longest_reading
 from kpdemo.simckp.checkpoint import choose_device
 from kpdemo.simckp.hub.generator import HubGenerator
-from kpdemo.simckp.hub.profiles import Profile, profile_of
+from kpdemo.simckp.hub.profiles import OWN_PROFILE, Profile, profile_of
 from kpdemo.simckp.hub.tagger import HubTagger
 from kpdemo.simckp.quiet import quiet_transformers
 from kpdemo.types import Predictor
-
-OWN_PROFILE = "kpdemo.toml"
-"""A file beside a local model: its section [profile] has the fields of `Profile`."""
 
 # What Transformers and its libraries raise for files that are missing, cut short or of another kind.
 _UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, ImportError, RuntimeError)
@@ -38,21 +35,23 @@ def open_hub_model(name: str, folder: Path, *, device: str = "auto") -> Predicto
         device: "auto" (CUDA when there is one), "cpu" or "cuda".
 
     Raises:
-        ConfigError: the profile beside a local model is wrong.
+        ConfigError: the profile beside the model is wrong.
         ModelLoadError: the model is damaged, or of a kind that finds no keyphrases.
     """
     target = choose_device(device)
     with quiet_transformers(), _explained(name):
-        config = AutoConfig.from_pretrained(folder)
+        config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
         profile = _profile(name, folder, config)
-        tokenizer = AutoTokenizer.from_pretrained(folder)
+        tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         if not tokenizer.is_fast:
             raise ModelLoadError(
                 f"The tokenizer of {name!r} gives no character offsets: choose a model with a fast one."
             )
         generates = profile.task == "generation"
         auto = AutoModelForSeq2SeqLM if generates else AutoModelForTokenClassification
-        model, loaded = auto.from_pretrained(folder, output_loading_info=True, dtype=torch.float32)
+        model, loaded = auto.from_pretrained(
+            folder, output_loading_info=True, dtype=torch.float32, trust_remote_code=False
+        )
         missing = set(loaded["missing_keys"]) & {name for name, _ in model.named_parameters()}
         if missing:
             raise ModelLoadError(f"The model {name!r} lacks the weights {min(missing)}: give a trained one.")

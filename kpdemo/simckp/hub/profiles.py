@@ -10,6 +10,9 @@ from typing import ClassVar, Literal
 
 Task = Literal["generation", "token classification"]
 
+OWN_PROFILE = "kpdemo.toml"
+"""A file beside a model: its section [profile] has the fields of `Profile`."""
+
 _INSPEC = "on abstracts with indexers' terms (Inspec)"
 _KBIR = "RoBERTa-large pretrained on keyphrases (KBIR)"
 

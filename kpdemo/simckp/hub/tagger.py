@@ -142,6 +142,8 @@ class HubTagger:
 
     def _words(self, documents: Sequence[Document]) -> list[list[Word]]:
         """The words of each document in order, each from the window where it stands farthest from an edge."""
+        if not documents:  # of which tokenizers make no list of windows
+            return []
         read = self.tokenizer(
             [encoder_text(document) for document in documents],
             truncation=True,

@@ -280,4 +280,4 @@ def _identity(
 ) -> str:
     """All that decides the outcome besides the loop's own settings; documents by their content."""
     content = content_identity(examples, repeats, validation)
-    return str((decisive(vars(config), "style", "attention"), content))
+    return str((decisive(vars(config), "attention"), content))

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from kpdemo.errors import ConfigError
 from kpdemo.simckp.quantized import Storage
+from kpdemo.training.bounds import Share
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class WriterTraining:
     beams: Annotated[int, Field(ge=1)] = 5
     learning_rate: Annotated[float, Field(gt=0)] = 1e-4
     weight_decay: Annotated[float, Field(ge=0)] = 0.01
-    dropout: float | Literal["pretrained"] = "pretrained"
+    dropout: Share | Literal["pretrained"] = "pretrained"
     attention: str = "sdpa"
     generated: Annotated[int, Field(ge=0)] = 200
     selected: Literal["F1@M", "log-likelihood"] = "F1@M"

@@ -25,7 +25,6 @@ from kpdemo.ramkg.settings import EncoderConfig
 from kpdemo.simckp.folders import CARD
 from kpdemo.sums import write_sums
 from kpdemo.training.bounds import Count
-from kpdemo.training.extractor_config import FORMER_STYLE
 from kpdemo.training.loop_config import LoopConfig, Precision
 from kpdemo.training.multilingual.generator import train_writer
 from kpdemo.training.multilingual.generator_config import WriterTraining
@@ -224,8 +223,6 @@ class WriterRounds:
             seed=self.seed,
         )
         found_by = FoundBy(self.found_by(retriever), self.retriever_name) if retriever else None
-        if config.precision == "auto":  # as it was called before, so that a training begun then goes on
-            config = replace(config, precision="bf16")
         trained = train_writer(
             taught, held_out, config, loop, into=into, device=self.device, found_by=found_by
         )
@@ -292,7 +289,5 @@ def save_rounds(folder: Path, config: RamkgRounds, trained: TrainedRounds, card:
 def _identity(config: RamkgRounds, writer: RoundWriter, corpus: Corpus) -> str:
     """All that decides what is learnt besides the documents; the passages by their content."""
     passages = content_identity(corpus.passages)
-    settings = replace(writer, style=writer.style or FORMER_STYLE)
-    told = repr([config.retriever, settings, config.seed, passages])
-    # A run that named none was in bf16: it goes on, each training in the precision that it was begun with.
-    return told.replace("precision='auto'", "precision='bf16'")
+    settings = replace(writer, style="")  # which is only told in the card
+    return repr([config.retriever, settings, config.seed, passages])

@@ -48,14 +48,10 @@ def learn_lexicon(mined: Sequence[Mined], examples: Sequence[Augmented]) -> Lexi
     """Terms and translations by language; translations from each document's first passage."""
     languages = sorted({item.document.language for item in mined})
     terms: dict[str, LanguageTerms] = {}
-    translations: dict[str, Translations] = {}
     for language in languages:
-        own = [number for number, item in enumerate(mined) if item.document.language == language]
-        terms[language] = count_terms(
-            ((phrase.key for phrase in mined[number].phrases), mined[number].gold) for number in own
-        )
-        translations[language] = learn_translations([_pair(mined[n], examples[n]) for n in own])
-    return Lexicon(terms, translations)
+        own = [item for item in mined if item.document.language == language]
+        terms[language] = count_terms(((phrase.key for phrase in item.phrases), item.gold) for item in own)
+    return Lexicon(terms, learn_translations_of(mined, examples, range(len(mined))))
 
 
 def _pair(item: Mined, given: Augmented) -> tuple[list[str], list[str]]:

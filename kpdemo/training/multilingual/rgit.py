@@ -89,7 +89,7 @@ class MultilingualTraining:
     translations: tuple[ParallelSource, ...]
     passages: tuple[Source, ...]
     validation: tuple[ParallelSource, ...]
-    languages: tuple[str, ...]
+    languages: Annotated[tuple[str, ...], Field(min_length=1)]
     parallel: Annotated[int, Field(ge=1)] = 1_200
     others: tuple[Source, ...] = ()
     data: Path = Path("data")

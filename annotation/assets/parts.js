@@ -1,0 +1,57 @@
+// Pieces that the scripts of several pages are made of.
+(() => {
+  "use strict";
+
+  // How long somebody could look at what is on the page: hidden pages stop it.
+  class Stopwatch {
+    #before;
+    #since = null;
+
+    constructor(seconds = 0) {
+      this.#before = seconds;
+      this.resume();
+    }
+
+    get #exact() { return this.#before + (this.#since === null ? 0 : (performance.now() - this.#since) / 1000); }
+    get seconds() { return Math.round(this.#exact * 10) / 10; }
+    resume() { if (!document.hidden) this.#since ??= performance.now(); }
+    pause() { [this.#before, this.#since] = [this.#exact, null]; }
+  }
+
+  // A browser may keep nothing, as in a private window, or no more: what was to be kept is lost then, the page is not.
+  class Storage {
+    #name;
+
+    constructor(name) { this.#name = name; }
+
+    text(key) { try { return window[this.#name].getItem(key); } catch { return null; } }
+    read(key) { try { return JSON.parse(this.text(key)); } catch { return null; } }
+    write(key, value) { try { window[this.#name].setItem(key, JSON.stringify(value)); } catch { /* not kept */ } }
+    remove(key) { try { window[this.#name].removeItem(key); } catch { /* it was never there */ } }
+    keys() { try { return Object.keys(window[this.#name]); } catch { return []; } }
+  }
+
+  const time = (moment) => moment.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+
+  // Text goes in as text, never as markup; `properties` as `dir` or `className`.
+  const element = (name, text = "", properties = {}) => Object.assign(document.createElement(name), { textContent: text, ...properties });
+
+  // A notice that stays until it is closed, with a text that stands nowhere else; a screen reader reads it once.
+  const notice = (sentence, text, ...buttons) => {
+    const note = element("div", "", { className: "note" });
+    note.setAttribute("role", "alert");
+    note.append(element("p", sentence, { dir: "auto" }));
+    if (text) note.append(element("blockquote", text, { dir: "auto" }));
+    note.append(...buttons);
+    return note;
+  };
+  const button = (text) => element("button", text, { type: "button", className: "keep" });
+
+  // "Somewhat similar", or "between 2 Somewhat related but not similar and 3 Somewhat similar".
+  const gradeWords = (grade, nameOf) => {
+    const low = Math.floor(grade);
+    return low === grade ? nameOf(low) : `between ${low} ${nameOf(low)} and ${low + 1} ${nameOf(low + 1)}`;
+  };
+
+  window.kpdemoParts = { Stopwatch, Storage, time, element, notice, button, gradeWords };
+})();

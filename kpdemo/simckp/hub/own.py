@@ -1,0 +1,125 @@
+"""Checkpoints of kpdemo on the Hub: anybody can write one, so it is looked through before it is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from kpdemo.errors import ModelLoadError
+from kpdemo.evaluation import kea
+from kpdemo.predictors import RAMKG_KIND, RANKER_KIND
+from kpdemo.simckp import checkpoint, labeller
+from kpdemo.simckp.folders import BASE, FORMAT
+from kpdemo.simckp.generation import checkpoint as generator_checkpoint
+from kpdemo.simckp.hub.download import fetch
+from kpdemo.simckp.system import BANK, RERANKER
+from kpdemo.stored_config import stored_config
+from kpdemo.sums import SUMS, read_sums, sha256_of
+
+KINDS = frozenset(
+    {
+        *(checkpoint.KIND, generator_checkpoint.KIND, generator_checkpoint.ONE2SEQ, labeller.KIND),
+        *(kea.KIND, RAMKG_KIND, RANKER_KIND),
+    }
+)
+"""What `config.json` of a model that `train` wrote calls itself."""
+
+_FETCHES_CODE = "_implementation"
+"""Settings of an encoder whose names end so may name code on the Hub (Transformers' kernels)."""
+
+
+def fetch_checked(name: str) -> Path:
+    """As `fetch`; a checkpoint of kpdemo's own has no file or setting then that leads out of its folder.
+
+    Raises:
+        ModelLoadError: it cannot be fetched, lacks a file, or is none that this kpdemo opens.
+    """
+    folder = fetch(name)
+    if is_own(folder):
+        _check_config(name, folder)
+        for part in _parts(folder):
+            _check_part(name, folder, part)
+    return folder
+
+
+def is_own(folder: Path) -> bool:
+    """Whether a folder claims to be what `train` wrote, and not what Transformers saved."""
+    described = stored_config(folder)
+    return "model_type" not in described and ("kind" in described or (folder / SUMS).is_file())
+
+
+@contextmanager
+def damage_told(name: str, folder: Path) -> Iterator[None]:
+    """What is not as SHA256SUMS says is told by the name of the model, and how to have it downloaded anew."""
+    try:
+        yield
+    except ModelLoadError as error:
+        for part in _parts(folder):
+            for file, digest in _sums(name, folder, part).items():
+                if sha256_of(part / file) != digest:
+                    inside = (part / file).relative_to(folder).as_posix()
+                    raise _damaged(name, f"{inside} is not as {SUMS} says") from error
+        raise
+
+
+def _parts(folder: Path) -> list[Path]:
+    return [folder, *(folder / name for name in (BANK, RERANKER) if (folder / name).is_dir())]
+
+
+def _check_config(name: str, folder: Path) -> None:
+    described = stored_config(folder)
+    if not described:
+        raise _damaged(name, "config.json cannot be read")
+    kind, form = str(described.get("kind")), described.get("format")
+    if isinstance(form, int) and form > FORMAT:
+        raise ModelLoadError(f"The model {name!r} is of format {form}, from a newer kpdemo: update kpdemo.")
+    if kind not in KINDS or form != FORMAT:
+        raise ModelLoadError(
+            f"The model {name!r} is a {kind!r} of format {form}, which is none that this kpdemo opens: "
+            "update kpdemo, or give another."
+        )
+    if BASE in described:
+        raise ModelLoadError(
+            f"The model {name!r} holds only what it changes of another one, which is not on the Hub with it: "
+            "give another, or ask its owner for the whole."
+        )
+
+
+def _check_part(name: str, folder: Path, part: Path) -> None:
+    described = stored_config(part)
+    base = described.get(BASE, {"folder": "."})  # the model one folder up
+    if not isinstance(base, dict) or base.get("folder") != ".":
+        raise ModelLoadError(f"The model {name!r} leads out of its own folder ({base!r}): give another.")
+    if _fetches_code(described):
+        raise ModelLoadError(
+            f"The model {name!r} asks for code (*{_FETCHES_CODE}), and none is run: give another."
+        )
+    for file in _sums(name, folder, part):
+        if Path(file).name != file:
+            raise ModelLoadError(f"The model {name!r} leads out of its own folder ({file}): give another.")
+        if not (part / file).is_file():
+            raise _damaged(name, f"{(part / file).relative_to(folder).as_posix()} is missing")
+
+
+def _fetches_code(described: Any) -> bool:
+    if isinstance(described, list):
+        return any(map(_fetches_code, described))
+    if not isinstance(described, dict):
+        return False
+    return any(key.endswith(_FETCHES_CODE) or _fetches_code(value) for key, value in described.items())
+
+
+def _sums(name: str, folder: Path, part: Path) -> dict[str, str]:
+    try:
+        return read_sums(part)
+    except ModelLoadError as error:
+        inside = (part / SUMS).relative_to(folder).as_posix()
+        raise _damaged(name, f"{inside} is missing or cannot be read") from error
+
+
+def _damaged(name: str, what: str) -> ModelLoadError:
+    return ModelLoadError(
+        f"The model {name!r} is damaged ({what}): run `hf cache rm model/{name}`, and it is downloaded anew."
+    )

@@ -1,0 +1,266 @@
+"""Checkpoints of kpdemo on the Hugging Face Hub: tiny ones in its cache, without a network."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+from huggingface_hub import HfApi, constants
+
+from kpdemo.cards import model_card
+from kpdemo.errors import ConfigError, ModelLoadError
+from kpdemo.evaluation.kea import Kea, LanguageTables, save_kea
+from kpdemo.identity import model_identity
+from kpdemo.predictors import load_predictor, model_folder, takes_index
+from kpdemo.simckp.backbone import load_backbone
+from kpdemo.simckp.checkpoint import KIND, save_checkpoint
+from kpdemo.simckp.differences import pack_differences
+from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig
+from kpdemo.simckp.ensemble import save_ensemble
+from kpdemo.simckp.folders import opened_folder, store_as_change
+from kpdemo.simckp.hub import download
+from kpdemo.simckp.hub.download import choose_files, fetch, on_this_machine
+from kpdemo.simckp.labeller import LabellerConfig, SequenceLabeller, save_labeller
+from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig
+from kpdemo.simckp.pair_checkpoint import save_bank, state_hash, stored_state
+from kpdemo.simckp.pair_encoder import PairEncoder
+from kpdemo.simckp.predictor import Selection
+from kpdemo.simckp.threshold import Calibration
+from kpdemo.sums import write_sums
+from kpdemo.types import Document
+from kpdemo.ui.models import ModelShelf
+from kpdemo.ui.results import Question
+from tests.hub_cache import publish
+from tests.tiny import tiny_bank, tiny_bert
+from tests.tiny_hub import DOCUMENT as TAUGHT
+from tests.tiny_hub import bart_generator
+from tests.tiny_ranker import build_tiny_index, save_tiny_ranker
+
+NAME = "somebody/keyphrases"
+DOCUMENT = Document("Graph kernels compare molecules and proteins by their structure.", title="Kernels")
+FRENCH = Document("Une étude des réseaux de neurones.", language="fr")
+SELECTION = Selection(0.0, Calibration(1.0, 0.0))
+CONFIG = ExtractorConfig(window=32, overlap=8)
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory) -> Path:
+    """Checkpoints of several kinds; `model` has two extractors and a bank."""
+    torch.manual_seed(0)
+    root = tmp_path_factory.mktemp("parts")
+    backbone = str(tiny_bert(root / "backbone"))
+    for name in ("first", "second"):
+        encoder, tokenizer = load_backbone(backbone)
+        module = ContrastiveExtractor(encoder, CONFIG)
+        save_checkpoint(root / name, module, tokenizer, SELECTION, name=name, card=f"# {name}\n")
+    with opened_folder(root / "first", KIND) as first, opened_folder(root / "second", KIND) as second:
+        differences = pack_differences(second.weights, first.weights)
+    kept = {"share": 0.25, "name": "both", "card": "# both of them\n"}
+    save_ensemble(root / "model", root / "first", differences, CONFIG, SELECTION, **kept)
+    dual = DualEncoder(load_backbone(backbone)[0], DualEncoderConfig(width=8)).eval()
+    reader = PairEncoder(dual, tokenizer.backend_tokenizer, tokenizer.pad_token_id, CONFIG.window)
+    bank = tiny_bank(reader, "drug discovery", "graphs", name=state_hash(stored_state(dual, "fp16")))
+    kept = {"name": "bank", "length": CONFIG.window, "card": "# bank\n"}
+    save_bank(root / "model" / "bank", dual, bank, tokenizer, SELECTION, **kept)
+    labeller = SequenceLabeller(load_backbone(backbone)[0], LabellerConfig(4, CONFIG.window, CONFIG.overlap))
+    save_labeller(root / "labeller", labeller, tokenizer, name="labeller", card="# labeller\n")
+    (root / "kea").mkdir()
+    tables = LanguageTables(10, {"graph kernel": 2}, {}, (1.0, -1.0, 0.5, 2.0), -1.0, 3)
+    save_kea(root / "kea", Kea("kea", {"en": tables}, 3), "# kea\n")
+    save_tiny_ranker(root / "ranking").rename(root / "ranker")
+    return root
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch) -> Path:
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    return tmp_path / "hub"
+
+
+@pytest.fixture
+def copy(parts, tmp_path) -> Path:
+    return shutil.copytree(parts / "model", tmp_path / "copy")
+
+
+def change(path: Path, **values: object) -> None:
+    content = json.loads(path.read_text(encoding="utf-8")) | values
+    path.write_text(json.dumps(content), encoding="utf-8")
+    write_sums(path.parent)
+
+
+@pytest.mark.parametrize("kind", ["first", "model", "labeller", "kea", "ranker"])
+def test_a_checkpoint_answers_by_its_name_as_from_its_folder(parts, cache, kind):
+    publish(cache, NAME, parts / kind)
+    document = FRENCH if kind == "ranker" else DOCUMENT
+    by_name = load_predictor(NAME, device="cpu")
+    assert by_name.name == NAME
+    answers = by_name.predict([document], top_k=5)
+    assert answers == load_predictor(parts / kind, device="cpu").predict([document], top_k=5)
+    assert model_identity(NAME) == model_identity(str(parts / kind)) != ""
+    assert model_card(NAME) == model_card(parts / kind)
+
+
+def test_the_bank_comes_along(parts, cache):
+    publish(cache, NAME, parts / "model")
+    predictor = load_predictor(NAME, device="cpu")
+    assert predictor.finds_absent
+    [prediction] = predictor.predict([DOCUMENT], top_k=5)
+    assert [one.text for one in prediction.absent] == ["drug discovery"]
+
+
+def test_passages_are_read_as_by_the_same_folder(parts, cache, tmp_path):
+    publish(cache, NAME, parts / "ranker")
+    index = build_tiny_index(tmp_path / "by-name", Path(NAME))  # whose encoder is that of the model
+    assert takes_index(NAME)
+    answers = load_predictor(NAME, device="cpu", index=index).predict_with_passages([FRENCH])
+    folder = load_predictor(parts / "ranker", device="cpu", index=index)
+    assert answers == folder.predict_with_passages([FRENCH])
+    assert answers[0].passages
+
+
+def test_a_model_that_reads_no_passages_refuses_an_index(parts, cache, tmp_path):
+    publish(cache, NAME, parts / "model")
+    with pytest.raises(ModelLoadError, match=f"'{NAME}' reads no passages"):
+        load_predictor(NAME, index=tmp_path)
+    with pytest.raises(ModelLoadError, match=r"no folder 'some/other' nor .* HF_HUB_OFFLINE"):
+        load_predictor("some/other", index=tmp_path)  # its configuration cannot be had
+
+
+def test_the_page_offers_it_with_its_card(parts, cache):
+    shelf = ModelShelf({NAME: "given with --model"}, lambda name: load_predictor(name, device="cpu"))
+    assert shelf.card(NAME).startswith("This model is not on this machine yet")
+    publish(cache, NAME, parts / "model")
+    assert shelf.choices == [(f"{NAME} – given with --model", NAME)]
+    assert shelf.answer(Question(DOCUMENT, NAME)).prediction.present
+    assert shelf.card(NAME).startswith("# both of them")
+
+
+@pytest.mark.parametrize("file", ["model.safetensors", "second.safetensors", "bank/bank.safetensors"])
+def test_a_damaged_file_is_named_with_what_to_delete(parts, cache, file):
+    path = publish(cache, NAME, parts / "model") / file
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(
+        ModelLoadError, match=rf"'{NAME}' is damaged \({file} is not .*run `hf cache rm model/{NAME}`"
+    ):
+        load_predictor(NAME, device="cpu").predict([DOCUMENT])
+
+
+@pytest.mark.parametrize("file", ["SHA256SUMS", "bank/SHA256SUMS", "second.safetensors"])
+def test_a_file_that_the_owner_left_out_is_named(copy, cache, file):
+    (copy / file).unlink()
+    publish(cache, NAME, copy)
+    with pytest.raises(ModelLoadError, match=rf"'{NAME}' is damaged \({file} is missing"):
+        load_predictor(NAME, device="cpu").predict([DOCUMENT])
+
+
+def test_a_download_that_was_broken_off_is_no_model_yet(parts, cache):
+    publish(cache, NAME, parts / "model", lacking=["bank/bank.safetensors"])
+    assert on_this_machine(NAME) is None
+    with pytest.raises(ModelLoadError, match="HF_HUB_OFFLINE forbids"):
+        load_predictor(NAME).predict([DOCUMENT])
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"format": 2}, "of format 2, from a newer kpdemo: update kpdemo"),
+        ({"kind": "mind-reader"}, "a 'mind-reader' of format 1, which is none"),
+        ({"kind": "simckp-bank"}, "a 'simckp-bank' of format 1, which is none"),
+        ({"kind": ["kea"]}, "which is none"),
+        ({"base": {"folder": "../../secret", "weights": "0"}}, "only what it changes of another"),
+        ({"backbone": {"attn_implementation": "somebody/kernel"}}, "asks for code"),
+        ({"backbone": [{"text": {"_attn_implementation": "somebody/kernel"}}]}, "asks for code"),
+    ],
+)
+def test_what_this_version_does_not_open_is_explained(copy, cache, values, message):
+    change(copy / "config.json", **values)
+    publish(cache, NAME, copy)
+    with pytest.raises(ModelLoadError, match=message):
+        load_predictor(NAME, device="cpu").predict([DOCUMENT])
+
+
+@pytest.mark.parametrize("file", ["/dev/zero", "../model.safetensors", "bank/config.json"])
+def test_no_file_elsewhere_is_read(copy, cache, file):
+    with (copy / "bank" / "SHA256SUMS").open("a", encoding="utf-8") as sums:
+        sums.write(f"0000  {file}\n")
+    publish(cache, NAME, copy)
+    with pytest.raises(ModelLoadError, match="leads out of its own folder"):
+        load_predictor(NAME, device="cpu").predict([DOCUMENT])
+
+
+@pytest.mark.parametrize("base", [{"folder": "../elsewhere", "weights": "0"}, {"folder": "/"}, "..", None])
+def test_a_bank_changes_its_own_model_only(copy, cache, base):
+    change(copy / "bank" / "config.json", base=base)
+    publish(cache, NAME, copy)
+    with pytest.raises(ModelLoadError, match="leads out of its own folder"):
+        load_predictor(NAME, device="cpu").predict([DOCUMENT])
+
+
+def test_a_model_stored_as_a_change_of_another_is_no_whole_one(parts, cache, tmp_path):
+    for name in ("first", "second"):
+        shutil.copytree(parts / name, tmp_path / name)
+    store_as_change(tmp_path / "second", tmp_path / "first")
+    publish(cache, NAME, tmp_path / "second")
+    with pytest.raises(ModelLoadError, match="only what it changes of another one"):
+        load_predictor(NAME, device="cpu").predict([DOCUMENT])
+
+
+def test_a_checkpoint_is_downloaded_whole_and_another_model_in_part(monkeypatch, cache):
+    own = ["SHA256SUMS", "bank/SHA256SUMS", "bank/bank.safetensors", "config.json", "second.safetensors"]
+    assert choose_files(own) == own
+    asked = []
+
+    def downloaded(name, *, allow_patterns, local_files_only=False, **_):
+        if local_files_only:
+            raise download.EntryNotFoundError(name)
+        asked.append(allow_patterns)
+        return str(cache)
+
+    monkeypatch.setattr(download, "snapshot_download", downloaded)
+    for files in (own, ["README.md", "config.json", "kpdemo.toml", "model.safetensors", "onnx/config.json"]):
+        siblings = [SimpleNamespace(rfilename=file) for file in files]
+        monkeypatch.setattr(HfApi, "model_info", lambda *_, s=siblings, **__: SimpleNamespace(siblings=s))
+        fetch(NAME)
+    assert asked == [own, ["config.json", "kpdemo.toml", "model.safetensors"]]
+
+
+@pytest.fixture
+def foreign(tmp_path) -> Path:
+    """A model of Transformers with a file that is never downloaded."""
+    folder = bart_generator(tmp_path / "bart", ", ")
+    (folder / "onnx").mkdir()
+    (folder / "onnx" / "config.json").write_text("{}", encoding="utf-8")
+    (folder / "README.md").write_text("# bart", encoding="utf-8")
+    return folder
+
+
+def test_the_profile_of_a_model_of_the_hub_is_heeded(foreign, cache):
+    (foreign / "kpdemo.toml").write_text('[profile]\ntask = "generation"\nseparators = [","]\n')
+    publish(cache, NAME, foreign, lacking=["onnx/config.json", "README.md"])
+    [prediction] = load_predictor(NAME, device="cpu").predict([TAUGHT])
+    assert "drug discovery" in {one.text for one in prediction.absent}
+    (model_folder(NAME) / "kpdemo.toml").write_text('[profile]\ntask = "guessing"\n')
+    with pytest.raises(ConfigError, match=r"kpdemo\.toml"):
+        load_predictor(NAME, device="cpu").predict([TAUGHT])
+
+
+def test_a_copy_without_its_profile_is_not_whole(foreign, cache):
+    (foreign / "kpdemo.toml").write_text('[profile]\ntask = "generation"\nseparators = [","]\n')
+    publish(cache, NAME, foreign, lacking=["onnx/config.json", "README.md", "kpdemo.toml"])
+    assert on_this_machine(NAME) is None
+
+
+def test_no_code_of_a_model_is_run_and_nobody_asked_for_it(foreign, cache, monkeypatch):
+    (foreign / "code.py").write_text("raise SystemExit('run')", encoding="utf-8")
+    config = {"model_type": "of its own", "auto_map": {"AutoConfig": "code.Config"}}
+    (foreign / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    publish(cache, NAME, foreign)
+    monkeypatch.setattr("builtins.input", lambda *_: "y")
+    with pytest.raises(ModelLoadError, match=f"'{NAME}' cannot be loaded"):
+        load_predictor(NAME, device="cpu").predict([TAUGHT])

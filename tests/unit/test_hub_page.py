@@ -1,0 +1,91 @@
+"""The page of a checkpoint for the Hugging Face Hub."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+from huggingface_hub import constants
+
+from kpdemo.cli import main
+from kpdemo.evaluation.kea import Kea, LanguageTables, save_kea
+from kpdemo.hub_page import hub_page
+from kpdemo.predictors import load_predictor
+from kpdemo.sums import check_sums, read_sums, write_sums
+from kpdemo.types import Document
+from tests.hub_cache import publish
+
+NAME = "somebody/keyphrases"
+TEXT = "Graph kernels compare molecules by their common substructures."
+
+
+@pytest.fixture
+def model(tmp_path) -> Path:
+    folder = tmp_path / "default"  # as a model that ships is called
+    folder.mkdir()
+    tables = LanguageTables(10, {"graph kernel": 2}, {}, (1.0, -1.0, 0.5, 2.0), -1.0, 3)
+    save_kea(folder, Kea("kea", {"no": tables, "en": tables}, 3), "# kea: a baseline\n\nIts card.\n")
+    return folder
+
+
+def test_the_page_is_the_card_with_what_the_hub_reads(model, capsys, monkeypatch):
+    monkeypatch.chdir(model.parent)
+    assert main(["readme", "default", NAME, "--licence", "cc-by-4.0"]) == 0
+    assert capsys.readouterr().out == f"hf upload {NAME} default\n"
+    _, front, body = (model / "README.md").read_text(encoding="utf-8").split("---\n", 2)
+    assert yaml.safe_load(front) == {
+        "license": "cc-by-4.0",
+        "language": ["en", "no"],  # which YAML reads as false where it is not quoted
+        "library_name": "kpdemo",
+        "pipeline_tag": "token-classification",
+        "tags": ["keyphrase-extraction", "kea"],
+    }
+    assert body.startswith("\n# kea: a baseline\n\nIts card.\n")
+    assert f"--model {NAME}" in body
+
+
+def test_a_published_model_is_opened_whatever_becomes_of_its_page(model, tmp_path, monkeypatch):
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    assert main(["readme", str(model), NAME, "--licence", "mit"]) == 0
+    write_sums(model)  # as when it is put together anew
+    assert "README.md" not in read_sums(model)
+    (model / "README.md").write_text("edited on the Hub", encoding="utf-8")
+    check_sums(model, ["MODEL_CARD.md"])
+    publish(tmp_path / "hub", NAME, model)
+    document = Document(TEXT, language="en")
+    assert load_predictor(NAME).predict([document]) == load_predictor(model).predict([document])
+
+
+def test_a_model_that_writes_is_listed_so_and_one_of_unknown_languages_without_any():
+    page = hub_page(NAME, "# x", kind="ramkg-generator", licence="mit", languages=())
+    front = yaml.safe_load(page.split("---\n")[1])
+    assert front["pipeline_tag"] == "text-generation"
+    assert "language" not in front
+
+
+@pytest.mark.parametrize(
+    ("change", "call", "status", "message"),
+    [
+        (None, ["{model}", "name", "--licence", "mit"], 2, "'name' is no name on the Hub"),
+        (None, ["{model}", NAME, "--licence", "CC BY"], 2, "'CC BY' is not as the Hub writes it"),
+        (None, ["{model}/nothing", NAME, "--licence", "mit"], 2, "is no model that `train` wrote"),
+        ("README.md", ["{model}", NAME, "--licence", "mit"], 2, "delete it to have it written anew"),
+        ("tables.json.gz", ["{model}", NAME, "--licence", "mit"], 1, "is damaged"),
+    ],
+)
+def test_what_cannot_be_published_is_told(model, capsys, change, call, status, message):
+    if change:
+        (model / change).write_bytes(b"something else")
+    assert main(["readme", *(part.format(model=model) for part in call)]) == status
+    told = capsys.readouterr()
+    assert message in told.err
+    assert told.out == ""
+    assert (model / "README.md").exists() == (change == "README.md")
+
+
+def test_only_what_is_whole_is_published(model, capsys):
+    config = (model / "config.json").read_text(encoding="utf-8")
+    (model / "config.json").write_text(config.replace("{", '{"base": {"folder": "other"},', 1))
+    assert main(["readme", str(model), NAME, "--licence", "mit"]) == 2
+    assert "without `base` in [model]" in capsys.readouterr().err
