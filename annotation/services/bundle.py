@@ -36,6 +36,7 @@ from annotation.services.sending import SendService
 from annotation.services.senses import SenseService
 from annotation.services.systems import SystemService
 from annotation.services.training import TrainingService
+from annotation.services.work import WorkService
 from annotation.services.writing.editing import EditingService
 from annotation.services.writing.item_withdrawal import ItemWithdrawalService
 from annotation.services.writing.items import ItemService
@@ -83,6 +84,7 @@ class Services:
     quality: QualityService
     known_pairs: KnownPairService
     training: TrainingService
+    work: WorkService
     systems: SystemService
     handovers: HandOvers
     keys: KeyService
@@ -143,6 +145,7 @@ def open_services(
         quality=QualityService(database),
         known_pairs=KnownPairService(database),
         training=TrainingService(database),
+        work=WorkService(database),
         systems=SystemService(database, similarities=similarities),
         handovers=HandOvers(),
         keys=keys,
