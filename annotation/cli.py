@@ -17,6 +17,7 @@ from annotation.commands import (
     projects,
     quality,
     raters,
+    ratings,
     remarks,
     score,
     users,
@@ -43,6 +44,7 @@ SUBJECTS = (
     remarks,
     adjudications,
     gold,
+    ratings,
     score,
     predictions,
 )

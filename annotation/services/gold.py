@@ -41,7 +41,7 @@ from annotation.services.gold_rows import (
 )
 from annotation.services.in_use import count_withdrawn
 from annotation.services.keys import KeyService
-from annotation.services.numbering import NUMBERS, are_free, numbers_of
+from annotation.services.numbering import NUMBERS, RATINGS, are_free, numbers_of
 from annotation.services.projects import as_project, find_project
 from annotation.types import ProjectSettings
 from db import Database
@@ -154,7 +154,7 @@ class GoldService:
         statement = (
             select(Export, User.name)
             .outerjoin(User, User.id == Export.user_id)
-            .where(Export.project_id == project_id)
+            .where(Export.project_id == project_id, Export.format != RATINGS)
             .order_by(Export.id.desc())
             .limit(LISTED)
         )
