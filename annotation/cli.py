@@ -20,6 +20,7 @@ from annotation.commands import (
     ratings,
     remarks,
     score,
+    set_aside,
     users,
     writing,
 )
@@ -33,6 +34,7 @@ from db.command import run_command
 PROGRAM = "python -m annotation"
 SUBJECTS = (
     users,
+    set_aside,
     projects,
     importing,
     pairs,

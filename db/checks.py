@@ -84,6 +84,20 @@ INVARIANTS = (
         """,
     ),
     Invariant(
+        "a rating that is set aside has an assignment that says so, and the other way round",
+        """
+        SELECT set_aside_ratings.pair_id FROM set_aside_ratings LEFT JOIN assignments
+            ON assignments.pair_id = set_aside_ratings.pair_id
+            AND assignments.rater_id = set_aside_ratings.rater_id
+        WHERE assignments.state IS NULL OR assignments.state <> 'set_aside'
+        UNION ALL
+        SELECT assignments.pair_id FROM assignments LEFT JOIN set_aside_ratings
+            ON set_aside_ratings.pair_id = assignments.pair_id
+            AND set_aside_ratings.rater_id = assignments.rater_id
+        WHERE assignments.state = 'set_aside' AND set_aside_ratings.id IS NULL
+        """,
+    ),
+    Invariant(
         "an assignment has the position of its pair",
         """
         SELECT pairs.id FROM assignments JOIN pairs ON pairs.id = assignments.pair_id
@@ -91,9 +105,11 @@ INVARIANTS = (
         """,
     ),
     Invariant(
-        "a rating is the last of its history",
+        "a rating is the last of its history, also one that is set aside",
         """
-        SELECT ratings.pair_id FROM ratings
+        SELECT ratings.pair_id
+        FROM (SELECT pair_id, rater_id, quarters FROM ratings
+              UNION ALL SELECT pair_id, rater_id, quarters FROM set_aside_ratings) AS ratings
         LEFT JOIN (SELECT pair_id, rater_id, MAX(id) AS id FROM rating_history
                    GROUP BY pair_id, rater_id) AS last
             ON last.pair_id = ratings.pair_id AND last.rater_id = ratings.rater_id

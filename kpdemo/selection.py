@@ -32,6 +32,11 @@ def _is_a(kind: type, given: object) -> bool:
     return isinstance(given, kind) and not isinstance(given, bool)
 
 
+def best_first(scores: Sequence[float]) -> list[int]:
+    """The indices of all scores, the highest first; of equal ones the earlier."""
+    return sorted(range(len(scores)), key=lambda index: -scores[index])
+
+
 def keep(scores: Sequence[float], *, top_k: int | None, threshold: float | None, own: int) -> list[int]:
     """Which candidates to give, as indices, best first; of equal scores the earlier one.
 
@@ -40,7 +45,7 @@ def keep(scores: Sequence[float], *, top_k: int | None, threshold: float | None,
         threshold: only those that score at least so much, as `kpdemo.scores` compares them.
         own: how many the predictor's own rule gives, which holds when neither is asked for.
     """
-    order = sorted(range(len(scores)), key=lambda index: -scores[index])
+    order = best_first(scores)
     if top_k is None and threshold is None:
         return order[:own]
     kept = [index for index in order if threshold is None or reaches(scores[index], threshold)]

@@ -4,25 +4,33 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
-def replace_file(path: Path, content: bytes) -> None:
-    """Write beside `path` and rename, so that a crash leaves the old file whole.
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yields a file beside `path` to write, renamed at the end, so that a crash leaves the old file whole.
 
-    A link stays, and what it leads to is replaced; a pipe or a device takes the content itself.
+    A link stays, and what it leads to is replaced; a pipe or a device is yielded itself.
     """
     if path.exists() and not path.is_file():  # a file in the place of /dev/null would harm all programs
-        path.write_bytes(content)
+        yield path
         return
     place = Path(os.path.realpath(path))
     place.parent.mkdir(parents=True, exist_ok=True)
     partial = place.with_name(f"{place.name}.partial")
-    with partial.open("wb") as stream:
-        stream.write(content)
-        stream.flush()
+    yield partial
+    with partial.open("r+b") as stream:
         os.fsync(stream.fileno())  # or a power cut may leave the new name with nothing in it
     partial.replace(place)
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write all of a file, as by `replacing`."""
+    with replacing(path) as partial:
+        partial.write_bytes(content)
 
 
 def check_place(path: Path) -> None:

@@ -47,6 +47,8 @@ from db.models import (
     SentPrediction,
     SentRun,
     ServerKey,
+    SetAside,
+    SetAsideRating,
     SignInAttempt,
     Skip,
     SystemScore,
@@ -378,6 +380,7 @@ def _add_the_rest(session: Session, project: Project, pair: Pair, ana: User, ben
     )
     _send(session, project, pair)
     _add_quality(session, project, ben)
+    _set_aside(session, pair)
 
 
 def _send(session: Session, project: Project, pair: Pair) -> None:
@@ -414,6 +417,26 @@ def _add_quality(session: Session, project: Project, ben: User) -> None:
     session.add_all([known, attempt, settings, state])
     session.flush()
     session.add(TrainingGrade(attempt_id=attempt.id, training_pair_id=known.id, quarters=8, at=NOON))
+
+
+def _set_aside(session: Session, pair: Pair) -> None:
+    """The grade of a third rater, which counts no longer."""
+    cleo = User(name="Cleo", name_key="cleo", created_at=NOON)
+    session.add(cleo)
+    session.flush()
+    mine = {"project_id": pair.project_id, "rater_id": cleo.id}
+    kept = SetAside(**mine, reason=AWKWARD, at=NOON)
+    session.add(kept)
+    session.flush()
+    mine["pair_id"] = pair.id
+    given = {"quarters": 16, "seconds": 0.1 + 0.2}
+    session.add_all(
+        [
+            Assignment(**mine, state="set_aside", position=pair.position, claimed_at=NOON),
+            RatingChange(**mine, **given, origin="page", at=NOON),
+            SetAsideRating(**mine, **given, set_aside_id=kept.id, created_at=NOON, updated_at=NOON),
+        ]
+    )
 
 
 def _add_a_system(session: Session, project: Project) -> None:

@@ -21,7 +21,7 @@ from annotation.services.rating.assignment import AssignmentService
 from annotation.services.rating.ratings import RatingService
 from annotation.services.rating.returns import return_expired
 from db import Database
-from db.models import Assignment, Membership, Pair, Project, Rating, RatingChange, User
+from db.models import Assignment, Membership, Pair, Project, Rating, RatingChange, SetAsideRating, User
 
 TYPE = "sentence2phrase"
 LONG_AGO = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -107,6 +107,9 @@ def check(world: World) -> None:
         pairs = session.scalars(select(Pair).where(Pair.project_id == world.project)).all()
         assignments = session.scalars(select(Assignment).where(Assignment.project_id == world.project)).all()
         ratings = session.scalars(select(Rating).where(Rating.project_id == world.project)).all()
+        aside = session.scalars(
+            select(SetAsideRating).where(SetAsideRating.project_id == world.project)
+        ).all()
         changes = session.scalars(
             select(RatingChange).where(RatingChange.project_id == world.project).order_by(RatingChange.id)
         ).all()
@@ -120,15 +123,19 @@ def check(world: World) -> None:
         assert pair.rating_count == len(own) <= world.k
         assert (pair.low_quarters, pair.high_quarters) == (min(own, default=None), max(own, default=None))
         assert pair.spread_quarters == (max(own) - min(own) if own else 0)
-    rated = {(each.pair_id, each.rater_id) for each in assignments if each.state == "rated"}
+    rated, set_aside = (
+        {(each.pair_id, each.rater_id) for each in assignments if each.state == state}
+        for state in ("rated", "set_aside")
+    )
     current = {(rating.pair_id, rating.rater_id): rating.quarters for rating in ratings}
-    assert rated == set(current)
+    gone = {(rating.pair_id, rating.rater_id): rating.quarters for rating in aside}
+    assert (rated, set_aside) == (set(current), set(gone))
     replayed: dict[tuple[int, int], int] = {}
     for change in changes:
         key = (change.pair_id, change.rater_id)
         assert change.previous_quarters == replayed.get(key) != change.quarters
         replayed[key] = change.quarters
-    assert replayed == current
+    assert replayed == current | gone
 
 
 def check_finished(world: World) -> None:

@@ -24,6 +24,7 @@ from annotation.reliability.report_json import report_to_json
 from annotation.reliability.upper_bound import AgainstOthers, UpperBound, mean_of_text
 from annotation.scoring import Estimate
 from annotation.services.agreement import AgreementService
+from annotation.set_aside import set_aside_text
 from annotation.shares import share_text
 from annotation.terminal import show_json, show_line, show_table
 from db import DEFAULT_URL
@@ -130,6 +131,8 @@ def _show(report: AgreementReport) -> None:
         f"{whole.pairs:,} pairs, {whole.ratings:,} grades, {whole.finished:,} pairs fully graded, "
         f"{whole.flagged:,} flagged (grades {report.threshold:g} or more apart), {whole.decided:,} decided."
     )
+    if said := set_aside_text(report.set_aside):
+        show_line(said)
     show_line(
         f"Krippendorff's α, interval level; percentile bootstrap over pairs, {report.resamples:,} resamples, "
         f"seed {report.seed}."

@@ -34,6 +34,7 @@ Examples:
   python -m annotation user list --json
   python -m annotation user invitations         links that nobody has used; user revoke NUMBER ends one
   python -m annotation user pause Ben --project news    what Ben graded stays; user resume lets them go on
+  python -m annotation user set-aside Ben --project news --reason "guessed"    user bring-back undoes it
 """
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The account's name.")]

@@ -22,6 +22,7 @@ from annotation.reliability.raters import (
     rater_figures,
 )
 from annotation.reliability.upper_bound import UpperBound, upper_bound
+from annotation.set_aside import SetAsideGrades
 
 WIDEST_PAIRS = 20
 SHOWN_CHARACTERS = 160
@@ -121,6 +122,8 @@ class AgreementReport:
     seed: int
     withdrawn: int = 0
     """Pairs of the project that count nowhere."""
+    set_aside: tuple[SetAsideGrades, ...] = ()
+    """Grades of raters that count nowhere."""
     held_back: int = 0
     """Pairs that are not among the widest because the viewer may still be given them to grade."""
 

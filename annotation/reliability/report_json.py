@@ -33,6 +33,7 @@ def report_to_json(report: AgreementReport) -> dict[str, Any]:
         "decided": report.whole.decided,
         "reopened": report.whole.reopened,
         "withdrawn": report.withdrawn,
+        "set_aside": [each.as_json() for each in report.set_aside],
         "threshold": report.threshold,
         "raters_per_pair": report.raters_per_pair,
         "conspicuous": [{"rater": names[rater], "said": said} for rater, said in report.conspicuous],

@@ -15,11 +15,12 @@ from annotation.reliability.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED
 from annotation.reliability.planning import Plan, check_width, plan_pairs
 from annotation.reliability.report import AgreementReport, build_report
 from annotation.services.agreement_rows import count_held_back, read_grades, read_widest
-from annotation.services.audit import PAIRS_CHANGED
+from annotation.services.audit import GRADES_CHANGED, PAIRS_CHANGED
 from annotation.services.in_use import count_withdrawn
 from annotation.services.keys import KeyService
 from annotation.services.projects import find_project
 from annotation.services.rating.held_back import held_back_from
+from annotation.services.set_aside_rows import told_set_aside
 from db import Database
 from db.models import AdjudicationChange, AuditEvent, Pair, Project, RatingChange, User
 
@@ -106,6 +107,7 @@ class AgreementService:
             held_back = held_back_from(session, project, viewer)
             if count := count_held_back(session, project, held_back):
                 report = replace(report, widest=read_widest(session, project, held_back), held_back=count)
+            report = replace(report, set_aside=told_set_aside(session, project, None if named else key))
             if not named or not raters:
                 return report
             named_users = select(User.id, User.name).where(User.id.in_(raters))
@@ -170,6 +172,6 @@ def project_version(session: Session, project: Project) -> str:
         session.scalar(select(func.max(Pair.import_order)).where(Pair.project_id == project.id)),
         count(RatingChange),
         count(AdjudicationChange),
-        count(AuditEvent, AuditEvent.action.in_(PAIRS_CHANGED)),
+        count(AuditEvent, AuditEvent.action.in_(PAIRS_CHANGED + GRADES_CHANGED)),
     )
     return repr(version)

@@ -16,6 +16,8 @@ FORMER_NAME = "former_name"
 """Where the event `PROJECT_CHANGED` keeps what a project was called before."""
 REMOVED, WITHDRAWN, RESTORED = PAIRS_CHANGED = ("pairs removed", "pairs withdrawn", "pairs restored")
 """What changes which pairs count."""
+SET_ASIDE, BROUGHT_BACK = GRADES_CHANGED = ("grades set aside", "grades brought back")
+"""What changes which grades count, but for single ones."""
 
 
 def record(

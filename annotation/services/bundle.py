@@ -34,6 +34,7 @@ from annotation.services.rating.stuck import StuckService
 from annotation.services.remarks import RemarkService
 from annotation.services.sending import SendService
 from annotation.services.senses import SenseService
+from annotation.services.set_aside import SetAsideService
 from annotation.services.systems import SystemService
 from annotation.services.training import TrainingService
 from annotation.services.work import WorkService
@@ -85,6 +86,7 @@ class Services:
     known_pairs: KnownPairService
     training: TrainingService
     work: WorkService
+    set_aside: SetAsideService
     systems: SystemService
     handovers: HandOvers
     keys: KeyService
@@ -146,6 +148,7 @@ def open_services(
         known_pairs=KnownPairService(database),
         training=TrainingService(database),
         work=WorkService(database),
+        set_aside=SetAsideService(database),
         systems=SystemService(database, similarities=similarities),
         handovers=HandOvers(),
         keys=keys,

@@ -41,8 +41,9 @@ from annotation.services.gold_rows import (
 )
 from annotation.services.in_use import count_withdrawn
 from annotation.services.keys import KeyService
-from annotation.services.numbering import NUMBERS, RATINGS, are_free, numbers_of
+from annotation.services.numbering import NUMBERS, RATINGS, are_free
 from annotation.services.projects import as_project, find_project
+from annotation.services.set_aside_rows import all_numbers, read_set_aside, told_in_gold
 from annotation.types import ProjectSettings
 from db import Database
 from db.models import Export, Project, User
@@ -136,10 +137,13 @@ class GoldService:
         with self._database.reading() as session:
             project = find_project(session, project_id)
             counts = checked_counts(session, project, options)
-            numbers = None if key is None else numbers_of(session, project, key)
+            aside = read_set_aside(session, project_id)
+            numbers = None if key is None else all_numbers(session, project, key, aside)
             labels = _labels(session, project, options, numbers)
             settings = as_project(project).settings
             written = _write(session, project_id, target.partial, settings, options, labels, progress)
+            told = told_in_gold(aside, options.raters, numbers)
+            written |= {"set_aside": [each.as_json() for each in told]} if told else {}
         exported = ExportedGold(written, write_manifest(target.partial, written))
         with self._database.session() as session:
             project = find_project(session, project_id, lock=True)  # which numbers are free stays true

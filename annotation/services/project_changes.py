@@ -15,7 +15,17 @@ from annotation.services.checks import shelf_of
 from annotation.services.known_grades import distances, out_of_reach, quality_of
 from annotation.services.rating.queue_order import reorder
 from annotation.types import ProjectSettings, from_quarters, to_quarters
-from db.models import Adjudication, Assignment, LargerItem, Pair, Project, Rating, TrainingPair
+from db.models import (
+    Adjudication,
+    Assignment,
+    LargerItem,
+    Pair,
+    Project,
+    Rating,
+    RatingChange,
+    SetAsideRating,
+    TrainingPair,
+)
 
 _AT_ONCE = 2_000
 
@@ -86,6 +96,7 @@ def _check_step(session: Session, row: Project, before: Decimal, after: Decimal)
     step = to_quarters(after)
     grades: tuple[tuple[str, InstrumentedAttribute[Any], ColumnElement[bool]], ...] = (
         ("grade", Rating.quarters, Rating.project_id == row.id),
+        ("grade that is set aside", SetAsideRating.quarters, SetAsideRating.project_id == row.id),
         ("decision", Adjudication.quarters, Adjudication.project_id == row.id),
     )
     for what, quarters, in_project in grades:
@@ -118,7 +129,7 @@ def _change_slots(session: Session, row: Project, difference: int) -> None:
 
 
 def _reorder(session: Session, row: Project) -> None:
-    rated = session.scalar(select(Rating.id).where(Rating.project_id == row.id).limit(1))
+    rated = session.scalar(select(RatingChange.id).where(RatingChange.project_id == row.id).limit(1))
     if rated is not None:
         raise SettingsError(
             "The order and its seed stay as they are once a pair is graded: raters would meet pairs in an "

@@ -25,6 +25,7 @@ from annotation.ui.agreement_parts import (
     figures_html,
     method_html,
     plan_html,
+    set_aside_html,
 )
 from annotation.ui.agreement_tables import (
     genre_parts,
@@ -246,7 +247,8 @@ def texts_of(report: AgreementReport, project_id: int, *, leads: bool) -> dict[s
         + few_pairs_html([*types, *genres])
         or empty_html(all_withdrawn_text(report.withdrawn) if report.withdrawn else NO_PAIRS),
         "grades": table_html(grades_table(report), project) if has_grades else "",
-        "raters": _explained(raters_table(report), project) if has_grades else nobody,
+        "raters": set_aside_html(report)
+        + (_explained(raters_table(report), project) if has_grades else nobody),
         "drift": drift_html(report),
         "rater-pairs": _explained(rater_pairs_table(report), project) if report.rater_pairs else alone,
         "bound": bounds_html(report) or alone,

@@ -10,6 +10,7 @@ from annotation.reliability.bootstrap import Alpha
 from annotation.reliability.drift import FEWEST, MOST_WINDOWS
 from annotation.reliability.planning import FEWEST_PAIRS, Plan, plan_sentences
 from annotation.reliability.report import AgreementReport, Part
+from annotation.set_aside import set_aside_text
 from annotation.ui.agreement_tables import bounds_table, drift_table
 from annotation.ui.charts import CUSTOMARY_LINES
 from annotation.ui.tables import UNDEFINED, interval_text, reasons_html, table_html
@@ -196,6 +197,12 @@ def bounds_html(report: AgreementReport) -> str:
     undefined = [(f"{row[0]}, {row[1]}", row[2].reason) for row in table.rows if isinstance(row[2], Alpha)]
     told = reasons_html("agreement-undefined-bound", [each for each in undefined if each[1]])
     return f"<p>{escape(said)}</p>{table_html(table, report.project)}{told}"
+
+
+def set_aside_html(report: AgreementReport) -> str:
+    """Whose grades the figures leave out; nothing where they have all."""
+    said = set_aside_text(report.set_aside)
+    return f'<p id="agreement-set-aside" dir="auto">{escape(said)}</p>' if said else ""
 
 
 def method_html(report: AgreementReport) -> str:

@@ -38,6 +38,7 @@ from annotation.ui.remarks import RemarksHandlers
 from annotation.ui.review import ReviewHandlers, build_review_page
 from annotation.ui.sense_html import SENSES_STYLES
 from annotation.ui.senses import SENSES_SCRIPTS, SensesHandlers, build_senses_page
+from annotation.ui.set_aside import SetAsideHandlers
 from annotation.ui.users import USERS_STYLES, UsersHandlers, build_users_page
 from annotation.ui.write import WRITE_SCRIPTS, WRITE_STYLES, WriteHandlers, build_write_page
 from annotation.ui.writing_report import ReportHandlers
@@ -173,6 +174,7 @@ def _build_project(services: Services, header: Filling, page: gr.Blocks) -> None
                 services.accounts, services.projects, services.pair_withdrawal, services.pair_removal
             ),
         ),
+        SetAsideHandlers(services.accounts, services.projects, services.set_aside),
         header,
         page,
     )

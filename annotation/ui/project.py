@@ -25,6 +25,7 @@ from annotation.ui.pair_list import PairListHandlers, build_pair_list
 from annotation.ui.project_html import counts_html, events_html
 from annotation.ui.quality import QualityHandlers, build_quality_section
 from annotation.ui.remarks import RemarksHandlers, build_remarks_section
+from annotation.ui.set_aside import SetAsideHandlers, build_set_aside_section
 from annotation.ui.settings_form import read_settings_form, saved_html, settings_fields, settings_values
 from annotation.ui.stuck_html import stuck_html
 from kpdemo.ui.widgets import (
@@ -104,6 +105,7 @@ def build_project_page(
     exports: ExportHandlers,
     remarks: RemarksHandlers,
     pairs: PairListHandlers,
+    set_aside: SetAsideHandlers,
     header: Filling,
     page: gr.Blocks,
 ) -> None:
@@ -113,6 +115,7 @@ def build_project_page(
             pairs_tab = _build_pairs_tab(imports, pairs, remarks)
         with gr.Tab("Members", id="members"):
             filling_members, members_changed = build_members_section(members)
+            filling_graded, grades_changed = build_set_aside_section(set_aside)
         with gr.Tab("Quality", id="quality") as quality_tab:
             filling_quality, quality_changed = build_quality_section(quality)
         with gr.Tab("Settings", id="settings"):
@@ -130,11 +133,12 @@ def build_project_page(
     is_open = [(tabs, {"selected": "settings"})]
     settings.kept.keep(fields, seen, around=is_open, shown=[opened], saved=[settings.saving])
     pairs_changed = (opened, settings.saving, *pairs_tab.changed)
-    filling_members.after(opened, pairs_tab.imported)
+    filling_members.after(opened, pairs_tab.imported, *grades_changed)
+    filling_graded.after(opened, pairs_tab.imported)
     pairs_tab.types.after(opened)
     for listed in pairs_tab.lists:
         listed.after(*pairs_changed)
-    counted_anew = (*pairs_changed, *members_changed, *quality_changed)
+    counted_anew = (*pairs_changed, *members_changed, *grades_changed, *quality_changed)
     _show_counts(handlers, [pairs_tab.counts, events], counted_anew, events_tab)
     header.after(settings.saving, *members_changed)  # it has the name and where the roles lead
     filling_gold.after(*pairs_changed)

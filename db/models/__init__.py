@@ -17,6 +17,7 @@ from db.models.ratings import (
     Skip,
 )
 from db.models.sent import SentDocument, SentOrder, SentPhrase, SentPrediction, SentRun
+from db.models.set_aside import SetAside, SetAsideRating
 from db.models.writing import GradeViewer, LargerItem, Writing, WritingChange, WritingPlan
 
 __all__ = [
@@ -49,6 +50,8 @@ __all__ = [
     "SentPrediction",
     "SentRun",
     "ServerKey",
+    "SetAside",
+    "SetAsideRating",
     "SignInAttempt",
     "Skip",
     "SystemScore",

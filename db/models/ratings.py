@@ -28,8 +28,8 @@ class Assignment(Base):
     pair_id: Mapped[int] = mapped_column(ForeignKey("pairs.id", ondelete="CASCADE"))
     rater_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
     state: Mapped[str] = mapped_column(String(16))
-    """held and rated take a slot of the pair; skipped, returned and barred (wrote it, saw the requested
-    grade, or decided on it) do not."""
+    """held and rated take a slot of the pair; skipped, returned, barred (wrote it, saw the requested grade,
+    or decided on it) and set_aside (see `SetAsideRating`) do not."""
     position: Mapped[int] = mapped_column(BigInteger)
     """The pair's, so that a rater's queue needs no join."""
     claimed_at: Mapped[datetime]
@@ -45,7 +45,7 @@ class Assignment(Base):
             sqlite_where=text("state = 'held'"),
             postgresql_where=text("state = 'held'"),
         ),
-        one_of("state", "held", "rated", "skipped", "returned", "barred"),
+        one_of("state", "held", "rated", "skipped", "returned", "barred", "set_aside"),
         CheckConstraint("state <> 'held' OR lease_expires_at IS NOT NULL", name="held_has_lease"),
     )
 

@@ -1,1 +1,1 @@
-"""RAMKG (Gao et al. 2022, Retrieval-Augmented Multilingual Keyphrase Generation): finding passages."""
+"""RAMKG (Gao et al. 2022, Retrieval-Augmented Multilingual Keyphrase Generation): passages and keyphrases."""

@@ -28,7 +28,7 @@ from kpdemo.ramkg.settings import EncoderConfig
 from kpdemo.ramkg.subwords import SubwordReader, load_reader
 from kpdemo.simckp.backbone import load_backbone, load_pooler, longest_reading
 from kpdemo.simckp.checkpoint import choose_device
-from kpdemo.simckp.dual_encoder import mean_pooled
+from kpdemo.simckp.dual_encoder import pooled
 from kpdemo.simckp.examples import encoder_text
 from kpdemo.simckp.folders import CONFIG, kind_of, opened_folder
 from kpdemo.simckp.pair_checkpoint import BANK_KIND, build_dual, state_hash
@@ -123,12 +123,10 @@ class TransformerEncoder:
         """(B, D) of token ids and their mask, (B, T) long each."""
         hidden = self.backbone(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
         if self.pooler is not None:
-            pooled = self.pooler(hidden)
-        elif self.config.pooling == "first":
-            pooled = hidden[:, 0]
+            vectors = self.pooler(hidden).float()
         else:
-            pooled = mean_pooled(hidden, attention_mask)
-        return functional.normalize(pooled.float(), dim=-1) if self.config.normalise else pooled
+            vectors = pooled(hidden, attention_mask, self.config.pooling)
+        return functional.normalize(vectors, dim=-1) if self.config.normalise else vectors
 
 
 @dataclass(frozen=True)

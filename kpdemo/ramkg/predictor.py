@@ -10,8 +10,6 @@ from pathlib import Path
 from statistics import NormalDist
 from threading import Lock
 
-import numpy as np
-
 from kpdemo.markup import spans_as_given
 from kpdemo.prmu import PhraseKinds
 from kpdemo.ramkg.encoder import BagEncoder, Encoder
@@ -19,7 +17,7 @@ from kpdemo.ramkg.features import Help, Phrase, candidates_of, rank_input
 from kpdemo.ramkg.index import Hit, PassageIndex, retrieved_passage
 from kpdemo.ramkg.others import retrieve_others
 from kpdemo.ramkg.ranker_checkpoint import RankerModel, load_ranker
-from kpdemo.selection import check_options, keep, mark_fillers
+from kpdemo.selection import best_first, check_options, keep, mark_fillers
 from kpdemo.simckp.checkpoint import choose_device
 from kpdemo.text import readable_documents
 from kpdemo.types import (
@@ -147,8 +145,9 @@ class RankingPredictor:
         scores = choosing.probabilities(ranked).tolist()
         present = [number for number, phrase in enumerate(ranked.phrases) if phrase.spans]
         absent = [number for number, phrase in enumerate(ranked.phrases) if not phrase.spans]
-        own = _best(scores, choosing.count(scores))
-        sure = _best(scores, choosing.counting.count(scores))
+        order = best_first(scores)
+        own = set(order[: choosing.count(scores)])
+        sure = set(order[: choosing.counting.count(scores)])
         evidence = [_evidence(nearest, help, speaking) for nearest in ranked.nearest.tolist()]
         kinds = PhraseKinds(document)
 
@@ -164,8 +163,8 @@ class RankingPredictor:
                 return _mark_unfounded(found, sure_here)
             return mark_fillers(found, sure_here, top_k=top_k, threshold=threshold)
 
-        best = sorted(absent, key=lambda number: -scores[number])[:ABSENT_CANDIDATES]
-        candidates_told = tuple(ranked.phrases[number].text for number in best)
+        phrases = (ranked.phrases[number] for number in order)
+        candidates_told = tuple(phrase.text for phrase in phrases if not phrase.spans)[:ABSENT_CANDIDATES]
         return Prediction(kept(present), kept(absent), document.language, candidates_told)
 
 
@@ -182,12 +181,6 @@ def chance_score(passages: int, width: int) -> float:
 def known_chance(encoder: Encoder, passages: int) -> float | None:
     """`chance_score` where it was measured: not for encoders of others."""
     return chance_score(passages, encoder.width) if passages and isinstance(encoder, BagEncoder) else None
-
-
-def _best(scores: Sequence[float], count: int) -> set[int]:
-    """The numbers of that many with the highest scores."""
-    order = np.argsort(-np.array(scores), kind="stable")
-    return set(order[:count].tolist())
 
 
 def _related_texts(help: Sequence[Help], chance: float | None) -> frozenset[str]:

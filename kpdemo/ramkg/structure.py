@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from kpdemo.errors import ConfigError, PassageIndexError
 from kpdemo.ramkg.settings import IndexConfig
+from kpdemo.storage import replacing
 
 Found = tuple[NDArray[np.float32], NDArray[np.int64]]
 """Dot products and passage numbers, (Q, K) each, best first; where fewer were found the number is -1."""
@@ -71,10 +72,8 @@ def add_vectors(index: Any, vectors: NDArray[np.float32]) -> None:
 
 
 def write_structure(index: Any, path: Path) -> None:
-    """Write beside `path` and rename."""
-    partial = path.with_name(f"{path.name}.partial")
-    _faiss().write_index(index, str(partial))
-    partial.replace(path)
+    with replacing(path) as partial:
+        _faiss().write_index(index, str(partial))
 
 
 def read_structure(path: Path, vectors: NDArray[np.float32], *, whole: bool = False) -> Any:

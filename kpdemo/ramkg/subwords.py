@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from transformers import PreTrainedTokenizerFast
 
 from kpdemo.simckp.examples import encoder_text
 from kpdemo.simckp.folders import opened_folder, write_folder
+from kpdemo.simckp.movable import Movable
 from kpdemo.types import Document
 
 KIND = "ramkg-subwords"
@@ -51,7 +52,7 @@ class Bag:
 
 
 @dataclass(frozen=True)
-class Bags:
+class Bags(Movable):
     """Some texts, flattened.
 
     Attributes:
@@ -71,11 +72,6 @@ class Bags:
         ids = np.concatenate([bag.ids for bag in bags])
         amounts = np.concatenate([bag.amounts for bag in bags])
         return cls(*map(torch.from_numpy, (ids, amounts, starts)))
-
-    def to(self, device: torch.device) -> Bags:
-        return replace(
-            self, ids=self.ids.to(device), amounts=self.amounts.to(device), starts=self.starts.to(device)
-        )
 
 
 class SubwordEncoder(nn.Module):

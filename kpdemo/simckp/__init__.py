@@ -1,1 +1,1 @@
-"""SimCKP (Choi et al. 2023, Findings of EMNLP): contrastive extraction of present keyphrases."""
+"""SimCKP (Choi et al. 2023, Findings of EMNLP): present and absent keyphrases of English texts."""

@@ -94,6 +94,14 @@ class BertEncoder(nn.Module):
         return EncoderOutput(self.layers(self.norm(embedded), src_key_padding_mask=padding))
 
 
+def with_bert_state(weights: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """The weights of a larger model; those with `prefix`, which are a `BertModel`'s, as of `bert_state`."""
+    theirs = {name: value for name, value in weights.items() if name.startswith(prefix)}
+    others = {name: value for name, value in weights.items() if name not in theirs}
+    ours = bert_state({name.removeprefix(prefix): value for name, value in theirs.items()})
+    return others | {f"{prefix}{name}": value for name, value in ours.items()}
+
+
 def bert_state(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The state of a `BertEncoder` from that of Transformers' `BertModel`.
 

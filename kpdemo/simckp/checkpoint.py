@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from kpdemo.candidates.chunks import CandidateConfig
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.errors import ModelLoadError
-from kpdemo.simckp.bert import BertConfig, BertEncoder, bert_state
+from kpdemo.simckp.bert import BertConfig, BertEncoder, with_bert_state
 from kpdemo.simckp.differences import unpack_differences
 from kpdemo.simckp.folders import ENCODER, FILES, WEIGHTS, StoredModel, opened_folder, write_folder
 from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig, encoder_of
@@ -141,11 +141,7 @@ def build_extractor(config: Mapping[str, Any], weights: Mapping[str, Tensor]) ->
         return module
     with unset_weights():
         module = ContrastiveExtractor(BertEncoder(bert), settings)
-    theirs = {name: value for name, value in weights.items() if name.startswith(ENCODER)}
-    heads = {name: value for name, value in weights.items() if name not in theirs}
-    ours = bert_state({name.removeprefix(ENCODER): value for name, value in theirs.items()})
-    state = heads | {f"{ENCODER}{name}": value for name, value in ours.items()}
-    module.load_state_dict(state, assign=True)
+    module.load_state_dict(with_bert_state(weights, ENCODER), assign=True)
     return module
 
 

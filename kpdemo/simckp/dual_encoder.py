@@ -68,9 +68,12 @@ class DualEncoder(nn.Module):
 
     def _pooled(self, encoder: nn.Module, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         hidden: Tensor = encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
-        if self.config.pooling == "first":
-            return hidden[:, 0].float()
-        return mean_pooled(hidden, attention_mask)
+        return pooled(hidden, attention_mask, self.config.pooling)
+
+
+def pooled(hidden: Tensor, attention_mask: Tensor, pooling: str) -> Tensor:
+    """(N, H) of hidden states (N, T, H): that of the start token for "first", else as `mean_pooled`."""
+    return hidden[:, 0].float() if pooling == "first" else mean_pooled(hidden, attention_mask)
 
 
 def mean_pooled(hidden: Tensor, attention_mask: Tensor) -> Tensor:
@@ -79,9 +82,9 @@ def mean_pooled(hidden: Tensor, attention_mask: Tensor) -> Tensor:
     return (hidden.float() * mask).sum(1) / mask.sum(1).clamp(min=1)
 
 
-def projected(projection: nn.Linear, pooled: Tensor) -> Tensor:
+def projected(projection: nn.Linear, encoded: Tensor) -> Tensor:
     """(N, D) vectors of length 1 from what the backbone made, (N, H); the tanh is that of Equation 2."""
-    return functional.normalize(torch.tanh(projection(pooled)).float(), dim=-1)
+    return functional.normalize(torch.tanh(projection(encoded)).float(), dim=-1)
 
 
 def contrastive_loss_over(logits: Tensor, positive: Tensor, negative: Tensor, weight: Tensor) -> Tensor:

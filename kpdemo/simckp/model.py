@@ -6,7 +6,7 @@ Letters: B documents, W windows, T tokens, R rows (a phrase within a window), P 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import torch
@@ -17,6 +17,7 @@ from kpdemo.candidates.chunks import CandidateConfig
 from kpdemo.errors import ConfigError
 from kpdemo.progress import tell
 from kpdemo.simckp.examples import FEATURES
+from kpdemo.simckp.movable import Movable
 
 PRIOR_WIDTH = 16
 
@@ -50,7 +51,7 @@ class ExtractorConfig:
 
 
 @dataclass(frozen=True)
-class Batch:
+class Batch(Movable):
     """Some documents with their candidate phrases, flattened; made by `kpdemo.simckp.batches.collate`.
 
     Attributes:
@@ -77,11 +78,6 @@ class Batch:
     features: Tensor
     positive: Tensor
     documents: int
-
-    def to(self, device: torch.device) -> Batch:
-        tensors = {name: value for name, value in vars(self).items() if isinstance(value, Tensor)}
-        moved = {name: value.to(device, non_blocking=True) for name, value in tensors.items()}
-        return replace(self, **moved)  # type: ignore[arg-type]
 
 
 class ContrastiveExtractor(nn.Module):

@@ -17,7 +17,7 @@ from torch.random import fork_rng
 from kpdemo.errors import ModelLoadError
 from kpdemo.simckp.bank import PhraseBank
 from kpdemo.simckp.bank_file import read_bank, write_bank
-from kpdemo.simckp.bert import BertConfig, BertEncoder, bert_state
+from kpdemo.simckp.bert import BertConfig, BertEncoder, with_bert_state
 from kpdemo.simckp.checkpoint import backbone_config, choose_device, transformers_encoder
 from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig
 from kpdemo.simckp.folders import opened_folder, store_words_as_differences, write_folder
@@ -220,12 +220,9 @@ def build_dual(config: Mapping[str, Any], weights: Mapping[str, Tensor]) -> Dual
     with unset_weights():
         towers = [BertEncoder(bert) for _ in prefixes]
         module = DualEncoder(towers[0], settings, phrases=towers[1] if len(towers) == 2 else None)
-    state = dict(weights)
     for prefix in prefixes:
-        theirs = {name: state.pop(name) for name in weights if name.startswith(prefix)}
-        ours = bert_state({name.removeprefix(prefix): value for name, value in theirs.items()})
-        state |= {f"{prefix}{name}": value for name, value in ours.items()}
-    module.load_state_dict(state, assign=True)
+        weights = with_bert_state(weights, prefix)
+    module.load_state_dict(weights, assign=True)
     return module
 
 

@@ -18,7 +18,7 @@ from kpdemo.simckp.pair_checkpoint import TermRetriever
 from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.reranker import RETRIEVED, Ranking
 from kpdemo.simckp.terms import TextTerms
-from kpdemo.types import Document, Keyphrase
+from kpdemo.types import Document
 
 LEAST_ABSENT = 5
 """Absent keyphrases that are given at least, as by the paper's rule (SimCKP, section 5.3)."""
@@ -99,19 +99,8 @@ def rank_as_proposed(
     kind_of = PhraseKinds(document)
     scores = [_score(candidate) for candidate in candidates]
     shown = selection.calibration.probabilities(np.array(scores)) if selection else np.exp(scores)
-    order = sorted(range(len(scores)), key=lambda number: -scores[number])
-    keyphrases = tuple(
-        Keyphrase(
-            candidates[number].text,
-            float(shown[number]),
-            source=candidates[number].source,
-            kind=kind_of(candidates[number].text),
-            evidence=candidates[number].evidence,
-        )
-        for number in order
-    )
-    own = min(selection.count(scores, LEAST_ABSENT) if selection else LEAST_ABSENT, len(scores))
-    return Ranking(keyphrases, own, selection.count(scores, 0) if selection else own)
+    kinds = [kind_of(candidate.text) for candidate in candidates]
+    return Ranking.of(candidates, scores, shown.tolist(), kinds, selection, LEAST_ABSENT)
 
 
 def _score(candidate: AbsentCandidate) -> float:

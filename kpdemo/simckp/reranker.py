@@ -6,7 +6,7 @@ Letters: B documents, P candidates, T tokens, F features, D width of the vectors
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -15,11 +15,13 @@ from torch import Tensor, nn
 
 from kpdemo.errors import ConfigError
 from kpdemo.prmu import PhraseKinds
+from kpdemo.selection import best_first
 from kpdemo.simckp.absent import AbsentCandidate
 from kpdemo.simckp.bank import PhraseBank
 from kpdemo.simckp.dual_encoder import DualEncoder
 from kpdemo.simckp.generation.beam_search import SearchConfig
 from kpdemo.simckp.model import feature_network
+from kpdemo.simckp.movable import Movable
 from kpdemo.simckp.pair_encoder import PairEncoder
 from kpdemo.simckp.predictor import Selection
 from kpdemo.types import Document, Keyphrase, Kind
@@ -58,7 +60,7 @@ class RerankerConfig:
 
 
 @dataclass(frozen=True)
-class CandidateBatch:
+class CandidateBatch(Movable):
     """The candidates of some documents, flattened.
 
     Attributes:
@@ -76,10 +78,6 @@ class CandidateBatch:
     document: Tensor
     features: Tensor
     positive: Tensor
-
-    def to(self, device: torch.device) -> CandidateBatch:
-        moved = {name: value.to(device, non_blocking=True) for name, value in vars(self).items()}
-        return replace(self, **moved)
 
 
 class RerankerModel(nn.Module):
@@ -138,6 +136,33 @@ class Ranking:
     own: int
     sure: int
 
+    @classmethod
+    def of(
+        cls,
+        candidates: Sequence[AbsentCandidate],
+        scores: Sequence[float],
+        shown: Sequence[float],
+        kinds: Sequence[Kind],
+        selection: Selection | None,
+        least: int,
+    ) -> Ranking:
+        """Args:
+        scores, shown: (P,) what the candidates are ranked by, and what their keyphrases have.
+        selection: gives the numbers; without it these are `least`.
+        """
+        keyphrases = tuple(
+            Keyphrase(
+                candidates[number].text,
+                shown[number],
+                source=candidates[number].source,
+                kind=kinds[number],
+                evidence=candidates[number].evidence,
+            )
+            for number in best_first(scores)
+        )
+        own = min(selection.count(scores, least) if selection else least, len(scores))
+        return cls(keyphrases, own, selection.count(scores, 0) if selection else own)
+
 
 @dataclass(frozen=True)
 class Reranker:
@@ -189,16 +214,5 @@ class Reranker:
         with torch.inference_mode():
             inputs = (torch.from_numpy(part).to(self.encoder.device) for part in (anchor, phrases, features))
             scores = self.model.score(*inputs).float().tolist()
-        order = sorted(range(len(scores)), key=lambda number: -scores[number])
-        keyphrases = tuple(
-            Keyphrase(
-                candidates[number].text,
-                self.selection.calibration.probability(scores[number]),
-                source=candidates[number].source,
-                kind=kinds[number],
-                evidence=candidates[number].evidence,
-            )
-            for number in order
-        )
-        own = min(self.selection.count(scores, self.model.config.minimum), len(scores))
-        return Ranking(keyphrases, own, self.selection.count(scores, 0))
+        shown = [self.selection.calibration.probability(score) for score in scores]
+        return Ranking.of(candidates, scores, shown, kinds, self.selection, self.model.config.minimum)

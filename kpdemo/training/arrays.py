@@ -16,14 +16,12 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from kpdemo.errors import TrainingError
+from kpdemo.storage import replacing
 
 
 def save_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write beside `path` and rename, so that a crash leaves no half of a cache."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(".partial.npz")
-    np.savez(partial, allow_pickle=False, **arrays)
-    partial.replace(path)
+    with replacing(path) as partial, partial.open("wb") as stream:
+        np.savez(stream, allow_pickle=False, **arrays)
 
 
 def load_arrays(path: Path) -> dict[str, NDArray[Any]]:

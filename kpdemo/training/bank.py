@@ -8,7 +8,6 @@ import logging
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from io import BytesIO
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -26,7 +25,7 @@ from kpdemo.simckp.quantized import Storage
 from kpdemo.simckp.reading import Tower, encode_rows
 from kpdemo.simckp.terms import TermIndex
 from kpdemo.simckp.tokens import phrase_tokens
-from kpdemo.storage import replace_file
+from kpdemo.storage import replacing
 from kpdemo.training.arrays import cache_errors
 from kpdemo.training.bank_model import BankModel
 from kpdemo.training.bank_validation import BankValidation
@@ -211,10 +210,9 @@ class _Run:
         parts = json.dumps([weights, precision, dual.config.pooling, self.phrases])
         path = config.cache / f"phrases-{hashlib.sha256(parts.encode()).hexdigest()[:16]}.npy"
         if not path.is_file():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            written = BytesIO()
-            np.save(written, self._encode(dual.pooled_phrases, self.phrases, precision).half().numpy())
-            replace_file(path, written.getvalue())
+            vectors = self._encode(dual.pooled_phrases, self.phrases, precision).half().numpy()
+            with replacing(path) as partial, partial.open("wb") as stream:
+                np.save(stream, vectors)
         with cache_errors(path):
             return torch.from_numpy(np.load(path, allow_pickle=False)).to(self.device, torch.float32)
 
@@ -225,8 +223,7 @@ class _Run:
             module.dual.encoder.get_input_embeddings().requires_grad_(False)  # type: ignore[operator]
         part = PairPart(
             module, pairs, self.phrases, self.validation,
-            objective=config.objective, rates=config.rates, loop=config.loop,
-            padding=self.tokenizer.pad_token_id,
+            objective=config.objective, rates=config.rates, padding=self.tokenizer.pad_token_id,
         )  # fmt: skip
         return train(part, config.loop, config.output, self.device, identity=run_identity(config))
 
@@ -239,7 +236,7 @@ class _Run:
         pairs = self.pairs(refinement.train, refinement.pool)
         part = RefinementPart(
             module, pairs, self._documents(module.dual, pairs, precision), self.validation,
-            present_weight=config.objective.present_weight, rate=refinement.rate, loop=refinement.loop,
+            present_weight=config.objective.present_weight, rate=refinement.rate,
         )  # fmt: skip
         fixed = {name: value for name, value in asdict(refinement).items() if name != "loop"}
         fixed["sources"] = source_hashes(refinement.train, config.data)

@@ -6,7 +6,7 @@ Letters: B documents, N terms of the bank, D width of the vectors.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from kpdemo.simckp.dual_encoder import DualEncoder, contrastive_loss_over
+from kpdemo.simckp.movable import Movable
 from kpdemo.training.pairs import TermPair
 
 
@@ -51,7 +52,7 @@ class BankModel(nn.Module):
 
 
 @dataclass(frozen=True)
-class TermLabels:
+class TermLabels(Movable):
     """Which terms are what for each document of a batch.
 
     Attributes:
@@ -82,9 +83,6 @@ class TermLabels:
         """Section 4.3 of SimCKP for the logits of the `chosen` terms, (B, Q)."""
         weight = torch.where(self.present[:, chosen], self.present_weight, 1.0)
         return contrastive_loss_over(logits, self.gold[:, chosen], self.negative[:, chosen], weight)
-
-    def to(self, device: torch.device) -> TermLabels:
-        return replace(self, gold=self.gold.to(device), present=self.present.to(device))
 
 
 def _marks(rows: Sequence[NDArray[np.int32]], terms: int) -> Tensor:

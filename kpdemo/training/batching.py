@@ -7,7 +7,17 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from kpdemo.training.loop_config import LoopConfig
+from kpdemo.training.part import Part
+
 _POOL = 64  # batches sorted by length together: wide enough to pad little, narrow enough to stay random
+
+
+def epoch_batches(part: Part, config: LoopConfig, epoch: int) -> list[list[int]]:
+    """Indices into `part`, a function of the epoch alone; as many in every epoch, in as many batches."""
+    return length_bucketed(
+        part.lengths, part.repeats, batch_size=config.batch_size, seed=config.seed, epoch=epoch
+    )
 
 
 def length_bucketed(

@@ -12,7 +12,6 @@ from torch import nn
 from kpdemo.errors import ConfigError
 from kpdemo.evaluation.metrics import MacroFigures, named_metrics
 from kpdemo.simckp.model import Batch
-from kpdemo.training.batching import length_bucketed
 from kpdemo.training.example_cache import ExampleCache, cached_examples
 from kpdemo.training.extractor_config import ExtractorTraining
 from kpdemo.training.labelling import ExampleSettings
@@ -94,18 +93,12 @@ class ExamplePart:
         """
         self._config = config
         self._examples = examples
-        self._weights = weights
+        self.lengths, self.repeats = examples.lengths, weights
         self._padding = padding
-
-    def batches(self, epoch: int) -> list[list[int]]:
-        loop = self._config.loop
-        return length_bucketed(
-            self._examples.lengths, self._weights, batch_size=loop.batch_size, seed=loop.seed, epoch=epoch
-        )
 
     def __getitem__(self, index: int) -> int:
         return index  # a batch is cut from the cache in one go: a GPU waits for one put together by items
 
-    def documents(self, numbers: Sequence[int]) -> Batch:
+    def batch_of(self, numbers: Sequence[int]) -> Batch:
         """The examples of these numbers as the extractor reads them."""
         return self._examples.batch(numbers, padding=self._padding)

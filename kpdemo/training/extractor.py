@@ -99,7 +99,7 @@ class ExtractorPart(ExamplePart):
         return trained_parameters(self.module, self.module.encoder.parameters(), self._config)
 
     def collate(self, items: Sequence[int]) -> Batch:
-        return self.documents(items)
+        return self.batch_of(items)
 
     def loss(self, batch: Batch) -> Tensor:
         module, temperature = self.module, self.module.config.temperature

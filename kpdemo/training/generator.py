@@ -32,9 +32,16 @@ from kpdemo.simckp.generation.pretrained_decoder import PretrainedDecoder
 from kpdemo.simckp.generation.targets import IGNORED, pad_targets, shifted
 from kpdemo.simckp.losses import contrastive_loss, generation_loss
 from kpdemo.simckp.model import Batch, ContrastiveExtractor, encoder_of
+from kpdemo.simckp.movable import Movable
 from kpdemo.simckp.predictor import Selection
 from kpdemo.training.example_cache import ExampleCache
-from kpdemo.training.example_parts import ExamplePart, chosen_weights, trained_parameters, training_examples
+from kpdemo.training.example_parts import (
+    ExamplePart,
+    LearningRates,
+    chosen_weights,
+    trained_parameters,
+    training_examples,
+)
 from kpdemo.training.extractor_config import ExtractorTraining, run_identity
 from kpdemo.training.freezing import set_dropout
 from kpdemo.training.generation import GenerationValidation
@@ -101,7 +108,7 @@ class TrainedGenerator:
 
 
 @dataclass(frozen=True)
-class GeneratorBatch:
+class GeneratorBatch(Movable):
     """Attributes:
     documents: as the extractor reads them, one window each.
     targets: (B, L) target ids of their absent keyphrases, `IGNORED` after the end and where there are none.
@@ -109,9 +116,6 @@ class GeneratorBatch:
 
     documents: Batch
     targets: Tensor
-
-    def to(self, device: torch.device) -> GeneratorBatch:
-        return GeneratorBatch(self.documents.to(device), self.targets.to(device, non_blocking=True))
 
 
 def train_generator(config: GeneratorTraining, *, device: torch.device) -> TrainedGenerator:
@@ -194,18 +198,15 @@ class GeneratorPart(ExamplePart):
     @property
     def size(self) -> int:
         """Documents that are trained on."""
-        return int(np.count_nonzero(self._weights))
+        return int(np.count_nonzero(self.repeats))
 
     def parameter_groups(self) -> list[dict[str, Any]]:
-        pretrained = list(self.module.extractor.encoder.parameters())
-        if isinstance(self.module.decoder, PretrainedDecoder):
-            pretrained += self.module.decoder.parameters()
-        return trained_parameters(self.module, pretrained, self._config)
+        return generator_parameters(self.module, self._config)
 
     def collate(self, items: Sequence[int]) -> GeneratorBatch:
         longest = self.module.decoder.longest
         targets = [self._vocabulary.encode(self._examples.absent(item), longest=longest) for item in items]
-        return GeneratorBatch(self.documents(items), pad_targets(targets))
+        return GeneratorBatch(self.batch_of(items), pad_targets(targets))
 
     def loss(self, batch: GeneratorBatch) -> Tensor | None:
         """L_MLE + λ · L_CL (SimCKP, Equation 5), each averaged over the documents of the batch."""
@@ -230,6 +231,14 @@ class GeneratorPart(ExamplePart):
         if self._training.freeze_encoder:
             return self._absent.evaluate()
         return self._present.select(self.module.extractor)[1] | self._absent.evaluate()
+
+
+def generator_parameters(module: ExtractorGenerator, config: LearningRates) -> list[dict[str, Any]]:
+    """As `trained_parameters`; a decoder that came with the encoder is part of the backbone."""
+    pretrained = list(module.extractor.encoder.parameters())
+    if isinstance(module.decoder, PretrainedDecoder):
+        pretrained += module.decoder.parameters()
+    return trained_parameters(module, pretrained, config)
 
 
 def written_loss(decoder: Decoder, memory: Memory, targets: Tensor) -> Tensor:

@@ -19,6 +19,7 @@ from kpdemo.evaluation.metrics import pooled_average, score_sets
 from kpdemo.evaluation.phrases import key_of
 from kpdemo.languages.detection import identified
 from kpdemo.languages.names import language_name
+from kpdemo.selection import best_first
 from kpdemo.training.model_card import source_list
 from kpdemo.training.sources import Source, draw_documents, refuse_repeats
 from kpdemo.types import Document
@@ -124,7 +125,7 @@ def _best_count(tables: LanguageTables, mined: Sequence[_Mined]) -> int:
     ranked: list[tuple[Document, list[str]]] = []
     for one in mined:
         values = [tables.probability(row) for row in _features(tables, one)]
-        order = sorted(range(len(values)), key=lambda index: -values[index])[:MOST_GIVEN]
+        order = best_first(values)[:MOST_GIVEN]
         text = one.document.text
         ranked.append((one.document, [text[slice(*one.candidates[index].spans[0])] for index in order]))
 

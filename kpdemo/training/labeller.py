@@ -17,6 +17,7 @@ from torch import Tensor
 from kpdemo.errors import ConfigError
 from kpdemo.simckp.backbone import check_reading, load_backbone
 from kpdemo.simckp.labeller import BEGIN, INSIDE, OUTSIDE, LabellerConfig, SequenceLabeller, as_predictor
+from kpdemo.simckp.movable import Movable
 from kpdemo.simckp.reading import padded
 from kpdemo.training.example_cache import ExampleCache
 from kpdemo.training.example_parts import (
@@ -68,15 +69,12 @@ class TrainedLabeller:
 
 
 @dataclass(frozen=True)
-class LabelBatch:
+class LabelBatch(Movable):
     """Token ids, their mask and their tags, (B, T) long each."""
 
     input_ids: Tensor
     attention_mask: Tensor
     tags: Tensor
-
-    def to(self, device: torch.device) -> LabelBatch:
-        return LabelBatch(*(tensor.to(device) for tensor in vars(self).values()))
 
 
 def train_labeller(config: LabellerTraining, *, device: torch.device) -> TrainedLabeller:

@@ -18,8 +18,9 @@ from torch.utils.data import DataLoader
 from tqdm import tqdm
 
 from kpdemo.errors import TrainingError
+from kpdemo.training.batching import epoch_batches
 from kpdemo.training.loop_config import LoopConfig, run_fingerprint, uses_bf16
-from kpdemo.training.part import Metrics, Part
+from kpdemo.training.part import DrawnAnew, Metrics, Part
 from kpdemo.training.run_files import cut_log, load_state, log_line, save_state
 from kpdemo.training.schedule import count_steps, learning_rate
 
@@ -78,7 +79,7 @@ class _Run:
     ) -> None:
         self._part, self._config, self._folder, self._device = part, config, folder, device
         self._identity = identity
-        self._steps = count_steps(part, config.documents)
+        self._steps = count_steps(part, config)
         self._optimizer = torch.optim.AdamW(part.parameter_groups(), fused=True)
         self._schedule = torch.optim.lr_scheduler.LambdaLR(
             self._optimizer, learning_rate(config, self._steps)
@@ -180,7 +181,9 @@ class _Run:
             Each with the number of its documents.
         """
         while not self._finished():
-            batches = self._part.batches(self.progress.epoch)[self.progress.batch :]
+            if isinstance(self._part, DrawnAnew):
+                self._part.begin_epoch(self.progress.epoch)
+            batches = epoch_batches(self._part, self._config, self.progress.epoch)[self.progress.batch :]
             loader: DataLoader[Any] = DataLoader(
                 self._part,  # type: ignore[arg-type]
                 batch_sampler=batches,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 
 from kpdemo.evaluation.report import markdown_table
+from kpdemo.languages.names import language_name
 from kpdemo.ramkg.iterate import RgitConfig
 from kpdemo.ramkg.rgit import Outcome
 from kpdemo.simckp.generation.decoder import KeyphraseDecoder
@@ -23,11 +24,17 @@ from kpdemo.training.one2seq import One2SeqTraining, TrainedOne2Seq
 from kpdemo.training.part import Metrics
 from kpdemo.training.sources import Source
 
-LICENCE = """## Licence and credits
+_LICENCES = {"all-MiniLM-L6-v2": "is Apache-2.0, by the Sentence-Transformers authors"}
 
-Apache-2.0, as kpdemo. all-MiniLM-L6-v2, when it is the encoder above, is Apache-2.0, by the
-Sentence-Transformers authors. The training texts belong to their authors and publishers and are
-not part of this folder.
+
+def licence(*pretrained: str) -> str:
+    """The section on whose the model is, and whose those that its training began with."""
+    told = [f"{name} {_LICENCES.get(name, 'keeps its own licence')}" for name in dict.fromkeys(pretrained)]
+    ours = "as kpdemo, for what was trained here" if told else "as kpdemo"
+    return f"""## Licence and credits
+
+Apache-2.0, {"; ".join([ours, *told])}.
+The training texts belong to their authors and publishers and are not part of this folder.
 """
 
 
@@ -46,7 +53,7 @@ given as keyphrases{f", in the style of: {config.style}" if config.style else ""
 {_present(config, trained.selection, trained.validation)}
 
 {_limits(config)}
-{LICENCE}"""
+{licence(config.backbone)}"""
 
 
 def labeller_card(config: LabellerTraining, trained: TrainedLabeller, *, device: torch.device) -> str:
@@ -61,7 +68,7 @@ A BiLSTM and a CRF on an encoder, as in the ablation of SimCKP (Choi et al. 2023
 {measured(config.validation, trained.validation)}
 
 {_limits(config)}
-{LICENCE}"""
+{licence(config.backbone)}"""
 
 
 def generator_card(config: GeneratorTraining, trained: TrainedGenerator, *, device: torch.device) -> str:
@@ -86,7 +93,7 @@ The decoder is {_decoder(trained)}.
 {_absent(config, trained.validation)}
 
 {_limits(config)}The generator reads the first window only.
-{LICENCE}"""
+{licence(config.backbone)}"""
 
 
 def one2seq_card(config: One2SeqTraining, trained: TrainedOne2Seq, *, device: torch.device) -> str:
@@ -103,7 +110,7 @@ The decoder is {_decoder(trained)}.
 {measured(config.validation, trained.validation)}
 
 {_limits(config)}The first window only is read.
-{LICENCE}"""
+{licence(config.backbone)}"""
 
 
 def style_told(style: str) -> str:
@@ -261,6 +268,14 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     """Markdown of rows, the first of which is the head."""
     head, *body = rows
     return markdown_table(head, body)
+
+
+def language_rows(documents: Mapping[str, int]) -> str:
+    """Rows of a table: how many there are in each language."""
+    return "\n".join(
+        f"| documents, {language_name(language)} | {count:,} |"
+        for language, count in sorted(documents.items())
+    )
 
 
 def round_rows(config: RgitConfig, outcome: Outcome) -> str:

@@ -18,13 +18,18 @@ from kpdemo.places import PhrasePlaces
 from kpdemo.simckp.decoding import SimckpGenerator
 from kpdemo.simckp.generation.generator import ExtractorGenerator
 from kpdemo.simckp.generation.one2seq import One2SeqPredictor
-from kpdemo.simckp.generation.pretrained_decoder import PretrainedDecoder
 from kpdemo.simckp.generation.targets import pad_targets
 from kpdemo.training.example_cache import ExampleCache
-from kpdemo.training.example_parts import ExamplePart, trained_parameters, training_examples
+from kpdemo.training.example_parts import ExamplePart, training_examples
 from kpdemo.training.extractor_config import run_identity
 from kpdemo.training.generation import GenerationValidation
-from kpdemo.training.generator import GeneratorBatch, GeneratorTraining, build_generator, written_loss
+from kpdemo.training.generator import (
+    GeneratorBatch,
+    GeneratorTraining,
+    build_generator,
+    generator_parameters,
+    written_loss,
+)
 from kpdemo.training.labelling import LabelledExample, absent_keyphrases
 from kpdemo.training.loop import Progress, train
 from kpdemo.training.part import Metrics
@@ -121,16 +126,13 @@ class One2SeqPart(ExamplePart):
             module.extractor.encoder.get_input_embeddings().requires_grad_(False)  # type: ignore[operator]
 
     def parameter_groups(self) -> list[dict[str, Any]]:
-        pretrained = list(self.module.extractor.encoder.parameters())
-        if isinstance(self.module.decoder, PretrainedDecoder):
-            pretrained += self.module.decoder.parameters()
-        return trained_parameters(self.module, pretrained, self._config)
+        return generator_parameters(self.module, self._config)
 
     def collate(self, items: Sequence[int]) -> GeneratorBatch:
         longest = self.module.decoder.longest
         phrases = [written_phrases(self._examples[item]) for item in items]
         targets = [self._vocabulary.encode(row, longest=longest) for row in phrases]
-        return GeneratorBatch(self.documents(items), pad_targets(targets))
+        return GeneratorBatch(self.batch_of(items), pad_targets(targets))
 
     def loss(self, batch: GeneratorBatch) -> Tensor:
         """L_MLE alone."""

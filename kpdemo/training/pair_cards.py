@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from kpdemo.training.bank import BankTraining, Refinement, TrainedBank
-from kpdemo.training.model_card import LICENCE, limit_note, processor, source_list, visits
+from kpdemo.training.model_card import licence, limit_note, processor, source_list, visits
 from kpdemo.training.reranker import RerankerTraining, TrainedReranker
 
 _LIMITS = """## Limits
@@ -59,7 +59,7 @@ recall, over the documents with absent gold keyphrases. These documents chose th
 | {trained.validation["R@50"]:.3f} | {trained.validation["F1@5"]:.3f} |
 
 {_LIMITS}
-{LICENCE}"""
+{licence(config.backbone)}"""
 
 
 def _refined(refinement: Refinement | None) -> str:
@@ -111,4 +111,4 @@ gold keyphrases. These documents chose the weights and the threshold, so the fig
 | {" | ".join(f"{metrics[name]:.3f}" for name in ("F1@5", "F1@M", "P@M", "R@M", "R@50"))} |
 
 {_LIMITS}
-{LICENCE}"""
+{licence("the bank's encoder" if config.share_encoder else config.backbone)}"""

@@ -6,17 +6,16 @@ Letters: B documents, T tokens, N terms of the bank, Q of them encoded for a bat
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from kpdemo.simckp.movable import Movable
 from kpdemo.simckp.reading import padded
 from kpdemo.training.bank_model import BankModel, TermLabels
 from kpdemo.training.bank_validation import BankValidation
-from kpdemo.training.batching import length_bucketed
-from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.pairs import PairCache, TermPair
 from kpdemo.training.part import Metrics
 
@@ -51,7 +50,7 @@ class Rates:
 
 
 @dataclass(frozen=True)
-class TermPairBatch:
+class TermPairBatch(Movable):
     """Attributes:
     input_ids, attention_mask: (B, T) long.
     """
@@ -59,10 +58,6 @@ class TermPairBatch:
     input_ids: Tensor
     attention_mask: Tensor
     labels: TermLabels
-
-    def to(self, device: torch.device) -> TermPairBatch:
-        moved = {name: value.to(device) for name, value in vars(self).items()}
-        return replace(self, **moved)
 
 
 class PairPart:
@@ -79,7 +74,6 @@ class PairPart:
         *,
         objective: PairObjective,
         rates: Rates,
-        loop: LoopConfig,
         padding: int,
     ) -> None:
         """Args:
@@ -88,7 +82,8 @@ class PairPart:
         """
         self.module = module
         self._pairs, self._phrases, self._validation = pairs, phrases, validation
-        self._objective, self._rates, self._loop, self._padding = objective, rates, loop, padding
+        self._objective, self._rates, self._padding = objective, rates, padding
+        self.lengths, self.repeats = pairs.lengths, pairs.repeats
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         rates, dual = self._rates, self.module.dual
@@ -99,12 +94,6 @@ class PairPart:
             {"params": [*heads, self.module.frequency_weight], "lr": rates.heads, "weight_decay": 0.0},
             {"params": [self.module.terms], "lr": rates.terms, "weight_decay": 0.0, "eps": UNSEEN_EPSILON},
         ]
-
-    def batches(self, epoch: int) -> list[list[int]]:
-        loop = self._loop
-        return length_bucketed(
-            self._pairs.lengths, self._pairs.repeats, batch_size=loop.batch_size, seed=loop.seed, epoch=epoch
-        )
 
     def __getitem__(self, number: int) -> TermPair:
         return self._pairs[number]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 Metrics = dict[str, float]
@@ -21,8 +23,13 @@ class Part(Protocol):
 
     def parameter_groups(self) -> list[dict[str, Any]]: ...
 
-    def batches(self, epoch: int) -> list[list[int]]:
-        """Indices into `self`, a function of the epoch alone; as many in every epoch, in as many batches."""
+    @property
+    def lengths(self) -> Sequence[int] | NDArray[np.int32]:
+        """Of each item; those of a batch are of like length."""
+
+    @property
+    def repeats(self) -> Sequence[int] | NDArray[np.int32]:
+        """How often each item stands in an epoch."""
 
     def __getitem__(self, index: int) -> Any: ...
 
@@ -32,3 +39,11 @@ class Part(Protocol):
         """None where the batch teaches nothing: the weights stay as they are."""
 
     def evaluate(self) -> Metrics: ...
+
+
+@runtime_checkable
+class DrawnAnew(Protocol):
+    """A part whose items are others in every epoch."""
+
+    def begin_epoch(self, epoch: int) -> None:
+        """Items are those of this epoch from now on."""

@@ -6,33 +6,28 @@ Letters: B documents, D width of the vectors.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from kpdemo.simckp.movable import Movable
 from kpdemo.training.bank_model import BankModel, TermLabels
 from kpdemo.training.bank_validation import BankValidation
-from kpdemo.training.batching import length_bucketed
-from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.pair_encoder import UNSEEN_EPSILON
 from kpdemo.training.pairs import PairCache, TermPair
 from kpdemo.training.part import Metrics
 
 
 @dataclass(frozen=True)
-class RestingBatch:
+class RestingBatch(Movable):
     """Attributes:
     documents: (B, D) their vectors.
     """
 
     documents: Tensor
     labels: TermLabels
-
-    def to(self, device: torch.device) -> RestingBatch:
-        moved = {name: value.to(device) for name, value in vars(self).items()}
-        return replace(self, **moved)
 
 
 class RefinementPart:
@@ -49,7 +44,6 @@ class RefinementPart:
         *,
         present_weight: float,
         rate: float,
-        loop: LoopConfig,
     ) -> None:
         """Args:
         vectors: (len(pairs), D) of the documents.
@@ -61,17 +55,13 @@ class RefinementPart:
         module.frequency_weight.requires_grad_(True)
         self._pairs, self._vectors, self._validation = pairs, vectors, validation
         self._seen = validation.vectors(module.dual)
-        self._present_weight, self._rate, self._loop = present_weight, rate, loop
+        self._present_weight, self._rate = present_weight, rate
+        self.lengths = [1] * len(pairs)  # vectors are of one length
+        self.repeats = pairs.repeats
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         trained = [self.module.terms, self.module.frequency_weight]
         return [{"params": trained, "lr": self._rate, "weight_decay": 0.0, "eps": UNSEEN_EPSILON}]
-
-    def batches(self, epoch: int) -> list[list[int]]:
-        loop, alike = self._loop, [1] * len(self._pairs)  # vectors are of one length
-        return length_bucketed(
-            alike, self._pairs.repeats, batch_size=loop.batch_size, seed=loop.seed, epoch=epoch
-        )
 
     def __getitem__(self, number: int) -> tuple[Tensor, TermPair]:
         return self._vectors[number], self._pairs[number]

@@ -121,9 +121,7 @@ def train_reranker(config: RerankerTraining, *, device: torch.device) -> Trained
     reader = CandidateReader(tokenizer.backend_tokenizer, tokenizer.pad_token_id, length, bank)
     judged = RerankerValidation(validation, reader, config.counting)
     proposers = [name for name in ("bank", "generator") if getattr(config, name)]
-    part = RerankerPart(
-        module, trained_on, reader, judged, loop=config.loop, rates=config, proposers=proposers
-    )
+    part = RerankerPart(module, trained_on, reader, judged, rates=config, proposers=proposers)
     logger.info("%d training documents, %d validation documents", len(part), len(validation))
     progress = train(part, config.loop, config.output, device, identity=run_identity(config))
     selection, metrics = judged.select(module)

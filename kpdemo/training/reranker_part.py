@@ -15,6 +15,7 @@ from torch import Tensor
 from kpdemo.errors import ConfigError
 from kpdemo.evaluation.protocol import evaluate
 from kpdemo.prmu import PhraseKinds
+from kpdemo.selection import best_first
 from kpdemo.simckp.bank import PhraseBank
 from kpdemo.simckp.counting import Counting
 from kpdemo.simckp.losses import contrastive_loss
@@ -22,10 +23,8 @@ from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.reading import padded
 from kpdemo.simckp.reranker import CandidateBatch, RerankerModel, candidate_features
 from kpdemo.simckp.tokens import document_tokens, phrase_tokens
-from kpdemo.training.batching import length_bucketed
 from kpdemo.training.candidates import ProposedDocument
 from kpdemo.training.example_parts import LearningRates, trained_parameters, validation_metrics
-from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.part import Metrics
 from kpdemo.training.selection import learn_selection
 from kpdemo.types import Document, Keyphrase, Prediction
@@ -85,7 +84,6 @@ class RerankerPart:
         reader: CandidateReader,
         validation: RerankerValidation,
         *,
-        loop: LoopConfig,
         rates: LearningRates,
         proposers: Sequence[str],
     ) -> None:
@@ -98,15 +96,15 @@ class RerankerPart:
             ConfigError: no document is left.
         """
         self.module = module
-        self._reader, self._validation, self._loop, self._rates = reader, validation, loop, rates
+        self._reader, self._validation, self._rates = reader, validation, rates
         self._documents = [item for item in documents if item.positive.any() and not item.positive.all()]
         if not self._documents:
             named = ", ".join(f"`{name}`" for name in proposers)
             raise ConfigError(
                 f"No training document has a gold candidate beside wrong ones: check the sources and {named}."
             )
-        self._lengths = [len(reader.tokens(item.document)) for item in self._documents]
-        self._repeats = [item.repeat for item in self._documents]
+        self.lengths = [len(reader.tokens(item.document)) for item in self._documents]
+        self.repeats = [item.repeat for item in self._documents]
 
     def __len__(self) -> int:
         return len(self._documents)
@@ -116,12 +114,6 @@ class RerankerPart:
         towers = [tower for tower in (dual.encoder, dual.phrase_encoder) if tower is not None]
         pretrained = [weight for tower in towers for weight in tower.parameters()]
         return trained_parameters(self.module, pretrained, self._rates)
-
-    def batches(self, epoch: int) -> list[list[int]]:
-        loop = self._loop
-        return length_bucketed(
-            self._lengths, self._repeats, batch_size=loop.batch_size, seed=loop.seed, epoch=epoch
-        )
 
     def __getitem__(self, number: int) -> ProposedDocument:
         return self._documents[number]
@@ -177,7 +169,6 @@ class RerankerValidation:
 
 
 def _prediction(item: ProposedDocument, scores: Sequence[float], own: int) -> Prediction:
-    order = sorted(range(len(scores)), key=lambda number: -scores[number])
-    ranked = [item.candidates[number].text for number in order]
+    ranked = [item.candidates[number].text for number in best_first(scores)]
     keyphrases = tuple(Keyphrase(text, 0.0) for text in ranked[:own])
     return Prediction((), keyphrases, absent_candidates=tuple(ranked))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ import torch
 from kpdemo.errors import TrainingError
 from kpdemo.json_text import parse_json
 from kpdemo.locks import locked_folder
+from kpdemo.storage import replacing
 
 
 def run_lock(folder: Path) -> AbstractContextManager[None]:
@@ -46,13 +46,8 @@ def memory_errors() -> Iterator[None]:
 
 
 def save_state(state: Any, path: Path) -> None:
-    """Write beside `path` and rename, so that a crash leaves the old file whole."""
-    partial = path.with_suffix(".partial")
-    with partial.open("wb") as stream:
+    with replacing(path) as partial, partial.open("wb") as stream:
         torch.save(state, stream)
-        stream.flush()
-        os.fsync(stream.fileno())  # or a power cut may leave the new name with nothing in it
-    os.replace(partial, path)
 
 
 def load_state(path: Path) -> Any:

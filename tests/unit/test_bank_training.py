@@ -31,7 +31,9 @@ from kpdemo.simckp.terms import TermIndex, term_key
 from kpdemo.simckp.threshold import Calibration
 from kpdemo.sums import write_sums
 from kpdemo.training import bank, run
+from kpdemo.training.batching import epoch_batches
 from kpdemo.training.candidates import gold_absent, proposed_documents
+from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.pairs import PairCache, make_pair
 from kpdemo.training.sources import Source as TrainingSource
 from kpdemo.training.terms import bare, collect_terms, commonest
@@ -480,7 +482,9 @@ class TestTraining:
         with pytest.raises(KeyboardInterrupt):
             run("reranker", folder / "config.toml", output=tmp_path, overrides={"train": sources})
         [part] = parts
-        visits = Counter(number for batch in part.batches(0) for number in batch)
+        visits = Counter(
+            number for batch in epoch_batches(part, LoopConfig(documents=1), 0) for number in batch
+        )
         assert Counter(visits.values()) == {1: 40, 3: 8}
 
     @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import pytest
 
 from kpdemo.cards import LONGEST, model_card
 from kpdemo.predictors import DEFAULT_FOLDER, available_models, hub_models
+from kpdemo.training.model_card import licence
 
 
 @pytest.mark.parametrize("name", [*available_models(), *hub_models()])
@@ -28,3 +29,15 @@ def test_a_folder_without_a_card_says_so_and_does_not_name_itself(tmp_path):
 def test_a_card_without_end_is_read_in_part(tmp_path):
     (tmp_path / "MODEL_CARD.md").write_bytes(b"\xff" + b"x" * (2 * LONGEST))
     assert len(model_card(tmp_path)) == LONGEST
+
+
+@pytest.mark.parametrize(
+    ("pretrained", "told"),
+    [
+        ((), "Apache-2.0, as kpdemo.\n"),
+        (("all-MiniLM-L6-v2",), "; all-MiniLM-L6-v2 is Apache-2.0, by the Sentence-Transformers authors.\n"),
+        (("ORG/bert", "ORG/bert"), "as kpdemo, for what was trained here; ORG/bert keeps its own licence.\n"),
+    ],
+)
+def test_a_licence_names_the_models_that_training_began_with(pretrained, told):
+    assert told in licence(*pretrained)

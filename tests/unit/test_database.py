@@ -307,7 +307,7 @@ def test_a_project_goes_with_everything_that_is_its_own_and_leaves_the_audit(dat
             for name in ("pairs", "ratings", "rating_history", "adjudication_history", "exports", "users")
         }
         [event] = session.scalars(select(AuditEvent)).all()
-    assert left == {**dict.fromkeys(left, 0), "users": 2}
+    assert left == {**dict.fromkeys(left, 0), "users": 3}
     assert (event.project_id, event.action, event.detail) == (None, "x", {"b": 1, "a": {}})
 
 

@@ -19,7 +19,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from db import Database, DatabaseError
 from db.checks import check
-from db.models import Base, Pair, Project
+from db.models import Assignment, Base, Pair, Project
 from db.schema import MIGRATIONS, Migrations, current, prepare, upgrade
 from tests.conftest import require_postgresql
 from tests.databases import AWKWARD, NOON, contents, empty_schema, fill
@@ -314,6 +314,11 @@ ADD_PROJECT = (
     "step_quarters, is_random, seed, may_revise, lease_minutes, created_at) "
     "VALUES (1, 'a', 'a', '', '[]', 2, 4, 1, true, 1, true, 30, '2026-03-01 12:00:00')"
 )
+ADD_PAIR = (
+    'INSERT INTO pairs (id, project_id, external_id, type, "left", "right", fingerprint, '
+    "position, import_order, open_slots, rating_count, spread_quarters) "
+    "VALUES (1, 1, 'p', 'phrase2word', 'x', 'y', 'f', 0, 0, 2, 0, 0)"
+)
 
 
 def test_projects_of_a_database_before_the_limit_of_pairs_per_rater_have_none(bare):
@@ -331,17 +336,40 @@ def test_projects_of_a_database_before_the_limit_of_pairs_per_rater_have_none(ba
     assert check(bare).problems == ()
 
 
+def test_assignments_of_a_database_before_setting_aside_stay_and_may_say_so_then(bare):
+    upgrade(bare, to="0009")
+    with bare.session() as session:
+        session.execute(text(ADD_PROJECT))
+        session.execute(text(ADD_PAIR))
+        session.execute(
+            text(
+                "INSERT INTO users (id, name, name_key, is_administrator, created_at) "
+                "VALUES (7, 'a', 'a', false, '2026-03-01 12:00:00')"
+            )
+        )
+        session.execute(
+            text(
+                "INSERT INTO assignments (id, project_id, pair_id, rater_id, state, position, claimed_at) "
+                "VALUES (5, 1, 1, 7, 'skipped', 0, '2026-03-01 12:00:00')"
+            )
+        )
+    assert upgrade(bare).after == MIGRATIONS.head
+    assert differences(bare) == []
+    with bare.session() as session:
+        [assignment] = session.scalars(select(Assignment)).all()
+        assert (assignment.id, assignment.rater_id, assignment.state) == (5, 7, "skipped")
+    assert check(bare).problems == ()
+    with bare.session() as session:
+        session.execute(text("UPDATE assignments SET state = 'set_aside'"))
+    with pytest.raises(IntegrityError, match="state_known"), bare.session() as session:
+        session.execute(text("UPDATE assignments SET state = 'elsewhere'"))
+
+
 def test_pairs_of_a_database_before_withdrawing_are_all_in_use(bare):
     upgrade(bare, to="0007")
     with bare.session() as session:
         session.execute(text(ADD_PROJECT))
-        session.execute(
-            text(
-                'INSERT INTO pairs (id, project_id, external_id, type, "left", "right", fingerprint, '
-                "position, import_order, open_slots, rating_count, spread_quarters) "
-                "VALUES (1, 1, 'p', 'phrase2word', 'x', 'y', 'f', 0, 0, 2, 0, 0)"
-            )
-        )
+        session.execute(text(ADD_PAIR))
     assert upgrade(bare).after == MIGRATIONS.head
     assert differences(bare) == []
     with bare.session() as session:

@@ -4,6 +4,7 @@ import json
 import math
 import os
 import signal
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -43,16 +44,13 @@ class Points:
         self.module = nn.Sequential(nn.Linear(3, 8), nn.Dropout(0.3), nn.Linear(8, 1))
         self.inputs = torch.randn(count, 3, generator=torch.Generator().manual_seed(1))
         self.targets = self.inputs.sum(1, keepdim=True) * 2
+        self.lengths = self.repeats = [1] * count
         self.calls = 0
         self._stop_at, self._broken_at, self._steep_at = stop_at, broken_at, steep_at
         self._frozen = frozen
 
     def parameter_groups(self):
         return [{"params": list(self.module.parameters()), "lr": 0.0 if self._frozen else 0.01}]
-
-    def batches(self, epoch):
-        alike = [1] * len(self.inputs)
-        return length_bucketed(alike, alike, batch_size=4, seed=3, epoch=epoch)
 
     def __getitem__(self, index):
         self.visits[index] += 1
@@ -78,6 +76,21 @@ class Points:
 
 def weights(part):
     return torch.cat([value.flatten() for value in part.module.state_dict().values()])
+
+
+class Redrawn(Points):
+    """Its items are others in every epoch."""
+
+    def begin_epoch(self, epoch):
+        self.epoch = epoch
+
+
+def test_a_part_is_told_of_each_epoch_also_by_a_run_that_goes_on(tmp_path):
+    for stop_at, epoch in ((15, 1), (10, 2), (None, 3)):  # an epoch has ten batches
+        part = Redrawn(stop_at=stop_at)
+        with suppress(TrainingError):
+            train(part, CONFIG, tmp_path, CPU, identity="a")
+        assert part.epoch == epoch
 
 
 @pytest.mark.parametrize("stop_at", [1, 9, 10, 17, 20, 39])
@@ -336,7 +349,8 @@ def test_epochs_are_as_many_visits_of_each_document(tmp_path):
     lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
     evaluated = [(line["step"], line["documents"]) for line in lines if "minus error" in line]
     assert evaluated == [(3, 10), (6, 20), (9, 30)]
-    assert count_steps(Points(10), 10 + 5) == 3 + 1  # the last batch that 15 visits allow
+    allowed = replace(CONFIG, documents=10 + 5)
+    assert count_steps(Points(10), allowed) == 3 + 1  # the last batch that 15 visits allow
 
 
 def test_the_rate_rises_stays_and_falls_to_zero():

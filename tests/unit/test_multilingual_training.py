@@ -124,6 +124,7 @@ def test_rounds_leave_a_model_that_predicts_and_its_card_tells_them(folder):
     )
     assert "droit pénal" in [keyphrase.text for keyphrase in prediction.present]
     card = (checkpoint / "MODEL_CARD.md").read_text(encoding="utf-8")
+    assert "Apache-2.0, as kpdemo.\nThe training texts" in card  # it began with no model of others
     assert "| of these told their English passage | 10 |" in card
     assert "| rounds at most | 1 |\n| retrievers | 2, the last after all rounds; that of round 1 was" in card
     assert "Label accuracy" in card
@@ -281,6 +282,8 @@ def test_a_query_is_not_told_from_its_own_passage_wherever_that_stands():
     own, drawn = batch.numbers[:6], batch.numbers[6:].reshape(6, 4)
     assert own.tolist() == [0, 1, 2, 0, 1, 2]
     assert not (drawn == own[:, None]).any()
+    part.begin_epoch(1)
+    assert part.collate([part[index] for index in range(6)]).numbers[6:].tolist() != drawn.flatten().tolist()
     alone = RetrieverPart(tower, config, pairs[:1], [pairs[0].passage], pairs)
     assert alone[0][2] == []
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kpdemo.storage import check_place, replace_file
+from kpdemo.storage import check_place, replace_file, replacing
 
 
 def test_content_is_on_the_disk_before_it_takes_the_place_of_the_last(tmp_path, monkeypatch):
@@ -16,6 +16,20 @@ def test_content_is_on_the_disk_before_it_takes_the_place_of_the_last(tmp_path, 
     replace_file(path, b"new")
     assert (seen, path.read_bytes()) == ([b"old"], b"new")
     assert [file.name for file in path.parent.iterdir()] == ["file.json"]
+
+
+def write_half(path):
+    with replacing(path) as partial:
+        partial.write_bytes(b"half")
+        raise RuntimeError
+
+
+def test_what_fails_in_the_midst_of_writing_leaves_the_old_file(tmp_path):
+    path = tmp_path / "file"
+    replace_file(path, b"old")
+    with pytest.raises(RuntimeError):
+        write_half(path)
+    assert path.read_bytes() == b"old"
 
 
 def test_a_link_stays_and_its_file_is_replaced(tmp_path):

@@ -3,6 +3,7 @@
 import gzip
 import json
 import lzma
+import os
 import re
 import shutil
 from dataclasses import replace
@@ -20,7 +21,7 @@ from kpdemo.errors import ConfigError, InputError, TrainingError
 from kpdemo.simckp.backbone import load_tokenizer
 from kpdemo.simckp.batches import collate
 from kpdemo.training import bank, reranker, run
-from kpdemo.training.arrays import load_arrays
+from kpdemo.training.arrays import load_arrays, save_arrays
 from kpdemo.training.bank import BankTraining
 from kpdemo.training.bank_validation import BankValidation
 from kpdemo.training.example_cache import ExampleCache, cached_examples
@@ -159,6 +160,13 @@ def test_the_cache_gives_back_what_was_put_in(settings, tmp_path):
         np.testing.assert_allclose(stored.example.features, item.example.features, atol=1e-3)
         assert [tokens.tolist() for tokens in stored.absent] == [tokens.tolist() for tokens in item.absent]
     assert tokenizer.decode(read.absent_tokens) == "nothing of it"
+
+
+def test_a_cache_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
+    path, fsync, seen = tmp_path / "new" / "cache.npz", os.fsync, []
+    monkeypatch.setattr(os, "fsync", lambda number: (seen.append(path.exists()), fsync(number)))
+    save_arrays(path, {"ones": np.ones(3)})
+    assert (seen, load_arrays(path)["ones"].tolist()) == ([False], [1, 1, 1])
 
 
 def test_a_batch_cut_from_the_cache_is_the_one_put_together_by_items(settings):

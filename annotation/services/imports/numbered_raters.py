@@ -11,7 +11,8 @@ from sqlalchemy.orm import Session
 from annotation.names import LONGEST_NAME, name_key
 from annotation.services.access.users import find_user
 from annotation.services.audit import FORMER_NAME, NAMING, PROJECT_CREATED
-from db.models import AuditEvent, Rating, RatingChange, User
+from annotation.services.rating.desk import SET_ASIDE
+from db.models import Assignment, AuditEvent, RatingChange, User
 
 _NUMBERED = re.compile(r"(rater )?([0-9]+)")
 _MARK = re.compile(r" \([0-9]+\)$")
@@ -37,8 +38,9 @@ def numbered_account(session: Session, project_id: int, project_name: str, numbe
     """
     imported = (
         exists()
-        .where(Rating.project_id == project_id, Rating.rater_id == User.id)
-        .where(RatingChange.pair_id == Rating.pair_id, RatingChange.rater_id == Rating.rater_id)
+        .where(Assignment.project_id == project_id, Assignment.rater_id == User.id)
+        .where(Assignment.state.in_(("rated", SET_ASIDE)))
+        .where(RatingChange.pair_id == Assignment.pair_id, RatingChange.rater_id == Assignment.rater_id)
         .where(RatingChange.origin == "import")
     )
     usual = name_key(numbered_name(project_name, number))

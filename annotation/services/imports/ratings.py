@@ -16,11 +16,12 @@ from annotation.errors import ImportFileError
 from annotation.services.bulk import insert_rows
 from annotation.services.imports.numbered_raters import exported_number
 from annotation.services.imports.raters import ImportedRaters
+from annotation.services.imports.set_aside import is_known_set_aside, raters_sent_away, sent_away
 from annotation.services.numbering import given_numbers
 from annotation.services.rating.desk import BARRED
 from annotation.services.rating.tally import TAKES_A_SLOT, refresh_pairs
 from annotation.types import Project, from_quarters
-from db.models import Assignment, Pair, Rating, RatingChange
+from db.models import Assignment, Pair, Rating, RatingChange, SetAsideRating
 
 _PAIRS = cast(Table, Pair.__table__)
 _ASSIGNMENTS = cast(Table, Assignment.__table__)
@@ -49,6 +50,8 @@ class _Pairs:
     """Pair and rater: quarters."""
     states: dict[tuple[int, int], str]
     """Pair and rater: of the assignment."""
+    set_aside: dict[tuple[int, int], int]
+    """As `ratings`, of those that were set aside."""
 
 
 class RatingWriter:
@@ -78,6 +81,7 @@ class RatingWriter:
         for rating in ratings:
             with self._told(rating, wrong):
                 key = (rating.pair_id, self._raters.account(rating.rater, rating.place))
+                self._check_counts(rating, key[1])
                 if key in known:
                     raise ImportFileError(
                         f"{rating.place}: {rating.rater!r} rated the pair {rating.external_id!r} twice; keep "
@@ -124,16 +128,20 @@ class RatingWriter:
     def _pairs(self, ids: Sequence[int]) -> _Pairs:
         locked = select(Pair.id, Pair.open_slots).where(Pair.id.in_(ids)).order_by(Pair.id)
         slots = self._session.execute(locked.with_for_update(key_share=True))
-        ratings = select(Rating.pair_id, Rating.rater_id, Rating.quarters).where(Rating.pair_id.in_(ids))
         states = select(Assignment.pair_id, Assignment.rater_id, Assignment.state)
         return _Pairs(
             open_slots=dict(slots.all()),
-            ratings={(pair, rater): quarters for pair, rater, quarters in self._session.execute(ratings)},
+            ratings=self._grades(Rating, ids),
             states={
                 (pair, rater): state
                 for pair, rater, state in self._session.execute(states.where(Assignment.pair_id.in_(ids)))
             },
+            set_aside=self._grades(SetAsideRating, ids),
         )
+
+    def _grades(self, table: type[Rating | SetAsideRating], ids: Sequence[int]) -> dict[tuple[int, int], int]:
+        rows = select(table.pair_id, table.rater_id, table.quarters).where(table.pair_id.in_(ids))
+        return {(pair, rater): quarters for pair, rater, quarters in self._session.execute(rows)}
 
     def _is_new(self, rating: ImportedRating, rater_id: int, pairs: _Pairs) -> bool:
         """Whether it is not there yet; the pair has it then.
@@ -148,8 +156,9 @@ class RatingWriter:
                 f"{rating.place}: {rating.rater!r} graded the pair {rating.external_id!r} "
                 f"{from_quarters(before)} before and {from_quarters(rating.quarters)} here; keep one of them."
             )
-        if before is not None:
+        if before is not None or is_known_set_aside(rating, pairs.set_aside.get(key)):
             return False
+        self._check_counts(rating, rater_id)
         if pairs.states.get(key) == BARRED:
             raise ImportFileError(
                 f"{rating.place}: {rating.rater!r} wrote the pair {rating.external_id!r}, saw its "
@@ -173,7 +182,8 @@ class RatingWriter:
         if number not in used:
             return False
         exported = next((rater for rater, given in known.items() if given == number), None)
-        if pairs.ratings.get((rating.pair_id, exported or 0)) == rating.quarters:
+        key = (rating.pair_id, exported or 0)
+        if rating.quarters in (pairs.ratings.get(key), pairs.set_aside.get(key)):
             return True
         own = self._raters.numbered(str(number))
         if own is not None and own.id == exported:
@@ -185,6 +195,14 @@ class RatingWriter:
             f"the pair {rating.external_id!r} this grade; write the rater's name, or {number} alone for one "
             "whom only a file has numbered."
         )
+
+    def _check_counts(self, rating: ImportedRating, rater_id: int) -> None:
+        if rater_id in self._sent_away:
+            raise sent_away(rating)
+
+    @cached_property
+    def _sent_away(self) -> frozenset[int]:
+        return raters_sent_away(self._session, self._project.id)
 
     @cached_property
     def _given(self) -> tuple[dict[int, int], set[int]]:

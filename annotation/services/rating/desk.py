@@ -8,7 +8,6 @@ have a share of the pairs, `share` adds a lock that comes after those of pairs.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -31,9 +30,10 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
-from annotation.assignment import Progress, RaterProject
-from annotation.errors import AccessError, NotFoundError, TrainingError
+from annotation.assignment import RaterProject
+from annotation.errors import AccessError, NotFoundError
 from annotation.services.in_use import IN_USE
+from annotation.services.rating.rater_desk import Desk as Desk  # for whoever asks for its statements
 from annotation.types import from_quarters
 from db.models import (
     Assignment,
@@ -45,6 +45,7 @@ from db.models import (
     RaterState,
     Rating,
     RatingChange,
+    SetAside,
     Skip,
     TrainingPair,
     User,
@@ -58,6 +59,7 @@ SKIPS = cast(Table, Skip.__table__)
 COMMENTS = cast(Table, Comment.__table__)
 PROJECTS = cast(Table, Project.__table__)
 STATES = cast(Table, RaterState.__table__)
+_ASIDE = cast(Table, SetAside.__table__)
 _USERS = cast(Table, User.__table__)
 MEMBERSHIPS = cast(Table, Membership.__table__)
 _QUALITY = cast(Table, QualitySettings.__table__)
@@ -98,71 +100,12 @@ GRADED_OF_WITHDRAWN = (
 """How many pairs the rater has graded that are withdrawn; nobody holds such a pair."""
 BARRED = "barred"
 """The state of a pair for whoever wrote it, saw its requested grade or decided on it: they never grade it."""
-SETTLED = ("rated", "skipped", BARRED)
+SET_ASIDE = "set_aside"
+"""The state of a pair for whoever gave it a grade that was set aside."""
+SETTLED = ("rated", "skipped", BARRED, SET_ASIDE)
 """A pair in one of these states is never given to the rater any more."""
 NOT_NEW = ("held", *SETTLED)
 """A pair in one of these states is not offered to the rater."""
-
-
-@dataclass(frozen=True, slots=True)
-class Desk:
-    """A rater in a project: what every statement about their queue needs."""
-
-    project: RaterProject
-    rater_id: int
-    lease: timedelta
-    has_expired: bool
-    """Somebody else's lease ran out, of a pair or of a check pair."""
-    is_paused: bool = False
-    must_train: bool = False
-    """The project has training pairs, and the rater has neither passed nor been excused."""
-    check_every: int = 0
-    """One pair in so many is a check pair; 0 for none."""
-    shelf_id: int = 0
-    """Where the project's check pairs are kept; 0 when it has none."""
-    most_per_rater: int | None = None
-    """The most pairs that one rater is given; None for any number."""
-
-    @property
-    def whose(self) -> dict[str, int]:
-        """What `PROJECT`, `SHELF` and `RATER` stand for."""
-        return {"project": self.project.id, "shelf": self.shelf_id, "rater": self.rater_id}
-
-    def within_share(self, progress: Progress, held: int) -> Progress:
-        """The progress towards the rater's share, where that is less than what there is for them.
-
-        Args:
-            held: how many pairs they hold, which they may grade also when the limit is lower by now.
-        """
-        if self.most_per_rater is None:
-            return progress
-        most = max(self.most_per_rater, progress.rated + held)
-        return replace(progress, total=min(progress.total, most))
-
-    def check_may_work(self) -> None:
-        """Refuse what adds to the work, at the moment of the transaction itself.
-
-        Raises:
-            AccessError: the rater is paused.
-            TrainingError: they have to pass the training first.
-        """
-        self.check_not_paused()
-        if self.must_train:
-            raise TrainingError(
-                f"{self.project.name} begins with training pairs: open its rating page and grade them first."
-            )
-
-    def check_not_paused(self) -> None:
-        """The same for training.
-
-        Raises:
-            AccessError: the rater is paused.
-        """
-        if self.is_paused:
-            raise AccessError(
-                f"Your work in {self.project.name} is paused: what you graded is kept and counts, and your "
-                "administrator can tell you when it goes on."
-            )
 
 
 def is_in(states: Sequence[str], rater: ColumnElement[int]) -> ColumnElement[bool]:
@@ -197,6 +140,7 @@ _MY_STATE: Select[Any] = (
     .where(STATES.c.project_id == PROJECTS.c.id, STATES.c.user_id == RATER)
     .correlate(PROJECTS)
 )
+_HAS_SET_ASIDE = exists().where(_ASIDE.c.project_id == PROJECTS.c.id, _ASIDE.c.rater_id == RATER)
 DESK_COLUMNS = (
     PROJECTS.c.id.label("project_id"),
     PROJECTS.c.name.label("project_name"),
@@ -237,6 +181,7 @@ DESK_COLUMNS = (
     .scalar_subquery()
     .label("check_every"),
     _SHELF_ID.label("shelf_id"),
+    _HAS_SET_ASIDE.correlate(PROJECTS).label("has_set_aside"),
 )
 _DESK = select(*DESK_COLUMNS).where(PROJECTS.c.id == PROJECT, PROJECTS.c.checks_of_id.is_(None))
 
@@ -263,6 +208,7 @@ def desk_of(row: AnyRow, rater_id: int) -> Desk:
         row.check_every or 0,
         row.shelf_id or 0,
         row.most_per_rater,
+        row.has_set_aside,
     )
 
 

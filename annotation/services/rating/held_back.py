@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from annotation.services.access.roles import roles_of
 from annotation.services.rating.desk import SETTLED, is_in
 from annotation.types import Role
-from db.models import Membership, Pair, Project, Rating, User
+from db.models import Membership, Pair, Project, RatingChange, User
 
 
 def held_back_from(session: Session, project: Project, viewer: int | None) -> ColumnElement[bool]:
@@ -32,7 +32,7 @@ def may_still_grade(raters_per_pair: Any, rater_id: int) -> ColumnElement[bool]:
     """Of a pair: whether a rater of its project has it to grade or may still be given it.
 
     It lacks grades, also where others have it before them, who may give it back; and the rater has neither
-    graded nor skipped it, nor are they barred from it.
+    graded nor skipped it, nor are they barred from it, nor was their grade set aside.
 
     Args:
         raters_per_pair: the project's, or its column.
@@ -41,8 +41,9 @@ def may_still_grade(raters_per_pair: Any, rater_id: int) -> ColumnElement[bool]:
 
 
 def could_be_seen(pair_id: int, rater_id: int) -> ColumnElement[bool]:
-    """Whether the pages show a rater others' grades of a pair that is not held back from them."""
-    graded = exists().where(Rating.pair_id == pair_id, Rating.rater_id != rater_id)
+    """Whether the pages show a rater others' grades of a pair that is not held back from them, or did, as
+    before these were set aside."""
+    graded = exists().where(RatingChange.pair_id == pair_id, RatingChange.rater_id != rater_id)
     administers = exists().where(User.id == rater_id, User.is_administrator)
     leads = exists().where(
         Membership.user_id == rater_id,

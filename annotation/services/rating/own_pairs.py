@@ -22,6 +22,7 @@ from annotation.services.rating.desk import (
     PROJECTS,
     RATER,
     RATINGS,
+    SET_ASIDE,
     SHELF,
     SKIPS,
     AnyRow,
@@ -79,7 +80,8 @@ def lock_own_pair(connection: Connection, pair_id: int, rater_id: int, now: date
     Raises:
         NotFoundError: there is no such pair.
         AccessError: the user is no rater of its project.
-        AssignmentError: the pair was never given to them, or they are barred from it.
+        AssignmentError: the pair was never given to them, they are barred from it, or their grade of it was
+            set aside.
     """
     lock_pair(connection, pair_id)
     return read_own_pair(connection, pair_id, rater_id, now)
@@ -95,6 +97,10 @@ def read_own_pair(connection: Connection, pair_id: int, rater_id: int, now: date
         raise AssignmentError(
             "You wrote this pair, saw its requested grade or decided on it: others grade it, go on with the "
             "next pair."
+        )
+    if row.state == SET_ASIDE:
+        raise AssignmentError(
+            "Your grade of this pair was set aside: others grade it, go on with the next pair."
         )
     if row.state is None:
         raise AssignmentError("This pair was not given to you: go on with the pair that your queue shows.")

@@ -9,15 +9,16 @@ import torch
 from kpdemo.errors import ConfigError
 from kpdemo.languages.names import language_name
 from kpdemo.ramkg.iterate import pseudo_table, recall_table
-from kpdemo.training.model_card import LICENCE, round_rows, table
+from kpdemo.training.model_card import language_rows, licence, round_rows, table
 from kpdemo.training.multilingual.retriever import TrainedRetriever
-from kpdemo.training.multilingual.retriever_config import RetrieverTraining
+from kpdemo.training.multilingual.retriever_config import SUBWORDS, RetrieverTraining
 from kpdemo.training.multilingual.rgit import MultilingualTraining, TrainedMultilingual
 
 
 def retriever_card(config: RetrieverTraining, trained: TrainedRetriever, *, device: torch.device) -> str:
     """Markdown."""
     sources = "\n".join(f"- {source.path.name}, {source.language} and English" for source in config.train)
+    pretrained = [] if config.backbone == SUBWORDS else [config.backbone]
     figures = ", ".join(f"{name} {value:.3f}" for name, value in trained.validation.items())
     return f"""# {config.name}: a cross-lingual retriever
 
@@ -34,17 +35,13 @@ says the same (RAMKG, Gao et al. 2022, section 4.1).
 
 On the validation pairs, among themselves: {figures}.
 
-{LICENCE}"""
+{licence(*pretrained)}"""
 
 
 def multilingual_card(
     config: MultilingualTraining, trained: TrainedMultilingual, *, device: torch.device
 ) -> str:
     """Markdown: what the configuration's own card says, and what the run was."""
-    documents = "\n".join(
-        f"| documents, {language_name(language)} | {count:,} |"
-        for language, count in sorted(trained.documents.items())
-    )
     rounds = trained.outcome.rounds
     return f"""{_head(config)}
 
@@ -54,7 +51,7 @@ def multilingual_card(
 
 | | |
 |---|---|
-{documents}
+{language_rows(trained.documents)}
 | of these told their English passage | {config.parallel:,} |
 | English passages | {trained.passages:,} |
 {round_rows(config.rounds, trained.outcome)}
@@ -71,7 +68,7 @@ Mined pairs:
 
 {table(pseudo_table(rounds))}
 
-{LICENCE}"""
+{licence()}"""
 
 
 def _head(config: MultilingualTraining) -> str:

@@ -25,9 +25,9 @@ from kpdemo.ramkg.manifest import read_manifest
 from kpdemo.ramkg.prompt import clean_phrases, join_phrases
 from kpdemo.ramkg.writer import Writer
 from kpdemo.simckp.generation.targets import IGNORED
+from kpdemo.simckp.movable import Movable
 from kpdemo.simckp.quantized import Storage
 from kpdemo.simckp.reading import padded
-from kpdemo.training.batching import length_bucketed
 from kpdemo.training.loop import Progress, train
 from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.multilingual.generator_config import WriterTraining
@@ -104,7 +104,7 @@ class TextPair:
 
 
 @dataclass(frozen=True)
-class TextPairBatch:
+class TextPairBatch(Movable):
     """Attributes:
     input_ids, mask: (B, T)
     written: (B, S - 1) what the decoder reads.
@@ -115,9 +115,6 @@ class TextPairBatch:
     mask: Tensor
     written: Tensor
     labels: Tensor
-
-    def to(self, device: torch.device) -> TextPairBatch:
-        return TextPairBatch(*(tensor.to(device, non_blocking=True) for tensor in vars(self).values()))
 
 
 def train_ramkg(config: RamkgTraining, *, device: torch.device) -> TrainedWriter:
@@ -185,8 +182,9 @@ class WriterPart:
     ) -> None:
         self.module = writer.model
         self.selected: str = config.selected
-        self._writer, self._config, self._loop, self._repeats = writer, config, loop, repeats
+        self._writer, self._config, self._loop = writer, config, loop
         self._pairs = [text_pair(writer, given) for given in examples]
+        self.lengths, self.repeats = [len(pair.source) for pair in self._pairs], repeats
         self._validation = [text_pair(writer, given) for given in validation]
         step = max(len(validation) // max(config.generated, 1), 1)
         self._generated = list(validation[::step][: config.generated])
@@ -195,13 +193,6 @@ class WriterPart:
         parameters = [parameter for parameter in self.module.parameters() if parameter.requires_grad]
         config = self._config
         return [{"params": parameters, "lr": config.learning_rate, "weight_decay": config.weight_decay}]
-
-    def batches(self, epoch: int) -> list[list[int]]:
-        loop = self._loop
-        lengths = [len(pair.source) for pair in self._pairs]
-        return length_bucketed(
-            lengths, self._repeats, batch_size=loop.batch_size, seed=loop.seed, epoch=epoch
-        )
 
     def __getitem__(self, index: int) -> TextPair:
         return self._pairs[index]

@@ -7,6 +7,8 @@ import torch
 from kpdemo.languages.names import language_name
 from kpdemo.ramkg.iterate import pseudo_table, recall_table
 from kpdemo.training.model_card import (
+    language_rows,
+    licence,
     limit_note,
     processor,
     round_rows,
@@ -16,6 +18,7 @@ from kpdemo.training.model_card import (
     visits,
 )
 from kpdemo.training.multilingual.generator import RamkgTraining, TrainedWriter
+from kpdemo.training.multilingual.generator_config import WriterTraining
 from kpdemo.training.multilingual.generator_rounds import RETRIEVER, RamkgRounds, TrainedRounds
 
 
@@ -58,21 +61,13 @@ included, and writes {settings.longest} at most, with {settings.beams} beams. Wh
 the document and may be wrong. The score of a keyphrase is the geometric mean of the probabilities of its
 tokens.
 
-## Licence and credits
-
-Apache-2.0, as kpdemo, for what was trained here; a pretrained model keeps its own licence. The training texts
-belong to their authors and publishers and are not part of this folder.
-"""
+{licence(*_pretrained(config))}"""
 
 
 def rounds_card(config: RamkgRounds, trained: TrainedRounds, *, device: torch.device) -> str:
     """Markdown: what the rounds were, with the paper's Tables 4 and 5 of them."""
     writer, rounds = config.generator, trained.outcome.rounds
     languages = [language_name(language) for language in sorted(trained.documents)]
-    documents = "\n".join(
-        f"| documents, {language_name(language)} | {count:,} |"
-        for language, count in sorted(trained.documents.items())
-    )
     return f"""# {writer.name}: keyphrases written in {" and ".join(languages)}, with English passages
 
 The generator of RAMKG (Gao et al. 2022), trained in turns with its retriever (section 4.3, Algorithm 1) by
@@ -84,7 +79,7 @@ The index has to be built with the retriever of the same run, the folder `{RETRI
 
 | | |
 |---|---|
-{documents}
+{language_rows(trained.documents)}
 | told which passage is theirs | {trained.parallel:,} |
 | English passages | {trained.passages:,} |
 | passages read with a document | {config.rounds.passages} |
@@ -102,11 +97,7 @@ Mined pairs:
 
 {table(pseudo_table(rounds))}
 
-## Licence and credits
-
-Apache-2.0, as kpdemo, for what was trained here; a pretrained model keeps its own licence. The training texts
-belong to their authors and publishers and are not part of this folder.
-"""
+{licence(*_pretrained(writer))}"""
 
 
 def _retriever(config: RamkgRounds) -> str:
@@ -119,6 +110,10 @@ def _reads(config: RamkgTraining) -> str:
         return " alone"
     passages = "passage" if config.passages == 1 else f"{config.passages} passages"
     return f" and the keyphrases of the nearest {passages} of an index"
+
+
+def _pretrained(config: WriterTraining) -> list[str]:
+    return [] if config.scratch else [config.backbone]
 
 
 def _model(config: RamkgTraining) -> str:

@@ -130,7 +130,7 @@ class EncoderRounds(RoundTrained):
 
     def __init__(self, config: RoundRetriever, corpus: Corpus, *, seed: int, device: torch.device) -> None:
         loop = LoopConfig(
-            documents=config.epochs,  # of each pair
+            documents=1,  # overruled by `epochs`
             batch_size=config.batch_size,
             warmup=config.warmup,
             decay=1 - config.warmup,
@@ -151,7 +151,7 @@ class EncoderRounds(RoundTrained):
             weight_decay=config.weight_decay,
             attention=config.attention,
         )
-        super().__init__(training, corpus, device)
+        super().__init__(training, corpus, device, epochs=config.epochs)
         self._config = config
         self._encoded: tuple[Path, Encoder, NDArray[np.float32]] | None = None
 

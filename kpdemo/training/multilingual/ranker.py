@@ -24,10 +24,10 @@ from kpdemo.ramkg.iterate import Augmented
 from kpdemo.ramkg.ranker import Choosing, Ranker, inputs
 from kpdemo.ramkg.subwords import SubwordReader
 from kpdemo.simckp.counting import ExpectedF1, learn_expected_f1
+from kpdemo.simckp.movable import Movable
 from kpdemo.simckp.pair_checkpoint import state_hash
 from kpdemo.simckp.threshold import Calibration
 from kpdemo.training.arrays import tokenizer_hash
-from kpdemo.training.batching import length_bucketed
 from kpdemo.training.loop import train
 from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.multilingual.mined import Mined, learn_lexicon, learn_translations_of
@@ -166,7 +166,7 @@ def label_all(
 
 
 @dataclass(frozen=True)
-class RankerBatch:
+class RankerBatch(Movable):
     """Attributes:
     features: (P, F) float.
     positive: (P,) float.
@@ -174,9 +174,6 @@ class RankerBatch:
 
     features: Tensor
     positive: Tensor
-
-    def to(self, device: torch.device) -> RankerBatch:
-        return RankerBatch(self.features.to(device), self.positive.to(device))
 
 
 class RankerPart:
@@ -197,6 +194,7 @@ class RankerPart:
         self._taught = taught
         self._held_out = [item for item in held_out if item.positive.any()] or list(taught)
         self._config = config
+        self.lengths, self.repeats = [len(item.positive) for item in taught], [1] * len(taught)
         module.standardise(np.concatenate([item.features for item in taught]))
 
     def __len__(self) -> int:
@@ -204,13 +202,6 @@ class RankerPart:
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         return [{"params": list(self.module.parameters()), "lr": self._config.learning_rate}]
-
-    def batches(self, epoch: int) -> list[list[int]]:
-        loop = self._config.loop
-        sizes = [len(item.positive) for item in self._taught]
-        return length_bucketed(
-            sizes, [1] * len(sizes), batch_size=loop.batch_size, seed=loop.seed, epoch=epoch
-        )
 
     def __getitem__(self, index: int) -> Labelled:
         return self._taught[index]
@@ -228,7 +219,8 @@ class RankerPart:
         scored = self._scored()
         rule = self._rule(scored)
         f1 = []
-        for values, positive in scored:
+        for logits, positive in scored:
+            values = torch.sigmoid(torch.from_numpy(logits)).numpy()
             count = max(rule.count(values.tolist()), self._config.minimum)
             hits = positive[np.argsort(-values, kind="stable")[:count]].sum()
             f1.append(2 * hits / (min(count, len(values)) + positive.sum()))
@@ -239,21 +231,15 @@ class RankerPart:
         return self._rule(self._scored())
 
     def _rule(self, scored: list[tuple[NDArray[np.float32], NDArray[np.bool_]]]) -> ExpectedF1:
-        logits = [(_logit(values), positive) for values, positive in scored]
-        return learn_expected_f1(logits, Calibration(), minimum=self._config.minimum)
+        return learn_expected_f1(scored, Calibration(), minimum=self._config.minimum)
 
     def _scored(self) -> list[tuple[NDArray[np.float32], NDArray[np.bool_]]]:
+        """(P,) log-odds of each candidate, and which are gold, for each document held out."""
         with torch.no_grad():
             return [
-                (torch.sigmoid(self.module(torch.from_numpy(item.features))).numpy(), item.positive)
+                (self.module(torch.from_numpy(item.features)).numpy(), item.positive)
                 for item in self._held_out
             ]
-
-
-def _logit(probabilities: NDArray[np.float32]) -> NDArray[np.float32]:
-    clipped = np.clip(probabilities, 1e-6, 1 - 1e-6)
-    values: NDArray[np.float32] = np.log(clipped / (1 - clipped)).astype(np.float32)
-    return values
 
 
 def predict_keyphrases(

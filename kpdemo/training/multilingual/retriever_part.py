@@ -17,7 +17,7 @@ from torch.nn import functional
 
 from kpdemo.evaluation.retrieval import recall_at
 from kpdemo.simckp.examples import encoder_text
-from kpdemo.training.batching import length_bucketed
+from kpdemo.simckp.movable import Movable
 from kpdemo.training.multilingual.parallel import Translation
 from kpdemo.training.multilingual.retriever_config import RetrieverTraining
 from kpdemo.training.multilingual.towers import Tower
@@ -55,6 +55,7 @@ class RetrieverPart:
             tower.read(_texts(queries, (pair.document for pair in validation))),
             tower.read(_texts(found, (pair.passage for pair in validation))),
         ]
+        self.lengths = self.repeats = [1] * len(pairs)
         self._epoch = 0
 
     @property
@@ -66,13 +67,9 @@ class RetrieverPart:
         parameters = [value for value in self.module.parameters() if value.requires_grad]
         return [{"params": parameters, "lr": config.learning_rate, "weight_decay": config.weight_decay}]
 
-    def batches(self, epoch: int) -> list[list[int]]:
+    def begin_epoch(self, epoch: int) -> None:
+        """Draw other negatives than in other epochs."""
         self._epoch = epoch
-        loop = self._config.loop
-        count = len(self._queries)
-        return length_bucketed(
-            [0] * count, [1] * count, batch_size=loop.batch_size, seed=loop.seed, epoch=epoch
-        )
 
     def __getitem__(self, index: int) -> tuple[Any, _Passage, list[_Passage]]:
         own = self._positives[index]
@@ -144,19 +141,16 @@ def _numbered(items: Sequence[Any], texts: Sequence[str], numbers: Mapping[str, 
 
 
 @dataclass(frozen=True)
-class PairBatch:
+class PairBatch(Movable):
     """B queries; their passages in the same order, and negatives after them.
 
     Attributes:
         numbers: (N,) long, the same for the same passage.
     """
 
-    queries: Any
-    passages: Any
+    queries: Movable
+    passages: Movable
     numbers: Tensor
-
-    def to(self, device: torch.device) -> PairBatch:
-        return PairBatch(self.queries.to(device), self.passages.to(device), self.numbers.to(device))
 
 
 def retrieval_loss(

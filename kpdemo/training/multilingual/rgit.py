@@ -116,7 +116,7 @@ class RetrieverRounds(RoundTrained):
 
     def __init__(self, config: MultilingualTraining, corpus: Corpus, device: torch.device) -> None:
         loop = LoopConfig(
-            documents=config.epochs,  # of each pair
+            documents=1,  # overruled by `epochs`
             batch_size=config.batch_size,
             warmup=0.1,
             decay=0.9,
@@ -130,7 +130,7 @@ class RetrieverRounds(RoundTrained):
             learning_rate=config.learning_rate,
             temperature=config.temperature,
         )
-        super().__init__(training, corpus, device)
+        super().__init__(training, corpus, device, epochs=config.epochs)
         self._config = config
         self._bags: list[Bag] = []
         self._encoded: tuple[Path, NDArray[np.float32]] | None = None

@@ -23,18 +23,21 @@ from kpdemo.training.settings import CHECKPOINT
 class RoundTrained(ABC):
     """The half of a `Retriever` of `kpdemo.ramkg.iterate` that learns, over a corpus in memory."""
 
-    def __init__(self, training: RetrieverTraining, corpus: Corpus, device: torch.device) -> None:
+    def __init__(
+        self, training: RetrieverTraining, corpus: Corpus, device: torch.device, *, epochs: int
+    ) -> None:
         """Args:
-        training: how each round's encoder is trained; the `documents` of its loop are visits of each pair,
-            and its output is not used.
+        training: how each round's encoder is trained; its output and its loop's `documents` are not used.
+        epochs: visits of each pair.
         """
         self._training = training
+        self._epochs = epochs
         self._corpus = corpus
         self._device = device
 
     def train(self, pairs: Sequence[Pair], into: Path, *, start: Path | None) -> None:
         """See `Retriever`."""
-        visits = self._training.loop.documents * len(pairs)
+        visits = self._epochs * len(pairs)
         size = min(self._training.loop.batch_size, len(pairs))
         loop = replace(self._training.loop, documents=visits, batch_size=size, evaluate_every=visits)
         config = replace(self._training, loop=loop, output=into)

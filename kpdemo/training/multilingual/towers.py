@@ -18,8 +18,9 @@ from torch.nn import functional
 from kpdemo.ramkg.settings import EncoderConfig, Pooling
 from kpdemo.ramkg.subwords import Bags, SubwordEncoder, SubwordReader, read_bags, save_reader
 from kpdemo.simckp.backbone import load_backbone
-from kpdemo.simckp.dual_encoder import mean_pooled
+from kpdemo.simckp.dual_encoder import pooled
 from kpdemo.simckp.folders import CARD
+from kpdemo.simckp.movable import Movable
 from kpdemo.simckp.reading import padded
 
 
@@ -33,8 +34,8 @@ class Tower(Protocol):
     def read(self, texts: Sequence[str]) -> list[Any]:
         """What of each text is encoded; small, so that all texts can be read beforehand."""
 
-    def collate(self, items: Sequence[Any]) -> Any:
-        """A batch, with a method `to`."""
+    def collate(self, items: Sequence[Any]) -> Movable:
+        """A batch of these."""
 
     def save(self, folder: Path, card: str) -> None:
         """Write a folder that `kpdemo.ramkg.encoder.load_encoder` opens."""
@@ -62,16 +63,13 @@ class SubwordTower:
 
 
 @dataclass(frozen=True)
-class TokenBatch:
+class TokenBatch(Movable):
     """Attributes:
     input_ids, attention_mask: (B, T) long.
     """
 
     input_ids: Tensor
     attention_mask: Tensor
-
-    def to(self, device: torch.device) -> TokenBatch:
-        return TokenBatch(self.input_ids.to(device), self.attention_mask.to(device))
 
 
 class PooledBackbone(nn.Module):
@@ -85,11 +83,9 @@ class PooledBackbone(nn.Module):
 
     def forward(self, batch: TokenBatch) -> Tensor:
         """(B, D)."""
-        hidden = self.backbone(
-            input_ids=batch.input_ids, attention_mask=batch.attention_mask
-        ).last_hidden_state.float()
-        pooled = hidden[:, 0] if self._pooling == "first" else mean_pooled(hidden, batch.attention_mask)
-        return functional.normalize(pooled, dim=-1) if self._normalise else pooled
+        output = self.backbone(input_ids=batch.input_ids, attention_mask=batch.attention_mask)
+        vectors = pooled(output.last_hidden_state, batch.attention_mask, self._pooling)
+        return functional.normalize(vectors, dim=-1) if self._normalise else vectors
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,77 @@
+"""A rater in a project: what is theirs there, and why they may not work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from annotation.assignment import Progress, RaterProject
+from annotation.errors import AccessError, TrainingError
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """A rater in a project: what every statement about their queue needs."""
+
+    project: RaterProject
+    rater_id: int
+    lease: timedelta
+    has_expired: bool
+    """Somebody else's lease ran out, of a pair or of a check pair."""
+    is_paused: bool = False
+    must_train: bool = False
+    """The project has training pairs, and the rater has neither passed nor been excused."""
+    check_every: int = 0
+    """One pair in so many is a check pair; 0 for none."""
+    shelf_id: int = 0
+    """Where the project's check pairs are kept; 0 when it has none."""
+    most_per_rater: int | None = None
+    """The most pairs that one rater is given; None for any number."""
+    has_set_aside: bool = False
+    """Grades of theirs are set aside."""
+
+    @property
+    def whose(self) -> dict[str, int]:
+        """What `PROJECT`, `SHELF` and `RATER` stand for."""
+        return {"project": self.project.id, "shelf": self.shelf_id, "rater": self.rater_id}
+
+    def within_share(self, progress: Progress, held: int) -> Progress:
+        """The progress towards the rater's share, where that is less than what there is for them.
+
+        Args:
+            held: how many pairs they hold, which they may grade also when the limit is lower by now.
+        """
+        if self.most_per_rater is None:
+            return progress
+        most = max(self.most_per_rater, progress.rated + held)
+        return replace(progress, total=min(progress.total, most))
+
+    def check_may_work(self) -> None:
+        """Refuse what adds to the work, at the moment of the transaction itself.
+
+        Raises:
+            AccessError: the rater is paused.
+            TrainingError: they have to pass the training first.
+        """
+        self.check_not_paused()
+        if self.must_train:
+            raise TrainingError(
+                f"{self.project.name} begins with training pairs: open its rating page and grade them first."
+            )
+
+    def check_not_paused(self) -> None:
+        """The same for training.
+
+        Raises:
+            AccessError: the rater is paused.
+        """
+        if self.is_paused and self.has_set_aside:
+            raise AccessError(
+                f"Grades of yours in {self.project.name} are set aside and do not count: ask your "
+                "administrator why, and whether your work goes on."
+            )
+        if self.is_paused:
+            raise AccessError(
+                f"Your work in {self.project.name} is paused: what you graded is kept and counts, and your "
+                "administrator can tell you when it goes on."
+            )

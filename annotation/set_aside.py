@@ -1,0 +1,35 @@
+"""Grades of a rater that were set aside, as reports and gold sets tell of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class SetAsideGrades:
+    """Grades of one rater that were set aside together and count nowhere."""
+
+    rater: str | None
+    """What the rater is called; None where raters are left out."""
+    grades: int
+    """Of pairs that count."""
+    reason: str
+    at: str
+    """In ISO 8601, in UTC."""
+
+    def as_json(self) -> dict[str, Any]:
+        named = {} if self.rater is None else {"rater": self.rater}
+        return {**named, "grades": self.grades, "reason": self.reason, "at": self.at}
+
+
+def set_aside_text(many: Sequence[SetAsideGrades]) -> str:
+    """How many grades of whom count nowhere; nothing where there are none."""
+    if not many:
+        return ""
+    by_rater: dict[str | None, int] = {}
+    for each in many:
+        by_rater[each.rater] = by_rater.get(each.rater, 0) + each.grades
+    listed = ", ".join(f"{grades:,} of {rater}" for rater, grades in by_rater.items())
+    return f"Grades that were set aside and count nowhere: {listed}."
