@@ -37,8 +37,9 @@ def raters(
 ) -> None:
     """List who worked how much: grades, skips, hours, first and last activity of each rater.
 
-    Grades of check pairs and of pairs that were withdrawn since are counted too. Hours are how long the
-    pairs that were graded were looked at; imported grades have no time.
+    Grades of check pairs are counted too, and those that count no longer, since they were set aside or their
+    pair withdrawn. Hours are how long the pairs that were graded were looked at; imported grades have no
+    time.
     """
     database, found = open_project(database_url, project)
     works = WorkService(database).work(found.id)
@@ -59,6 +60,7 @@ def _as_json(work: Work) -> dict[str, Any]:
         "imported": work.imported,
         "checks": work.checks,
         "withdrawn": work.withdrawn,
+        "set_aside": work.set_aside,
         "last_24_hours": work.last_day,
         "last_7_days": work.last_week,
         "skipped": work.skipped,

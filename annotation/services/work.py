@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, case, func, or_, select
+from sqlalchemy import ColumnElement, Select, and_, case, func, literal, or_, select, union_all
 from sqlalchemy.orm import Session
 
 from annotation.clock import Clock, utcnow
@@ -15,7 +15,7 @@ from annotation.services.checks import shelf_of
 from annotation.services.projects import find_project
 from annotation.types import Role
 from db import Database
-from db.models import Assignment, Membership, Pair, Rating, Skip, User
+from db.models import Assignment, Membership, Pair, Rating, SetAsideRating, Skip, User
 
 DAY = timedelta(hours=24)
 WEEK = timedelta(days=7)
@@ -24,7 +24,7 @@ SECONDS_AN_HOUR = 3600
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a rater did in a project, also with check pairs and with pairs that were withdrawn since."""
+    """What a rater did in a project, also with check pairs and what counts no longer."""
 
     rater: str
     is_former: bool = False
@@ -36,6 +36,8 @@ class Work:
     """Those of them that are of check pairs."""
     withdrawn: int = 0
     """Those of them that are of pairs that count no longer."""
+    set_aside: int = 0
+    """Those of them that were set aside."""
     skipped: int = 0
     held: int = 0
     """Pairs whose lease runs."""
@@ -102,25 +104,33 @@ def _rated(
     session: Session, projects: list[int], shelf: int | None, now: datetime
 ) -> dict[int, dict[str, Any]]:
     """By rater what their ratings say."""
-    on_page = Rating.seconds.is_not(None)
+    given = union_all(*(_given(table, projects) for table in (Rating, SetAsideRating))).subquery().c
+    on_page = given.seconds.is_not(None)
     rows = session.execute(
         select(
-            Rating.rater_id,
+            given.rater_id,
             func.count().label("ratings"),
             _count(~on_page).label("imported"),
-            _count(Rating.project_id == (shelf or 0)).label("checks"),
+            _count(given.project_id == (shelf or 0)).label("checks"),
             _count(Pair.withdrawn_at.is_not(None)).label("withdrawn"),
-            _count(and_(on_page, Rating.created_at > now - DAY)).label("last_day"),
-            _count(and_(on_page, Rating.created_at > now - WEEK)).label("last_week"),
-            func.coalesce(func.sum(Rating.seconds), 0.0).label("seconds"),
-            func.min(case((on_page, Rating.created_at))).label("first_at"),
-            func.max(case((on_page, Rating.updated_at))).label("last_at"),
+            _count(given.is_set_aside == 1).label("set_aside"),
+            _count(and_(on_page, given.created_at > now - DAY)).label("last_day"),
+            _count(and_(on_page, given.created_at > now - WEEK)).label("last_week"),
+            func.coalesce(func.sum(given.seconds), 0.0).label("seconds"),
+            func.min(case((on_page, given.created_at))).label("first_at"),
+            func.max(case((on_page, given.updated_at))).label("last_at"),
         )
-        .join(Pair, Pair.id == Rating.pair_id)
-        .where(Rating.project_id.in_(projects))
-        .group_by(Rating.rater_id)
+        .join(Pair, Pair.id == given.pair_id)
+        .group_by(given.rater_id)
     )
     return _by_rater(rows)
+
+
+def _given(table: type[Rating | SetAsideRating], projects: list[int]) -> Select[*tuple[Any, ...]]:
+    is_set_aside = literal(int(table is SetAsideRating)).label("is_set_aside")
+    names = ("project_id", "pair_id", "rater_id", "seconds", "created_at", "updated_at")
+    columns = [getattr(table, name) for name in names]
+    return select(*columns, is_set_aside).where(table.project_id.in_(projects))
 
 
 def _taken(session: Session, projects: list[int], now: datetime) -> dict[int, dict[str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 
@@ -123,6 +124,14 @@ def test_check_pairs_and_withdrawn_ones_were_work_and_imported_grades_are_only_c
     assert (found["eva"].first_at, found["eva"].hours, found["eva"].per_hour) == (None, 0.0, None)
 
 
+def test_grades_that_were_set_aside_were_work(desk):
+    first = desk.world.raters[0]
+    desk.grade(first, 600.0)
+    before = desk.work()["rater 0.0"]
+    desk.services.set_aside.set_aside(desk.world.project, "rater 0.0", "one grade for all")
+    assert desk.work()["rater 0.0"] == replace(before, set_aside=1, held=0)
+
+
 def test_who_is_no_longer_a_rater_comes_last_if_they_did_something(desk):
     first, second = desk.world.raters
     desk.grade(first, 10.0)
@@ -158,6 +167,7 @@ def test_the_command_lists_raters_and_json_has_all(sqlite_database, capsys):
         "imported": 0,
         "checks": 0,
         "withdrawn": 0,
+        "set_aside": 0,
         "last_24_hours": 0,
         "last_7_days": 0,
         "skipped": 0,
