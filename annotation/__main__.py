@@ -7,10 +7,11 @@ need when they are first called.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from annotation.cli import main
 from annotation.errors import ModelError
+from annotation.predictions.phrases import PhraseRules
 
 
 def embedding(pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -31,5 +32,21 @@ def phrase_key(text: str, language: str) -> str:
     return key_of(text, language)
 
 
+def presence(title: str, body: str, language: str) -> Callable[[str], bool]:
+    """Tells whether a phrase is present in a text, as in `python -m kpdemo evaluate`."""
+    from kpdemo.phrase_rules import presence as presence_in
+
+    return presence_in(title, body, language)
+
+
+def languages(texts: Sequence[tuple[str, str]]) -> list[str]:
+    """The language that `python -m kpdemo evaluate` measures each document of a file in."""
+    from kpdemo.phrase_rules import languages as languages_of
+
+    return languages_of(texts)
+
+
+PHRASES = PhraseRules(phrase_key, presence, languages)
+
 if __name__ == "__main__":
-    sys.exit(main(embedding=embedding, phrase_key=phrase_key))
+    sys.exit(main(embedding=embedding, phrases=PHRASES))

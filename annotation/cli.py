@@ -9,6 +9,7 @@ import typer
 from annotation.commands import (
     adjudications,
     agreement,
+    events,
     gold,
     importing,
     items,
@@ -26,7 +27,7 @@ from annotation.commands import (
 )
 from annotation.commands.options import HandedIn
 from annotation.errors import AnnotationError
-from annotation.predictions.phrases import PhraseKey
+from annotation.predictions.phrases import PhraseRules
 from annotation.systems.baselines import Similarities
 from db import DatabaseError
 from db.command import run_command
@@ -36,6 +37,7 @@ SUBJECTS = (
     users,
     set_aside,
     projects,
+    events,
     importing,
     pairs,
     items,
@@ -71,16 +73,16 @@ for subject in SUBJECTS:
 def main(
     arguments: Sequence[str] | None = None,
     *,
-    phrase_key: PhraseKey,
+    phrases: PhraseRules,
     embedding: Similarities | None = None,
 ) -> int:
     """Run a command line, by default this process's own, and return its exit status.
 
     Args:
         arguments: the command line without the program.
-        phrase_key: what makes two predicted phrases the same.
+        phrases: what tells predicted phrases apart.
         embedding: what `score --system embedding` asks; without it there is no such system.
     """
-    handed = HandedIn(embedding, phrase_key)
+    handed = HandedIn(embedding, phrases)
     failures = (AnnotationError, DatabaseError)
     return run_command(app, PROGRAM, arguments, failures, paths=PATH_OPTIONS, obj=handed)

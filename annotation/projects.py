@@ -77,12 +77,6 @@ def all_graded(pairs: int, finished: int) -> bool:
     return 0 < pairs == finished
 
 
-def all_withdrawn_text(withdrawn: int) -> str:
-    """Of a project that has no other pairs."""
-    what = "Its only pair is" if withdrawn == 1 else f"All {withdrawn:,} pairs are"
-    return f"{what} withdrawn: restore what should count under All pairs on the project's page."
-
-
 def sum_counts(groups: Iterable[GroupCounts], withdrawn: int = 0, *, to_adjudicate: int = 0) -> ProjectCounts:
     """The counts of all the groups together."""
     kept = tuple(groups)

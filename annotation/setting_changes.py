@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection
 from dataclasses import fields, replace
+from decimal import Decimal
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -76,6 +77,32 @@ def merged_settings(mine: Settings, now: Settings, seen: str) -> Settings:
             )
         theirs[name] = getattr(now, name)
     return replace(mine, **theirs)
+
+
+def told_changes(before: DataclassInstance, after: DataclassInstance) -> dict[str, Any]:
+    """Which settings differ, and what each was and is, as an event keeps it.
+
+    Of guidelines, which may be long, both sides have hash and length, and only that before has the text: what
+    stands after is the project's, or before in the next event.
+    """
+    names = [
+        field.name for field in fields(before) if getattr(before, field.name) != getattr(after, field.name)
+    ]
+    told = {
+        side: {name: _told(name, getattr(settings, name)) for name in names}
+        for side, settings in (("before", before), ("after", after))
+    }
+    if "guidelines" in names:
+        told["before"]["guidelines"]["text"] = getattr(before, "guidelines")  # noqa: B009 - of any settings
+    return {"settings": names, **told}
+
+
+def _told(name: str, value: Any) -> Any:
+    if name == "guidelines":
+        return {"sha256": sha256(value.encode()).hexdigest(), "characters": len(value)}
+    if isinstance(value, Decimal):
+        return float(value)
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _prints(settings: DataclassInstance) -> dict[str, str]:

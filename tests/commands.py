@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import annotation.cli
-from annotation.__main__ import phrase_key
+from annotation.__main__ import PHRASES
 from annotation.systems.baselines import Similarities
 
 
 def main(arguments: Sequence[str] | None = None, *, embedding: Similarities | None = None) -> int:
     """Run a command line of annotation; its exit status."""
-    return annotation.cli.main(arguments, phrase_key=phrase_key, embedding=embedding)
+    return annotation.cli.main(arguments, phrases=PHRASES, embedding=embedding)

@@ -22,7 +22,9 @@ ARROWS = {
     "annotation.web": ("annotation", "kpdemo.ui.widgets"),
     "annotation": ("annotation", "db"),
     # Hands the commands functions of the models: no other file of annotation, pages apart, knows kpdemo.
-    "annotation.__main__": ("annotation", "kpdemo.errors", "kpdemo.predictors", "kpdemo.text"),
+    "annotation.__main__": (
+        *("annotation", "kpdemo.errors", "kpdemo.phrase_rules", "kpdemo.predictors", "kpdemo.text"),
+    ),
     "kpdemo.ui": ("kpdemo",),
     "kpdemo": ("kpdemo",),
     "db": ("db",),

@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from annotation.errors import SettingsError
-from annotation.predictions.phrases import PhraseKey
+from annotation.predictions.phrases import PhraseRules
 from annotation.services.keys import KeyService
 from annotation.services.projects import ProjectService
 from annotation.systems.baselines import Similarities
@@ -30,7 +30,7 @@ class HandedIn:
 
     embedding: Similarities | None
     """What `score --system embedding` asks; without it there is no such system."""
-    phrase_key: PhraseKey
+    phrases: PhraseRules
 
 
 DatabaseOption = Annotated[

@@ -35,7 +35,7 @@ from annotation.predictions.judgements import (
     figures_json,
 )
 from annotation.predictions.pool import TYPE, PredictedDocument
-from annotation.predictions.queue_order import QueueOrder
+from annotation.predictions.queue_order import ORDER_NAMES, QueueOrder
 from annotation.predictions.relevance import Average, ModelFigures, Unjudged
 from annotation.projects import ProjectCounts
 from annotation.services.judgements import JudgementService
@@ -56,6 +56,7 @@ Examples:
 
 \b
 Raters see each phrase once, and never which model predicted it. NAME=FILE names the model of a file.
+Another system's file is a line {"id": …, "keyphrases": ["best", "second", …]} for each document.
 """
 _BRIDGE_EXAMPLES = """
 Examples:
@@ -82,7 +83,10 @@ def send(
     ],
     order: Annotated[
         QueueOrder | None,
-        typer.Option(help="How raters meet the pairs: as the project says, most uncertain first, or mixed."),
+        typer.Option(
+            help="How raters meet the pairs: as the project says, most uncertain first, mixed, or document "
+            "by document, as where nothing was sent before."
+        ),
     ] = None,
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
@@ -95,7 +99,7 @@ def send(
     handed: HandedIn = context.obj
     with whole_files([documents, *files]) as (texts, *found):
         named = list(zip(names, found, strict=True))
-        read = partial(read_prediction_files, texts, named, handed.phrase_key)
+        read = partial(read_prediction_files, texts, named, handed.phrases)
         _send(database, into, read, order, as_json=as_json)
 
 
@@ -111,18 +115,17 @@ def _send(
     service = SendService(database)
     if service.lacks_type(into.id):
         show_note(f"{into.name} compares other pairs so far. Sending adds the comparison type {TYPE} to it.")
+    chosen = order or service.usual_order(into.id)
     before = projects.counts(into.id)
     if before.is_graded:
         _note_opening(into.name, before.pairs, service.count_new(into.id, read()))
     with ProgressLine("Sending", unit="documents") as line:
-        summary = service.send(into.id, read(), progress=line.show)
-    if order is not None:
-        service.choose_order(into.id, order)
+        summary = service.send(into.id, read(), order=chosen, progress=line.show)
     counts = projects.counts(into.id)
     if as_json:
-        show_json(_sent_json(into.name, summary, counts))
+        show_json(_sent_json(into.name, summary, counts, chosen))
     else:
-        _show_sent(into.name, summary, counts)
+        _show_sent(into.name, summary, counts, chosen)
 
 
 def _note_opening(project: str, graded: int, new: int) -> None:
@@ -134,7 +137,9 @@ def _note_opening(project: str, graded: int, new: int) -> None:
         )
 
 
-def _sent_json(project: str, summary: SentSummary, counts: ProjectCounts) -> dict[str, object]:
+def _sent_json(
+    project: str, summary: SentSummary, counts: ProjectCounts, order: QueueOrder
+) -> dict[str, object]:
     return {
         "project": project,
         "documents": summary.documents,
@@ -142,10 +147,11 @@ def _sent_json(project: str, summary: SentSummary, counts: ProjectCounts) -> dic
         "known": summary.known,
         "models": list(summary.models),
         "open": counts.open,
+        "order": order.value,
     }
 
 
-def _show_sent(project: str, summary: SentSummary, counts: ProjectCounts) -> None:
+def _show_sent(project: str, summary: SentSummary, counts: ProjectCounts, order: QueueOrder) -> None:
     show_line(
         f"Sent {number_of(summary.pairs, 'pair')} of {number_of(summary.documents, 'document')} to "
         f"{project}, from {number_of(len(summary.models), 'model')}: {', '.join(summary.models)}."
@@ -153,6 +159,7 @@ def _show_sent(project: str, summary: SentSummary, counts: ProjectCounts) -> Non
     if summary.known:
         show_line(f"{number_of(summary.known, 'phrase')} had pairs already.")
     show_line(f"Open now: {counts.open:,} of {number_of(counts.pairs, 'pair')}.")
+    show_line(f"Order of rating: {ORDER_NAMES[order]}.")
 
 
 def bridge(

@@ -3,14 +3,16 @@
 A bundle is {"documents": [{"id", "title", "text", "language", "runs": [{"model", "present": […], "absent":
 […]}]}]}, a phrase in it {"text", "score", "key"}: phrases of one document with the same key are the same. A
 file of predictions has a line {"id", "present", "absent"} for each document, best first, and may name its
-"model"; a file of documents has the same ids with "title" and "abstract" or "text".
+"model"; a file of documents has the same ids with "title" and "abstract" or "text". As for `evaluate`, a
+phrase may be a string, and one list "keyphrases" stand for both: the text tells then which are present.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from annotation.characters import UNSTORABLE, shown
 from annotation.errors import ImportFileError
 from annotation.files.formats import FileFormat, open_source, read_rows
 from annotation.notes import clean_text
-from annotation.predictions.phrases import PhraseKey
+from annotation.predictions.phrases import PhraseKey, PhraseRules
 from annotation.predictions.pool import PredictedDocument, PredictedPhrase, Run
 
 LONGEST_TEXT = 250_000
@@ -27,6 +29,7 @@ LONGEST_ID = 180
 """So that the ids of pairs, which begin with it, have room."""
 LONGEST_MODEL = 200
 _SIDES = (("present", True), ("absent", False))
+_WHOLE = "keyphrases"
 _BODIES = ("abstract", "text")
 
 
@@ -50,7 +53,7 @@ def read_bundle(bundle: Mapping[str, Any]) -> tuple[PredictedDocument, ...]:
 
 
 def read_prediction_files(
-    documents: Path, predictions: Sequence[tuple[str, Path]], key_of: PhraseKey
+    documents: Path, predictions: Sequence[tuple[str, Path]], rules: PhraseRules
 ) -> Iterator[PredictedDocument]:
     """The documents of a file that were predicted, with what each model said of them.
 
@@ -58,7 +61,8 @@ def read_prediction_files(
         documents: JSON Lines, compressed or not.
         predictions: the name of a model, or nothing, and its file; without a name, that of the file's rows or
             else of the file.
-        key_of: what makes two phrases the same, where they bring no key.
+        rules: what makes two phrases the same, where they bring no key; which of a whole list are present;
+            the language of a document of which neither its file nor a prediction tells one.
 
     Raises:
         ImportFileError: a line cannot be used, two files are of the same model, or a document is missing.
@@ -73,17 +77,16 @@ def read_prediction_files(
                     f"{id!r} is predicted by {row.model!r} already; name the files: --predictions NAME=FILE",
                 )
             mine[row.model] = row
-    for where, fields in _rows(documents):
-        reader = _Reader(fields, where)
+    languages = _languages(documents, runs, rules)
+    for reader in _readers(documents):
         id = reader.text("id", LONGEST_ID)
         rows = runs.pop(id, None)
         if rows is None:
             continue
-        told = reader.text("language", LONGEST_ID)
-        language = told or next((row.language for row in rows.values() if row.language), "")
-        found = [_run(row.reader, language, row.model, key_of) for row in rows.values()]
-        body = next((name for name in _BODIES if reader.fields.get(name) is not None), _BODIES[0])
-        yield _document(reader, body, language, found)
+        language = languages.get(id) or _told_language(reader, rows)
+        presence = partial(rules.presence, *_texts(reader), language)
+        found = [_run(row.reader, language, row.model, rules.key, presence) for row in rows.values()]
+        yield _document(reader, _body_field(reader), language, found)
     if runs:
         id, rows = next(iter(runs.items()))
         first = next(iter(rows.values()))
@@ -101,20 +104,61 @@ class _PredictedRow:
     reader: _Reader
 
 
+def _languages(
+    documents: Path, runs: Mapping[str, Mapping[str, _PredictedRow]], rules: PhraseRules
+) -> dict[str, str]:
+    """The languages of the predicted documents of which nothing tells them."""
+    if all(any(row.language for row in rows.values()) for rows in runs.values()):
+        return {}
+    untold: dict[str, tuple[str, str]] = {}
+    for reader in _readers(documents):
+        id = reader.text("id", LONGEST_ID)
+        if id in runs and not _told_language(reader, runs[id]):
+            untold[id] = _texts(reader)
+    return dict(zip(untold, rules.languages(list(untold.values())), strict=True))
+
+
+def _told_language(reader: _Reader, rows: Mapping[str, _PredictedRow]) -> str:
+    """What the document says, else the first prediction that says it."""
+    told = reader.text("language", LONGEST_ID)
+    return told or next((row.language for row in rows.values() if row.language), "")
+
+
+def _texts(reader: _Reader) -> tuple[str, str]:
+    """Title and body of a document."""
+    return reader.text("title", LONGEST_TEXT).strip(), reader.text(_body_field(reader), LONGEST_TEXT)
+
+
+def _body_field(reader: _Reader) -> str:
+    return next((name for name in _BODIES if reader.fields.get(name) is not None), _BODIES[0])
+
+
 def _prediction_rows(name: str, path: Path) -> Iterator[tuple[str, _PredictedRow]]:
     stem = clean_text(path.name.removesuffix(".gz").rsplit(".", 1)[0])
     usual = name or _only_model(path) or stem
-    for where, fields in _rows(path):
-        reader = _Reader(fields, where)
+    for reader in _readers(path):
         id = reader.text("id", LONGEST_ID)
         if not id:
-            raise reader.error("id", "is missing; give a file that `python -m kpdemo predict` wrote")
-        if not any(side in fields for side, _ in _SIDES):
-            raise ImportFileError(
-                f"{where}: it has neither 'present' nor 'absent'; give a file of predictions."
-            )
+            raise reader.error("id", "is missing; give the id of a document")
+        if problem := _no_prediction(reader.fields):
+            raise ImportFileError(f"{reader.where}: {problem}")
         model = name or reader.text("model", LONGEST_MODEL) or usual
         yield id, _PredictedRow(model, reader.text("language", LONGEST_ID), reader)
+
+
+def _no_prediction(fields: Mapping[str, Any]) -> str:
+    """Why the fields are no prediction; nothing when they are."""
+    if _has_sides(fields):
+        return ""
+    if _WHOLE not in fields:
+        return "it has neither 'present' and 'absent' nor 'keyphrases'; give a file of predictions."
+    if any(body in fields for body in _BODIES):
+        return "a document with its gold keyphrases; give what a model predicted for it."
+    return ""
+
+
+def _has_sides(fields: Mapping[str, Any]) -> bool:
+    return any(side in fields for side, _ in _SIDES)
 
 
 def _only_model(path: Path) -> str:
@@ -136,6 +180,10 @@ def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
         raise ImportFileError(f"{path} cannot be read ({error}); check the file.") from None
 
 
+def _readers(path: Path) -> Iterator[_Reader]:
+    return (_Reader(fields, where) for where, fields in _rows(path))
+
+
 def _document(reader: _Reader, body: str, language: str, runs: Sequence[Run]) -> PredictedDocument:
     title = reader.text("title", LONGEST_TEXT).strip()
     text = reader.text(body, LONGEST_TEXT)
@@ -152,21 +200,39 @@ def _document(reader: _Reader, body: str, language: str, runs: Sequence[Run]) ->
     return found
 
 
-def _run(reader: _Reader, language: str, model: str = "", key_of: PhraseKey | None = None) -> Run:
+def _run(
+    reader: _Reader,
+    language: str,
+    model: str = "",
+    key_of: PhraseKey | None = None,
+    presence: Callable[[], Callable[[str], bool]] | None = None,
+) -> Run:
+    """What one model said; where no phrase has a score, the first has 1, the second 1/2, the third 1/3."""
     name = model or reader.text("model", LONGEST_MODEL)
     if not name:
         raise reader.error("model", "is missing; name the model")
+    is_in = presence() if presence is not None and not _has_sides(reader.fields) else None
+    sides = _SIDES if is_in is None else ((_WHOLE, False),)
+    lists = {side: _phrases(reader, side) for side, _ in sides}
+    has_scores = any("score" in fields for items in lists.values() for fields in items)
     phrases = []
-    for side, is_present in _SIDES:
-        for item in _listed(reader.fields, side, reader.where):
-            one = _Reader(_object(item, reader.where), f"{reader.where}, field {side!r}")
+    for side, is_present in sides:
+        for rank, fields in enumerate(lists[side], start=1):
+            one = _Reader(fields, f"{reader.where}, field {side!r}")
             text = " ".join(one.text("text", LONGEST_PHRASE).split())
             if any(character.isalnum() for character in text):
                 key = one.text("key", LONGEST_PHRASE) or (key_of(text, language) if key_of else "")
                 if not key and key_of is None:
                     raise one.error("key", f"is missing; say what makes {text!r} the same as other phrases")
-                phrases.append(PredictedPhrase(text, one.score(), is_present, key))
+                score = one.score() if has_scores else 1 / rank
+                phrases.append(PredictedPhrase(text, score, is_in(text) if is_in else is_present, key))
     return Run(name, tuple(phrases))
+
+
+def _phrases(reader: _Reader, side: str) -> list[dict[str, Any]]:
+    """The phrases of a list; one that is only a text has no other field."""
+    items = _listed(reader.fields, side, reader.where)
+    return [{"text": item} if isinstance(item, str) else _object(item, reader.where) for item in items]
 
 
 def _listed(fields: Mapping[str, Any], name: str, where: str) -> list[Any]:
@@ -209,7 +275,7 @@ class _Reader:
         value = self.fields.get("score", 0.0)
         number = float(value) if isinstance(value, Decimal) else value  # as files have it
         if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= 1:
-            raise self.error("score", f"{shown(value)} is no score; give a number from 0 to 1")
+            raise self.error("score", f"{shown(value)} is no score; give numbers from 0 to 1, or none")
         return float(number)
 
     def error(self, field: str, problem: str) -> ImportFileError:

@@ -14,6 +14,17 @@ class QueueOrder(StrEnum):
     """First what the models' scores decide least."""
     MIXED = "mixed"
     """In turns the most uncertain one and the next of the project's order."""
+    DOCUMENT = "document"
+    """All of a document one after the other, the documents in the project's order."""
+
+
+ORDER_NAMES = {
+    QueueOrder.DOCUMENT: "Document by document",
+    QueueOrder.PROJECT: "As set for the project",
+    QueueOrder.UNCERTAIN: "Most uncertain first",
+    QueueOrder.MIXED: "Mixed: an uncertain pair and the project's next, in turn",
+}
+"""As pages offer them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +38,8 @@ class Waiting:
     """Its position in the project's order."""
     uncertainty: float
     """0 to 1."""
+    document: int
+    """The position of its document in the project's order."""
 
 
 def new_positions(pairs: Sequence[Waiting], order: QueueOrder) -> dict[int, int]:
@@ -40,6 +53,8 @@ def new_positions(pairs: Sequence[Waiting], order: QueueOrder) -> dict[int, int]
         chosen = own
     elif order is QueueOrder.UNCERTAIN:
         chosen = certain_last
+    elif order is QueueOrder.DOCUMENT:
+        chosen = sorted(own, key=lambda pair: pair.document)  # stable too
     else:
         chosen = _in_turns(certain_last, own)
     places = sorted(pair.position for pair in pairs)

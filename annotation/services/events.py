@@ -8,7 +8,7 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, and_, select
 from sqlalchemy.orm import Session
 
 from annotation.services.audit import cleaned
@@ -21,8 +21,23 @@ from db.models import AdjudicationChange, AuditEvent, Pair, Project, User
 DECIDED = "pair decided"
 DECISION_WITHDRAWN = "decision withdrawn"
 MOST_DECISIONS = 500
-"""This many of the newest are looked at: an adjudicator's are one event until something else was done."""
+"""So many of the newest are looked at, or more: an adjudicator's are one event until another was."""
 _NAMED = 5
+USUAL_LIMIT = 50
+SERVER_ACTIONS = frozenset(
+    {
+        *(
+            "account added",
+            "account disabled",
+            "account enabled",
+            "administrator made",
+            "administrator unmade",
+        ),
+        *("password set", "password changed", "signed out everywhere", "server set up", "project deleted"),
+        *("invitation made", "invitation revoked", "invitation used"),
+    }
+)
+"""What is done outside projects; other events without a project are of one that was deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +54,7 @@ class EventService:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def recent(self, project_id: int, limit: int = 50, *, viewer: int | None = None) -> list[Event]:
+    def recent(self, project_id: int, limit: int = USUAL_LIMIT, *, viewer: int | None = None) -> list[Event]:
         """What was done in a project, the last thing first; decisions in a row of one adjudicator are one.
 
         Args:
@@ -49,20 +64,27 @@ class EventService:
             NotFoundError: there is no such project.
         """
         with self._database.reading() as session:
-            decisions = _decisions(session, find_project(session, project_id), viewer)
-            events = [*_recorded(session, project_id, limit), *decisions]
-        oldest = decisions[-1] if len(decisions) == MOST_DECISIONS else None
+            most = max(MOST_DECISIONS, limit)
+            decisions = _decisions(session, find_project(session, project_id), viewer, most)
+            events = [*_recorded(session, AuditEvent.project_id == project_id, limit), *decisions]
+        oldest = decisions[-1] if len(decisions) == most else None
         events.sort(key=lambda event: event.at, reverse=True)
         runs = groupby(events, key=lambda event: (event.action, event.user))
         found = (event for (action, _), run in runs for event in _folded(action, list(run), oldest))
         return [event for event, _ in zip(found, range(limit), strict=False)]
 
+    def of_server(self, limit: int = USUAL_LIMIT) -> list[Event]:
+        """What was done outside projects, the last thing first: accounts, passwords, deleted projects."""
+        outside = and_(AuditEvent.project_id.is_(None), AuditEvent.action.in_(SERVER_ACTIONS))
+        with self._database.reading() as session:
+            return _recorded(session, outside, limit)
 
-def _recorded(session: Session, project_id: int, limit: int) -> list[Event]:
+
+def _recorded(session: Session, which: ColumnElement[bool], limit: int) -> list[Event]:
     statement = (
         select(AuditEvent.at, AuditEvent.action, User.name, AuditEvent.detail)
         .outerjoin(User, User.id == AuditEvent.user_id)
-        .where(AuditEvent.project_id == project_id)
+        .where(which)
         .order_by(AuditEvent.at.desc(), AuditEvent.id.desc())
         .limit(limit)
     )
@@ -70,7 +92,7 @@ def _recorded(session: Session, project_id: int, limit: int) -> list[Event]:
     return [Event(at, action, user, cleaned(detail)) for at, action, user, detail in rows]
 
 
-def _decisions(session: Session, project: Project, viewer: int | None) -> list[Event]:
+def _decisions(session: Session, project: Project, viewer: int | None, most: int) -> list[Event]:
     change = AdjudicationChange
     held_back = held_back_from(session, project, viewer)
     statement = (
@@ -79,7 +101,7 @@ def _decisions(session: Session, project: Project, viewer: int | None) -> list[E
         .join(Pair, Pair.id == change.pair_id)
         .where(change.project_id == project.id)
         .order_by(change.at.desc(), change.id.desc())
-        .limit(MOST_DECISIONS)
+        .limit(most)
     )
     return [_decision(*row) for row in session.execute(statement)]
 

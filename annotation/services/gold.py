@@ -43,6 +43,7 @@ from annotation.services.in_use import count_withdrawn
 from annotation.services.keys import KeyService
 from annotation.services.numbering import NUMBERS, RATINGS, are_free
 from annotation.services.projects import as_project, find_project
+from annotation.services.protocol_history import protocol_history
 from annotation.services.set_aside_rows import all_numbers, read_set_aside, told_in_gold
 from annotation.types import ProjectSettings
 from db import Database
@@ -144,6 +145,7 @@ class GoldService:
             written = _write(session, project_id, target.partial, settings, options, labels, progress)
             told = told_in_gold(aside, options.raters, numbers)
             written |= {"set_aside": [each.as_json() for each in told]} if told else {}
+            written |= protocol_history(session, project)
         exported = ExportedGold(written, write_manifest(target.partial, written))
         with self._database.session() as session:
             project = find_project(session, project_id, lock=True)  # which numbers are free stays true

@@ -23,7 +23,7 @@ from annotation.services.project_counts import count_project
 from annotation.services.rating.returns import return_kept
 from annotation.services.transactions import repeated_if_undone
 from annotation.services.writing.plan import return_writings
-from annotation.setting_changes import merged_settings
+from annotation.setting_changes import merged_settings, told_changes
 from annotation.types import Project, ProjectSettings, Role, User, from_quarters, to_quarters
 from db import Database, models
 
@@ -109,13 +109,11 @@ class ProjectService:
             before = as_project(row).settings
             if seen is not None:
                 kept = merged_settings(kept, before, seen)
-            names = ProjectSettings.__slots__
-            changed = [name for name in names if getattr(before, name) != getattr(kept, name)]
-            if changed:
+            detail = told_changes(before, kept)
+            if detail["settings"]:
                 with session.no_autoflush:  # a name that is taken is found out below, where it is explained
                     apply_settings(session, row, before, kept)
                 _flush_name(session, kept.name)
-                detail: dict[str, object] = {"settings": changed}
                 if kept.name != before.name:
                     detail[FORMER_NAME] = before.name
                 record(session, now, PROJECT_CHANGED, user_id=id_of(by), project_id=row.id, **detail)

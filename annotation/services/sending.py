@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import cast
 
 from sqlalchemy import Table, delete, select
@@ -20,7 +21,7 @@ from annotation.services.bulk import insert_rows, is_among
 from annotation.services.imports.importing import Importing
 from annotation.services.imports.known_pairs import known_prints
 from annotation.services.projects import as_project, find_project
-from annotation.services.rating.queue_order import order_of, reorder
+from annotation.services.rating.queue_order import order_of, reorder, usual_order
 from annotation.services.sent_documents import document_row, is_kept, phrases_by_key, unknown_phrases
 from annotation.types import NewPair, User
 from db import Database, models
@@ -57,6 +58,7 @@ class SendService:
         project_id: int,
         documents: Iterable[PredictedDocument],
         *,
+        order: QueueOrder | None = None,
         by: User | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> SentSummary:
@@ -68,6 +70,7 @@ class SendService:
         Args:
             project_id: where to.
             documents: read once, as they are needed.
+            order: in which raters meet predicted keyphrases from now on; None leaves the order as it is.
             by: who sends; None stands for the command line.
             progress: called now and then with the number of documents done.
 
@@ -96,6 +99,8 @@ class SendService:
                 known=summary.known,
                 models=list(summary.models),
             )
+            if order is not None:
+                _choose_order(session, project, order, self._clock(), by)
         return summary
 
     def choose_order(self, project_id: int, order: QueueOrder, *, by: User | None = None) -> None:
@@ -106,15 +111,12 @@ class SendService:
         """
         now = self._clock()
         with self._database.session() as session:
-            project = find_project(session, project_id, lock=True)
-            if order is order_of(session, project_id):
-                return
-            session.execute(delete(SentOrder).where(SentOrder.project_id == project_id))
-            if order is not QueueOrder.PROJECT:
-                session.add(SentOrder(project_id=project_id, kind=order.value, chosen_at=now))
-            session.flush()
-            reorder(session, project, also_own=True)
-            record(session, now, "order chosen", user_id=id_of(by), project_id=project_id, order=order.value)
+            _choose_order(session, find_project(session, project_id, lock=True), order, now, by)
+
+    def usual_order(self, project_id: int) -> QueueOrder:
+        """The order to send in unless one is said: the project's, or by document if nothing was sent yet."""
+        with self._database.reading() as session:
+            return usual_order(session, find_project(session, project_id).id)
 
     def lacks_type(self, project_id: int) -> bool:
         """Whether `send` would add the comparison type of keyphrases to the project."""
@@ -132,6 +134,19 @@ class SendService:
         with self._database.reading() as session:
             find_project(session, project_id)
             return all(is_kept(session, project_id, document) for document in documents)
+
+
+def _choose_order(
+    session: Session, project: models.Project, order: QueueOrder, now: datetime, by: User | None
+) -> None:
+    if order is order_of(session, project.id):
+        return
+    session.execute(delete(SentOrder).where(SentOrder.project_id == project.id))
+    if order is not QueueOrder.PROJECT:
+        session.add(SentOrder(project_id=project.id, kind=order.value, chosen_at=now))
+    session.flush()
+    reorder(session, project, also_own=True)
+    record(session, now, "order chosen", user_id=id_of(by), project_id=project.id, order=order.value)
 
 
 @dataclass

@@ -8,7 +8,6 @@ from uuid import uuid4
 
 from annotation.adjudication import CAUSES, NOTE_LENGTH, AdjudicationItem, Decision, Which, grade_text
 from annotation.comparison import ComparisonType, comparison_type
-from annotation.projects import all_withdrawn_text
 from annotation.scale import CLSS_POINTS
 from annotation.senses.view import shown_items
 from annotation.services.adjudication import Neighbours
@@ -17,7 +16,7 @@ from annotation.types import QUARTERS_PER_POINT, Cause, Project, User, to_quarte
 from annotation.ui.adjudicate_queue_html import View
 from annotation.ui.rate import STEP_NAMES, point_html
 from annotation.ui.sense_html import meaning_html
-from annotation.ui.wording import counted, time_html
+from annotation.ui.wording import all_withdrawn_text, counted, time_html
 from kpdemo.ui.widgets import empty_html, escape
 
 KEYS = (

@@ -10,7 +10,6 @@ import gradio as gr
 
 from annotation.clock import Clock, utcnow
 from annotation.errors import AccessError, AnnotationError, SignedOutError
-from annotation.projects import all_withdrawn_text
 from annotation.reliability.planning import DEFAULT_WIDTH
 from annotation.reliability.report import AgreementReport
 from annotation.services.access.accounts import AccountService
@@ -39,7 +38,7 @@ from annotation.ui.agreement_tables import (
 from annotation.ui.asking import asked_by_leader
 from annotation.ui.number_fields import decimal_field, decimal_of
 from annotation.ui.tables import Table, table_html, undefined_html
-from annotation.ui.wording import held_back_text, time_html
+from annotation.ui.wording import all_withdrawn_text, held_back_text, time_html
 from kpdemo.ui.charts import show_chart
 from kpdemo.ui.widgets import QUIETLY, empty_html, escape, note_html, section_heading, shown_to_user
 

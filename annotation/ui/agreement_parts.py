@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from annotation.projects import all_withdrawn_text
 from annotation.reliability.bootstrap import Alpha
 from annotation.reliability.drift import FEWEST, MOST_WINDOWS
 from annotation.reliability.planning import FEWEST_PAIRS, Plan, plan_sentences
@@ -14,7 +13,7 @@ from annotation.set_aside import set_aside_text
 from annotation.ui.agreement_tables import bounds_table, drift_table
 from annotation.ui.charts import CUSTOMARY_LINES
 from annotation.ui.tables import UNDEFINED, interval_text, reasons_html, table_html
-from annotation.ui.wording import counted, figure, grouped
+from annotation.ui.wording import all_withdrawn_text, counted, figure, grouped, regrouped
 from kpdemo.ui.widgets import escape
 
 TENTATIVE, FIRM = CUSTOMARY_LINES
@@ -60,7 +59,7 @@ def figures_html(report: AgreementReport, project_id: int) -> str:
 
 def _conspicuous_html(report: AgreementReport) -> str:
     """Whom to look at first, where anybody stands out."""
-    said = "".join(f"<li>{escape(sentence)}</li>" for _, sentence in report.conspicuous)
+    said = "".join(f"<li>{escape(regrouped(sentence))}</li>" for _, sentence in report.conspicuous)
     if not said:
         return ""
     about = 'Raters to look at first (<a href="#agreement-who">their figures</a>)'
@@ -120,7 +119,7 @@ def verdict(alpha: Alpha) -> str:
 
 def plan_html(plan: Plan, waiting: int) -> str:
     """How many more pairs an interval of this width takes; an estimate, and called so."""
-    return "".join(f"<p>{escape(sentence)}</p>" for sentence in plan_sentences(plan, waiting))
+    return "".join(f"<p>{escape(regrouped(sentence))}</p>" for sentence in plan_sentences(plan, waiting))
 
 
 def next_step_html(report: AgreementReport, project_id: int, *, leads: bool) -> str:
@@ -195,7 +194,8 @@ def bounds_html(report: AgreementReport) -> str:
     )
     table = bounds_table(report)
     undefined = [(f"{row[0]}, {row[1]}", row[2].reason) for row in table.rows if isinstance(row[2], Alpha)]
-    told = reasons_html("agreement-undefined-bound", [each for each in undefined if each[1]])
+    reasons = [(whose, regrouped(reason)) for whose, reason in undefined if reason]
+    told = reasons_html("agreement-undefined-bound", reasons)
     return f"<p>{escape(said)}</p>{table_html(table, report.project)}{told}"
 
 

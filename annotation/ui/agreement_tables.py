@@ -15,6 +15,7 @@ from annotation.reliability.report import (
 )
 from annotation.reliability.upper_bound import AgainstOthers, UpperBound, mean_of_text
 from annotation.ui.tables import Cell, Column, Table, alpha_of, type_label
+from annotation.ui.wording import regrouped
 
 
 def parts_table(name: str, heading: str, parts: Sequence[tuple[str, Part]]) -> Table:
@@ -140,7 +141,9 @@ def bounds_table(report: AgreementReport) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for bound in (bound for bound in report.upper_bounds if bound.raters):
         named = sorted(bound.raters, key=lambda row: name_order(report.rater_names[row.rater]))
-        whose: list[tuple[str, UpperBound | AgainstOthers]] = [(mean_of_text(bound.counted), bound)]
+        whose: list[tuple[str, UpperBound | AgainstOthers]] = [
+            (regrouped(mean_of_text(bound.counted)), bound)
+        ]
         whose += [(report.rater_names[row.rater], row) for row in named]
         rows += [
             (type_label(bound.type), name, alpha_of(found.pearson), alpha_of(found.spearman), found.pairs)

@@ -10,7 +10,6 @@ import gradio as gr
 
 from annotation.errors import AnnotationError, ExportError
 from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
-from annotation.projects import all_withdrawn_text
 from annotation.services.access.accounts import AccountService
 from annotation.services.gold import ExportRecord, GoldService
 from annotation.services.gold_counts import GoldCounts
@@ -18,7 +17,7 @@ from annotation.types import Role
 from annotation.ui.asking import asked_by
 from annotation.ui.filling import Filling
 from annotation.ui.tables import listing_html
-from annotation.ui.wording import counted, grouped, time_html
+from annotation.ui.wording import all_withdrawn_text, counted, grouped, regrouped, time_html
 from annotation.web.downloads import gold_address, read_options
 from kpdemo.ui.widgets import empty_html, escape, note_html, section_heading
 
@@ -147,7 +146,7 @@ def closed_html(reason: str) -> str:
     """The button while these options cannot be exported, and why."""
     return (
         '<p><button type="button" id="export-closed" disabled aria-describedby="export-reason">Export gold'
-        f'</button></p><div id="export-reason">{note_html(reason)}</div>'
+        f'</button></p><div id="export-reason">{note_html(regrouped(reason))}</div>'
     )
 
 

@@ -11,7 +11,6 @@ import gradio as gr
 from annotation.assignment import Progress
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import AnnotationError
-from annotation.projects import all_withdrawn_text
 from annotation.services.access.accounts import AccountService
 from annotation.services.overview import OverviewService, ProjectLine
 from annotation.services.projects import ProjectService
@@ -19,7 +18,7 @@ from annotation.services.rating.ratings import RatingService
 from annotation.types import Role, User
 from annotation.ui.kept_form import build_kept_form
 from annotation.ui.settings_form import read_settings_form, settings_fields
-from annotation.ui.wording import counted, graded_text, grouped, progress_html, roles_text
+from annotation.ui.wording import all_withdrawn_text, counted, graded_text, grouped, progress_html, roles_text
 from kpdemo.ui.widgets import (
     GO_ON,
     QUIETLY,

@@ -22,7 +22,7 @@ from annotation.ui.importing import box_after, refused_html
 from annotation.ui.leaderboard import IN_ZONE, LeaderboardHandlers, LeaderboardPage
 from annotation.ui.leaderboard_tables import ORIGINS
 from annotation.ui.system_choice import FILES, GOLDS, OWN, SystemChoice, SystemReader, paths
-from annotation.ui.wording import counted
+from annotation.ui.wording import counted, regrouped
 from kpdemo.ui.widgets import QUIETLY, done_html, section_heading, shown_to_user
 
 FORMATS_HTML = (
@@ -115,7 +115,7 @@ class SystemFormHandlers:
             failed = refused_html(error, named, "added")
             return failed, gr.skip(), *map(box_after, choice.boxes), gr.skip()
         scored = sum(score is not None for score in system.scores)
-        left_out = f" {left_out_text(system.left_out)}" if system.left_out else ""
+        left_out = f" {regrouped(left_out_text(system.left_out))}" if system.left_out else ""
         said = done_html(f"Added {system.name}: {counted(scored, 'score')}.{left_out}")
         return said, "", *(gr.File(value=None) for _ in choice.boxes), kept
 

@@ -181,4 +181,5 @@ def _build_project(services: Services, header: Filling, page: gr.Blocks) -> None
 
 
 def _build_users(services: Services, page: gr.Blocks) -> None:
-    build_users_page(UsersHandlers(services.accounts, services.invitations, services.projects), page)
+    users = UsersHandlers(services.accounts, services.invitations, services.projects, services.events)
+    build_users_page(users, page)

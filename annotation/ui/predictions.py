@@ -11,7 +11,7 @@ import gradio as gr
 from annotation.errors import AnnotationError, SettingsError
 from annotation.numbers import whole_in
 from annotation.predictions.judgements import CUT, THRESHOLD, JudgingOptions, check_options
-from annotation.predictions.queue_order import QueueOrder
+from annotation.predictions.queue_order import ORDER_NAMES, QueueOrder
 from annotation.predictions.relevance import Unjudged
 from annotation.services.access.accounts import AccountService
 from annotation.services.judgements import JudgementService
@@ -26,11 +26,7 @@ from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, section_heading, s
 
 PREDICTIONS_STYLES = (Path(__file__).parent.parent / "assets" / "predictions.css",)
 
-ORDERS = [
-    ("As set for the project", QueueOrder.PROJECT.value),
-    ("Most uncertain first", QueueOrder.UNCERTAIN.value),
-    ("Mixed: an uncertain pair and the project's next, in turn", QueueOrder.MIXED.value),
-]
+ORDERS = [(name, order.value) for order, name in ORDER_NAMES.items()]
 FORGET_SENT = """() => {
   const address = new URL(location.href);
   address.searchParams.delete("sent");
@@ -120,7 +116,7 @@ def build_predictions_page(handlers: PredictionsHandlers, page: gr.Blocks) -> No
                     ORDERS,
                     value=QueueOrder.PROJECT.value,
                     label="Order in which raters see the predicted keyphrases",
-                    info="By the models' scores, which raters never see",
+                    info="Uncertain is what the models' scores decide least. Raters never see these",
                     elem_id="predictions-order",
                 )
                 saved = gr.HTML("", elem_id="predictions-order-saved")

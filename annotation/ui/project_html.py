@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from annotation.comparison import comparison_type
-from annotation.projects import ProjectCounts, all_withdrawn_text
+from annotation.event_words import detail_words, earlier_guidelines
+from annotation.projects import ProjectCounts
 from annotation.services.events import Event
-from annotation.setting_changes import SETTING_WORDS
 from annotation.ui.tables import listing_html
-from annotation.ui.wording import counted, grouped, progress_html, time_html
+from annotation.ui.wording import all_withdrawn_text, counted, grouped, progress_html, time_html
 from kpdemo.ui.widgets import empty_html, escape
 
 NO_PAIRS = "No pairs yet. Import a file of pairs, then invite raters."
 NO_EVENTS = "Nothing has been done yet."
-MOST_NAMED = 5
-"""Of the pairs, files or settings of an event."""
-DIGEST_LENGTH = 12
-"""Letters of a SHA-256 that tell files apart."""
+LONGEST_SHOWN = 10_000
+"""Characters of guidelines that were replaced."""
+LONG_GUIDELINES = (
+    "The text before: python -m annotation events PROJECT --json, and the manifest of gold sets."
+)
 
 
 def counts_html(counts: ProjectCounts) -> str:
@@ -52,31 +53,21 @@ def events_html(events: Sequence[Event]) -> str:
     rows = "".join(
         f"<tr><td>{time_html(event.at)}</td>"
         f'<td dir="auto">{escape(event.user or "command line")}</td><td>{escape(event.action)}</td>'
-        f'<td dir="auto">{escape(_detail(event))}</td></tr>'
+        f'<td dir="auto">{_detail_html(event)}</td></tr>'
         for event in events
     )
     return listing_html(("When", "Who", "What", "Details"), rows, label="Events")
 
 
-def _detail(event: Event) -> str:
-    return "; ".join(
-        f"{name.replace('_', ' ')}: {_value(name, value)}"
-        for name, value in event.detail.items()
-        if value not in (None, "", [], {})
+def _detail_html(event: Event) -> str:
+    """In words; guidelines that were replaced can be read where they are not too long for a table."""
+    words = escape(detail_words(event.detail, grouped))
+    earlier = earlier_guidelines(event.detail)
+    if not earlier:
+        return words
+    if len(earlier) > LONGEST_SHOWN:
+        return f"{words}<br>{LONG_GUIDELINES}"
+    return (
+        f"{words}<details><summary>Guidelines before</summary>"
+        f'<p class="earlier-text" dir="auto">{escape(earlier)}</p></details>'
     )
-
-
-def _value(name: str, value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list):
-        if name == "settings":
-            value = [SETTING_WORDS.get(setting, setting) for setting in value]
-        first = ", ".join(map(str, value[:MOST_NAMED]))
-        is_told = len(value) <= MOST_NAMED or value[MOST_NAMED:] == ["…"]
-        return (
-            ", ".join(map(str, value)) if is_told else f"{first} and {grouped(len(value) - MOST_NAMED)} more"
-        )
-    if name == "cause":
-        return str(value).replace("_", " ")
-    return str(value)[:DIGEST_LENGTH] if name.endswith("sha256") else str(value)

@@ -38,7 +38,7 @@ from annotation.ui.sense_form_html import (
 )
 from annotation.ui.sense_list_html import around_html
 from annotation.ui.sent import Sent
-from annotation.ui.wording import counted
+from annotation.ui.wording import counted, grouped
 from annotation.web.json_routes import LONGEST_SECONDS
 from kpdemo.ui.widgets import QUIETLY, empty_html
 
@@ -159,7 +159,7 @@ class SensesHandlers:
             done, missing = self.senses.describe(project.id, by=user)
         except AnnotationError as error:
             return _problem(error)
-        rest = f" WordNet does not have the senses of {missing:,}." if missing else ""
+        rest = f" WordNet does not have the senses of {grouped(missing)}." if missing else ""
         have = counted(done, "pair has", "pairs have")
         said = answer_html(f"{have} definitions now.{rest}", "saved")
         return task_html(self.senses.undescribed(project.id)), "", "", "", "", said

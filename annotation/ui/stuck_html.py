@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from annotation.comparison import comparison_type
 from annotation.services.rating.stuck import StuckPair, StuckPairs
-from annotation.ui.wording import counted, grouped
+from annotation.ui.wording import counted, grouped, regrouped
 from kpdemo.ui.widgets import escape
 
 MOST_SHOWN = 20
@@ -19,10 +19,10 @@ def _short_html(stuck: StuckPairs, project_id: int) -> str:
     if not stuck.short_text:
         return ""
     there = f"/annotate/project?project={project_id}"
-    links = escape(f" {stuck.links_text}") if stuck.open_links and not stuck.total else ""
+    links = escape(f" {regrouped(stuck.links_text)}") if stuck.open_links and not stuck.total else ""
     either = "" if stuck.paused else "or "
     return (
-        f'<p class="note" role="status" id="project-short">{escape(stuck.short_text)}: '
+        f'<p class="note" role="status" id="project-short">{escape(regrouped(stuck.short_text))}: '
         f'<a href="{there}&amp;tab=settings">raise the limit</a>, '
         f'{either}<a href="{there}&amp;tab=members">invite another rater</a>{stuck.paused_text}.{links}</p>'
     )
@@ -31,7 +31,7 @@ def _short_html(stuck: StuckPairs, project_id: int) -> str:
 def _stuck_html(stuck: StuckPairs, project_id: int) -> str:
     if not stuck.total:
         return ""
-    links = escape(f" {stuck.links_text}") if stuck.open_links else ""
+    links = escape(f" {regrouped(stuck.links_text)}") if stuck.open_links else ""
     there = f"/annotate/project?project={project_id}"
     if not stuck.raters:
         lack = "lacks" if stuck.total == 1 else "lack"
@@ -41,10 +41,10 @@ def _stuck_html(stuck: StuckPairs, project_id: int) -> str:
     verbs = ("lacks", "it") if stuck.total == 1 else ("lack", "them")
     said = f"{counted(stuck.total, 'pair')} {verbs[0]} grades, and too few raters are left for {verbs[1]}"
     raised = f': <a href="{there}&amp;tab=settings">raise the limit</a>'
-    limit = f"{escape(stuck.limit_text)}{raised}. Or " if stuck.by_limit else ""
+    limit = f"{escape(regrouped(stuck.limit_text))}{raised}. Or " if stuck.by_limit else ""
     invite = "invite another rater" if stuck.by_limit else "Invite another rater"
     lower = f' Or <a href="{there}&amp;tab=settings">lower the number of raters per pair</a>.'
-    broken = escape(f" {stuck.broken_text} under All pairs.") if stuck.broken else ""
+    broken = escape(f" {regrouped(stuck.broken_text)} under All pairs.") if stuck.broken else ""
     items = "".join(f'<li dir="auto">{escape(stuck_text(pair))}</li>' for pair in stuck.items[:MOST_SHOWN])
     rest = stuck.total - min(stuck.total, MOST_SHOWN)
     more = f'<p class="small">And {grouped(rest)} more.</p>' if rest else ""

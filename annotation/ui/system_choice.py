@@ -27,6 +27,7 @@ from annotation.systems.scored import (
     needs_senses,
     open_senses,
 )
+from annotation.ui.wording import grouped
 
 OWN, SHOWN, FILES = "own", "shown", "files"
 GOLDS = {
@@ -125,8 +126,8 @@ def _training(files: Sequence[Path], gold: Gold) -> Sequence[GoldPair]:
         raise ScoreFileError("The files of training grades hold no pairs: choose others.")
     if len(pairs) > MOST_PAIRS:
         raise ScoreFileError(
-            f"There are {len(pairs):,} training pairs, and the leaderboard takes {MOST_PAIRS:,}: use "
-            "`python -m annotation score`."
+            f"There are {grouped(len(pairs))} training pairs, and the leaderboard takes "
+            f"{grouped(MOST_PAIRS)}: use `python -m annotation score`."
         )
     check_apart(gold.pairs, pairs)
     return pairs

@@ -12,6 +12,7 @@ import gradio as gr
 from annotation.errors import AnnotationError, SettingsError
 from annotation.services.access.accounts import Account, AccountService
 from annotation.services.access.invitations import LASTS, InvitationService
+from annotation.services.events import EventService
 from annotation.services.projects import ProjectService
 from annotation.types import Role, User
 from annotation.ui.links import (
@@ -21,6 +22,7 @@ from annotation.ui.links import (
     link_html,
     shown_links,
 )
+from annotation.ui.project_html import events_html
 from annotation.ui.tables import listing_html
 from annotation.ui.wording import ROLE_CHOICES, role_named, roles_text, time_html
 from kpdemo.ui.widgets import (
@@ -37,8 +39,8 @@ USERS_STYLES = (Path(__file__).parent.parent / "assets" / "users.css",)
 LINK_HINT = f"A link lets one person in, within {LASTS.days} days. It cannot be looked up later."
 _LINK_PLACES = 3
 """The list of open links, the choice of one, and its button."""
-_PLACES = 8 + _LINK_PLACES
-"""What `open` fills: those, the accounts, the choice of one, five buttons, the choice of a project."""
+_PLACES = 9 + _LINK_PLACES
+"""What `open` fills: those, the accounts, the choice of one, five buttons, that of a project, events."""
 _SENT = (
     f"Send this link to that person only. It works once, within {LASTS.days} days, and is not shown again."
 )
@@ -49,6 +51,7 @@ class UsersHandlers:
     accounts: AccountService
     invitations: InvitationService
     projects: ProjectService
+    events: EventService
 
     def open(self, request: gr.Request) -> tuple[Any, ...]:
         """The accounts, and the projects to invite to; a sentence for whoever may not see the page."""
@@ -57,7 +60,14 @@ class UsersHandlers:
         except AnnotationError as error:
             return empty_html(str(error)), gr.Row(visible=False), *(gr.skip() for _ in range(_PLACES))
         projects = [(project.name, project.id) for project in self.projects.list()]
-        return "", gr.Row(visible=True), *self._shown(None), gr.Dropdown(choices=projects, value=None)
+        project = gr.Dropdown(choices=projects, value=None)
+        return "", gr.Row(visible=True), *self._shown(None), project, self.show_events(request)
+
+    def show_events(self, request: gr.Request) -> str:
+        """What was done with accounts and whole projects."""
+        with shown_to_user(AnnotationError):
+            self._administrator(request)
+            return events_html(self.events.of_server())
 
     def choose(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
         """What can be done with the account that is chosen."""
@@ -169,6 +179,8 @@ def build_users_page(handlers: UsersHandlers, page: gr.Blocks) -> None:
                 promote = _button("Make administrator", "users-promote")
                 demote = _button("Make ordinary user", "users-demote")
             changed = gr.HTML("", elem_id="users-changed", js_on_load=None)
+            section_heading("What was done", "users-events-heading")
+            events = gr.HTML("", elem_id="users-events", js_on_load=None)
         with gr.Column(scale=5, min_width=320):
             section_heading("Add an account", "users-add-heading")
             name = gr.Textbox(label="Name", max_lines=1, elem_id="users-name")
@@ -189,19 +201,28 @@ def build_users_page(handlers: UsersHandlers, page: gr.Blocks) -> None:
             ).places
     buttons = [renew, disable, enable, promote, demote]
     shown = [listing, chosen, *buttons, *links]
-    page.load(handlers.open, outputs=[closed, body, *shown, project], api_name="open_users", **QUIETLY)
+    opened = [closed, body, *shown, project, events]
+    page.load(handlers.open, outputs=opened, api_name="open_users", **QUIETLY)
     chosen.input(handlers.choose, chosen, buttons, api_name="choose_user", show_progress="hidden")
+    done = []
     new = [added, name, is_administrator, *shown]
     for listen, way in ((add.click, ""), (name.submit, "_by_enter")):
         adding = listen(handlers.add, [name, is_administrator], new, api_name=f"add_user{way}")
         keep_reason(adding, added)
+        done.append(adding)
     inviting = invite.click(
         handlers.invite_to_project, [project, role], [invited, *links], api_name="invite_to_project"
     )
     keep_reason(inviting, invited)
+    done.append(inviting)
     for button, handler in zip(buttons, _changes(handlers), strict=True):
         change = button.click(handler, chosen, [changed, *shown], api_name=f"{handler.__name__}_user")
         keep_reason(change, changed)
+        done.append(change)
+    for number, event in enumerate(done, start=1):
+        event.success(
+            handlers.show_events, outputs=events, api_name=f"show_server_events_{number}", **QUIETLY
+        )
 
 
 def accounts_html(accounts: Sequence[Account]) -> str:

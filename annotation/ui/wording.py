@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
@@ -16,11 +17,31 @@ from kpdemo.ui.widgets import grouped as grouped
 
 ROLE_ORDER = (Role.ADMINISTRATOR, Role.ADJUDICATOR, Role.EDITOR, Role.WRITER, Role.RATER)
 ROLE_CHOICES = [(role.value, role.value) for role in reversed(ROLE_ORDER)]
+_QUOTED_OR_GROUPED = re.compile(r"'[^']*'|“[^”]*”|(?<![\d,.])\d{1,3}(?:,\d{3})+(?!\d|[,.]\d)")
 
 
 def figure(number: float, decimals: int = 3, *, sign: str = "") -> str:
     """0.899, or −0.120 with a minus as long as a plus, never −0.000; "+" as `sign` writes that one too."""
     return figure_text(number, decimals, sign=sign).replace("-", "\N{MINUS SIGN}")
+
+
+def regrouped(sentence: str) -> str:
+    """A sentence of the command line too, its numbers grouped as those of pages; what it quotes stays.
+
+    >>> regrouped("1,183 of 2,000 pairs have no gold grade yet, the first is 'p-1,000'")
+    "1\u202f183 of 2\u202f000 pairs have no gold grade yet, the first is 'p-1,000'"
+    """
+    return _QUOTED_OR_GROUPED.sub(_regrouped, sentence)
+
+
+def _regrouped(found: re.Match[str]) -> str:
+    return found[0] if found[0][0] in "'“" else grouped(int(found[0].replace(",", "")))
+
+
+def all_withdrawn_text(withdrawn: int) -> str:
+    """Of a project that has no other pairs."""
+    what = "Its only pair is" if withdrawn == 1 else f"All {grouped(withdrawn)} pairs are"
+    return f"{what} withdrawn: restore what should count under All pairs on the project's page."
 
 
 def roles_text(roles: Iterable[Role]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from fastapi import APIRouter, Request, Response
 
 from annotation.characters import beginning
@@ -9,6 +11,7 @@ from annotation.errors import AccessError, AnnotationError, HandOverError, NotFo
 from annotation.numbers import whole_in
 from annotation.predictions.handovers import PATH, HandOvers
 from annotation.predictions.pool import TYPE, PredictedDocument, pool
+from annotation.predictions.queue_order import ORDER_NAMES, QueueOrder
 from annotation.services.access.accounts import AccountService
 from annotation.services.access.sign_ins import SignInService
 from annotation.services.overview import OverviewService, ProjectLine
@@ -56,7 +59,7 @@ class SendPages:
         user = await self._responder.user_of(request)
         if user is None:
             return self._responder.go(sign_in_address(f"{PATH}{token}"))
-        return await self._responder.ask(self._send, token, user, form.get("project", ""))
+        return await self._responder.ask(self._send, token, user, form)
 
     def _page(self, token: str, user: User, asked: str, error: AnnotationError | None = None) -> Response:
         try:
@@ -81,16 +84,21 @@ class SendPages:
             has_all=chosen is not None and not new and self._sending.has_all(chosen.id, documents),
             new_type=TYPE if chosen is not None and self._sending.lacks_type(chosen.id) else "",
             phrases=sum(len(pool(document)) for document in documents),
+            orders=ORDER_NAMES,
+            order=None if chosen is None else self._sending.usual_order(chosen.id),
             models=sorted({run.model for document in documents for run in document.runs}),
             documents=[_beginning(document) for document in documents[:SHOWN_DOCUMENTS]],
             count=len(documents),
         )
 
-    def _send(self, token: str, user: User, asked: str) -> Response:
+    def _send(self, token: str, user: User, form: Mapping[str, str]) -> Response:
+        asked = form.get("project", "")
         try:
             project_id = _number(asked)
             self._accounts.require(user.name, project_id, Role.ADMINISTRATOR)
-            summary = self._sending.send(project_id, self._handovers.documents(token), by=user)
+            order = _order(form.get("order", "")) or self._sending.usual_order(project_id)
+            documents = self._handovers.documents(token)
+            summary = self._sending.send(project_id, documents, order=order, by=user)
         except AccessError as error:
             return self._responder.show("closed.html", status=403, error=error, user=user)
         except HandOverError as error:
@@ -125,6 +133,10 @@ def _number(text: str) -> int:
     if number is None:
         raise NotFoundError("No project is chosen: choose one of your projects.")
     return number
+
+
+def _order(text: str) -> QueueOrder | None:
+    return next((order for order in QueueOrder if order == text), None)
 
 
 def _beginning(document: PredictedDocument) -> str:

@@ -92,4 +92,4 @@ class SentOrder(Base):
     kind: Mapped[str] = mapped_column(String(16))
     chosen_at: Mapped[datetime]
 
-    __table_args__ = (one_of("kind", "uncertain", "mixed"),)
+    __table_args__ = (one_of("kind", "uncertain", "mixed", "document"),)

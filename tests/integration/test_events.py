@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 
 import pytest
+from sqlalchemy import select
 
+from annotation.services.access.accounts import AccountService
+from annotation.services.access.invitations import InvitationService
+from annotation.services.access.sign_ins import SignInService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.events import DECIDED, DECISION_WITHDRAWN, Event, EventService
 from annotation.services.imports.importing import ImportService
 from annotation.services.projects import ProjectService
-from annotation.types import Cause, Role
+from annotation.types import Cause, ProjectSettings, Role
 from annotation.ui.project_html import events_html
 from db.models import AuditEvent
+from tests.commands import main
+from tests.people import CHEAP, PASSWORD
 from tests.rated import Rated, pair, rated_project
 
 
@@ -65,13 +73,13 @@ def test_decisions_in_a_row_are_one_event_that_something_else_ends(rated):
 def test_more_decisions_in_a_row_than_are_looked_at_are_told_as_so_many_or_more(rated, monkeypatch):
     monkeypatch.setattr("annotation.services.events.MOST_DECISIONS", 4)
     decide(rated, *"abcd")
-    assert EventService(rated.database).recent(rated.id)[0].detail["times"] == "4 or more"
+    assert EventService(rated.database).recent(rated.id, limit=4)[0].detail["times"] == "4 or more"
     decide(rated, "e")
-    assert EventService(rated.database).recent(rated.id)[0].detail["times"] == "4 or more"
+    assert EventService(rated.database).recent(rated.id, limit=4)[0].detail["times"] == "4 or more"
     rated.clock.move()
     ProjectService(rated.database, clock=rated.clock).add_member(rated.id, "ana", Role.EDITOR)
     decide(rated, "f", "g")
-    assert EventService(rated.database).recent(rated.id)[0].detail["times"] == 2
+    assert EventService(rated.database).recent(rated.id, limit=4)[0].detail["times"] == 2
 
 
 def test_of_many_pairs_the_first_and_their_number_are_shown(rated):
@@ -99,3 +107,57 @@ def test_such_a_name_that_an_earlier_version_kept_can_be_read_too(database):
         session.add(AuditEvent(at=at, project_id=rated.id, action="pairs imported", detail=detail))
     event, *_ = EventService(database).recent(rated.id)
     assert event.detail == {"files": ["q\ufffd.tsv"], "pairs": 1}
+
+
+def test_the_events_of_the_server_are_all_that_was_done_outside_projects(database):
+    accounts, invitations = (
+        AccountService(database, passwords=CHEAP),
+        InvitationService(database, passwords=CHEAP),
+    )
+    signs, projects = SignInService(database, passwords=CHEAP), ProjectService(database)
+    root = accounts.add_user("root", PASSWORD, is_administrator=True)
+    accounts.add_user("ana", by=root)
+    session = invitations.accept_invitation(invitations.invite("ana", by=root), "", PASSWORD)
+    invitations.invite("ana", by=root)
+    invitations.revoke(invitations.open_invitations()[0].id, by=root)
+    signs.change_password(session, PASSWORD, f"{PASSWORD} anew")
+    signs.sign_out_everywhere("ana")
+    accounts.set_password("ana", PASSWORD, by=root)
+    for is_administrator in (True, False):
+        accounts.set_administrator("ana", is_administrator, by=root)
+    accounts.disable("ana", by=root)
+    accounts.enable("ana")
+    with database.reading() as session:
+        recorded = session.scalars(select(AuditEvent.action).order_by(AuditEvent.id.desc())).all()
+    found = EventService(database).of_server()
+    assert [event.action for event in found] == recorded
+    assert (found[0].action, found[0].user) == ("account enabled", None)
+    assert (found[1].action, found[1].user, found[1].detail) == ("account disabled", "root", {"name": "ana"})
+    assert PASSWORD not in str(found)
+    project = projects.create(ProjectSettings("News"), created_by=root)
+    projects.add_member(project.id, "ana", Role.RATER)
+    projects.delete(project.id, "News", by=root)
+    deleted, *others = EventService(database).of_server()
+    assert (deleted.action, deleted.detail, others) == ("project deleted", {"name": "News"}, found)
+    assert EventService(database).of_server(1) == [deleted]
+
+
+def test_the_command_lists_the_events_of_a_project_and_of_the_server(sqlite_database, capsys):
+    rated = rated_project(sqlite_database, [])
+    url = f"--database-url=sqlite:///{sqlite_database.path}"
+    settings = replace(rated.project.settings, raters_per_pair=3, guidelines="New")
+    rated.clock.move()
+    ProjectService(sqlite_database, clock=rated.clock).update(rated.id, settings, by=rated.adjudicator)
+    assert main(["events", "harbour", "--limit=1", url]) == 0
+    assert "judith  project changed  guidelines: 0 → 3 characters; number" in capsys.readouterr().out
+    assert main(["events", "Harbour", "--json", url]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["project"], found["events"][0]["at"]) == ("harbour", "2026-03-01T09:01:00+00:00")
+    assert found["events"][0]["detail"]["before"]["raters_per_pair"] == 2
+    assert found["events"][-1].items() >= {"user": None, "action": "project created"}.items()
+    assert main(["events", "--json", url]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["project"] is None
+    assert found["events"][0]["action"] == "account added"
+    assert main(["events", "--limit=0", url]) == 2
+    assert main(["events", "none", url]) == 1

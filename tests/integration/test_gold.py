@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -40,7 +41,7 @@ from annotation.services.rating.ratings import RatingService
 from annotation.types import Cause, NewPair, NewRating, ProjectSettings
 from annotation.ui.export import counts_html as export_html
 from db.errors import UnreachableError
-from db.models import Adjudication, Comment, Export, Pair, ServerKey
+from db.models import Adjudication, AuditEvent, Comment, Export, Pair, ServerKey
 from tests.commands import main
 from tests.people import count
 from tests.predicted import pairs_of, sent_project
@@ -393,6 +394,47 @@ def test_the_manifest_has_alpha_hashes_and_no_moment(finished, tmp_path):
     )
     [record] = GoldService(finished.database).exports(finished.id)
     assert (record.manifest_sha256, record.pairs, record.by) == (exported.manifest_sha256, 3, None)
+
+
+def test_the_manifest_tells_what_was_changed_and_how_many_grades_there_were(finished, tmp_path):
+    projects = ProjectService(finished.database, clock=finished.clock)
+    settings = projects.get(finished.id).settings
+    assert "protocol_changes" not in export(finished, tmp_path / "none").manifest
+    finished.clock.move()
+    first = finished.clock()
+    projects.update(finished.id, replace(settings, guidelines="Second", lease_minutes=7))
+    finished.clock.move()
+    ben = AccountService(finished.database).user("ben")
+    RatingService(finished.database, finished.clock).rate(finished.pair_id("b-1"), ben.id, Decimal("2.5"))
+    finished.clock.move()
+    with finished.database.session() as session:  # as an earlier version wrote it
+        detail = {"settings": ["name", "threshold"]}
+        event = AuditEvent(
+            at=finished.clock(), project_id=finished.id, action="project changed", detail=detail
+        )
+        session.add(event)
+    finished.clock.move()
+    projects.update(finished.id, replace(settings, guidelines="Third", may_revise=False))
+    written = export(finished, tmp_path / "g").manifest
+    assert written["protocol"]["guidelines"] == "Third"
+    hashes = [sha256(text.encode()).hexdigest() for text in (settings.guidelines, "Second", "Third")]
+    assert written["earlier_guidelines"] == dict(zip(hashes, [settings.guidelines, "Second"], strict=False))
+    changes = written["protocol_changes"]
+    assert changes[0] == {
+        "at": first.isoformat(),
+        "setting": "guidelines",
+        "before": hashes[0],
+        "after": hashes[1],
+        "ratings_before": 5,  # the sixth was changed after it
+    }
+    assert [[*change.values()][1:] for change in changes[1:]] == [
+        ["adjudication_threshold", None, None, 6],
+        ["guidelines", hashes[1], hashes[2], 6],
+        ["may_revise", True, False, 6],
+    ]
+    again = export(finished, tmp_path / "again")
+    assert again.manifest == written
+    assert contents(tmp_path / "again") == contents(tmp_path / "g")
 
 
 def test_agreement_in_the_manifest_is_that_of_the_agreement_page(finished, tmp_path):

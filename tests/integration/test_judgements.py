@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
+from itertools import pairwise
 
 import pytest
 from sqlalchemy import event, func, select
@@ -20,22 +21,31 @@ from annotation.predictions.judgements import JudgedPool, JudgingOptions
 from annotation.predictions.pool import TYPE, PredictedDocument, uncertainty
 from annotation.predictions.queue_order import QueueOrder
 from annotation.predictions.relevance import Unjudged
+from annotation.services.access.accounts import AccountService
 from annotation.services.imports.importing import ImportService
 from annotation.services.judgements import JudgementService
 from annotation.services.known_pairs import KnownPairService
 from annotation.services.projects import ProjectService
 from annotation.services.rating.assignment import AssignmentService
+from annotation.services.rating.ratings import RatingService
 from annotation.services.sending import SendService
 from annotation.types import KnownPair, NewPair, ProjectSettings, Role
-from db.models import Base, SentOrder, SentPhrase, SentPrediction
+from db.models import Base, Pair, SentOrder, SentPhrase, SentPrediction
 from kpdemo.evaluation.protocol import evaluate
 from kpdemo.reading.documents import read_documents
 from kpdemo.types import Keyphrase, Prediction
 from tests.commands import main
 from tests.databases import row_problems
-from tests.predicted import FERRY, GRADES, documents, grade, pairs_of, run, sent_project
+from tests.predicted import FERRY, GRADES, TRAIN, documents, grade, pairs_of, run, sent_project
 
 EXACT = JudgingOptions(Decimal(3), 2)
+
+
+def pairs_in_order(database, project_id: int) -> list[Pair]:
+    with database.reading() as session:
+        return list(
+            session.scalars(select(Pair).where(Pair.project_id == project_id).order_by(Pair.position))
+        )
 
 
 def rows_of(database, table) -> int:
@@ -261,9 +271,79 @@ def test_the_models_scores_can_order_the_queue(database, is_random):
     assert rows_of(database, SentOrder) == 0
 
 
-def test_what_a_rater_was_given_stays_in_its_place(database):
-    from annotation.services.access.accounts import AccountService
+def many_documents(first: int, count: int) -> list[PredictedDocument]:
+    """Of five phrases each."""
+    phrases = {f"phrase {letter}": 0.5 for letter in "abcde"}
+    return [
+        PredictedDocument(f"d{number}", "", f"Text {number}.", "en", (run("north", phrases),))
+        for number in range(first, first + count)
+    ]
 
+
+def graded_by(database, project_id: int, raters: list[str], times: int = 10_000) -> dict[str, list[str]]:
+    """Of each rater the documents of the pairs that they got, in turns, until nothing is left or so often."""
+    ids = {}
+    for name in raters:
+        ids[name] = AccountService(database).add_user(name).id
+        ProjectService(database).add_member(project_id, name, Role.RATER)
+    met: dict[str, list[str]] = {name: [] for name in raters}
+    assignments = AssignmentService(database)
+    ratings = RatingService(database, assignments=assignments)
+    left = dict(ids)
+    while left and times:
+        times -= 1
+        for name, rater in list(left.items()):
+            pairs = assignments.queue(project_id, rater).pairs
+            if not pairs:
+                del left[name]
+                continue
+            met[name].append(pairs[0].left)
+            ratings.rate(pairs[0].id, rater, Decimal(1))
+    return met
+
+
+def changes(met: list[str]) -> int:
+    return sum(before != after for before, after in pairwise(met))
+
+
+@pytest.mark.parametrize("is_random", [True, False])
+def test_raters_can_get_the_phrases_of_a_document_one_after_the_other(database, is_random):
+    project = sent_project(database, is_random=is_random, raters_per_pair=2)
+    service = SendService(database)
+    service.send(project.id, many_documents(0, 12))
+    assert service.usual_order(project.id) is QueueOrder.PROJECT
+    service.send(project.id, many_documents(12, 4), order=QueueOrder.DOCUMENT)
+    assert service.usual_order(project.id) is QueueOrder.DOCUMENT
+    texts = [pair.left for pair in pairs_in_order(database, project.id)]
+    assert changes(texts) == 17
+    assert (list(dict.fromkeys(texts))[:2] == [documents()[0].text, TRAIN]) is not is_random
+    met = graded_by(database, project.id, ["ana", "ben", "eva"])
+    assert sum(map(len, met.values())) == 2 * 85
+    for name in met:
+        assert changes(met[name]) == len(set(met[name])) - 1, name
+    assert row_problems(database) == []
+
+
+def test_what_is_sent_later_leaves_a_document_that_is_begun_together(database):
+    project = sent_project(database)
+    service = SendService(database)
+    service.send(project.id, many_documents(0, 6), order=QueueOrder.DOCUMENT)
+    [before] = graded_by(database, project.id, ["ana"], times=7).values()
+    service.send(project.id, many_documents(6, 3))
+    texts = [pair.left for pair in pairs_in_order(database, project.id) if not pair.rating_count]
+    assert changes(texts) <= len(set(texts)) + 1
+    assert changes(before) == len(set(before)) - 1
+
+
+def test_a_project_that_nothing_was_sent_to_gets_its_pairs_by_document(database):
+    project = ProjectService(database).create(ProjectSettings("new", types=(TYPE,)))
+    service = SendService(database)
+    assert service.usual_order(project.id) is QueueOrder.DOCUMENT
+    service.choose_order(project.id, QueueOrder.MIXED)
+    assert service.usual_order(project.id) is QueueOrder.MIXED
+
+
+def test_what_a_rater_was_given_stays_in_its_place(database):
     project = sent_project(database)
     ana = AccountService(database).add_user("ana")
     ProjectService(database).add_member(project.id, "ana", Role.RATER)
@@ -313,7 +393,7 @@ def test_the_command_line_goes_round(sqlite_database, tmp_path, capsys):
     assert main(["send", "sea", f"--documents={docs}", *files, "--order=mixed", url]) == 0
     said = capsys.readouterr()
     assert "Sent 5 pairs of 2 documents to sea, from 2 models: north, south." in said.out
-    assert "Open now: 5 of 5 pairs." in said.out
+    assert "Open now: 5 of 5 pairs.\nOrder of rating: Mixed: an uncertain pair" in said.out
     assert "are done" not in said.err
     grade(database, 1, GRADES)
     written = {name: tmp_path / name for name in ("gold", "qrels", "runs")}
@@ -328,7 +408,7 @@ def test_the_command_line_goes_round(sqlite_database, tmp_path, capsys):
     assert main(["bridge", "sea", url]) == 0
     assert "nDCG@10" in capsys.readouterr().out
     assert main(["send", "sea", f"--documents={docs}", f"--predictions={docs}", url]) == 1
-    assert "has neither 'present' nor 'absent'" in capsys.readouterr().err
+    assert "has neither 'present' and 'absent' nor 'keyphrases'" in capsys.readouterr().err
     assert main(["bridge", "sea", "--k=0", url]) == 2
     assert main(["bridge", "sea", "--threshold=5", url]) == 2
     assert "is 0.25 to 4, not 5" in capsys.readouterr().err
@@ -425,7 +505,7 @@ def test_the_command_tells_that_a_project_whose_raters_are_done_opens_again(
             "with 1 pair to grade.\n"
         )
         assert said.err == (warning if told else "")
-        assert json.loads(said.out)["open"] == int(told)
+        assert json.loads(said.out).items() >= {"open": int(told), "order": "project"}.items()
 
 
 def test_the_command_tells_that_a_project_of_other_pairs_gets_those_of_keyphrases(
@@ -438,6 +518,7 @@ def test_the_command_tells_that_a_project_of_other_pairs_gets_those_of_keyphrase
     arguments = ["send", "sea", f"--documents={docs}", f"--predictions=west={docs}"]
     for told in (True, False):
         assert main([*arguments, f"--database-url=sqlite:///{sqlite_database.path}"]) == 0
+        assert JudgementService(sqlite_database).pool(1).order is QueueOrder.DOCUMENT
         note = "sea compares other pairs so far. Sending adds the comparison type document2keyphrase to it.\n"
         assert capsys.readouterr().err == (note if told else "")
 

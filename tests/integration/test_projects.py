@@ -225,6 +225,10 @@ def test_roles_are_given_once_and_taken_one_by_one_or_all(database):
         service.add_member(project.id, "Cy", Role.RATER)
 
 
+def told(name: str, before: object, after: object) -> dict[str, object]:
+    return {"settings": [name], "before": {name: before}, "after": {name: after}}
+
+
 def test_changes_are_written_down_with_who_made_them(database):
     service = ProjectService(database)
     ana = AccountService(database).add_user("Ana")
@@ -243,9 +247,9 @@ def test_changes_are_written_down_with_who_made_them(database):
         events = [tuple(row) for row in rows]
     assert events == [
         ("project created", ana.id, {"name": "News"}),
-        ("project changed", ana.id, {"settings": ["lease_minutes"]}),
-        ("project changed", None, {"settings": ["most_per_rater"]}),
-        ("project changed", None, {"settings": ["most_per_rater"]}),
+        ("project changed", ana.id, told("lease_minutes", 30, 5)),
+        ("project changed", None, told("most_per_rater", None, 40)),
+        ("project changed", None, told("most_per_rater", 40, None)),
         ("member added", None, {"member": "Ana", "role": "rater"}),
     ]
 

@@ -20,6 +20,7 @@ from annotation.predictions.handovers import (
     HandOvers,
 )
 from annotation.predictions.pool import TYPE
+from annotation.predictions.queue_order import QueueOrder
 from annotation.services.access.sessions import start_session
 from annotation.services.bundle import Services, open_services
 from annotation.types import ProjectSettings, Role
@@ -103,7 +104,23 @@ def test_an_administrator_sees_what_would_be_sent_and_sends_it(client, services,
         f"/annotate/predictions?project=1&sent={count}",
     )
     assert len(pairs_of(services.database, 1)) == count
-    assert services.events.recent(1)[0].action == "predictions sent"
+    actions = {event.action for event in services.events.recent(1)[:2]}
+    assert actions == {"predictions sent", "order chosen"}
+
+
+def test_the_order_of_rating_is_chosen_where_it_is_sent(client, services, path):
+    eva = as_user(services, "Eva")
+    assert (
+        '<option value="document" selected>Document by document</option>'
+        in client.get(path, headers=eva).text
+    )
+    client.post(path, data={"project": "1", "order": "uncertain"}, headers=eva)
+    chosen, _ = services.events.recent(1)[:2]
+    assert (chosen.action, chosen.user, chosen.detail) == ("order chosen", "Eva", {"order": "uncertain"})
+    more = services.handovers.keep(bundle("Another title"))
+    assert '<option value="uncertain" selected>' in client.get(more, headers=eva).text
+    send(client, more, eva)
+    assert services.judgements.pool(1).order is QueueOrder.UNCERTAIN
 
 
 def test_whoever_comes_back_after_sending_is_led_to_the_project(client, services, path):

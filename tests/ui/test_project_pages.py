@@ -27,7 +27,7 @@ from annotation.services.rating.assignment import AssignmentService
 from annotation.services.rating.ratings import RatingService
 from annotation.services.rating.stuck import StuckService
 from annotation.services.remarks import RemarkService
-from annotation.setting_changes import seen_settings
+from annotation.setting_changes import seen_settings, told_changes
 from annotation.types import Cause, ImportSummary, NewPair, ProjectSettings, Role, SkipReason, User
 from annotation.ui.asking import project_in
 from annotation.ui.header import HeaderHandlers
@@ -212,6 +212,28 @@ def test_an_event_tells_files_apart_by_the_beginning_of_their_digest():
 def test_an_event_calls_settings_what_the_page_calls_them():
     event = Event(datetime.now(UTC), "Ana", "project changed", {"settings": ["raters_per_pair", "threshold"]})
     assert "settings: number of raters per pair, threshold</td>" in events_html([event])
+
+
+def test_an_event_tells_what_a_setting_was_and_is():
+    before = ProjectSettings("News", types=("phrase2word",), guidelines="<b>Old</b>\n" * 200)
+    after = replace(before, guidelines="New", raters_per_pair=3, step=Decimal("0.5"), is_random=False)
+    html = events_html([Event(datetime.now(UTC), "Ana", "project changed", told_changes(before, after))])
+    for words in (
+        "guidelines: 2\u202f200 → 3 characters",
+        "number of raters per pair: 2 → 3",
+        "step: 0.25 → 0.5",
+        "order: random → as imported",
+        "<summary>Guidelines before</summary>",
+        "&lt;b&gt;Old&lt;/b&gt;\n&lt;b&gt;",
+    ):
+        assert words in html
+    named = told_changes(replace(after, name="Old", most_per_rater=4), after) | {"former_name": "Old"}
+    html = events_html([Event(datetime.now(UTC), "Ana", "project changed", named)])
+    assert '<td dir="auto">name: Old → News; limit of pairs per rater: 4 → none</td>' in html
+    long = told_changes(replace(after, guidelines="x" * 100_000), after)
+    html = events_html([Event(datetime.now(UTC), "Ana", "project changed", long)])
+    assert len(html) < 2_000
+    assert "events PROJECT --json" in html
 
 
 def test_markup_in_anything_that_users_write_is_shown_as_text():

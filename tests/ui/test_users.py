@@ -11,6 +11,7 @@ import pytest
 from annotation.errors import InvitationError
 from annotation.services.access.accounts import AccountService
 from annotation.services.access.invitations import InvitationService
+from annotation.services.events import EventService
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
 from annotation.types import ProjectSettings, Role
@@ -40,7 +41,7 @@ def handlers(sqlite_database) -> UsersHandlers:
     accounts.add_user("Ana", PASSWORD)
     project = projects.create(ProjectSettings(name="News"))
     projects.add_member(project.id, "Ana", Role.ADMINISTRATOR)
-    return UsersHandlers(accounts, invitations, projects)
+    return UsersHandlers(accounts, invitations, projects, EventService(sqlite_database))
 
 
 def links_of(handlers: UsersHandlers, *, in_project: bool = False) -> LinksHandlers:
@@ -88,7 +89,17 @@ def test_the_buttons_that_are_tried_are_all_of_them():
         "enable",
         "promote",
         "demote",
+        "show_events",
     }
+
+
+def test_the_page_tells_what_was_done_with_accounts_and_by_whom(handlers):
+    handlers.promote(asked_by("root"), "Ana")
+    shown = handlers.open(asked_by("root"))[-1]
+    assert shown == handlers.show_events(asked_by("Ana"))
+    assert '<td dir="auto">root</td><td>administrator made</td><td dir="auto">name: Ana</td>' in shown
+    assert '<td dir="auto">command line</td><td>account added</td>' in shown
+    assert "member added" not in shown
 
 
 def link_in(html: str) -> str:

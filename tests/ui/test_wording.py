@@ -7,15 +7,18 @@ from types import SimpleNamespace
 
 import pytest
 
+from annotation.errors import UnfinishedError
 from annotation.predictions.judgements import JudgingOptions
 from annotation.predictions.relevance import Average
+from annotation.services.gold_counts import GoldCounts, _missing_text
 from annotation.services.standings import Standing
 from annotation.shares import share_text
 from annotation.types import User
 from annotation.ui.charts import grades_chart
+from annotation.ui.export import closed_html
 from annotation.ui.predictions_html import figures_html
 from annotation.ui.quality_html import standings_html
-from annotation.ui.wording import figure
+from annotation.ui.wording import figure, regrouped
 from annotation.ui.writing_report import ReportHandlers, distribution_chart, distribution_html, matrix_html
 from annotation.writing_report import BINS, JudgedPair, writing_report
 
@@ -92,3 +95,11 @@ def test_the_chart_of_the_writing_report_is_saved_under_a_harmless_name():
     handlers = ReportHandlers(accounts, SimpleNamespace(report=lambda _: report), None)
     shown = handlers.show(SimpleNamespace(username="ed", query_params={"project": "1"}))
     assert 'data-file="news-a-b-grades"' in shown[-1]
+
+
+def test_a_sentence_of_the_command_line_has_its_numbers_as_pages_write_them():
+    counts = GoldCounts(2_000, 817, 0)
+    html = closed_html(str(UnfinishedError(_missing_text(counts, ("sentence2phrase", "p-1,000")))))
+    assert "817 of 2\u202f000 pairs have no gold grade yet, the first is" in html
+    assert "p-1,000" in html
+    assert regrouped("12,345,678 pairs, 1,2 or 1,2345") == "12\u202f345\u202f678 pairs, 1,2 or 1,2345"

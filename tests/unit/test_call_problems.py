@@ -10,10 +10,10 @@ import pytest
 import annotation.cli
 import db.cli
 import kpdemo.cli
+from annotation.__main__ import PHRASES
 from annotation.services.projects import ProjectService
 from annotation.types import ProjectSettings
 from db import command
-from kpdemo.text import phrase_key
 
 PROGRAMS = pytest.mark.parametrize(
     "program", [kpdemo.cli, annotation.cli, db.cli], ids=lambda cli: cli.PROGRAM
@@ -46,7 +46,7 @@ def test_the_words_of_the_library_are_left_out(problem_of, found, told):
 
 @PROGRAMS
 def test_an_unknown_command_is_one_sentence(program, capsys):
-    handed_in = {"phrase_key": phrase_key} if program is annotation.cli else {}
+    handed_in = {"phrases": PHRASES} if program is annotation.cli else {}
     assert program.main(["frobnicate"], **handed_in) == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -72,7 +72,7 @@ def test_what_failed_is_one_line(program, capsys, message):
 def test_an_argument_that_is_not_utf8_is_one_sentence(call, sqlite_database, capsys):
     ProjectService(sqlite_database).create(ProjectSettings("news", types=("phrase2word",)))
     url = f"sqlite:///{sqlite_database.path}"
-    assert annotation.cli.main([*call, "--database-url", url], phrase_key=phrase_key) == 2
+    assert annotation.cli.main([*call, "--database-url", url], phrases=PHRASES) == 2
     assert capsys.readouterr().err == (
         "'\\udcff' is not UTF-8, so it is neither kept nor found: see how it is written.\n"
     )
@@ -80,5 +80,5 @@ def test_an_argument_that_is_not_utf8_is_one_sentence(call, sqlite_database, cap
 
 def test_a_database_whose_name_is_not_utf8_can_be_missed(tmp_path, capsys):
     url = f"sqlite:///{tmp_path}/\udcff.db"
-    assert annotation.cli.main(["project", "list", "--database-url", url], phrase_key=phrase_key) == 1
+    assert annotation.cli.main(["project", "list", "--database-url", url], phrases=PHRASES) == 1
     assert "There is no database at " in capsys.readouterr().err

@@ -365,6 +365,22 @@ def test_assignments_of_a_database_before_setting_aside_stay_and_may_say_so_then
         session.execute(text("UPDATE assignments SET state = 'elsewhere'"))
 
 
+def test_the_order_of_a_database_before_that_by_document_stays(bare):
+    upgrade(bare, to="0010")
+    order = "INSERT INTO sent_orders VALUES ({}, '{}', '2026-03-01 12:00:00')"
+    with bare.session() as session:
+        session.execute(text(ADD_PROJECT))
+        session.execute(text(order.format(1, "mixed")))
+    assert upgrade(bare).after == MIGRATIONS.head
+    assert differences(bare) == []
+    with bare.session() as session:
+        assert session.scalars(text("SELECT kind FROM sent_orders")).all() == ["mixed"]
+        session.execute(text("UPDATE sent_orders SET kind = 'document'"))
+    with pytest.raises(IntegrityError, match="kind_known"), bare.session() as session:
+        session.execute(text("UPDATE sent_orders SET kind = 'other'"))
+    assert check(bare).problems == ()
+
+
 def test_pairs_of_a_database_before_withdrawing_are_all_in_use(bare):
     upgrade(bare, to="0007")
     with bare.session() as session:

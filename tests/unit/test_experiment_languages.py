@@ -1,6 +1,7 @@
 """Documents that do not tell their language: `experiments` measures them as `evaluate` does."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -37,6 +38,7 @@ class Writer(FakePredictor):
 @pytest.mark.parametrize("rows", [CHINESE, FRENCH])
 def test_documents_without_a_language_have_the_figures_of_evaluate(tmp_path, monkeypatch, capsys, rows):
     monkeypatch.setattr("kpdemo.predictors.load_predictor", lambda *asked, **options: Writer())
+    monkeypatch.setattr("kpdemo.predictors.fetched_folder", Path)
     gold = tmp_path / "papers.jsonl"
     gold.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     asked = ["--gold", str(gold), "--model", "owner/writer"]

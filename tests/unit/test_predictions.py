@@ -5,16 +5,19 @@ from __future__ import annotations
 import gzip
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotation.__main__ import PHRASES
 from annotation.errors import ImportFileError
 from annotation.files.predictions import read_bundle, read_prediction_files
 from annotation.predictions.pool import PredictedDocument, PredictedPhrase, Run, pool, uncertainty
 from annotation.predictions.queue_order import QueueOrder, Waiting, new_positions
+from kpdemo.prediction_files import read_predictions
 from kpdemo.text import phrase_key
 
 TEXT = "Boundary integral equations for surface currents."
@@ -61,7 +64,7 @@ def test_uncertain_is_what_the_scores_leave_even(scores, models, expected):
 
 
 def waiting(uncertainties: list[float]) -> list[Waiting]:
-    return [Waiting(n + 1, 10 * n, 10 * n, doubt) for n, doubt in enumerate(uncertainties)]
+    return [Waiting(n + 1, 10 * n, 10 * n, doubt, 7 * n % 3) for n, doubt in enumerate(uncertainties)]
 
 
 def in_order(pairs: list[Waiting], order: QueueOrder) -> list[int]:
@@ -69,11 +72,12 @@ def in_order(pairs: list[Waiting], order: QueueOrder) -> list[int]:
     return sorted(positions, key=positions.__getitem__)
 
 
-def test_the_three_orders():
+def test_the_four_orders():
     pairs = waiting([0.1, 0.9, 0.5, 0.9, 0.2])
     assert in_order(pairs, QueueOrder.PROJECT) == [1, 2, 3, 4, 5]
     assert in_order(pairs, QueueOrder.UNCERTAIN) == [2, 4, 3, 5, 1]
     assert in_order(pairs, QueueOrder.MIXED) == [2, 1, 4, 3, 5]
+    assert in_order(pairs, QueueOrder.DOCUMENT) == [1, 4, 2, 5, 3]
 
 
 @given(st.lists(st.floats(0, 1), max_size=30), st.sampled_from(QueueOrder))
@@ -81,7 +85,7 @@ def test_pairs_only_change_places_among_themselves_and_can_go_back(uncertainties
     pairs = waiting(uncertainties)
     moved = new_positions(pairs, order)
     assert sorted(moved.values()) == [pair.position for pair in pairs]
-    elsewhere = [Waiting(pair.pair_id, moved[pair.pair_id], pair.own, pair.uncertainty) for pair in pairs]
+    elsewhere = [replace(pair, position=moved[pair.pair_id]) for pair in pairs]
     assert new_positions(elsewhere, QueueOrder.PROJECT) == {pair.pair_id: pair.own for pair in pairs}
 
 
@@ -103,7 +107,7 @@ def test_files_of_several_models_are_read_together(tmp_path):
     )
     first = lines(tmp_path / "first.jsonl.gz", predicted("1"))
     second = lines(tmp_path / "x.jsonl", predicted("1", model="second", language="de"))
-    [found] = read_prediction_files(documents, [("", first), ("", second)], phrase_key)
+    [found] = read_prediction_files(documents, [("", first), ("", second)], PHRASES)
     assert (found.id, found.text, found.language) == ("1", "T\n\nB", "de")
     assert [run.model for run in found.runs] == ["first", "second"]
 
@@ -113,14 +117,60 @@ def test_documents_and_predictions_may_be_arrays(tmp_path):
     documents.write_text(json.dumps([{"id": "1", "text": TEXT}, {"id": "2", "text": TEXT}], indent=2))
     told.write_text(json.dumps([predicted("1"), predicted("2"), predicted("3")]))
     with pytest.raises(ImportFileError, match=r"^first\.json, entry 3, field 'id': docs\.json has no"):
-        list(read_prediction_files(documents, [("", told)], phrase_key))
+        list(read_prediction_files(documents, [("", told)], PHRASES))
 
 
 def test_a_file_begun_before_its_lines_named_their_model_is_of_one_model(tmp_path):
     documents = lines(tmp_path / "docs.jsonl", {"id": 1, "text": TEXT}, {"id": 2, "text": TEXT})
     file = lines(tmp_path / "p.jsonl", predicted("1"), predicted("2", model="default"))
-    found = read_prediction_files(documents, [("", file)], phrase_key)
+    found = read_prediction_files(documents, [("", file)], PHRASES)
     assert [run.model for document in found for run in document.runs] == ["default", "default"]
+
+
+def test_a_file_that_evaluate_reads_is_ranked_by_its_order_and_told_apart_by_the_text(tmp_path):
+    docs = tmp_path / "docs.jsonl"
+    lines(docs, {"id": "d1", "title": "Antenna arrays", "abstract": TEXT}, {"id": "d2", "abstract": TEXT})
+    whole = {"id": "d1", "keyphrases": ["surface current", {"text": "radar"}, "array boundary", "antenna"]}
+    apart = {"id": "d2", "present": ["integral equations", {"text": "Boundary"}], "absent": ["radar"]}
+    file = lines(tmp_path / "mine.jsonl", whole, apart)
+    first, second = read_prediction_files(docs, [("", file)], PHRASES)
+    assert [(found.text, found.score, found.is_present) for found in first.runs[0].phrases] == [
+        ("surface current", 1.0, True),
+        ("radar", 1 / 2, False),
+        ("array boundary", 1 / 3, False),
+        ("antenna", 1 / 4, True),
+    ]
+    assert [(found.text, found.score, found.is_present) for found in second.runs[0].ranked()] == [
+        ("integral equations", 1.0, True),
+        ("radar", 1.0, False),
+        ("Boundary", 0.5, True),
+    ]
+    assert set(read_predictions(file, may_be_lists=True)) == {"d1", "d2"}
+    assert (first.runs[0].model, first.language) == ("mine", "en")
+
+
+def test_scores_count_as_soon_as_one_phrase_has_one(tmp_path):
+    docs = lines(tmp_path / "docs.jsonl", {"id": "d1", "text": TEXT})
+    file = lines(tmp_path / "p.jsonl", {"id": "d1", "keyphrases": ["a", {"text": "b", "score": 0.2}]})
+    [found] = read_prediction_files(docs, [("", file)], PHRASES)
+    assert [(phrase.text, phrase.score) for phrase in found.runs[0].ranked()] == [("b", 0.2), ("a", 0.0)]
+
+
+def test_a_language_that_nothing_tells_is_the_one_that_evaluate_finds(tmp_path):
+    text = "Die Fähren verlassen den alten Hafen am Mittag, und die Möwen folgen ihnen bis vor die Küste."
+    docs = lines(
+        tmp_path / "docs.jsonl",
+        {"id": "1", "text": text},
+        {"id": "2", "text": "我们提出一种新的图核方法,用于比较分子结构。"},
+        {"id": "3", "text": text, "language": "en"},
+    )
+    rows = [{"id": id, "keyphrases": ["Hafen", "分子结构"]} for id in "123"]
+    found = list(read_prediction_files(docs, [("", lines(tmp_path / "p.jsonl", *rows))], PHRASES))
+    assert [document.language for document in found] == ["de", "zh", "en"]
+    assert [[one.is_present for one in document.runs[0].phrases] for document in found[:2]] == [
+        [True, False],
+        [False, True],
+    ]
 
 
 @pytest.mark.parametrize(
@@ -129,7 +179,10 @@ def test_a_file_begun_before_its_lines_named_their_model_is_of_one_model(tmp_pat
         ({"present": []}, r"p.jsonl, line 1, field 'id': is missing"),
         (predicted("other"), r"docs.jsonl has no document 'other'"),
         (predicted(present=[{"text": "a b", "score": 2}]), r"2 is no score"),
-        (predicted(present=["a b"]), r"'a b' is no JSON object"),
+        (predicted(present=["a b", 3]), r"3 is no JSON object"),
+        ({"id": "d1", "keyphrases": "a; b"}, r"field 'keyphrases': 'a; b' is no list"),
+        ({"id": "d1"}, r"p.jsonl, line 1: it has neither 'present' and 'absent' nor 'keyphrases'"),
+        ({"id": "d1", "keyphrases": ["a"], "text": TEXT}, r"line 1: a document with its gold keyphrases"),
         (predicted(present="a b"), r"'a b' is no list"),
         (predicted(present=[{"text": "a\0b"}]), r"holds a NUL"),
         (predicted(present=[{"text": "a" * 1001}]), r"has 1,001 characters"),
@@ -138,7 +191,7 @@ def test_a_file_begun_before_its_lines_named_their_model_is_of_one_model(tmp_pat
 def test_a_bad_line_is_named(tmp_path, row, message):
     documents = lines(tmp_path / "docs.jsonl", {"id": "d1", "text": TEXT})
     with pytest.raises(ImportFileError, match=message):
-        list(read_prediction_files(documents, [("", lines(tmp_path / "p.jsonl", row))], phrase_key))
+        list(read_prediction_files(documents, [("", lines(tmp_path / "p.jsonl", row))], PHRASES))
 
 
 @pytest.mark.parametrize(
@@ -159,7 +212,7 @@ def test_a_line_that_is_no_row_is_named(tmp_path, content, message):
     file = tmp_path / "p.jsonl.gz"
     file.write_bytes(gzip.compress(content))
     with pytest.raises(ImportFileError, match=message):
-        list(read_prediction_files(documents, [("", file)], phrase_key))
+        list(read_prediction_files(documents, [("", file)], PHRASES))
 
 
 def test_damaged_compressed_predictions_are_told(tmp_path):
@@ -170,15 +223,15 @@ def test_damaged_compressed_predictions_are_told(tmp_path):
         damaged = tmp_path / "damaged.jsonl.gz"
         damaged.write_bytes(content[:place] + bytes([content[place] ^ 0x5A]) + content[place + 1 :])
         with pytest.raises(ImportFileError, match=r"damaged\.jsonl\.gz"):
-            list(read_prediction_files(documents, [("", damaged)], phrase_key))
+            list(read_prediction_files(documents, [("", damaged)], PHRASES))
 
 
 def test_two_files_of_one_model_are_refused(tmp_path):
     documents = lines(tmp_path / "docs.jsonl", {"id": "d1", "text": TEXT})
     file = lines(tmp_path / "p.jsonl", predicted())
     with pytest.raises(ImportFileError, match="name the files: --predictions NAME=FILE"):
-        list(read_prediction_files(documents, [("", file), ("", file)], phrase_key))
-    [named] = read_prediction_files(documents, [("a", file), ("b", file)], phrase_key)
+        list(read_prediction_files(documents, [("", file), ("", file)], PHRASES))
+    [named] = read_prediction_files(documents, [("a", file), ("b", file)], PHRASES)
     assert [run.model for run in named.runs] == ["a", "b"]
 
 

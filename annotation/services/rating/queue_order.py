@@ -9,15 +9,32 @@ from sqlalchemy import bindparam, func, select, update
 from sqlalchemy.orm import Session
 
 from annotation.assignment import place_in
-from annotation.predictions.pool import uncertainty
+from annotation.predictions.pool import TYPE, uncertainty
 from annotation.predictions.queue_order import QueueOrder, Waiting, new_positions
-from db.models import Assignment, Pair, Project, SentOrder, SentPhrase, SentPrediction, SentRun
+from db.models import (
+    Assignment,
+    Pair,
+    Project,
+    SentDocument,
+    SentOrder,
+    SentPhrase,
+    SentPrediction,
+    SentRun,
+)
 
 
 def order_of(session: Session, project_id: int) -> QueueOrder:
     """In which order the raters of a project meet predicted keyphrases."""
     kind = session.scalar(select(SentOrder.kind).where(SentOrder.project_id == project_id))
     return QueueOrder.PROJECT if kind is None else QueueOrder(kind)
+
+
+def usual_order(session: Session, project_id: int) -> QueueOrder:
+    """In which order they will meet what is sent, unless whoever sends says another one."""
+    chosen = order_of(session, project_id)
+    sent = select(SentDocument.id).where(SentDocument.project_id == project_id).limit(1)
+    is_first = chosen is QueueOrder.PROJECT and session.scalar(sent) is None
+    return QueueOrder.DOCUMENT if is_first else chosen
 
 
 def reorder(session: Session, project: Project, *, also_own: bool = False) -> None:
@@ -63,9 +80,12 @@ def _waiting(session: Session, project: Project) -> list[Waiting]:
             Pair.external_id,
             Pair.position,
             Pair.import_order,
+            SentDocument.id.label("document_id"),
+            SentDocument.external_id.label("document"),
             runs.c.models,
         )
         .join(Pair, Pair.id == SentPhrase.pair_id)
+        .join(SentDocument, SentDocument.id == SentPhrase.document_id)
         .join(runs, runs.c.document_id == SentPhrase.document_id)
         .where(SentPhrase.project_id == project.id, ~select(Assignment.id).where(_IS_GIVEN).exists())
     )
@@ -75,6 +95,7 @@ def _waiting(session: Session, project: Project) -> list[Waiting]:
             row.position,
             place_in(project, row.type, row.external_id, row.import_order),
             uncertainty(scores[row.id], row.models),
+            place_in(project, TYPE, row.document, row.document_id),
         )
         for row in rows
     ]

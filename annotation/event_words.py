@@ -1,0 +1,76 @@
+"""What was done, in words, for pages and terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from annotation.setting_changes import SETTING_WORDS
+
+MOST_NAMED = 5
+"""Of the pairs, files or settings of an event."""
+DIGEST_LENGTH = 12
+"""Letters of a SHA-256 that tell files apart."""
+_TOLD_APART = frozenset({"settings", "before", "after", "former_name"})
+"""Fields of a change of settings."""
+
+
+def detail_words(detail: Mapping[str, Any], grouped: Callable[[int], str] = "{:,}".format) -> str:
+    """The details of an event: "number of raters per pair: 2 → 3".
+
+    Args:
+        grouped: writes a large number.
+    """
+    changes = _change_words(detail, grouped) if "before" in detail else []
+    others = [
+        f"{name.replace('_', ' ')}: {_value(name, value, grouped)}"
+        for name, value in detail.items()
+        if value not in (None, "", [], {}) and not (changes and name in _TOLD_APART)
+    ]
+    return "; ".join([*changes, *others])
+
+
+def earlier_guidelines(detail: Mapping[str, Any]) -> str:
+    """The text of the guidelines that an event replaced; empty where it did not, or there was none."""
+    before = detail.get("before")
+    told = before.get("guidelines") if isinstance(before, dict) else None
+    return str(told.get("text", "")) if isinstance(told, dict) else ""
+
+
+def _change_words(detail: Mapping[str, Any], grouped: Callable[[int], str]) -> list[str]:
+    before, after = detail["before"], detail["after"]
+    words = []
+    for name in detail["settings"]:
+        if name == "guidelines":
+            sizes = [grouped(side[name]["characters"]) for side in (before, after)]
+            words.append(f"guidelines: {' → '.join(sizes)} characters")
+        else:
+            values = [_setting(name, side[name]) for side in (before, after)]
+            words.append(f"{SETTING_WORDS.get(name, name)}: {' → '.join(values)}")
+    return words
+
+
+def _setting(name: str, value: object) -> str:
+    if name == "is_random":
+        return "random" if value else "as imported"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _value(name: str, value: object, grouped: Callable[[int], str]) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        if name == "settings":
+            value = [SETTING_WORDS.get(setting, setting) for setting in value]
+        first = ", ".join(map(str, value[:MOST_NAMED]))
+        is_told = len(value) <= MOST_NAMED or value[MOST_NAMED:] == ["…"]
+        return (
+            ", ".join(map(str, value)) if is_told else f"{first} and {grouped(len(value) - MOST_NAMED)} more"
+        )
+    if name == "cause":
+        return str(value).replace("_", " ")
+    return str(value)[:DIGEST_LENGTH] if name.endswith("sha256") else str(value)
