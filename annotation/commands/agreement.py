@@ -21,6 +21,8 @@ from annotation.reliability.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED, Al
 from annotation.reliability.planning import DEFAULT_WIDTH, NARROWEST, WIDEST, plan_sentences, plan_to_json
 from annotation.reliability.report import BUCKET_NAMES, AgreementReport, Part, shares
 from annotation.reliability.report_json import report_to_json
+from annotation.reliability.upper_bound import AgainstOthers, UpperBound, mean_of_text
+from annotation.scoring import Estimate
 from annotation.services.agreement import AgreementService
 from annotation.set_aside import set_aside_text
 from annotation.shares import share_text
@@ -119,6 +121,7 @@ def _show(report: AgreementReport) -> None:
         if reason != whole.all.reason:
             show_line(f"{', '.join(names)}: {reason}")
     _show_raters(report)
+    _show_upper_bounds(report)
     _show_grades(report)
     show_line("")
     if report.plan.more_pairs:
@@ -185,6 +188,30 @@ def _show_raters(report: AgreementReport) -> None:
         show_table(("Two raters", *pair_columns), pairs, right=pair_columns)
 
 
+def _show_upper_bounds(report: AgreementReport) -> None:
+    columns = ("Pearson", "95 %", "Spearman", "95 % ", "Pairs")
+    rows: list[Sequence[str]] = []
+    reasons: dict[str, list[str]] = {}
+    for bound in (bound for bound in report.upper_bounds if bound.raters):
+        rows.append((bound.type, mean_of_text(bound.counted), *_correlation_cells(bound)))
+        named = sorted(bound.raters, key=lambda row: report.rater_names[row.rater].casefold())
+        rows += [("", report.rater_names[row.rater], *_correlation_cells(row)) for row in named]
+        for row in (row for row in named if row.pearson.reason):
+            name = f"{report.rater_names[row.rater]} ({bound.type})"
+            reasons.setdefault(row.pearson.reason, []).append(name)
+    if rows:
+        show_line("")
+        show_table(("Against the others", "Rater", *columns), rows, right=columns)
+    for reason, names in reasons.items():
+        show_line(f"{', '.join(names)}: {reason}")
+
+
+def _correlation_cells(found: UpperBound | AgainstOthers) -> Sequence[str]:
+    both = (found.pearson, found.spearman)
+    cells = (cell for estimate in both for cell in _alpha_cells(estimate))
+    return *cells, f"{found.pairs:,}"
+
+
 def _show_grades(report: AgreementReport) -> None:
     parts = [part for part in report.by_type if part.ratings]
     if parts:
@@ -206,6 +233,6 @@ def _part_cells(part: Part) -> Sequence[str]:
     )
 
 
-def _alpha_cells(alpha: Alpha) -> tuple[str, str]:
+def _alpha_cells(alpha: Alpha | Estimate) -> tuple[str, str]:
     value = "undefined" if alpha.value is None else figure_text(alpha.value)
     return value, range_text(alpha.low, alpha.high)

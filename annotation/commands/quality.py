@@ -201,6 +201,7 @@ def settings_json(settings: QualitySettings) -> dict[str, Any]:
 def _standing_json(standing: Standing) -> dict[str, Any]:
     return {
         "rater": standing.user.name,
+        "former": standing.is_former,
         "paused": standing.paused_at is not None,
         "training": training_word(standing),
         "attempts": [
@@ -225,13 +226,18 @@ def training_word(standing: Standing) -> str:
     return "not passed" if standing.excused_at is None else "excused"
 
 
+def _training_text(standing: Standing, overview: QualityOverview) -> str:
+    is_asked = overview.training_pairs > 0 and not standing.is_former
+    return training_word(standing) if is_asked or standing.attempts else "–"
+
+
 def _show(overview: QualityOverview) -> None:
     settings = overview.settings
     rows = [
         (
             standing.user.name,
             standing.work,
-            training_word(standing) if overview.training_pairs or standing.attempts else "–",
+            _training_text(standing, overview),
             ", ".join(f"{attempt.accepted}/{attempt.pairs}" for attempt in standing.attempts) or "–",
             f"{standing.checks:,}",
             share_text(standing.accepted_checks / standing.checks) if standing.checks else "–",

@@ -33,7 +33,7 @@ from annotation.senses.network import WORD_TO_SENSE
 ROWS_AT_ONCE = 2_000
 """Rows of a Parquet row group: what is held in memory."""
 
-_FIELD_ENDS = re.compile(r"[\t\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+FIELD_ENDS = re.compile(r"[\t\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _LINE_ENDS_IN_JSON = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 _QUOTED = re.compile(r'[",\r\n]')
 _SENSE_NUMBER = re.compile(r"\S+#[a-z]#\d+")
@@ -136,8 +136,7 @@ class JsonlWriter(_Files):
         self._extras = extras
 
     def add(self, row: GoldRow) -> None:
-        line = json.dumps(row_values(row, self._extras), ensure_ascii=False)
-        self._file.write(f"{line.translate(_LINE_ENDS_IN_JSON)}\n")
+        self._file.write(json_line(row_values(row, self._extras)))
         self.rows[self._name] += 1
 
 
@@ -146,13 +145,13 @@ class CsvWriter(_Files):
         super().__init__()
         self._labels, self._name, self._extras = tuple(labels), path.name, extras
         self._file = self._open(path)
-        self._file.write(_csv_line(self._header()))
+        self._file.write(csv_line(self._header()))
 
     def add(self, row: GoldRow) -> None:
         values = row_values(row, self._extras)
         graded = dict(row.ratings)
-        cells = [_cell(value) for value in values.values()]
-        self._file.write(_csv_line([*cells, *(_cell(graded.get(label)) for label in self._labels)]))
+        cells = [cell_text(value) for value in values.values()]
+        self._file.write(csv_line([*cells, *(cell_text(graded.get(label)) for label in self._labels)]))
         self.rows[self._name] += 1
 
     def _header(self) -> list[str]:
@@ -201,7 +200,7 @@ class SemevalWriter(_Files):
         if row.type == WORD_TO_SENSE:
             is_number = row.source is not None and _SENSE_NUMBER.fullmatch(row.source)
             fields.insert(2, row.source or "" if is_number else "")
-        texts.write("\t".join(_FIELD_ENDS.sub(" ", field) for field in fields) + "\n")
+        texts.write("\t".join(FIELD_ENDS.sub(" ", field) for field in fields) + "\n")
         grades.write(f"{grade_text(row.gold or Decimal(0))}\n")
         for file in (texts, grades):
             self.rows[Path(file.name).name] += 1
@@ -223,11 +222,17 @@ class UnfinishedTsvWriter(_Files):
 
     def add(self, row: GoldRow) -> None:
         fields = (row.type, row.id, str(row.reason))
-        self._file.write("\t".join(_FIELD_ENDS.sub(" ", field) for field in fields) + "\n")
+        self._file.write("\t".join(FIELD_ENDS.sub(" ", field) for field in fields) + "\n")
         self.rows["unfinished.tsv"] += 1
 
 
-def _cell(value: Any) -> str:
+def json_line(values: dict[str, Any]) -> str:
+    """A line of JSON Lines, which none of its texts ends."""
+    return f"{json.dumps(values, ensure_ascii=False).translate(_LINE_ENDS_IN_JSON)}\n"
+
+
+def cell_text(value: Any) -> str:
+    """A value as CSV has it."""
     match value:
         case None:
             return ""
@@ -240,7 +245,7 @@ def _cell(value: Any) -> str:
     return str(value)
 
 
-def _csv_line(cells: Sequence[str]) -> str:
+def csv_line(cells: Sequence[str]) -> str:
     """A line as RFC 4180 has it; csv.writer leaves a lone carriage return bare, which ends a line."""
     quoted = ('"' + cell.replace('"', '""') + '"' if _QUOTED.search(cell) else cell for cell in cells)
     return ",".join(quoted) + "\n"

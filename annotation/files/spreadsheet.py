@@ -3,7 +3,7 @@
 A cell that begins with = + - @, a tab, a carriage return or a line feed gets an apostrophe before it; so
 does one that begins with apostrophes and then one of these, so that reading back is exact: `restored` takes
 one apostrophe away from each cell of that shape. Only text is touched, and only in files whose header has
-the column `gold_source`: a table from elsewhere may begin a cell with '- and mean it.
+the column `gold_source` or `revisions`: a table from elsewhere may begin a cell with '- and mean it.
 
 What a page saves for a spreadsheet, `sheet` writes: it is not read back here.
 """
@@ -17,6 +17,8 @@ from collections.abc import Iterable, Sequence
 
 GOLD_COLUMN = "gold_source"
 """The column that tells a CSV of ours, whose cells are to be restored."""
+REVISIONS_COLUMN = "revisions"
+"""The same of single ratings."""
 
 BYTE_ORDER_MARK = "\ufeff"
 """Without it Excel takes a file for one of Western Europe, whatever its letters."""

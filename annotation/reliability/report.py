@@ -21,6 +21,7 @@ from annotation.reliability.raters import (
     bucket_counts,
     rater_figures,
 )
+from annotation.reliability.upper_bound import UpperBound, upper_bound
 from annotation.set_aside import SetAsideGrades
 
 WIDEST_PAIRS = 20
@@ -111,6 +112,8 @@ class AgreementReport:
     drifts: tuple[Drift, ...]
     rater_pairs: tuple[TwoRaters, ...]
     left_out: tuple[LeftOut, ...]
+    upper_bounds: tuple[UpperBound, ...]
+    """What raters reach as systems are measured, on the pairs of each type."""
     widest: tuple[WidePair, ...]
     plan: Plan
     threshold: float
@@ -151,6 +154,15 @@ def build_report(data: ProjectGrades, *, resamples: int, seed: int) -> Agreement
         drifts=tuple(drifts(grades, data.moments, data.decisions, data.raters)),
         rater_pairs=tuple(alphas_of_rater_pairs(grades, resamples=resamples, seed=seed)),
         left_out=tuple(alphas_without_each(grades, data.raters, resamples=resamples, seed=seed)),
+        upper_bounds=tuple(
+            upper_bound(
+                name,
+                grades.only(data.type_of_pair[grades.pairs] == number),
+                resamples=resamples,
+                seed=seed,
+            )
+            for number, name in enumerate(data.types)
+        ),
         widest=(),
         plan=plan_pairs(grades, resamples=resamples, seed=seed),
         threshold=data.threshold,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
@@ -10,6 +11,8 @@ from annotation.reliability.bootstrap import Alpha
 from annotation.reliability.drift import Drift
 from annotation.reliability.planning import plan_to_json
 from annotation.reliability.report import BUCKET_NAMES, AgreementReport, Part, WidePair
+from annotation.reliability.upper_bound import AgainstOthers, UpperBound
+from annotation.scoring import Estimate
 
 
 def report_to_json(report: AgreementReport) -> dict[str, Any]:
@@ -41,6 +44,7 @@ def report_to_json(report: AgreementReport) -> dict[str, Any]:
             for row in report.rater_pairs
         ],
         "leave_one_out": [{"without": names[row.rater], **_alpha_json(row.alpha)} for row in report.left_out],
+        "upper_bound": {bound.type: _bound_json(bound, names) for bound in report.upper_bounds},
         "histogram": {"buckets": list(BUCKET_NAMES), **_histograms(report)},
         "widest": [_wide_json(pair) for pair in report.widest],
         "plan": plan_to_json(report.plan),
@@ -60,6 +64,21 @@ def _alpha_json(alpha: Alpha) -> dict[str, Any]:
     figures = asdict(alpha)
     interval_reason = figures.pop("interval_reason")
     return {**figures, "reason": alpha.reason or interval_reason or None}
+
+
+def _bound_json(bound: UpperBound, names: Sequence[str]) -> dict[str, Any]:
+    raters = [{"rater": names[row.rater], **_correlations_json(row)} for row in bound.raters]
+    return {**_correlations_json(bound), "raters": raters}
+
+
+def _correlations_json(found: UpperBound | AgainstOthers) -> dict[str, Any]:
+    both = {"pearson": _estimate_json(found.pearson), "spearman": _estimate_json(found.spearman)}
+    return {**both, "pairs": found.pairs}
+
+
+def _estimate_json(found: Estimate) -> dict[str, Any]:
+    reason = found.reason or found.interval_reason or None
+    return {"value": found.value, "low": found.low, "high": found.high, "reason": reason}
 
 
 def _drift_json(drift: Drift, rater: str) -> dict[str, Any]:

@@ -37,6 +37,7 @@ from annotation.services.senses import SenseService
 from annotation.services.set_aside import SetAsideService
 from annotation.services.systems import SystemService
 from annotation.services.training import TrainingService
+from annotation.services.work import WorkService
 from annotation.services.writing.editing import EditingService
 from annotation.services.writing.item_withdrawal import ItemWithdrawalService
 from annotation.services.writing.items import ItemService
@@ -84,6 +85,7 @@ class Services:
     quality: QualityService
     known_pairs: KnownPairService
     training: TrainingService
+    work: WorkService
     set_aside: SetAsideService
     systems: SystemService
     handovers: HandOvers
@@ -145,6 +147,7 @@ def open_services(
         quality=QualityService(database),
         known_pairs=KnownPairService(database),
         training=TrainingService(database),
+        work=WorkService(database),
         set_aside=SetAsideService(database),
         systems=SystemService(database, similarities=similarities),
         handovers=HandOvers(),

@@ -41,7 +41,7 @@ from annotation.services.gold_rows import (
 )
 from annotation.services.in_use import count_withdrawn
 from annotation.services.keys import KeyService
-from annotation.services.numbering import NUMBERS, are_free
+from annotation.services.numbering import NUMBERS, RATINGS, are_free
 from annotation.services.projects import as_project, find_project
 from annotation.services.protocol_history import protocol_history
 from annotation.services.set_aside_rows import all_numbers, read_set_aside, told_in_gold
@@ -160,7 +160,7 @@ class GoldService:
         statement = (
             select(Export, User.name)
             .outerjoin(User, User.id == Export.user_id)
-            .where(Export.project_id == project_id)
+            .where(Export.project_id == project_id, Export.format != RATINGS)
             .order_by(Export.id.desc())
             .limit(LISTED)
         )

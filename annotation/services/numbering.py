@@ -13,6 +13,8 @@ from db.models import Export, Project
 
 NUMBERS = "rater_numbers"
 """Where an export keeps, among its options, the numbers that it used."""
+RATINGS = "ratings"
+"""The format of what is no gold set but all single ratings; it is kept for its numbers."""
 
 
 def numbers_of(session: Session, project: Project, key: bytes) -> dict[int, int]:

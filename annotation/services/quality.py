@@ -31,7 +31,7 @@ class QualityOverview:
     training_pairs: int
     check_pairs: int
     standings: tuple[Standing, ...]
-    """Of the raters, by name."""
+    """Of the raters, by name, and then of those who were raters."""
 
 
 _ADD_STATE = per_system(STATES, lambda insert: insert.on_conflict_do_nothing())

@@ -7,14 +7,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import case, func, select
+from sqlalchemy import case, func, or_, select
 from sqlalchemy.orm import Session
 
 from annotation.quality import QualitySettings
 from annotation.services.access.users import as_user
+from annotation.services.gold_rows import rater_ids
 from annotation.types import Role, User, to_quarters
 from db import models
 from db.models import Membership, Pair, RaterState, Rating, TrainingAttempt
+
+FORMER = "no longer a rater"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +45,14 @@ class Standing:
     """Check pairs that they graded."""
     accepted_checks: int
     """Those of them whose grade is accepted by the settings of today."""
+    is_former: bool = False
+    """They are a rater no longer; what they graded still counts."""
 
     @property
     def work(self) -> str:
         """Whether they can grade, in words."""
+        if self.is_former:
+            return FORMER
         if self.paused_at is not None:
             return "paused"
         if self.user.is_disabled:
@@ -56,20 +63,26 @@ class Standing:
 def standings_of(
     session: Session, project_id: int, shelf: int | None, settings: QualitySettings
 ) -> tuple[Standing, ...]:
-    """Of the raters, by name.
+    """Of the raters, by name, and then of whoever was one and has attempts, grades or check grades.
 
     Args:
         shelf: the project of the check pairs, where there is one.
     """
-    raters = session.execute(
-        select(models.User, RaterState)
-        .join(Membership, Membership.user_id == models.User.id)
-        .outerjoin(RaterState, (RaterState.user_id == models.User.id) & (RaterState.project_id == project_id))
-        .where(Membership.project_id == project_id, Membership.role == Role.RATER.value)
-        .order_by(models.User.name_key)
-    ).all()
     attempts = _attempts(session, project_id)
     checks = {} if shelf is None else _checked(session, shelf, to_quarters(settings.check_distance))
+    known = {*attempts, *checks, *rater_ids(session, project_id)}
+    users: Any = session.execute(
+        select(models.User, RaterState, Membership.user_id)
+        .outerjoin(
+            Membership,
+            (Membership.user_id == models.User.id)
+            & (Membership.project_id == project_id)
+            & (Membership.role == Role.RATER.value),
+        )
+        .outerjoin(RaterState, (RaterState.user_id == models.User.id) & (RaterState.project_id == project_id))
+        .where(or_(Membership.user_id.is_not(None), models.User.id.in_(known)))
+        .order_by(case((Membership.user_id.is_(None), 1), else_=0), models.User.name_key)
+    )
     return tuple(
         Standing(
             as_user(user),
@@ -78,8 +91,9 @@ def standings_of(
             state.excused_at if state else None,
             tuple(attempts.get(user.id, ())),
             *checks.get(user.id, (0, 0)),
+            is_former=member is None,
         )
-        for user, state in raters
+        for user, state, member in users
     )
 
 

@@ -17,6 +17,7 @@ from annotation.services.agreement import AgreementService
 from annotation.ui.agreement_charts import CHARTS, charts_of, save_buttons
 from annotation.ui.agreement_parts import (
     FOR_LEADERS,
+    bounds_html,
     drift_html,
     enough_html,
     few_pairs_html,
@@ -55,6 +56,7 @@ TEXTS = (
     "raters",
     "drift",
     "rater-pairs",
+    "bound",
     "widest",
     "method",
 )
@@ -218,6 +220,8 @@ def _build_details(parts: _Parts) -> None:
     parts.chart("without")
     parts.text("rater-pairs")
     parts.chart("together")
+    section_heading("How well could a system do?", "agreement-reach")
+    parts.text("bound")
     section_heading("Which pairs?", "agreement-which")
     parts.text("widest")
     parts.text("method")
@@ -246,6 +250,7 @@ def texts_of(report: AgreementReport, project_id: int, *, leads: bool) -> dict[s
         + (_explained(raters_table(report), project) if has_grades else nobody),
         "drift": drift_html(report),
         "rater-pairs": _explained(rater_pairs_table(report), project) if report.rater_pairs else alone,
+        "bound": bounds_html(report) or alone,
         "widest": (table_html(widest_table(report, project_id), project) if report.widest else agreed)
         + left_out,
         "method": method_html(report),

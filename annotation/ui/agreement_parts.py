@@ -10,9 +10,9 @@ from annotation.reliability.drift import FEWEST, MOST_WINDOWS
 from annotation.reliability.planning import FEWEST_PAIRS, Plan, plan_sentences
 from annotation.reliability.report import AgreementReport, Part
 from annotation.set_aside import set_aside_text
-from annotation.ui.agreement_tables import drift_table
+from annotation.ui.agreement_tables import bounds_table, drift_table
 from annotation.ui.charts import CUSTOMARY_LINES
-from annotation.ui.tables import UNDEFINED, interval_text, table_html
+from annotation.ui.tables import UNDEFINED, interval_text, reasons_html, table_html
 from annotation.ui.wording import all_withdrawn_text, counted, figure, grouped, regrouped
 from kpdemo.ui.widgets import escape
 
@@ -181,6 +181,22 @@ def drift_html(report: AgreementReport) -> str:
         "and their 95 % intervals do not meet. With many raters one may look clear by chance."
     )
     return f"<p>{escape(said)}</p>{table_html(drift_table(report), report.project)}"
+
+
+def bounds_html(report: AgreementReport) -> str:
+    """What raters reach as systems are measured; nothing before two have graded the same pair."""
+    if not any(bound.raters for bound in report.upper_bounds):
+        return ""
+    said = (
+        "Each rater is measured like a system: their grades against the mean of the others’ grades of the "
+        "same pairs. A system with the mean of these figures fits the raters as well as they fit each other. "
+        "It may have more on the gold grades, which are means of all."
+    )
+    table = bounds_table(report)
+    undefined = [(f"{row[0]}, {row[1]}", row[2].reason) for row in table.rows if isinstance(row[2], Alpha)]
+    reasons = [(whose, regrouped(reason)) for whose, reason in undefined if reason]
+    told = reasons_html("agreement-undefined-bound", reasons)
+    return f"<p>{escape(said)}</p>{table_html(table, report.project)}{told}"
 
 
 def set_aside_html(report: AgreementReport) -> str:

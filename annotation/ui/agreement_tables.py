@@ -13,7 +13,9 @@ from annotation.reliability.report import (
     Part,
     shares,
 )
-from annotation.ui.tables import Column, Table, type_label
+from annotation.reliability.upper_bound import AgainstOthers, UpperBound, mean_of_text
+from annotation.ui.tables import Cell, Column, Table, alpha_of, type_label
+from annotation.ui.wording import regrouped
 
 
 def parts_table(name: str, heading: str, parts: Sequence[tuple[str, Part]]) -> Table:
@@ -132,6 +134,29 @@ def rater_pairs_table(report: AgreementReport) -> Table:
     )
     columns = (Column("Two raters", text=True), Column("α of their common pairs"), Column("Common pairs"))
     return Table("rater-pairs", "Each pair of raters", columns, rows)
+
+
+def bounds_table(report: AgreementReport) -> Table:
+    """Each rater against the mean of the others, and the mean over raters, by type."""
+    rows: list[tuple[Cell, ...]] = []
+    for bound in (bound for bound in report.upper_bounds if bound.raters):
+        named = sorted(bound.raters, key=lambda row: name_order(report.rater_names[row.rater]))
+        whose: list[tuple[str, UpperBound | AgainstOthers]] = [
+            (regrouped(mean_of_text(bound.counted)), bound)
+        ]
+        whose += [(report.rater_names[row.rater], row) for row in named]
+        rows += [
+            (type_label(bound.type), name, alpha_of(found.pearson), alpha_of(found.spearman), found.pairs)
+            for name, found in whose
+        ]
+    columns = (
+        Column("Type", text=True),
+        Column("Rater", text=True),
+        Column("Pearson"),
+        Column("Spearman"),
+        Column("Pairs"),
+    )
+    return Table("bound", "Each rater against the mean of the others", columns, tuple(rows))
 
 
 def pair_label(report: AgreementReport, first: int, second: int) -> str:

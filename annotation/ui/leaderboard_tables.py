@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from annotation.reliability.bootstrap import Alpha
 from annotation.scoring import Estimate
 from annotation.services.system_rows import Entry, GoldVersion
 from annotation.services.systems import UPLOADED, Board
 from annotation.systems.report import Contrast, Difference, Part, ScoreReport
 from annotation.systems.wide_intervals import wide_parts
 from annotation.ui.score_charts import genre_chart
-from annotation.ui.tables import Cell, Column, Table, reasons_html, type_label
+from annotation.ui.tables import Cell, Column, Table, alpha_of, reasons_html, type_label
 from annotation.ui.wording import counted, grouped, time_html, time_in
 from kpdemo.ui.charts import Chart
 from kpdemo.ui.widgets import escape, note_html
@@ -53,9 +52,9 @@ def _figures_table(board: Board, name: str, caption: str, *, is_pearson: bool) -
     for place in ranked(board, f"sum_{name}"):
         system, entry = report.systems[place], board.entries[place]
         total = system.sum_pearson if is_pearson else system.sum_spearman
-        figures = (_alpha(estimate_of(system.types[type])) for type in report.types)
+        figures = (alpha_of(estimate_of(system.types[type])) for type in report.types)
         about = (ORIGINS[entry.origin], *_who(entry)) if is_pearson else ()
-        rows.append((system.name, ranks[place], *figures, _alpha(total), *about))
+        rows.append((system.name, ranks[place], *figures, alpha_of(total), *about))
     columns = (
         Column("System", text=True),
         Column("Rank"),
@@ -91,7 +90,7 @@ def genres_table(board: Board) -> Table | None:
         return None
     systems = board.report.systems
     rows: list[tuple[Cell, ...]] = [
-        (systems[place].name, *(_alpha(systems[place].genres[genre].all.pearson) for genre in genres))
+        (systems[place].name, *(alpha_of(systems[place].genres[genre].all.pearson) for genre in genres))
         for place in ranked(board)
     ]
     columns = (Column("System", text=True), *(Column(genre, 3) for genre in genres))
@@ -142,7 +141,7 @@ def difference_table(difference: Difference) -> Table:
     rows = tuple(
         (
             name,
-            _alpha(part.difference),
+            alpha_of(part.difference),
             part.p,
             None if part.williams is None else part.williams.t,
             None if part.williams is None else part.williams.p,
@@ -231,14 +230,3 @@ def _undefined_html(report: ScoreReport) -> str:
             places.setdefault(whole.all.pearson.reason, []).append(genre)
         told += [(f"{system.name}: {', '.join(where)}", reason) for reason, where in places.items() if reason]
     return reasons_html("leaderboard-undefined", told)
-
-
-def _alpha(found: Estimate) -> Alpha:
-    """The same figure as the tables of agreement take it."""
-    return Alpha(
-        found.value,
-        found.low,
-        found.high,
-        reason=found.reason,
-        interval_reason=found.interval_reason,
-    )

@@ -158,7 +158,12 @@ def _build_project(services: Services, header: Filling, page: gr.Blocks) -> None
         ImportHandlers(services.accounts, services.projects, services.importing, services.dictionary),
         MembersHandlers(services.accounts, services.invitations, services.projects, services.quality),
         QualityHandlers(
-            services.accounts, services.projects, services.quality, services.known_pairs, services.dictionary
+            services.accounts,
+            services.projects,
+            services.quality,
+            services.known_pairs,
+            services.dictionary,
+            services.work,
         ),
         ExportHandlers(services.accounts, services.gold),
         RemarksHandlers(services.accounts, services.projects, services.remarks),

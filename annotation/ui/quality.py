@@ -18,6 +18,7 @@ from annotation.services.access.accounts import AccountService
 from annotation.services.known_pairs import KnownLine, KnownPairService
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityOverview, QualityService
+from annotation.services.work import WorkService
 from annotation.setting_changes import seen_settings
 from annotation.types import ReadKnownPair, Role
 from annotation.ui.asking import asked_by
@@ -42,6 +43,7 @@ from annotation.ui.quality_html import (
     standings_html,
     summary_html,
     training_html,
+    work_html,
 )
 from annotation.ui.settings_form import saved_html
 from annotation.ui.wording import counted
@@ -55,7 +57,7 @@ from kpdemo.ui.widgets import (
     unseen_box,
 )
 
-SHOWN_PARTS = 5
+SHOWN_PARTS = 6
 TRAINING_SAYS = (
     "Raters grade these pairs first, on the same page, and see after each one what was expected and why. "
     "The work begins when enough of their grades are close; otherwise there is another attempt. Raters who "
@@ -66,7 +68,7 @@ CHECKS_SAY = (
     "at most once. They never count for agreement, gold, exports or the progress of the "
     "project; only the share of accepted grades is shown, to administrators, below."
 )
-Shown = tuple[str, str, str, gr.Dropdown, gr.Dropdown]
+Shown = tuple[str, str, str, gr.Dropdown, gr.Dropdown, str]
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,7 @@ class QualityHandlers:
     quality: QualityService
     known_pairs: KnownPairService
     dictionary: Dictionary
+    work: WorkService
 
     def show(self, request: gr.Request) -> tuple[Any, ...]:
         """The settings, how many pairs there are, and the raters."""
@@ -147,7 +150,7 @@ class QualityHandlers:
         return lines[chosen]
 
     def _shown(self, overview: QualityOverview, project_id: int) -> Shown:
-        names = [standing.user.name for standing in overview.standings]
+        names = [standing.user.name for standing in overview.standings if not standing.is_former]
         known = [(known_label(line), _token(line)) for line in self.known_pairs.known(project_id)]
         return (
             training_html(overview),
@@ -155,6 +158,7 @@ class QualityHandlers:
             standings_html(overview),
             gr.Dropdown(choices=names, value=None),
             gr.Dropdown(choices=known),  # the one that is chosen stays
+            work_html(self.work.work(project_id), self.projects.get(project_id).name),
         )
 
     def _import(self, request: gr.Request, upload: str | None, kind: str) -> tuple[Any, ...]:
@@ -196,8 +200,10 @@ def build_quality_section(handlers: QualityHandlers) -> tuple[Filling, tuple[Any
     with gr.Row(elem_classes="form-row"):
         chosen = gr.Dropdown([], label="Rater", allow_custom_value=True, elem_id="quality-rater", scale=3)
         excuse = gr.Button("Excuse from training", elem_id="quality-excuse", scale=1, min_width=160)
+    section_heading("Who worked how much", "quality-work-heading")
+    work = gr.HTML("", elem_id="quality-work-part", js_on_load=None)
     fields = [unseen_box("quality-seen"), pass_mark, training_distance, check_every, check_distance]
-    shown = [training, checks, raters, chosen, known.pair]
+    shown = [training, checks, raters, chosen, known.pair, work]
     saving = save.click(handlers.save, fields, [said, *fields, *shown], api_name="save_quality")
     clearing = clear.click(handlers.clear_training, outputs=[said, *shown], api_name="clear_training")
     excusing = excuse.click(handlers.excuse, chosen, [said, *shown], api_name="excuse_rater")

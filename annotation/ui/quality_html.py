@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from annotation.characters import beginning
 from annotation.services.known_pairs import KnownLine, KnownSummary
 from annotation.services.quality import QualityOverview
-from annotation.services.standings import Standing
+from annotation.services.standings import FORMER, Standing
+from annotation.services.work import Work
 from annotation.shares import share_text
 from annotation.ui.importing import imported_html
-from annotation.ui.tables import listing_html
+from annotation.ui.tables import Column, Table, listing_html, table_html
 from annotation.ui.wording import counted, grouped, time_html
 from kpdemo.ui.widgets import empty_html, escape
 
 LABEL = 60
 NO_RATERS = "No raters yet. Add one in the tab Members."
+WORK_SAYS = (
+    "Grades of check pairs are counted too, and those that count no longer, since they were set aside or "
+    "their pair withdrawn. Hours are how long the pairs that were graded stood before the rater, in a window "
+    "that was not hidden; imported grades have no time."
+)
 
 
 def training_html(overview: QualityOverview) -> str:
@@ -65,7 +73,7 @@ def standings_html(overview: QualityOverview) -> str:
 def _standing_html(standing: Standing, overview: QualityOverview) -> str:
     share = share_text(standing.accepted_checks / standing.checks) if standing.checks else "–"
     attempts = ", ".join(f"{each.accepted} of {each.pairs}" for each in standing.attempts)
-    paused = standing.paused_at
+    paused = None if standing.is_former else standing.paused_at
     work = standing.work if paused is None else f"{standing.work} since {time_html(paused)}"
     return (
         f'<tr><th scope="row" dir="auto">{escape(standing.user.name)}</th><td>{work}</td>'
@@ -79,4 +87,45 @@ def _training_state(standing: Standing, overview: QualityOverview) -> str:
         return f"passed {time_html(standing.passed_at)}"
     if standing.excused_at is not None:
         return "excused"
-    return "not passed yet" if overview.training_pairs else "–"
+    return "not passed yet" if overview.training_pairs and not standing.is_former else "–"
+
+
+def work_table(works: Sequence[Work]) -> Table:
+    """A row for each rater, and for whoever was one and did something."""
+    rows = tuple(
+        (
+            work.rater,
+            FORMER if work.is_former else "rater",
+            work.ratings,
+            work.last_day,
+            work.last_week,
+            work.skipped,
+            work.held,
+            work.hours,
+            work.per_hour,
+            work.first_at,
+            work.last_at,
+        )
+        for work in works
+    )
+    columns = (
+        Column("Rater", text=True),
+        Column("Now", text=True),
+        Column("Grades"),
+        Column("Last 24 hours"),
+        Column("Last 7 days"),
+        Column("Skipped"),
+        Column("Held now"),
+        Column("Hours", 1),
+        Column("Grades an hour", 1),
+        Column("First", text=True),
+        Column("Last", text=True),
+    )
+    return Table("work", "Who worked how much", columns, rows)
+
+
+def work_html(works: Sequence[Work], project: str) -> str:
+    """The table with what it counts."""
+    if not works:
+        return empty_html(NO_RATERS)
+    return f"<p>{escape(WORK_SAYS)}</p>{table_html(work_table(works), project, page='quality')}"

@@ -10,6 +10,7 @@ from annotation.comparison import comparison_type
 from annotation.files.spreadsheet import sheet
 from annotation.names import plain_name
 from annotation.reliability.bootstrap import Alpha
+from annotation.scoring import Estimate
 from annotation.shares import share_text
 from annotation.ui.wording import figure, grouped, time_html
 from kpdemo.ui.widgets import escape
@@ -176,6 +177,17 @@ def alpha_html(alpha: Alpha, sign: str = "") -> str:
         else f'<small title="{escape(reason)}">no interval</small>'
     )
     return f"{figure(alpha.value, sign=sign)} {shown}"
+
+
+def alpha_of(found: Estimate) -> Alpha:
+    """The same figure as a cell takes it."""
+    return Alpha(
+        found.value,
+        found.low,
+        found.high,
+        reason=found.reason,
+        interval_reason=found.interval_reason,
+    )
 
 
 def interval_text(alpha: Alpha, sign: str = "") -> str:

@@ -99,6 +99,7 @@ def test_five_charts_are_drawn_by_the_server_alone(shown):
         "How many more pairs?",
         "Where is it low?",
         "Who differs?",
+        "How well could a system do?",
         "Which pairs?",
     ]
     expect(shown.locator("#agreement-where-chart")).to_contain_text("<b>very</b> long-winded")

@@ -122,6 +122,7 @@ def test_an_administrator_brings_pairs_sets_the_mark_excuses_and_pauses(site, br
     page.get_by_role("button", name="Import training pairs").click()
     expect(page.locator("#quality-training-result")).to_contain_text("Imported 1 training pair.")
     expect(page.locator("#quality-raters")).to_contain_text("not passed yet")
+    expect(page.locator("#quality-work")).to_contain_text("Grades an hour")
     expect(page.get_by_label("Known grade", exact=True)).to_have_value("")
     page.get_by_label("Training or check pair").click()
     page.get_by_role("option", name="training t1: a sleeping cat").click()

@@ -11,6 +11,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
+from scipy.stats import pearsonr, spearmanr
 from sqlalchemy import delete, event
 
 from annotation.commands.options import open_database
@@ -116,6 +117,22 @@ def test_pairs_of_raters_and_leaving_one_out_are_tables_of_their_own(report):
     assert two[frozenset(("ben", "cleo"))].value == pytest.approx(alpha_of(BEN, CLEO))
     without = {names[row.rater]: row.alpha.value for row in report.left_out}
     assert without["cleo"] == pytest.approx(alpha_of(ANA, BEN))
+
+
+def test_raters_are_measured_like_systems_on_the_pairs_of_a_type(report):
+    bounds = {bound.type: bound for bound in report.upper_bounds}
+    found = bounds["sentence2phrase"]
+    others = {
+        "ana": ([0, 4, 1, 2.75], [0.125, 3.5, 2.5, 2]),
+        "ben": ([0.25, 3.5, 3, 2], [0, 4, 1.5, 2.75]),
+    }
+    rows = {report.rater_names[row.rater]: row for row in found.raters}
+    for name, columns in others.items():
+        assert rows[name].pearson.value == pytest.approx(pearsonr(*columns).statistic)
+        assert rows[name].spearman.value == pytest.approx(spearmanr(*columns).statistic)
+    assert rows["cleo"].pearson.reason == "2 pairs that others graded too: a correlation takes 3 or more."
+    assert (found.pairs, found.counted) == (4, 2)
+    assert bounds["word2sense"].pearson.reason == "No pair has two ratings yet."
 
 
 def test_the_widest_pairs_come_first_and_pairs_that_agree_not_at_all(report):
@@ -348,6 +365,15 @@ def test_the_command_prints_json_as_promised(url, capsys):
     ]
     assert figures["histogram"]["by_type"]["phrase2word"] == [2, 0, 1, 2, 0]
     assert "NaN" not in out
+    bound = figures["upper_bound"]["sentence2phrase"]
+    raters = {row["rater"]: row for row in bound["raters"]}
+    assert (bound["pairs"], set(raters)) == (4, {"ana", "ben", "cleo"})
+    both = [raters[name]["pearson"]["value"] for name in ("ana", "ben")]
+    assert bound["pearson"]["value"] == pytest.approx(sum(both) / 2)
+    reason = "2 pairs that others graded too: a correlation takes 3 or more."
+    nothing = {"value": None, "low": None, "high": None, "reason": reason}
+    assert raters["cleo"] == {"rater": "cleo", "pearson": nothing, "spearman": nothing, "pairs": 2}
+    assert figures["upper_bound"]["word2sense"]["raters"] == []
 
 
 def test_the_command_prints_the_same_twice_and_other_intervals_with_another_seed(url, capsys):
@@ -368,6 +394,8 @@ def test_the_command_prints_tables_for_people(url, capsys):
         "8 pairs, 16 grades, 3 pairs fully graded",
         "seed 2014",
         "undefined",
+        "mean of 2 raters",
+        "cleo (sentence2phrase), ana (phrase2word), ben (phrase2word): 2 pairs that others graded too",
     ):
         assert words in out
     assert f"{alpha_of(ANA, BEN, CLEO):.3f}" in out

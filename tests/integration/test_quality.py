@@ -29,6 +29,7 @@ from annotation.services.rating.assignment import AssignmentService
 from annotation.services.rating.ratings import RatingService
 from annotation.training import TrainingPhase
 from annotation.types import KnownPair, NewPair, SkipReason
+from annotation.ui.quality_html import standings_html
 from annotation.ui.remarks import remarks_html, remarks_table
 from db.models import Assignment, Pair, Project, RaterState, Rating, TrainingGrade, User
 from tests.databases import row_problems
@@ -502,6 +503,33 @@ def test_only_raters_of_the_project_can_be_paused(make):
         place.services.quality.pause(place.project, "Eva")
     with pytest.raises(SettingsError):
         place.settings(check_every=1)
+
+
+def test_who_is_no_longer_a_rater_is_listed_with_what_they_did(make):
+    place = make(pairs=4, raters=4, k=3)
+    trained, checked, rating, idle = place.world.raters
+    elsewhere = make(pairs=1, raters=1, k=1)
+    elsewhere.work(elsewhere.world.raters[0])
+    place.services.known_pairs.import_training(place.project, [known("t1", "4")])
+    place.train(trained, "4")
+    place.services.known_pairs.retire_training(place.project)
+    place.work(rating)
+    place.services.known_pairs.import_checks(place.project, [known("c1", "4"), known("c2", "4")])
+    place.settings(check_every=2, check_distance=Decimal(1))
+    place.work(checked, "3")
+    names = [place.name(rater) for rater in (trained, checked, rating, idle)]
+    assert [s.user.name for s in place.services.quality.overview(place.project).standings] == names
+    for name in (names[0], names[1], names[2]):
+        place.services.quality.pause(place.project, name)
+        place.services.projects.remove_member(place.project, name)
+    overview = place.services.quality.overview(place.project)
+    assert [s.user.name for s in overview.standings] == [names[3], *names[:3]]
+    assert [s.work for s in overview.standings] == ["not yet: no password", *["no longer a rater"] * 3]
+    assert [a.accepted for a in place.standing(trained).attempts] == [1]
+    assert (place.standing(checked).checks, place.standing(checked).accepted_checks) == (2, 2)
+    assert standings_html(overview).count("<td>no longer a rater</td>") == 3
+    place.services.projects.remove_member(place.project, names[3])
+    assert len(place.services.quality.overview(place.project).standings) == 3
 
 
 def test_a_distance_is_given_back_as_it_will_be_read(make):

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 
 import pytest
 
+from annotation.services.projects import ProjectService
+from annotation.services.rating.assignment import AssignmentService
+from annotation.services.rating.ratings import RatingService
 from tests.commands import main
 from tests.raters import new_world
 
@@ -64,6 +68,17 @@ def test_pairs_are_imported_settings_changed_and_raters_listed(call, tmp_path):
     assert "excused" in out
     assert call("user", "resume", name, *here)[:2] == (0, f"{name} goes on in Project 0.\n")
     assert call("training", "clear", "Project 0")[1] == "2 training pairs of Project 0 no longer used.\n"
+
+
+def test_a_rater_who_was_removed_is_still_told_of(call):
+    world = call.world
+    pair = AssignmentService(world.database).queue(world.project, world.raters[0]).pairs[0].id
+    RatingService(world.database).rate(pair, world.raters[0], Decimal(2), 1.0)
+    [before] = json.loads(call("quality", "Project 0", "--json")[1])["raters"]
+    ProjectService(world.database).remove_member(world.project, before["rater"])
+    [after] = json.loads(call("quality", "Project 0", "--json")[1])["raters"]
+    assert after == {**before, "former": True}
+    assert "no longer a rater" in call("quality", "Project 0")[1]
 
 
 @pytest.mark.parametrize(

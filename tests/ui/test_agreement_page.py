@@ -12,6 +12,7 @@ from html import unescape
 from types import SimpleNamespace
 
 import gradio as gr
+import numpy as np
 import pytest
 
 from annotation.files.spreadsheet import BYTE_ORDER_MARK
@@ -28,7 +29,7 @@ from annotation.types import NewRating, Role
 from annotation.ui.agreement import TEXTS, AgreementHandlers, build_agreement_page, texts_of
 from annotation.ui.agreement_charts import CHARTS, charts_of
 from annotation.ui.agreement_parts import FOR_LEADERS, verdict
-from annotation.ui.agreement_tables import name_order, raters_table, widest_table
+from annotation.ui.agreement_tables import bounds_table, name_order, raters_table, widest_table
 from annotation.ui.charts import Series, alpha_chart, bias_chart, drift_chart, grades_chart
 from annotation.ui.tables import Column, Table, file_name, table_csv, table_html
 from kpdemo.ui.charts import LONGEST_LABEL
@@ -178,6 +179,20 @@ def test_every_chart_has_a_table_with_the_same_figures(sqlite_database):
         assert f"{share:.1f} %" in texts["grades"]
     for bias in drawn["bias"]["data"][0]["x"]:
         assert f"{bias:+.2f}".replace("-", "−") in texts["raters"]
+
+
+def test_raters_stand_on_the_page_as_systems_would(sqlite_database):
+    pairs = [pair("a", "0", "1"), pair("b", "4", "3"), pair("c", "2", "2"), pair("d", "1", "2", "3")]
+    report, rated = report_of(sqlite_database, pairs, raters_per_pair=3)
+    shown = texts_of(report, rated.id, leads=True)["bound"]
+    [whole, ana, ben, cleo] = bounds_table(report).rows
+    assert [row[1] for row in (whole, ana, ben, cleo)] == ["mean of 2 raters", "ana", "ben", "cleo"]
+    assert (ana[2].value, ana[4]) == (pytest.approx(np.corrcoef([0, 4, 2, 1], [1, 3, 2, 2.5])[0, 1]), 4)
+    assert whole[2].value == pytest.approx((ana[2].value + ben[2].value) / 2)
+    assert "sentence to phrase, cleo</strong>: 1 pair that others graded too" in shown
+    assert "Save “Each rater against the mean of the others” as CSV" in shown
+    alone, rated = report_of(sqlite_database, [pair("a", "0")], name="one")
+    assert "No two raters have graded the same pair yet" in texts_of(alone, rated.id, leads=True)["bound"]
 
 
 @pytest.mark.parametrize(("pairs", "said"), [(49, True), (50, False)])

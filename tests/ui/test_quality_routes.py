@@ -179,7 +179,12 @@ def test_a_paused_rater_is_told_so_in_one_sentence(browser, services, world):
 
 def test_two_administrators_who_save_quality_settings_at_once_undo_nothing_of_each_other(services, world):
     handlers = QualityHandlers(
-        services.accounts, services.projects, services.quality, services.known_pairs, services.dictionary
+        services.accounts,
+        services.projects,
+        services.quality,
+        services.known_pairs,
+        services.dictionary,
+        services.work,
     )
     services.accounts.add_user("root", is_administrator=True)
     asked = SimpleNamespace(username="root", query_params={"project": str(world.project)})

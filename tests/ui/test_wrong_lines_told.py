@@ -74,7 +74,12 @@ def write(content: str, tmp_path: Path) -> str:
 def test_wrong_lines_of_known_pairs_are_counted(office, services, said, tmp_path, kind):
     path = write(PAIRS, tmp_path)
     handlers = QualityHandlers(
-        services.accounts, services.projects, services.quality, services.known_pairs, services.dictionary
+        services.accounts,
+        services.projects,
+        services.quality,
+        services.known_pairs,
+        services.dictionary,
+        services.work,
     )
     asked = SimpleNamespace(username="root", query_params={"project": str(office.project.id)})
     bring = {"training": handlers.import_training, "checks": handlers.import_checks}[kind]

@@ -1,0 +1,88 @@
+"""The command that tells who worked how much: python -m annotation raters PROJECT."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import typer
+
+from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
+from annotation.figures import UNKNOWN, figure_text
+from annotation.services.standings import FORMER
+from annotation.services.work import Work, WorkService
+from annotation.terminal import show_json, show_line, show_table
+from db import DEFAULT_URL
+
+_COUNTS = ("Grades", "24 h", "7 days", "Skipped", "Held", "Hours", "Per hour")
+_MOMENTS = ("First (UTC)", "Last (UTC)")
+_EXAMPLES = """
+Examples:
+
+\b
+  python -m annotation raters news
+  python -m annotation raters news --json | jq '.raters[] | [.rater, .last_7_days, .hours]'
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command("raters", epilog=_EXAMPLES)(raters)
+
+
+def raters(
+    project: ProjectArgument,
+    as_json: JsonOption = False,
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """List who worked how much: grades, skips, hours, first and last activity of each rater.
+
+    Grades of check pairs are counted too, and those that count no longer, since they were set aside or their
+    pair withdrawn. Hours are how long the pairs that were graded were looked at; imported grades have no
+    time.
+    """
+    database, found = open_project(database_url, project)
+    works = WorkService(database).work(found.id)
+    if as_json:
+        show_json({"project": found.name, "raters": [_as_json(work) for work in works]})
+        return
+    if not works:
+        show_line("No raters yet. Add one with `python -m annotation project add-member`.")
+        return
+    show_table(("Rater", *_COUNTS, *_MOMENTS), [_cells(work) for work in works], right=_COUNTS)
+
+
+def _as_json(work: Work) -> dict[str, Any]:
+    return {
+        "rater": work.rater,
+        "former": work.is_former,
+        "ratings": work.ratings,
+        "imported": work.imported,
+        "checks": work.checks,
+        "withdrawn": work.withdrawn,
+        "set_aside": work.set_aside,
+        "last_24_hours": work.last_day,
+        "last_7_days": work.last_week,
+        "skipped": work.skipped,
+        "held": work.held,
+        "hours": work.hours,
+        "per_hour": work.per_hour,
+        "first_at": None if work.first_at is None else work.first_at.isoformat(),
+        "last_at": None if work.last_at is None else work.last_at.isoformat(),
+    }
+
+
+def _cells(work: Work) -> tuple[str, ...]:
+    counts = (work.ratings, work.last_day, work.last_week, work.skipped, work.held)
+    return (
+        f"{work.rater} ({FORMER})" if work.is_former else work.rater,
+        *(f"{count:,}" for count in counts),
+        figure_text(work.hours, 1),
+        figure_text(work.per_hour, 1),
+        _moment(work.first_at),
+        _moment(work.last_at),
+    )
+
+
+def _moment(at: datetime | None) -> str:
+    return UNKNOWN if at is None else f"{at:%Y-%m-%d %H:%M}"

@@ -1,0 +1,184 @@
+"""How well raters fit each other as systems are measured: each against the mean of the others, by type.
+
+Of each rater Pearson's and Spearman's correlation of their grades with the mean of the other raters' grades
+of the same pair, and the mean of these over the raters, as the STS tasks tell beside their systems (Agirre et
+al. 2012). Against the gold itself a rater would do too well, as their own grades are in it.
+
+Intervals are percentiles of the bootstrap over pairs. As in `bootstrap`, pairs that have the same grades by
+the same raters are drawn as one class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from annotation.agreement import ALL, Floats, Grades, Integers
+from annotation.reliability.bootstrap import draw
+from annotation.scoring import FEWEST_PAIRS, Estimate, correlations, estimate
+
+_CELLS_AT_ONCE = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class AgainstOthers:
+    """A rater's grades beside the mean of the others' on the same pairs."""
+
+    rater: int
+    pearson: Estimate
+    spearman: Estimate
+    pairs: int
+    """That others graded too."""
+
+
+@dataclass(frozen=True, slots=True)
+class UpperBound:
+    """What raters reach on the pairs of one comparison type."""
+
+    type: str
+    pearson: Estimate
+    """The mean over the raters who have a correlation, each counting the same."""
+    spearman: Estimate
+    pairs: int
+    """Pairs with two ratings or more."""
+    raters: tuple[AgainstOthers, ...]
+    """Of those who graded such a pair, by number."""
+
+    @property
+    def counted(self) -> int:
+        """How many raters the means are of."""
+        return sum(row.pearson.value is not None for row in self.raters)
+
+
+def mean_of_text(raters: int) -> str:
+    """Of whom a mean is.
+
+    >>> mean_of_text(3), mean_of_text(1)
+    ('mean of 3 raters', 'mean of 1 rater')
+    """
+    return f"mean of {raters:,} rater{'' if raters == 1 else 's'}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Own:
+    """One rater's classes of pairs (K), those with the same point beside each other."""
+
+    rater: int
+    classes: Integers
+    starts: Integers
+    """Where each point begins among them (V,)."""
+    grades: Floats
+    """The rater's grade at each point (V,)."""
+    others: Floats
+    """The mean of the others' grades there (V,)."""
+
+    def summed(self, counts: Floats) -> Floats:
+        """How often each point comes (V, R), where each class stands as often as counted (C, R)."""
+        return np.asarray(np.add.reduceat(counts[self.classes], self.starts, axis=0))
+
+
+def upper_bound(type: str, grades: Grades, *, resamples: int, seed: int) -> UpperBound:
+    """What raters reach on these pairs, all of one type; where nothing can be told, the reason."""
+    comparable = grades.comparable()
+    classes, sizes = _classes(comparable)
+    own = list(_own_classes(classes))
+    reasons = {one.rater: _why_undefined(one, sizes) for one in own}
+    usable = [one for one in own if not reasons[one.rater]]
+    whole = _correlations(usable, sizes[:, None].astype(np.float64))
+    drawn = _drawn(usable, sizes, resamples, seed)
+    found = {one.rater: _both(whole[:, place], drawn[:, place]) for place, one in enumerate(usable)}
+    rows = tuple(
+        AgainstOthers(
+            one.rater,
+            *(found.get(one.rater) or _undefined(reasons[one.rater])),
+            pairs=int(sizes[one.classes].sum()),
+        )
+        for one in own
+    )
+    if found:
+        pearson, spearman = _both(_means(whole), _means(drawn))
+    else:
+        told = f"No rater has a correlation. {reasons[own[0].rater]}" if own else ALL.none
+        pearson, spearman = _undefined(told)
+    return UpperBound(type, pearson, spearman, int(sizes.sum()), rows)
+
+
+def _both(whole: Floats, drawn: Floats) -> tuple[Estimate, Estimate]:
+    """Both correlations from those of all pairs (2, 1) and of the resamples (2, R)."""
+    return estimate(float(whole[0, 0]), drawn[0]), estimate(float(whole[1, 0]), drawn[1])
+
+
+def _undefined(reason: str) -> tuple[Estimate, Estimate]:
+    return Estimate(None, reason=reason), Estimate(None, reason=reason)
+
+
+def _classes(comparable: Grades) -> tuple[Grades, Integers]:
+    """The ratings of one pair of each class, these numbered from 0, and how many pairs are of each."""
+    # A pair is told by the sum of what stands for each of its ratings: 64 random bits.
+    kinds = np.stack([comparable.raters.astype(np.float64), comparable.values], axis=1)
+    distinct, numbers = np.unique(kinds, axis=0, return_inverse=True)
+    bits = np.random.default_rng(0).integers(2**64, size=len(distinct), dtype=np.uint64)
+    sums = np.zeros(comparable.pair_count, dtype=np.uint64)
+    np.add.at(sums, comparable.pairs, bits[numbers.ravel()])
+    _, first, sizes = np.unique(sums, return_index=True, return_counts=True)
+    number = np.full(comparable.pair_count, -1)
+    number[first] = np.arange(len(first))
+    kept = comparable.only(number[comparable.pairs] >= 0)
+    return Grades(number[kept.pairs], kept.raters, kept.values), sizes
+
+
+def _own_classes(classes: Grades) -> Iterator[_Own]:
+    counts = np.bincount(classes.pairs)[classes.pairs]
+    totals = np.bincount(classes.pairs, weights=classes.values)[classes.pairs]
+    others = (totals - classes.values) / (counts - 1)
+    for rater in np.unique(classes.raters):
+        own = np.flatnonzero(classes.raters == rater)
+        order = own[np.lexsort((classes.pairs[own], others[own], classes.values[own]))]
+        points = np.stack([classes.values[order], others[order]])
+        starts = np.flatnonzero(np.r_[True, (points[:, 1:] != points[:, :-1]).any(axis=0)])
+        yield _Own(int(rater), classes.pairs[order], starts, *points[:, starts])
+
+
+def _why_undefined(own: _Own, sizes: Integers) -> str:
+    """Why a rater has no correlation, in words; empty where they have one."""
+    pairs = int(sizes[own.classes].sum())
+    if pairs < FEWEST_PAIRS:
+        told = "1 pair that others" if pairs == 1 else f"{pairs} pairs that others"
+        return f"{told} graded too: a correlation takes {FEWEST_PAIRS} or more."
+    for name, values in (("grades", own.grades), ("means of the others", own.others)):
+        if values.min() == values.max():
+            return f"All {pairs:,} {name} are {values[0]:g}: one value correlates with nothing."
+    return ""
+
+
+def _drawn(usable: Sequence[_Own], sizes: Integers, resamples: int, seed: int) -> Floats:
+    """Both correlations (2, U, R) of the raters in each resample of as many pairs as there are."""
+    found = [np.empty((2, len(usable), 0))]
+    if usable:
+        rng = np.random.default_rng(seed)
+        at_once = max(1, _CELLS_AT_ONCE // len(sizes))
+        for first in range(0, resamples, at_once):
+            counts = np.ascontiguousarray(draw(sizes, min(at_once, resamples - first), rng).T)
+            found.append(_correlations(usable, counts))
+    return np.concatenate(found, axis=2)
+
+
+def _correlations(usable: Sequence[_Own], counts: Floats) -> Floats:
+    """Both correlations (2, U, R) where each class stands as often as counted (C, R)."""
+    table = np.empty((2, len(usable), counts.shape[1]))
+    for place, one in enumerate(usable):
+        found = correlations(one.others, one.grades[None, :], one.summed(counts))
+        table[0, place], table[1, place] = found.pearson[0], found.spearman[0]
+    return table
+
+
+def _means(table: Floats) -> Floats:
+    """The means (2, R) over the raters (2, U, R) who have a correlation there; nan where nobody has."""
+    defined = ~np.isnan(table)
+    counted = defined.sum(axis=1)
+    total = np.where(defined, table, 0.0).sum(axis=1)
+    means = np.full(total.shape, np.nan)
+    np.divide(total, counted, out=means, where=counted > 0)
+    return means

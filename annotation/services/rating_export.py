@@ -1,0 +1,169 @@
+"""Every single rating of a project, also of unfinished pairs, as a file in long form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from hashlib import file_digest
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from annotation.clock import Clock, utcnow
+from annotation.files.rating_files import RatingFormat, SingleRating, rating_lines
+from annotation.gold import RaterColumns, anonymous_label, label_key
+from annotation.services.audit import record
+from annotation.services.gold_rows import names_of, rater_ids
+from annotation.services.in_use import IN_USE, of_pair_in_use
+from annotation.services.keys import KeyService
+from annotation.services.numbering import NUMBERS, RATINGS, are_free, given_numbers, numbers_of
+from annotation.services.projects import find_project
+from annotation.types import from_quarters
+from db import Database
+from db.models import Export, Pair, Rating, RatingChange
+
+_AT_ONCE = 2_000
+
+
+class RatingExportService:
+    def __init__(self, database: Database, *, clock: Clock = utcnow) -> None:
+        self._database = database
+        self._clock = clock
+        self._keys = KeyService(database, clock)
+
+    def export(
+        self,
+        project_id: int,
+        file: Path,
+        format: RatingFormat,
+        *,
+        named: bool,
+        publish: Callable[[], None] | None = None,
+    ) -> int:
+        """Write the ratings of the pairs that count to a new file, and keep the numbers that it gave raters.
+
+        Args:
+            project_id: which project.
+            file: it is made, or emptied.
+            format: of the file.
+            named: whether raters have their names; else "rater 1" and so on, as in gold sets.
+            publish: puts the file in its place; where that fails, nothing was exported.
+
+        Returns:
+            How many ratings it has.
+
+        Raises:
+            NotFoundError: there is no such project.
+        """
+        key = None if named else self._keys.raters(project_id)
+        while True:  # again only where others were exported meanwhile that gave more raters a number
+            with self._database.reading() as session:
+                project = find_project(session, project_id)
+                numbers = None if key is None else numbers_of(session, project, key)
+                labels = _labels(session, project.id, numbers)
+                written = _count(session, project.id)
+                _write(file, rating_lines(_ratings(session, project.id, labels), format))
+            if self._keep(project_id, file, numbers, written, publish):
+                return written
+
+    def _keep(
+        self,
+        project_id: int,
+        file: Path,
+        numbers: dict[int, int] | None,
+        written: int,
+        publish: Callable[[], None] | None,
+    ) -> bool:
+        """Publish and write down that it was done; False, and nothing, where another export took numbers."""
+        raters = (RaterColumns.NAMED if numbers is None else RaterColumns.ANONYMOUS).value
+        with file.open("rb") as stream:
+            digest = file_digest(stream, "sha256").hexdigest()
+        with self._database.session() as session:
+            project = find_project(session, project_id, lock=True)  # which numbers are free stays true
+            if numbers is not None and not are_free(session, project, numbers):
+                return False
+            now = self._clock()
+            if numbers is not None and numbers != given_numbers(session, project.id)[0]:
+                session.add(
+                    Export(
+                        project_id=project.id,
+                        user_id=None,
+                        format=RATINGS,
+                        options={NUMBERS: {str(rater): number for rater, number in numbers.items()}},
+                        pairs=0,
+                        manifest_sha256=digest,
+                        created_at=now,
+                    )
+                )
+            record(
+                session,
+                now,
+                "ratings exported",
+                project_id=project.id,
+                raters=raters,
+                ratings=written,
+                sha256=digest,
+            )
+            session.flush()
+            if publish is not None:
+                publish()
+        return True
+
+
+def _labels(session: Session, project_id: int, numbers: dict[int, int] | None) -> dict[int, str]:
+    """What stands in the file for each account that rated."""
+    if numbers is None:
+        return names_of(session, rater_ids(session, project_id))
+    return {rater: anonymous_label(number) for rater, number in numbers.items()}
+
+
+def _count(session: Session, project_id: int) -> int:
+    counts = of_pair_in_use(Rating.pair_id, project_id)
+    counted = select(func.count()).select_from(Rating).where(Rating.project_id == project_id, counts)
+    return session.scalar(counted) or 0
+
+
+def _write(file: Path, lines: Iterable[str]) -> None:
+    with file.open("w", encoding="utf-8", newline="") as stream:
+        stream.writelines(lines)
+
+
+def _ratings(session: Session, project_id: int, labels: dict[int, str]) -> Iterator[SingleRating]:
+    """In the order of import, those of a pair by what stands for their raters."""
+    given = (
+        select(RatingChange.pair_id, RatingChange.rater_id, func.count().label("times"))
+        .where(RatingChange.project_id == project_id)
+        .group_by(RatingChange.pair_id, RatingChange.rater_id)
+        .subquery()
+    )
+    rows: Any = session.execute(
+        select(
+            Pair.import_order,
+            Pair.external_id,
+            Pair.type,
+            Rating.rater_id,
+            Rating.quarters,
+            Rating.seconds,
+            Rating.updated_at,
+            func.coalesce(given.c.times, 1).label("times"),
+        )
+        .join(Pair, Pair.id == Rating.pair_id)
+        .outerjoin(given, (given.c.pair_id == Rating.pair_id) & (given.c.rater_id == Rating.rater_id))
+        .where(Rating.project_id == project_id, IN_USE)
+        .order_by(Pair.import_order)
+        .execution_options(yield_per=_AT_ONCE)
+    )
+    for _, of_pair in groupby(rows, key=attrgetter("import_order")):
+        for row in sorted(of_pair, key=lambda row: label_key(labels[row.rater_id])):
+            yield SingleRating(
+                row.external_id,
+                row.type,
+                labels[row.rater_id],
+                from_quarters(row.quarters),
+                row.seconds,
+                None if row.seconds is None else row.updated_at,
+                row.times - 1,
+            )
