@@ -121,7 +121,7 @@ def work_table(works: Sequence[Work]) -> Table:
         Column("First", text=True),
         Column("Last", text=True),
     )
-    return Table("work", "Who worked how much", columns, rows)
+    return Table("work", "The work of each rater", columns, rows)
 
 
 def work_html(works: Sequence[Work], project: str) -> str:
