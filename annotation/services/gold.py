@@ -27,6 +27,7 @@ from annotation.gold import (
     label_key,
     manifest,
 )
+from annotation.predictions.queue_order import QueueOrder
 from annotation.reliability.gold_agreement import AgreementTally
 from annotation.services.audit import record
 from annotation.services.gold_counts import GoldCounts, checked_counts
@@ -44,6 +45,7 @@ from annotation.services.keys import KeyService
 from annotation.services.numbering import NUMBERS, RATINGS, are_free
 from annotation.services.projects import as_project, find_project
 from annotation.services.protocol_history import protocol_history
+from annotation.services.rating.queue_order import order_of
 from annotation.services.set_aside_rows import all_numbers, read_set_aside, told_in_gold
 from annotation.types import ProjectSettings
 from db import Database
@@ -146,6 +148,8 @@ class GoldService:
             told = told_in_gold(aside, options.raters, numbers)
             written |= {"set_aside": [each.as_json() for each in told]} if told else {}
             written |= protocol_history(session, project)
+            if (order := order_of(session, project_id)) is not QueueOrder.PROJECT:
+                written["protocol"]["order_of_predictions"] = order.value
         exported = ExportedGold(written, write_manifest(target.partial, written))
         with self._database.session() as session:
             project = find_project(session, project_id, lock=True)  # which numbers are free stays true

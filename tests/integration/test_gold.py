@@ -24,6 +24,7 @@ from annotation.files.formats import open_source
 from annotation.files.gold_folder import GoldFolder, write_manifest
 from annotation.files.gold_pairs import read_gold
 from annotation.gold import ExportOptions, Format, RaterColumns, Reason, Unfinished, gold_row, rater_numbers
+from annotation.predictions.queue_order import QueueOrder
 from annotation.services import gold
 from annotation.services.access.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
@@ -38,6 +39,7 @@ from annotation.services.numbering import NUMBERS
 from annotation.services.pair_withdrawal import PairWithdrawalService
 from annotation.services.projects import ProjectService, find_project
 from annotation.services.rating.ratings import RatingService
+from annotation.services.sending import SendService
 from annotation.types import Cause, NewPair, NewRating, ProjectSettings
 from annotation.ui.export import counts_html as export_html
 from db.errors import UnreachableError
@@ -435,6 +437,18 @@ def test_the_manifest_tells_what_was_changed_and_how_many_grades_there_were(fini
     again = export(finished, tmp_path / "again")
     assert again.manifest == written
     assert contents(tmp_path / "again") == contents(tmp_path / "g")
+
+
+def test_the_manifest_tells_the_order_that_was_chosen_for_predicted_keyphrases(database, tmp_path):
+    project, sending = sent_project(database), SendService(database)
+    orders = []
+    for order in (QueueOrder.DOCUMENT, QueueOrder.UNCERTAIN, QueueOrder.PROJECT):
+        sending.choose_order(project.id, order)
+        options = ExportOptions(unfinished=Unfinished.LIST)
+        written = GoldService(database).export(project.id, tmp_path / order, options).manifest
+        assert json.loads((tmp_path / order / "manifest.json").read_text()) == written
+        orders.append((written["protocol"]["order"], written["protocol"].get("order_of_predictions")))
+    assert orders == [("random", "document"), ("random", "uncertain"), ("random", None)]
 
 
 def test_agreement_in_the_manifest_is_that_of_the_agreement_page(finished, tmp_path):
