@@ -16,13 +16,14 @@ from annotation.exchange import fingerprint
 from annotation.predictions.pool import TYPE, PooledPhrase, PredictedDocument, Run, pair_name, pool
 from annotation.predictions.queue_order import QueueOrder
 from annotation.services.access.users import id_of
-from annotation.services.audit import record
+from annotation.services.audit import PROJECT_CHANGED, record
 from annotation.services.bulk import insert_rows, is_among
 from annotation.services.imports.importing import Importing
 from annotation.services.imports.known_pairs import known_prints
 from annotation.services.projects import as_project, find_project
 from annotation.services.rating.queue_order import order_of, reorder, usual_order
 from annotation.services.sent_documents import document_row, is_kept, phrases_by_key, unknown_phrases
+from annotation.setting_changes import told_changes
 from annotation.types import NewPair, User
 from db import Database, models
 from db.models import Pair, SentDocument, SentOrder, SentPhrase, SentPrediction, SentRun
@@ -81,8 +82,7 @@ class SendService:
         with self._database.session() as session:
             project = find_project(session, project_id, lock=True)
             if TYPE not in project.types:
-                project.types = [*project.types, TYPE]
-                session.flush()
+                _add_type(session, project, self._clock(), by)
             sending = _Sending(session, project, self._clock)
             sending.add_all(documents, progress)
             session.flush()
@@ -134,6 +134,14 @@ class SendService:
         with self._database.reading() as session:
             find_project(session, project_id)
             return all(is_kept(session, project_id, document) for document in documents)
+
+
+def _add_type(session: Session, project: models.Project, now: datetime, by: User | None) -> None:
+    before = as_project(project).settings
+    project.types = [*project.types, TYPE]
+    session.flush()
+    detail = told_changes(before, as_project(project).settings)
+    record(session, now, PROJECT_CHANGED, user_id=id_of(by), project_id=project.id, **detail)
 
 
 def _choose_order(

@@ -22,10 +22,12 @@ from annotation.predictions.pool import TYPE, PredictedDocument, uncertainty
 from annotation.predictions.queue_order import QueueOrder
 from annotation.predictions.relevance import Unjudged
 from annotation.services.access.accounts import AccountService
+from annotation.services.events import EventService
 from annotation.services.imports.importing import ImportService
 from annotation.services.judgements import JudgementService
 from annotation.services.known_pairs import KnownPairService
-from annotation.services.projects import ProjectService
+from annotation.services.projects import ProjectService, find_project
+from annotation.services.protocol_history import protocol_history
 from annotation.services.rating.assignment import AssignmentService
 from annotation.services.rating.ratings import RatingService
 from annotation.services.sending import SendService
@@ -126,9 +128,16 @@ def test_a_model_that_is_sent_again_is_replaced(database):
 
 
 def test_a_project_of_other_types_gets_the_type(database):
-    project = ProjectService(database).create(ProjectSettings("plain"))
+    project = ProjectService(database).create(ProjectSettings("plain", types=("phrase2word",)))
     SendService(database).send(project.id, documents())
     assert ProjectService(database).get(project.id).settings.types[-1] == TYPE
+    with database.reading() as session:
+        [change] = protocol_history(session, find_project(session, project.id))["protocol_changes"]
+    assert (change["setting"], change["ratings_before"]) == ("types", 0)
+    assert change["after"] == [*change["before"], TYPE]
+    SendService(database).send(project.id, documents())
+    done = [event.action for event in EventService(database).recent(project.id)]
+    assert done.count("project changed") == 1
 
 
 def test_a_pair_that_was_imported_before_is_taken_for_the_phrase(database):
