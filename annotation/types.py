@@ -143,6 +143,8 @@ class ImportSummary:
     """Ids that were already there, or whose texts were, and were left out."""
     joined: tuple[str, ...] = field(default=())
     """Names of accounts that were there before and were no raters of the project."""
+    new_accounts: tuple[str, ...] = field(default=())
+    """Their names."""
 
 
 @dataclass(frozen=True, slots=True)

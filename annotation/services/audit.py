@@ -14,6 +14,7 @@ PROJECT_CREATED, PROJECT_CHANGED = NAMING = ("project created", "project changed
 """What gives a project a name."""
 FORMER_NAME = "former_name"
 """Where the event `PROJECT_CHANGED` keeps what a project was called before."""
+ACCOUNT_ADDED = "account added"
 REMOVED, WITHDRAWN, RESTORED = PAIRS_CHANGED = ("pairs removed", "pairs withdrawn", "pairs restored")
 """What changes which pairs count."""
 SET_ASIDE, BROUGHT_BACK = GRADES_CHANGED = ("grades set aside", "grades brought back")
@@ -41,6 +42,13 @@ def record(
     """
     kept = cleaned(detail)
     session.add(AuditEvent(at=at, user_id=user_id, project_id=project_id, action=action, detail=kept))
+
+
+def record_account(
+    session: Session, at: datetime, name: str, *, by: int | None, is_administrator: bool = False
+) -> None:
+    """Write down that an account was made, which is the server's, also where a project needed it."""
+    record(session, at, ACCOUNT_ADDED, user_id=by, name=name, is_administrator=is_administrator)
 
 
 def cleaned(detail: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, select
 from sqlalchemy.orm import Session
 
-from annotation.services.audit import cleaned
+from annotation.services.audit import ACCOUNT_ADDED, cleaned
 from annotation.services.projects import find_project
 from annotation.services.rating.held_back import held_back_from
 from annotation.types import from_quarters
@@ -27,7 +27,7 @@ USUAL_LIMIT = 50
 SERVER_ACTIONS = frozenset(
     {
         *(
-            "account added",
+            ACCOUNT_ADDED,
             "account disabled",
             "account enabled",
             "administrator made",

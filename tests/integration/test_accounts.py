@@ -14,6 +14,7 @@ from annotation.errors import (
 )
 from annotation.passwords import Passwords
 from annotation.services.access.sign_ins import SignInService
+from annotation.services.events import EventService
 from annotation.types import Role
 from db import Database
 from db.models import AuditEvent, User, UserSession
@@ -141,6 +142,7 @@ def test_every_change_is_audited_with_who_did_it(accounts, sign_ins, invitations
     sign_ins.change_password(token, OTHER, PASSWORD)
     sign_ins.sign_out_everywhere("Ana")
     invitations.join(invitations.invite(project_id=project, role=Role.RATER, by=root), "Ana")
+    invitations.accept_invitation(invitations.invite(project_id=project, role=Role.RATER), "Eve", PASSWORD)
     assert audited(database) == [
         "account added",
         "account added",
@@ -155,8 +157,17 @@ def test_every_change_is_audited_with_who_did_it(accounts, sign_ins, invitations
         "signed out everywhere",
         "invitation made",
         "invitation used",
+        "invitation made",
+        "account added",
+        "invitation used",
     ]
     with database.reading() as session:
         by = session.scalars(select(AuditEvent.user_id).order_by(AuditEvent.id)).all()
-    ana = accounts.user("Ana").id
-    assert by == [None, root.id, root.id, ana, *[root.id] * 5, ana, ana, root.id, ana]
+    ana, eve = accounts.user("Ana").id, accounts.user("Eve").id
+    assert by == [None, root.id, root.id, ana, *[root.id] * 5, ana, ana, root.id, ana, None, eve, eve]
+    of_server = EventService(database).of_server()
+    assert (of_server[0].action, of_server[0].user, of_server[0].detail["name"]) == (
+        "account added",
+        "Eve",
+        "Eve",
+    )

@@ -24,6 +24,7 @@ from sqlalchemy import func, select, text
 from annotation.assignment import position_of
 from annotation.errors import ImportFileError, NotFoundError
 from annotation.services.access.accounts import AccountService
+from annotation.services.events import EventService
 from annotation.services.imports.importing import MOST_ITEMS, ImportService
 from annotation.services.known_pairs import KnownPairService
 from annotation.services.projects import ProjectService
@@ -158,6 +159,8 @@ def test_accounts_that_became_raters_are_told_once_and_in_the_audit(database):
     with database.reading() as session:
         events = session.scalars(select(AuditEvent).where(AuditEvent.action == "pairs imported"))
         assert [event.detail["joined"] for event in events] == [["Ana"], ["Ben"], []]
+    made = [event.detail["name"] for event in EventService(database).of_server() if event.user is None]
+    assert sorted(made) == sorted(account.name for account in AccountService(database).users())
 
 
 def test_numbered_raters_are_the_projects_own(database):

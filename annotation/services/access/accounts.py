@@ -15,7 +15,7 @@ from annotation.services.access import sessions
 from annotation.services.access.roles import check_not_the_last, roles_by_user, roles_of
 from annotation.services.access.sign_ins import NOT_SIGNED_IN
 from annotation.services.access.users import as_user, end_invitations_of, find_user, get_user, id_of, new_user
-from annotation.services.audit import record
+from annotation.services.audit import record, record_account
 from annotation.services.rating.giving_back import give_back
 from annotation.services.transactions import repeated_if_undone
 from annotation.services.writing.plan import return_all_writings
@@ -126,9 +126,7 @@ class AccountService:
         now = self._clock()
         with self._database.session() as session:
             row = new_user(session, kept, now, is_administrator=is_administrator, password_hash=password_hash)
-            record(
-                session, now, "account added", user_id=id_of(by), name=kept, is_administrator=is_administrator
-            )
+            record_account(session, now, kept, by=id_of(by), is_administrator=is_administrator)
             return as_user(row)
 
     def set_password(self, name: str, password: str, *, by: User | None = None) -> None:

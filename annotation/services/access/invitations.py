@@ -17,7 +17,7 @@ from annotation.services.access.open_invitations import MAKER_MAY, OpenInvitatio
 from annotation.services.access.roles import has_administrator, lock_administrators
 from annotation.services.access.sessions import new_token, token_hash
 from annotation.services.access.users import find_user, get_user, id_of, name_is_taken, new_user
-from annotation.services.audit import record
+from annotation.services.audit import record, record_account
 from annotation.services.projects import find_project
 from annotation.types import Role, User
 from db import Database, models
@@ -244,6 +244,8 @@ class InvitationService:
             user.password_hash = password_hash
             sessions.end_sessions_of(session, user.id)
             use_invitation(session, row, user.id, now)
+            if row.user_id is None and not row.is_administrator:
+                record_account(session, now, user.name, by=user.id)
             action = "server set up" if row.is_administrator else "invitation used"
             record(session, now, action, user_id=user.id, project_id=row.project_id, role=row.role)
             return sessions.start_session(session, user.id, now)

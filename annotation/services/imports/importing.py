@@ -13,7 +13,8 @@ from sqlalchemy.orm import Session
 from annotation.clock import Clock, utcnow
 from annotation.errors import ImportFileError
 from annotation.files.wrong_lines import WrongLines
-from annotation.services.audit import record
+from annotation.services.access.users import id_of
+from annotation.services.audit import record, record_account
 from annotation.services.imports.pairs import PairImporter, place_of
 from annotation.services.projects import as_project, find_project
 from annotation.types import (
@@ -75,11 +76,13 @@ class ImportService:
         with self._database.session() as session:
             project = as_project(find_project(session, project_id, lock=True))
             summary = import_within(session, project, items, self._clock, progress=progress)
+            for name in summary.new_accounts:
+                record_account(session, self._clock(), name, by=id_of(by))
             record(
                 session,
                 self._clock(),
                 "pairs imported",
-                user_id=None if by is None else by.id,
+                user_id=id_of(by),
                 project_id=project_id,
                 pairs=summary.pairs,
                 ratings=summary.ratings,

@@ -76,7 +76,8 @@ class PairImporter:
     def summary(self) -> ImportSummary:
         pairs = self._order - self._first_order
         ratings = self._ratings
-        return ImportSummary(pairs, ratings.written, tuple(self._duplicates), tuple(ratings.joined))
+        accounts = tuple(ratings.joined), tuple(ratings.new_accounts)
+        return ImportSummary(pairs, ratings.written, tuple(self._duplicates), *accounts)
 
     def add(self, items: Sequence[ReadItem]) -> None:
         """Import a part, but for its wrong lines, which are put among those of the import.

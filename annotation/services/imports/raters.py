@@ -22,6 +22,8 @@ class ImportedRaters:
     def __init__(self, session: Session, project: Project, clock: Clock) -> None:
         self.joined: list[str] = []
         """Names of accounts that were there before and became raters of the project."""
+        self.new_accounts: list[str] = []
+        """Names of those that were made."""
         self._session = session
         self._project = project
         self._clock = clock
@@ -77,6 +79,7 @@ class ImportedRaters:
         except SettingsError as error:
             raise ImportFileError(f"{place}, rater {name!r}: {error}") from None
         self._made.add(row.id)
+        self.new_accounts.append(row.name)
         if number is not None:
             self._numbers[number] = row
         return row

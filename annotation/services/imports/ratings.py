@@ -69,6 +69,10 @@ class RatingWriter:
         """Names of accounts that were there before and became raters of the project."""
         return self._raters.joined
 
+    @property
+    def new_accounts(self) -> list[str]:
+        return self._raters.new_accounts
+
     def write(self, ratings: Sequence[ImportedRating]) -> dict[int, ImportFileError]:
         """Write the ratings of pairs that have no others; their pairs count them already.
 
