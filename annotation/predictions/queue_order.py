@@ -28,8 +28,8 @@ ORDER_NAMES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
-    """A pair that nobody was given yet."""
+class Moving:
+    """A pair that may change places with others."""
 
     pair_id: int
     position: int
@@ -42,7 +42,7 @@ class Waiting:
     """The position of its document in the project's order."""
 
 
-def new_positions(pairs: Sequence[Waiting], order: QueueOrder) -> dict[int, int]:
+def new_positions(pairs: Sequence[Moving], order: QueueOrder) -> dict[int, int]:
     """The position of each pair: the pairs take the places that they have together in another order.
 
     So no pair of theirs meets a place of others', and these stay where they are.
@@ -61,9 +61,9 @@ def new_positions(pairs: Sequence[Waiting], order: QueueOrder) -> dict[int, int]
     return {pair.pair_id: place for pair, place in zip(chosen, places, strict=True)}
 
 
-def _in_turns(first: Sequence[Waiting], second: Sequence[Waiting]) -> list[Waiting]:
+def _in_turns(first: Sequence[Moving], second: Sequence[Moving]) -> list[Moving]:
     """The next of each list that the other has not had yet, in turns."""
-    chosen: dict[int, Waiting] = {}
+    chosen: dict[int, Moving] = {}
     sources = (iter(first), iter(second))
     while len(chosen) < len(first):
         source = sources[len(chosen) % 2]

@@ -104,7 +104,7 @@ class SendService:
         return summary
 
     def choose_order(self, project_id: int, order: QueueOrder, *, by: User | None = None) -> None:
-        """In which order raters meet predicted keyphrases, from those on that nobody was given yet.
+        """In which order raters meet predicted keyphrases that they are given from now on.
 
         Raises:
             NotFoundError: there is no such project.

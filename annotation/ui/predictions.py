@@ -33,7 +33,7 @@ FORGET_SENT = """() => {
   history.replaceState(history.state, "", address);
 }"""
 """What was sent is told once, not with every reload or to whoever is given the address."""
-ORDER_SAVED = "Saved. It applies to pairs that nobody has been given yet."
+ORDER_SAVED = "Saved. It applies to what raters are given from now on."
 
 
 @dataclass(frozen=True)

@@ -291,9 +291,10 @@ def many_documents(first: int, count: int) -> list[PredictedDocument]:
 
 def graded_by(database, project_id: int, raters: list[str], times: int = 10_000) -> dict[str, list[str]]:
     """Of each rater the documents of the pairs that they got, in turns, until nothing is left or so often."""
+    there = {user.name: user.id for user in AccountService(database).users()}
     ids = {}
     for name in raters:
-        ids[name] = AccountService(database).add_user(name).id
+        ids[name] = there.get(name) or AccountService(database).add_user(name).id
         ProjectService(database).add_member(project_id, name, Role.RATER)
     met: dict[str, list[str]] = {name: [] for name in raters}
     assignments = AssignmentService(database)
@@ -342,6 +343,26 @@ def test_what_is_sent_later_leaves_a_document_that_is_begun_together(database):
     texts = [pair.left for pair in pairs_in_order(database, project.id) if not pair.rating_count]
     assert changes(texts) <= len(set(texts)) + 1
     assert changes(before) == len(set(before)) - 1
+
+
+@pytest.mark.parametrize("is_random", [True, False])
+def test_what_is_sent_later_leaves_documents_together_for_who_is_ahead_and_for_who_begins(
+    database, is_random
+):
+    settings = ProjectSettings("news", types=(TYPE,), is_random=is_random, raters_per_pair=2)
+    project = ProjectService(database).create(settings)
+    service = SendService(database)
+    service.send(project.id, many_documents(0, 8), order=QueueOrder.DOCUMENT)
+    [ahead] = graded_by(database, project.id, ["ana"], times=28).values()
+    assert changes(ahead) == 5
+    more = PredictedDocument("d0", "", "Text 0.", "en", (run("south", {"phrase f": 0.5}),))
+    service.send(project.id, [*many_documents(8, 8), more])
+    [whole] = graded_by(database, project.id, ["ben"]).values()
+    assert (len(whole), changes(whole)) == (16 * 5 + 1, 15)
+    [rest] = graded_by(database, project.id, ["ana"]).values()
+    assert len(ahead + rest) == 16 * 5 + 1
+    assert changes(ahead + rest) <= 15 + 1  # of a document that was finished there is a phrase more
+    assert row_problems(database) == []
 
 
 def test_a_project_that_nothing_was_sent_to_gets_its_pairs_by_document(database):

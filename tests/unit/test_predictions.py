@@ -16,7 +16,7 @@ from annotation.__main__ import PHRASES
 from annotation.errors import ImportFileError
 from annotation.files.predictions import read_bundle, read_prediction_files
 from annotation.predictions.pool import PredictedDocument, PredictedPhrase, Run, pool, uncertainty
-from annotation.predictions.queue_order import QueueOrder, Waiting, new_positions
+from annotation.predictions.queue_order import Moving, QueueOrder, new_positions
 from kpdemo.prediction_files import read_predictions
 from kpdemo.text import phrase_key
 
@@ -63,11 +63,11 @@ def test_uncertain_is_what_the_scores_leave_even(scores, models, expected):
     assert uncertainty(scores, models) == pytest.approx(expected)
 
 
-def waiting(uncertainties: list[float]) -> list[Waiting]:
-    return [Waiting(n + 1, 10 * n, 10 * n, doubt, 7 * n % 3) for n, doubt in enumerate(uncertainties)]
+def waiting(uncertainties: list[float]) -> list[Moving]:
+    return [Moving(n + 1, 10 * n, 10 * n, doubt, 7 * n % 3) for n, doubt in enumerate(uncertainties)]
 
 
-def in_order(pairs: list[Waiting], order: QueueOrder) -> list[int]:
+def in_order(pairs: list[Moving], order: QueueOrder) -> list[int]:
     positions = new_positions(pairs, order)
     return sorted(positions, key=positions.__getitem__)
 

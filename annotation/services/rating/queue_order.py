@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from sqlalchemy import bindparam, func, select, update
+from sqlalchemy import bindparam, func, select, true, update
 from sqlalchemy.orm import Session
 
 from annotation.assignment import place_in
 from annotation.predictions.pool import TYPE, uncertainty
-from annotation.predictions.queue_order import QueueOrder, Waiting, new_positions
+from annotation.predictions.queue_order import Moving, QueueOrder, new_positions
 from db.models import (
     Assignment,
     Pair,
@@ -40,6 +40,9 @@ def usual_order(session: Session, project_id: int) -> QueueOrder:
 def reorder(session: Session, project: Project, *, also_own: bool = False) -> None:
     """Let the pairs that nobody was given yet change places among themselves.
 
+    Document by document all of them do, so that what is sent later comes between no phrases of a document:
+    who is given a pair, and where a rater goes on, does not depend on where pairs stood before.
+
     Args:
         session: has locked the project's row.
         project: whose order counts.
@@ -50,20 +53,30 @@ def reorder(session: Session, project: Project, *, also_own: bool = False) -> No
         return
     locked = select(Pair.id).where(Pair.project_id == project.id).order_by(Pair.id)
     session.execute(locked.with_for_update(key_share=True)).close()
-    waiting = _waiting(session, project)
-    before = {pair.pair_id: pair.position for pair in waiting}
+    with_given = order is QueueOrder.DOCUMENT
+    moving = _moving(session, project, with_given=with_given)
+    before = {pair.pair_id: pair.position for pair in moving}
     moves = [
         {"pair": pair_id, "place": place}
-        for pair_id, place in new_positions(waiting, order).items()
+        for pair_id, place in new_positions(moving, order).items()
         if before[pair_id] != place
     ]
     if moves:
         table: Any = Pair.__table__
         move = update(table).where(table.c.id == bindparam("pair")).values(position=bindparam("place"))
         session.connection().execute(move, moves)
+    if moves and with_given:
+        place = select(Pair.position).where(_IS_GIVEN).scalar_subquery()
+        session.execute(
+            update(Assignment)
+            .where(Assignment.project_id == project.id, Assignment.position != place)
+            .values(position=place)
+            .execution_options(synchronize_session=False)
+        )
 
 
-def _waiting(session: Session, project: Project) -> list[Waiting]:
+def _moving(session: Session, project: Project, *, with_given: bool) -> list[Moving]:
+    is_waiting = ~select(Assignment.id).where(_IS_GIVEN).exists()
     scores: dict[int, list[float]] = defaultdict(list)
     for phrase_id, score in session.execute(
         select(SentPrediction.phrase_id, SentPrediction.score)
@@ -87,10 +100,10 @@ def _waiting(session: Session, project: Project) -> list[Waiting]:
         .join(Pair, Pair.id == SentPhrase.pair_id)
         .join(SentDocument, SentDocument.id == SentPhrase.document_id)
         .join(runs, runs.c.document_id == SentPhrase.document_id)
-        .where(SentPhrase.project_id == project.id, ~select(Assignment.id).where(_IS_GIVEN).exists())
+        .where(SentPhrase.project_id == project.id, true() if with_given else is_waiting)
     )
     return [
-        Waiting(
+        Moving(
             row.pair_id,
             row.position,
             place_in(project, row.type, row.external_id, row.import_order),
