@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import exists, func, select
 from sqlalchemy.orm import Session
 
 from annotation.services.audit import PROJECT_CHANGED
 from annotation.services.in_use import of_pair_in_use
-from db.models import AuditEvent, Project, Rating
+from db.models import AuditEvent, Project, Rating, RatingChange
 
 _NAMES = {
     "guidelines": "guidelines",
@@ -72,9 +72,15 @@ def _value(name: str, value: Any) -> Any:
 
 
 def _ratings_before(session: Session, project_id: int, at: datetime) -> int:
+    was_changed = exists().where(
+        RatingChange.pair_id == Rating.pair_id,
+        RatingChange.rater_id == Rating.rater_id,
+        RatingChange.at >= at,
+    )
     counted = select(func.count(Rating.id)).where(
         Rating.project_id == project_id,
-        Rating.updated_at < at,
+        Rating.created_at < at,
+        ~was_changed,
         of_pair_in_use(Rating.pair_id, project_id),
     )
     return session.scalar(counted) or 0

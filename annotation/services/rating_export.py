@@ -9,7 +9,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import case, func, select
 from sqlalchemy.orm import Session
 
 from annotation.clock import Clock, utcnow
@@ -134,7 +134,12 @@ def _write(file: Path, lines: Iterable[str]) -> None:
 def _ratings(session: Session, project_id: int, labels: dict[int, str]) -> Iterator[SingleRating]:
     """In the order of import, those of a pair by what stands for their raters."""
     given = (
-        select(RatingChange.pair_id, RatingChange.rater_id, func.count().label("times"))
+        select(
+            RatingChange.pair_id,
+            RatingChange.rater_id,
+            func.count().label("times"),
+            func.max(case((RatingChange.origin == "page", RatingChange.at))).label("at"),
+        )
         .where(RatingChange.project_id == project_id)
         .group_by(RatingChange.pair_id, RatingChange.rater_id)
         .subquery()
@@ -147,7 +152,7 @@ def _ratings(session: Session, project_id: int, labels: dict[int, str]) -> Itera
             Rating.rater_id,
             Rating.quarters,
             Rating.seconds,
-            Rating.updated_at,
+            given.c.at,
             func.coalesce(given.c.times, 1).label("times"),
         )
         .join(Pair, Pair.id == Rating.pair_id)
@@ -164,6 +169,6 @@ def _ratings(session: Session, project_id: int, labels: dict[int, str]) -> Itera
                 labels[row.rater_id],
                 from_quarters(row.quarters),
                 row.seconds,
-                None if row.seconds is None else row.updated_at,
+                row.at,
                 row.times - 1,
             )

@@ -15,7 +15,7 @@ from annotation.services.checks import shelf_of
 from annotation.services.projects import find_project
 from annotation.types import Role
 from db import Database
-from db.models import Assignment, Membership, Pair, Rating, SetAsideRating, Skip, User
+from db.models import Assignment, Membership, Pair, Rating, RatingChange, SetAsideRating, Skip, User
 
 DAY = timedelta(hours=24)
 WEEK = timedelta(days=7)
@@ -42,7 +42,7 @@ class Work:
     held: int = 0
     """Pairs whose lease runs."""
     last_day: int = 0
-    """Ratings given within 24 hours, and within seven days."""
+    """Ratings given on the page within 24 hours, and within seven days."""
     last_week: int = 0
     seconds: float = 0.0
     """How long the pairs that were graded were looked at."""
@@ -105,7 +105,9 @@ def _rated(
 ) -> dict[int, dict[str, Any]]:
     """By rater what their ratings say."""
     given = union_all(*(_given(table, projects) for table in (Rating, SetAsideRating))).subquery().c
-    on_page = given.seconds.is_not(None)
+    # Of the history: a rating may have come from a file first, and is touched when it is brought back.
+    page = _on_page(projects).subquery()
+    on_page = page.c.first_at.is_not(None)
     rows = session.execute(
         select(
             given.rater_id,
@@ -114,13 +116,14 @@ def _rated(
             _count(given.project_id == (shelf or 0)).label("checks"),
             _count(Pair.withdrawn_at.is_not(None)).label("withdrawn"),
             _count(given.is_set_aside == 1).label("set_aside"),
-            _count(and_(on_page, given.created_at > now - DAY)).label("last_day"),
-            _count(and_(on_page, given.created_at > now - WEEK)).label("last_week"),
+            _count(page.c.first_at > now - DAY).label("last_day"),
+            _count(page.c.first_at > now - WEEK).label("last_week"),
             func.coalesce(func.sum(given.seconds), 0.0).label("seconds"),
-            func.min(case((on_page, given.created_at))).label("first_at"),
-            func.max(case((on_page, given.updated_at))).label("last_at"),
+            func.min(page.c.first_at).label("first_at"),
+            func.max(page.c.last_at).label("last_at"),
         )
         .join(Pair, Pair.id == given.pair_id)
+        .outerjoin(page, (page.c.pair_id == given.pair_id) & (page.c.rater_id == given.rater_id))
         .group_by(given.rater_id)
     )
     return _by_rater(rows)
@@ -128,9 +131,20 @@ def _rated(
 
 def _given(table: type[Rating | SetAsideRating], projects: list[int]) -> Select[*tuple[Any, ...]]:
     is_set_aside = literal(int(table is SetAsideRating)).label("is_set_aside")
-    names = ("project_id", "pair_id", "rater_id", "seconds", "created_at", "updated_at")
+    names = ("project_id", "pair_id", "rater_id", "seconds")
     columns = [getattr(table, name) for name in names]
     return select(*columns, is_set_aside).where(table.project_id.in_(projects))
+
+
+def _on_page(projects: list[int]) -> Select[*tuple[Any, ...]]:
+    """When ratings were given and last changed on the page, by pair and rater; none of those from files."""
+    at = RatingChange.at
+    moments = func.min(at).label("first_at"), func.max(at).label("last_at")
+    return (
+        select(RatingChange.pair_id, RatingChange.rater_id, *moments)
+        .where(RatingChange.project_id.in_(projects), RatingChange.origin == "page")
+        .group_by(RatingChange.pair_id, RatingChange.rater_id)
+    )
 
 
 def _taken(session: Session, projects: list[int], now: datetime) -> dict[int, dict[str, Any]]:

@@ -22,6 +22,7 @@ from annotation.errors import (
     NotFoundError,
     SettingsError,
 )
+from annotation.files.rating_files import RatingFormat
 from annotation.gold import ExportOptions, RaterColumns, Unfinished
 from annotation.reliability.report_json import report_to_json
 from annotation.services.access.accounts import AccountService
@@ -36,13 +37,16 @@ from annotation.services.keys import KeyService
 from annotation.services.known_pairs import KnownPairService
 from annotation.services.numbering import given_numbers
 from annotation.services.pair_withdrawal import PairWithdrawalService
-from annotation.services.projects import ProjectService
+from annotation.services.projects import ProjectService, find_project
+from annotation.services.protocol_history import protocol_history
 from annotation.services.quality import QualityService
 from annotation.services.rating.assignment import AssignmentService
 from annotation.services.rating.desk import lock_pair
 from annotation.services.rating.ratings import RatingService
 from annotation.services.rating.tally import refresh_pairs
+from annotation.services.rating_export import RatingExportService
 from annotation.services.set_aside import BroughtBack, RaterGrades, SetAsideService
+from annotation.services.work import WorkService
 from annotation.types import Cause, KnownPair, NewPair, NewRating, Role, SkipReason
 from annotation.ui.agreement import texts_of
 from db.models import Assignment, Comment, Pair, Rating, RatingChange, SetAsideRating
@@ -223,6 +227,33 @@ def test_decisions_stay_and_one_that_did_not_know_the_grade_is_open_again(rated)
     bring_back(rated, "ben")
     assert service.item(rated.id, decided).is_changed
     assert service.item(rated.id, decided).decision.grade == 3
+
+
+def test_what_is_brought_back_was_given_when_its_rater_gave_it(rated, tmp_path):
+    rated.clock.move()
+    grade_as(rated, "ana", "a", "1")
+    adjudication, judith = AdjudicationService(rated.database, clock=rated.clock), rated.adjudicator.id
+
+    def told() -> tuple[object, ...]:
+        file = tmp_path / "ratings.jsonl"
+        RatingExportService(rated.database).export(rated.id, file, RatingFormat.JSONL, named=True)
+        work, *_ = WorkService(rated.database, rated.clock).work(rated.id)
+        with rated.database.reading() as session:
+            history = protocol_history(session, find_project(session, rated.id))
+        return file.read_text(), work.rater, work.first_at, work.last_at, history
+
+    rated.clock.move()
+    adjudication.decide(rated.id, rated.pair_id("a"), judith, Decimal(2), Cause.SCALE)
+    service = ProjectService(rated.database, clock=rated.clock)
+    service.update(rated.id, replace(service.get(rated.id).settings, guidelines="New"))
+    before = told()
+    set_aside(rated, "ana")
+    rated.clock.move()
+    adjudication.decide(rated.id, rated.pair_id("a"), judith, Decimal(3), Cause.SCALE)
+    rated.clock.move()
+    bring_back(rated, "ana")
+    assert adjudication.item(rated.id, rated.pair_id("a")).is_changed
+    assert told() == before
 
 
 def test_nothing_is_set_aside_of_nobody_or_without_a_reason(rated):

@@ -13,6 +13,7 @@ import pytest
 from annotation.errors import NotFoundError
 from annotation.quality import QualitySettings
 from annotation.services.bundle import open_services
+from annotation.services.imports.importing import ImportService
 from annotation.services.rating.assignment import AssignmentService
 from annotation.services.rating.ratings import RatingService
 from annotation.services.work import Work, WorkService
@@ -130,6 +131,20 @@ def test_grades_that_were_set_aside_were_work(desk):
     before = desk.work()["rater 0.0"]
     desk.services.set_aside.set_aside(desk.world.project, "rater 0.0", "one grade for all")
     assert desk.work()["rater 0.0"] == replace(before, set_aside=1, held=0)
+
+
+def test_an_imported_grade_counts_as_given_when_its_rater_changes_it(desk):
+    [first, *_], project = desk.world.raters, desk.world.project
+    importing = ImportService(desk.world.database, clock=desk.clock)
+    importing.import_pairs(
+        project, [NewRating("secret id 1", "rater 0.0", Decimal(1), place="a.csv, line 2")]
+    )
+    desk.now += 2 * DAY
+    [graded] = RatingService(desk.world.database, desk.clock).recent(project, first)
+    desk.ratings.rate(graded.id, first, Decimal(2), 30.0)
+    found = desk.work()["rater 0.0"]
+    assert (found.ratings, found.imported, found.last_day) == (1, 0, 1)
+    assert (found.first_at, found.last_at) == (desk.now, desk.now)
 
 
 def test_who_is_no_longer_a_rater_comes_last_if_they_did_something(desk):
