@@ -1,7 +1,7 @@
 """Single ratings in long form, a row each, which can be imported again: id, type, rater, grade and more.
 
 jsonl: an object a line, grades as numbers. csv: with a header, cells made safe (spreadsheet.py). tsv: with a
-header, without quotes; tabs and line breaks in cells become spaces.
+header, without quotes, and so without ids that have tabs or line breaks.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from annotation.errors import ExportError
 from annotation.files.gold_files import FIELD_ENDS, cell_text, csv_line, json_line
 from annotation.files.spreadsheet import REVISIONS_COLUMN
 
@@ -55,7 +56,11 @@ def format_of(path: Path) -> RatingFormat | None:
 
 
 def rating_lines(ratings: Iterable[SingleRating], format: RatingFormat) -> Iterator[str]:
-    """The lines of a file, with their ends."""
+    """The lines of a file, with their ends.
+
+    Raises:
+        ExportError: the id of a pair would not be the same in a TSV file.
+    """
     rows = map(_values, ratings)
     if format is RatingFormat.JSONL:
         yield from map(json_line, rows)
@@ -64,7 +69,13 @@ def rating_lines(ratings: Iterable[SingleRating], format: RatingFormat) -> Itera
         yield from (csv_line([cell_text(value) for value in row.values()]) for row in rows)
     else:
         yield _tsv_line(COLUMNS)
-        yield from (_tsv_line(row.values()) for row in rows)
+        for row in rows:
+            if FIELD_ENDS.search(row["id"]):
+                raise ExportError(
+                    f"The id {row['id']!r} has a tab or a line break, which TSV cannot hold: "
+                    "write CSV or JSON Lines."
+                )
+            yield _tsv_line(row.values())
 
 
 def _tsv_line(values: Iterable[object]) -> str:

@@ -57,6 +57,7 @@ class RatingExportService:
 
         Raises:
             NotFoundError: there is no such project.
+            ExportError: the format cannot hold the id of a pair.
         """
         key = None if named else self._keys.raters(project_id)
         while True:  # again only where others were exported meanwhile that gave more raters a number

@@ -10,6 +10,7 @@ from decimal import Decimal
 
 import pytest
 
+from annotation.errors import ExportError
 from annotation.exchange import read_items_or_errors
 from annotation.files.formats import open_source
 from annotation.files.rating_files import RatingFormat
@@ -115,6 +116,20 @@ def test_the_file_can_be_imported_again(database, tmp_path, format):
     again = written(database, other, tmp_path / f"again.{format}", format)
     assert again == rows
     assert (tmp_path / f"again.{format}").read_bytes() == file.read_bytes()
+
+
+@pytest.mark.parametrize("id", ["1\t2", "1\n2", "1\u20282"])
+def test_an_id_that_tsv_cannot_hold_is_refused_there_only(database, tmp_path, id):
+    project = imported(database, "harbour", pair(id, ("ana", "1")))
+    with pytest.raises(ExportError, match="tab or a line break, which TSV cannot hold: write CSV or JSON"):
+        written(database, project, tmp_path / "r.tsv", RatingFormat.TSV)
+    other = imported(database, "other", pair(id))
+    for format in (RatingFormat.CSV, RatingFormat.JSONL):
+        file = tmp_path / f"r.{format}"
+        written(database, project, file, format)
+        with open_source(file) as source:
+            summary = open_services(database).importing.import_pairs(other, read_items_or_errors(source))
+        assert summary.ratings == int(format is RatingFormat.CSV)  # the second time it is there already
 
 
 def test_no_cell_of_the_table_is_a_formula(database, tmp_path):
