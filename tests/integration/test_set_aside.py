@@ -339,6 +339,17 @@ def test_the_report_names_raters_only_where_it_may_and_leaves_withdrawn_pairs_ou
     assert "ben" not in said
 
 
+def test_a_report_lists_nobody_of_whom_all_is_set_aside_also_after_a_gold_set(rated, tmp_path):
+    exported_manifest(rated, tmp_path / "before", RaterColumns.ANONYMOUS)
+    number = number_of(rated, "ana")
+    set_aside(rated, "ben")
+    service = AgreementService(rated.database)
+    assert service.report(rated.id, resamples=10).rater_names == ("ana",)
+    assert service.report(rated.id, resamples=10, named=False).rater_names == (f"Rater {number}",)
+    bring_back(rated, "ben")
+    assert set(service.report(rated.id, resamples=10).rater_names) == {"ana", "ben"}
+
+
 def test_a_report_is_made_anew_after_each_change(rated):
     service, seen = AgreementService(rated.database), []
     for change in (lambda: None, lambda: set_aside(rated, "ben"), lambda: bring_back(rated, "ben")):
