@@ -22,7 +22,7 @@ from annotation.errors import (
     NotFoundError,
     SettingsError,
 )
-from annotation.gold import ExportOptions, RaterColumns, Unfinished
+from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
 from annotation.reliability.report_json import report_to_json
 from annotation.services.access.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
@@ -323,6 +323,34 @@ def test_a_rater_of_whom_all_was_set_aside_before_the_first_export_has_a_number_
     exported_manifest(rated, tmp_path / "two", RaterColumns.ANONYMOUS)
     rows = [json.loads(line) for line in (tmp_path / "two" / "gold.jsonl").read_text().splitlines()]
     assert {"rater": "rater 2", "grade": 1.5} in rows[0]["ratings"]
+
+
+@pytest.mark.parametrize(("raters", "format"), [("named", "jsonl"), ("anonymous", "jsonl"), ("named", "csv")])
+def test_comments_keep_the_author_whose_grades_are_all_set_aside(rated, tmp_path, raters, format):
+    set_aside(rated, "ben")
+    rated.rate("a", cleo="0")
+    rated.rate("b", cleo="1")
+    with rated.database.session() as session:
+        whose = {
+            "project_id": rated.id,
+            "pair_id": rated.pair_id("a"),
+            "user_id": id_of(rated.database, "ben"),
+        }
+        said = {"text": "Which noon?", "is_flagged": False, "updated_at": rated.clock()}
+        session.add(Comment(**whose, **said))
+    options = ExportOptions(Format(format), Unfinished.LEAVE_OUT, RaterColumns(raters), comments=True)
+    manifest = GoldService(rated.database).export(rated.id, tmp_path / "gold", options).manifest
+    written = (tmp_path / "gold" / f"gold.{format}").read_text(encoding="utf-8")
+    author = manifest["set_aside"][0]["rater"]
+    assert author == "ben" if raters == "named" else author.startswith("rater ")
+    if format == "csv":
+        assert "rating:cleo" in written
+        assert "rating:ben" not in written
+        assert '""rater"": ""ben""' in written
+    else:
+        rows = [json.loads(line) for line in written.splitlines()]
+        assert [[each["rater"] for each in row["comments"]] for row in rows] == [[author], []]
+        assert author not in [each["rater"] for row in rows for each in row["ratings"]]
 
 
 def test_the_report_names_raters_only_where_it_may_and_leaves_withdrawn_pairs_out(rated):
