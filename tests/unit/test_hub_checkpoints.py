@@ -23,7 +23,7 @@ from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig
 from kpdemo.simckp.ensemble import save_ensemble
 from kpdemo.simckp.folders import opened_folder, store_as_change
 from kpdemo.simckp.hub import download
-from kpdemo.simckp.hub.download import choose_files, fetch, on_this_machine
+from kpdemo.simckp.hub.download import fetch, on_this_machine
 from kpdemo.simckp.labeller import LabellerConfig, SequenceLabeller, save_labeller
 from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig
 from kpdemo.simckp.pair_checkpoint import save_bank, state_hash, stored_state
@@ -213,8 +213,10 @@ def test_a_model_stored_as_a_change_of_another_is_no_whole_one(parts, cache, tmp
 
 def test_a_checkpoint_is_downloaded_whole_and_another_model_in_part(monkeypatch, cache):
     own = ["SHA256SUMS", "bank/SHA256SUMS", "bank/bank.safetensors", "config.json", "second.safetensors"]
-    assert choose_files(own) == own
+    part = ["config.json", "kpdemo.toml", "model.safetensors"]
+    foreign = [*part, "README.md", "onnx/config.json"]
     asked = []
+    cache.mkdir()
 
     def downloaded(name, *, allow_patterns, local_files_only=False, **_):
         if local_files_only:
@@ -223,11 +225,16 @@ def test_a_checkpoint_is_downloaded_whole_and_another_model_in_part(monkeypatch,
         return str(cache)
 
     monkeypatch.setattr(download, "snapshot_download", downloaded)
-    for files in (own, ["README.md", "config.json", "kpdemo.toml", "model.safetensors", "onnx/config.json"]):
+    for files, config in (
+        (own, '{"kind": "kea"}'),
+        (foreign, '{"model_type": "bart"}'),
+        ([*foreign, "SHA256SUMS"], '{"model_type": "bart"}'),
+    ):
+        (cache / "config.json").write_text(config, encoding="utf-8")
         siblings = [SimpleNamespace(rfilename=file) for file in files]
         monkeypatch.setattr(HfApi, "model_info", lambda *_, s=siblings, **__: SimpleNamespace(siblings=s))
         fetch(NAME)
-    assert asked == [own, ["config.json", "kpdemo.toml", "model.safetensors"]]
+    assert asked == [["config.json"], own, part, ["config.json"], part]
 
 
 @pytest.fixture
@@ -248,6 +255,13 @@ def test_the_profile_of_a_model_of_the_hub_is_heeded(foreign, cache):
     (model_folder(NAME) / "kpdemo.toml").write_text('[profile]\ntask = "guessing"\n')
     with pytest.raises(ConfigError, match=r"kpdemo\.toml"):
         load_predictor(NAME, device="cpu").predict([TAUGHT])
+
+
+def test_the_sums_of_a_foreign_model_are_not_read(foreign, cache):
+    (foreign / "SHA256SUMS").write_bytes(b"\xff\xfe")
+    publish(cache, NAME, foreign, lacking=["onnx/config.json", "README.md"])
+    assert load_predictor(NAME, device="cpu").predict([TAUGHT])
+    assert model_identity(NAME) == model_identity(str(foreign)) == ""
 
 
 def test_a_copy_without_its_profile_is_not_whole(foreign, cache):

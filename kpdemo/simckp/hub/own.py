@@ -15,7 +15,7 @@ from kpdemo.simckp.folders import BASE, FORMAT
 from kpdemo.simckp.generation import checkpoint as generator_checkpoint
 from kpdemo.simckp.hub.download import fetch
 from kpdemo.simckp.system import BANK, RERANKER
-from kpdemo.stored_config import stored_config
+from kpdemo.stored_config import is_own, stored_config
 from kpdemo.sums import SUMS, read_sums, sha256_of
 
 KINDS = frozenset(
@@ -42,12 +42,6 @@ def fetch_checked(name: str) -> Path:
         for part in _parts(folder):
             _check_part(name, folder, part)
     return folder
-
-
-def is_own(folder: Path) -> bool:
-    """Whether a folder claims to be what `train` wrote, and not what Transformers saved."""
-    described = stored_config(folder)
-    return "model_type" not in described and ("kind" in described or (folder / SUMS).is_file())
 
 
 @contextmanager
