@@ -176,6 +176,11 @@ def test_a_download_that_was_broken_off_is_no_model_yet(parts, cache):
         ({"base": {"folder": "../../secret", "weights": "0"}}, "only what it changes of another"),
         ({"backbone": {"attn_implementation": "somebody/kernel"}}, "asks for code"),
         ({"backbone": [{"text": {"_attn_implementation": "somebody/kernel"}}]}, "asks for code"),
+        ({"backbone": {"model_type": "detr", "backbone": "other/secret"}}, "a 'detr', which is no encoder"),
+        (
+            {"backbone": {"model_type": "encoder-decoder", "encoder": {"model_type": []}}},
+            "no encoder of texts",
+        ),
     ],
 )
 def test_what_this_version_does_not_open_is_explained(copy, cache, values, message):
@@ -192,6 +197,16 @@ def test_no_file_elsewhere_is_read(copy, cache, file):
     publish(cache, NAME, copy)
     with pytest.raises(ModelLoadError, match="leads out of its own folder"):
         load_predictor(NAME, device="cpu").predict([DOCUMENT])
+
+
+def test_a_tokenizer_is_that_of_the_folder_whatever_its_settings_name(parts, cache, tmp_path):
+    labeller = shutil.copytree(parts / "labeller", tmp_path / "labeller")
+    (tmp_path / "tokenizer.4.0.json").write_text("{}", encoding="utf-8")
+    files = ["tokenizer.json", "../../../../tokenizer.4.0.json"]  # as seen from the cache
+    change(labeller / "tokenizer_config.json", fast_tokenizer_files=files)
+    assert (publish(cache, NAME, labeller) / files[1]).is_file()
+    answers = load_predictor(NAME, device="cpu").predict([DOCUMENT])
+    assert answers == load_predictor(parts / "labeller", device="cpu").predict([DOCUMENT])
 
 
 @pytest.mark.parametrize("base", [{"folder": "../elsewhere", "weights": "0"}, {"folder": "/"}, "..", None])

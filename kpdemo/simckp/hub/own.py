@@ -86,10 +86,15 @@ def _check_part(name: str, folder: Path, part: Path) -> None:
     base = described.get(BASE, {"folder": "."})  # the model one folder up
     if not isinstance(base, dict) or base.get("folder") != ".":
         raise ModelLoadError(f"The model {name!r} leads out of its own folder ({base!r}): give another.")
-    if _fetches_code(described):
-        raise ModelLoadError(
-            f"The model {name!r} asks for code (*{_FETCHES_CODE}), and none is run: give another."
-        )
+    for setting, value in _settings(described):
+        if setting.endswith(_FETCHES_CODE):
+            raise ModelLoadError(
+                f"The model {name!r} asks for code (*{_FETCHES_CODE}), and none is run: give another."
+            )
+        if setting == "model_type" and not _reads_text(str(value)):
+            raise ModelLoadError(
+                f"The model {name!r} holds a {str(value)!r}, which is no encoder of texts: give another."
+            )
     for file in _sums(name, folder, part):
         if Path(file).name != file:
             raise ModelLoadError(f"The model {name!r} leads out of its own folder ({file}): give another.")
@@ -97,12 +102,32 @@ def _check_part(name: str, folder: Path, part: Path) -> None:
             raise _damaged(name, f"{(part / file).relative_to(folder).as_posix()} is missing")
 
 
-def _fetches_code(described: Any) -> bool:
-    if isinstance(described, list):
-        return any(map(_fetches_code, described))
-    if not isinstance(described, dict):
-        return False
-    return any(key.endswith(_FETCHES_CODE) or _fetches_code(value) for key, value in described.items())
+def _settings(described: Any) -> Iterator[tuple[str, Any]]:
+    """Name and value of each setting, however deep it stands."""
+    left = [described]
+    while left:
+        value = left.pop()
+        if isinstance(value, dict):
+            yield from value.items()
+            left += value.values()
+        elif isinstance(value, list):
+            left += value
+
+
+def _reads_text(model_type: str) -> bool:
+    """Whether it is an architecture of Transformers for texts: others may ask the Hub for a second model."""
+    if model_type == "bert":  # which is told without Transformers
+        return True
+    from transformers.models.auto import modeling_auto as auto
+
+    return any(
+        model_type in types
+        for types in (
+            auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+            auto.MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING_NAMES,
+            auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
+        )
+    )
 
 
 def _sums(name: str, folder: Path, part: Path) -> dict[str, str]:
