@@ -106,8 +106,7 @@ def load_labeller(folder: Path, *, device: str = "auto") -> HubTagger:
         config = LabellerConfig(**stored.config["labeller"])
         module = SequenceLabeller(transformers_encoder(stored.config["backbone"]), config)
         module.load_state_dict(stored.weights)
-        tokenizer = _tokenizer(stored)
-    return as_predictor(stored.config["name"], module.to(target).eval(), tokenizer)
+        return as_predictor(stored.config["name"], module.to(target).eval(), _tokenizer(stored))
 
 
 def _tokenizer(stored: StoredModel) -> Any:

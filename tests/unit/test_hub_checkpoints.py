@@ -10,18 +10,20 @@ from types import SimpleNamespace
 import pytest
 import torch
 from huggingface_hub import HfApi, constants
+from safetensors.torch import load_file
 
 from kpdemo.cards import model_card
 from kpdemo.errors import ConfigError, ModelLoadError
 from kpdemo.evaluation.kea import Kea, LanguageTables, save_kea
 from kpdemo.identity import model_identity
+from kpdemo.packed_json import json_gz
 from kpdemo.predictors import load_predictor, model_folder, takes_index
 from kpdemo.simckp.backbone import load_backbone
 from kpdemo.simckp.checkpoint import KIND, save_checkpoint
 from kpdemo.simckp.differences import pack_differences
 from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig
 from kpdemo.simckp.ensemble import save_ensemble
-from kpdemo.simckp.folders import opened_folder, store_as_change
+from kpdemo.simckp.folders import _made_for, opened_folder, store_as_change, write_tensors
 from kpdemo.simckp.hub import download
 from kpdemo.simckp.hub.download import fetch, on_this_machine
 from kpdemo.simckp.labeller import LabellerConfig, SequenceLabeller, save_labeller
@@ -207,6 +209,78 @@ def test_a_tokenizer_is_that_of_the_folder_whatever_its_settings_name(parts, cac
     assert (publish(cache, NAME, labeller) / files[1]).is_file()
     answers = load_predictor(NAME, device="cpu").predict([DOCUMENT])
     assert answers == load_predictor(parts / "labeller", device="cpu").predict([DOCUMENT])
+
+
+def nested(deep: int) -> dict:
+    return {"a": nested(deep - 1)} if deep else {}
+
+
+@pytest.mark.parametrize(
+    ("kind", "changed", "values"),
+    [
+        ("first", "selection", {"threshold": "x"}),
+        ("first", "selection", {"calibration": {"slope": "x", "intercept": 0.0}}),
+        ("first", "backbone", {"pad_token_id": None}),
+        ("first", "backbone", {"num_attention_heads": 0}),
+        ("first", "backbone", []),
+        ("model/bank", "selection", {"threshold": "x"}),
+        ("labeller", "backbone", {"hidden_size": "x"}),
+        ("labeller", "backbone", {"pad_token_id": 100_000}),
+    ],
+)
+def test_wrong_settings_are_one_sentence(parts, cache, tmp_path, kind, changed, values):
+    folder = shutil.copytree(parts / kind.partition("/")[0], tmp_path / kind.partition("/")[0])
+    part = tmp_path / kind
+    config = json.loads((part / "config.json").read_text(encoding="utf-8"))
+    config[changed] = config[changed] | values if isinstance(values, dict) else values
+    weights = part / "model.safetensors"
+    write_tensors(weights, load_file(weights), _made_for(config))  # as whoever means it would
+    change(part / "config.json", **config)
+    publish(cache, NAME, folder)
+    with pytest.raises(ModelLoadError, match="cannot be read"):
+        load_predictor(NAME, device="cpu").predict([DOCUMENT])
+
+
+def test_settings_that_nothing_reads_may_be_nested_deeply(copy, cache):
+    change(copy / "config.json", more=nested(800))
+    publish(cache, NAME, copy)
+    assert load_predictor(NAME, device="cpu").predict([DOCUMENT])
+
+
+@pytest.mark.parametrize(
+    ("kind", "file", "content"),
+    [
+        (
+            "kea",
+            "tables.json.gz",
+            {"en": {"documents": 1, "frequency": [], "keyphrases": {}, "weights": [0] * 4}},
+        ),
+        (
+            "kea",
+            "tables.json.gz",
+            {"en": {"documents": 1, "frequency": {"a": "x"}, "keyphrases": {}, "weights": [0] * 4}},
+        ),
+        ("ranker", "lexicon.json.gz", {"terms": 1}),
+    ],
+)
+def test_wrong_tables_are_one_sentence(parts, cache, tmp_path, kind, file, content):
+    folder = shutil.copytree(parts / kind, tmp_path / kind)
+    (folder / file).write_bytes(json_gz(content))
+    write_sums(folder)
+    publish(cache, NAME, folder)
+    with pytest.raises(ModelLoadError, match="cannot be read"):
+        load_predictor(NAME, device="cpu").predict([FRENCH if kind == "ranker" else DOCUMENT])
+
+
+def test_a_name_that_no_file_can_have_is_a_missing_file(copy, cache):
+    with (copy / "SHA256SUMS").open("a", encoding="utf-8") as sums:
+        sums.write(f"0000  {'x' * 5000}\n")
+    publish(cache, NAME, copy)
+    with pytest.raises(ModelLoadError, match=r"is damaged .x+… is missing") as caught:
+        load_predictor(NAME, device="cpu").predict([DOCUMENT])
+    assert len(str(caught.value)) < 300
+    with pytest.raises(ModelLoadError, match="is missing; restore it"):
+        load_predictor(copy, device="cpu").predict([DOCUMENT])
 
 
 @pytest.mark.parametrize("base", [{"folder": "../elsewhere", "weights": "0"}, {"folder": "/"}, "..", None])

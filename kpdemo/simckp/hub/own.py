@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from os.path import isfile  # false for a name that no file can have
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from kpdemo.simckp.hub.download import fetch
 from kpdemo.simckp.system import BANK, RERANKER
 from kpdemo.stored_config import is_own, stored_config
 from kpdemo.sums import SUMS, read_sums, sha256_of
+from kpdemo.text import shortened
 
 KINDS = frozenset(
     {
@@ -28,6 +30,8 @@ KINDS = frozenset(
 
 _FETCHES_CODE = "_implementation"
 """Settings of an encoder whose names end so may name code on the Hub (Transformers' kernels)."""
+
+_SHOWN = 100  # characters of a file's name
 
 
 def fetch_checked(name: str) -> Path:
@@ -97,9 +101,12 @@ def _check_part(name: str, folder: Path, part: Path) -> None:
             )
     for file in _sums(name, folder, part):
         if Path(file).name != file:
-            raise ModelLoadError(f"The model {name!r} leads out of its own folder ({file}): give another.")
-        if not (part / file).is_file():
-            raise _damaged(name, f"{(part / file).relative_to(folder).as_posix()} is missing")
+            raise ModelLoadError(
+                f"The model {name!r} leads out of its own folder ({shortened(file, _SHOWN)}): give another."
+            )
+        if not isfile(part / file):
+            inside = (part / file).relative_to(folder).as_posix()
+            raise _damaged(name, f"{shortened(inside, _SHOWN)} is missing")
 
 
 def _settings(described: Any) -> Iterator[tuple[str, Any]]:
