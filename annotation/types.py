@@ -152,7 +152,7 @@ class RaterComment:
     """What a rater wrote beside their grade; a flag may stand without words."""
 
     rater: str | None
-    """None where they are not to be told, or have a comment and no grade."""
+    """None where they are not to be told, or have a comment and no grade, not even one set aside."""
     text: str
     is_flagged: bool
 

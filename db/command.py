@@ -20,6 +20,9 @@ from db.errors import UrlError
 
 INTERRUPTED = 130
 
+# A message may quote a file of a stranger, which shall not move the cursor or recolour the terminal.
+_HARMLESS = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0)), "\ufffd")
+
 
 class CallError(Exception):
     """The command was called in a way that makes no sense."""
@@ -123,5 +126,5 @@ def _call_problem(error: typer.TyperException) -> str:
 
 
 def _fail(message: str, status: int) -> int:
-    print(" ".join(message.split()), file=sys.stderr)
+    print(" ".join(message.split()).translate(_HARMLESS), file=sys.stderr)
     return status

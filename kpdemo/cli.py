@@ -29,6 +29,9 @@ app = typer.Typer(
 for part in (index, experiments, predict, evaluate, candidates, train, models, readme):
     part.register(app)
 
+# A message may quote a model or file of a stranger, which shall not move the cursor or recolour the terminal.
+_HARMLESS = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0)), "\ufffd")
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line, by default this process's own, and return its exit status."""
@@ -81,5 +84,5 @@ def _call_problem(error: typer.TyperException) -> str:
 
 
 def _fail(message: str, status: int) -> int:
-    print(" ".join(message.split()), file=sys.stderr)
+    print(" ".join(message.split()).translate(_HARMLESS), file=sys.stderr)
     return status

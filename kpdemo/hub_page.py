@@ -23,7 +23,7 @@ def hub_page(name: str, card: str, *, kind: str, licence: str, languages: Collec
     family = kind.partition("-")[0]
     tags = ["keyphrase-extraction", *([family] if family in ("simckp", "ramkg", "kea") else [])]
     told = [
-        f"license: {licence}",
+        f"license: '{licence}'",
         *(["language:", *(f"- '{language}'" for language in sorted(languages))] if languages else []),
         "library_name: kpdemo",
         f"pipeline_tag: {'text-generation' if kind in _WRITING else 'token-classification'}",

@@ -40,12 +40,13 @@ def model_identity(model: str) -> str:
     """
     from kpdemo.languages.routing import DEFAULT_MODEL
     from kpdemo.predictors import BASELINES, DEFAULT_FOLDER, MULTILINGUAL_FOLDER, fetched_folder
+    from kpdemo.stored_config import is_own
     from kpdemo.sums import SUMS, read_sums
 
     if model in BASELINES and model != "embedding":
         return ""
     folder = DEFAULT_FOLDER if model == "embedding" else fetched_folder(model)
-    if not (folder / SUMS).is_file():
+    if not (is_own(folder) and (folder / SUMS).is_file()):  # that of a foreign model may be anything
         return ""
     parts = sorted(folder.rglob(SUMS))  # those of bank and reranker too
     if model == DEFAULT_MODEL:

@@ -13,7 +13,7 @@ from kpdemo.lazy import LazyPredictor
 from kpdemo.nesting import Unnested
 from kpdemo.routed import RoutedPredictor
 from kpdemo.simckp.hub.profiles import KNOWN, one_line
-from kpdemo.stored_config import stored_config
+from kpdemo.stored_config import is_own, stored_config
 from kpdemo.text import named
 from kpdemo.types import Predictor
 
@@ -237,7 +237,7 @@ def _load_folder(folder: Path, device: str, index: Path | None = None) -> Predic
 
 
 def _load_from_hub(name: str, device: str, index: Path | None = None) -> Predictor:
-    from kpdemo.simckp.hub.own import damage_told, fetch_checked, is_own
+    from kpdemo.simckp.hub.own import damage_told, fetch_checked
 
     folder = fetch_checked(name)
     if not is_own(folder):

@@ -8,6 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+PARTIAL = ".partial"
+
+
+def beside(path: Path) -> Path:
+    """The file that `replacing` writes first; one that is there already is lost."""
+    place = Path(os.path.realpath(path))
+    return place.with_name(place.name + PARTIAL)
+
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
@@ -18,9 +26,9 @@ def replacing(path: Path) -> Iterator[Path]:
     if path.exists() and not path.is_file():  # a file in the place of /dev/null would harm all programs
         yield path
         return
-    place = Path(os.path.realpath(path))
+    partial = beside(path)
+    place = partial.with_name(partial.name.removesuffix(PARTIAL))
     place.parent.mkdir(parents=True, exist_ok=True)
-    partial = place.with_name(f"{place.name}.partial")
     try:
         yield partial
         with partial.open("r+b") as stream:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from kpdemo.json_text import parse_json
+from kpdemo.sums import SUMS
 
 _CONFIG = "config.json"
 
@@ -20,3 +21,9 @@ def stored_config(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return stored if isinstance(stored, dict) else {}
+
+
+def is_own(folder: Path) -> bool:
+    """Whether a folder claims to be what `train` wrote, and not what Transformers saved."""
+    described = stored_config(folder)
+    return "model_type" not in described and ("kind" in described or (folder / SUMS).is_file())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection
+from os.path import isfile  # false for a name that no file can have
 from pathlib import Path
 
 from kpdemo.errors import ModelLoadError
@@ -34,7 +35,7 @@ def check_sums(folder: Path, names: Collection[str]) -> None:
         raise ModelLoadError(f"{folder / SUMS} does not name all files of a model: restore the folder.")
     for name, digest in expected.items():
         path = folder / name
-        if not path.is_file():
+        if not isfile(path):
             raise ModelLoadError(f"The model in {folder} is incomplete: {name} is missing; restore it.")
         if sha256_of(path) != digest:
             raise ModelLoadError(f"The model file {path} is damaged (its SHA-256 differs): restore it.")

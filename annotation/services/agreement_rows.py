@@ -53,7 +53,8 @@ def read_grades(session: Session, project: Project, key: bytes) -> ReadGrades:
         )
     ).all()
     numbered = numbers_of(session, project, key)
-    rater_ids = tuple(sorted(numbered, key=lambda rater: numbered[rater]))
+    # Whose grades were all set aside or withdrawn keeps the number of an earlier gold set.
+    rater_ids = tuple(sorted({row[1] for row in ratings}, key=lambda rater: numbered[rater]))
     data = _numbered_grades(project, rater_ids, pairs, ratings, decided)
     return ReadGrades(data, rater_ids, tuple(f"Rater {numbered[rater]}" for rater in rater_ids))
 

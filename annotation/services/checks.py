@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session
 
 from annotation.assignment import Progress
 from annotation.quality import check_order, checks_due
+from annotation.services.in_use import IN_USE
 from annotation.services.rating.claims import HOLD_ONE
 from annotation.services.rating.desk import (
     ASSIGNMENTS,
@@ -26,6 +27,7 @@ from annotation.services.rating.desk import (
     PROJECT,
     PROJECTS,
     RATER,
+    SET_ASIDE,
     SHELF,
     STATES,
     AnyRow,
@@ -58,7 +60,9 @@ class Checks:
     graded: int
     skipped: int
     worked: int
-    """Pairs of the project itself that they hold or have graded."""
+    """Pairs of the project itself that they hold or have graded, also where the grade was set aside."""
+    set_aside: int
+    """Those of them whose grade was set aside: no part of a rater's progress."""
     start: int
     """How many these were when checks began."""
     given_before: int
@@ -73,7 +77,7 @@ class Checks:
 
     def added_to(self, progress: Progress) -> Progress:
         """The progress as the rater sees it, in which a check pair is a pair."""
-        more = self.due(progress.total) - self.skipped
+        more = self.due(progress.total + self.set_aside) - self.skipped
         return Progress(progress.rated + self.graded, progress.total + more)
 
 
@@ -94,6 +98,17 @@ _WORKED = (
     .scalar_subquery()
     - GRADED_OF_WITHDRAWN
 )
+_SET_ASIDE = (
+    select(func.count())
+    .select_from(ASSIGNMENTS.join(PAIRS, PAIRS.c.id == ASSIGNMENTS.c.pair_id))
+    .where(
+        ASSIGNMENTS.c.project_id == PROJECT,
+        ASSIGNMENTS.c.rater_id == RATER,
+        in_states(SET_ASIDE),
+        IN_USE,
+    )
+    .scalar_subquery()
+)
 _AVAILABLE = (
     select(func.count())
     .select_from(PAIRS)
@@ -102,7 +117,7 @@ _AVAILABLE = (
     .scalar_subquery()
 )
 _PLAN = (
-    select(PROJECTS.c.seed, STATES.c.check_start, STATES.c.check_given, _WORKED, _AVAILABLE)
+    select(PROJECTS.c.seed, STATES.c.check_start, STATES.c.check_given, _WORKED, _SET_ASIDE, _AVAILABLE)
     .select_from(PROJECTS.outerjoin(STATES, (STATES.c.project_id == PROJECT) & (STATES.c.user_id == RATER)))
     .where(PROJECTS.c.id == SHELF)
 )
@@ -113,7 +128,8 @@ def read_checks(connection: Connection, desk: Desk) -> Checks | None:
     if not desk.shelf_id:
         return None
     given, graded, skipped = connection.execute(_HAD, desk.whose).one()
-    seed, start, given_before, worked, pairs = connection.execute(_PLAN, desk.whose).one()
+    seed, start, given_before, worked, aside, pairs = connection.execute(_PLAN, desk.whose).one()
+    worked += aside
     return Checks(
         f"{seed}:{desk.rater_id}",
         desk.check_every,
@@ -122,6 +138,7 @@ def read_checks(connection: Connection, desk: Desk) -> Checks | None:
         graded,
         skipped,
         worked,
+        aside,
         worked if start is None else start,
         given if given_before is None else given_before,
         start is not None,

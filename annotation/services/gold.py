@@ -49,7 +49,7 @@ from annotation.services.rating.queue_order import order_of
 from annotation.services.set_aside_rows import all_numbers, read_set_aside, told_in_gold
 from annotation.types import ProjectSettings
 from db import Database
-from db.models import Export, Project, User
+from db.models import Export, User
 
 LISTED = 20
 """Exports of a project that its page tells."""
@@ -142,9 +142,14 @@ class GoldService:
             counts = checked_counts(session, project, options)
             aside = read_set_aside(session, project_id)
             numbers = None if key is None else all_numbers(session, project, key, aside)
-            labels = _labels(session, project, options, numbers)
+            raters = names_of(session, rater_ids(session, project_id))
+            # Comments of whom all is set aside keep their author; a column of grades they have none.
+            labels = _labels(raters | {line.rater_id: line.name for line in aside}, options, numbers)
+            labelled = None if labels is None else [labels[name] for name in raters.values()]
+            columns = labelled and sorted(labelled, key=label_key)
             settings = as_project(project).settings
-            written = _write(session, project_id, target.partial, settings, options, labels, progress)
+            folder = target.partial
+            written = _write(session, project_id, folder, settings, options, labels, columns, progress)
             told = told_in_gold(aside, options.raters, numbers)
             written |= {"set_aside": [each.as_json() for each in told]} if told else {}
             written |= protocol_history(session, project)
@@ -218,11 +223,11 @@ def _write(
     settings: ProjectSettings,
     options: ExportOptions,
     labels: dict[str, str] | None,
+    columns: list[str] | None,
     progress: Callable[[int], None] | None,
 ) -> dict[str, Any]:
     """Write the files of a gold set; what its manifest says."""
     tally, agreement = Tally(), AgreementTally(settings)
-    columns = None if labels is None else sorted(labels.values(), key=label_key)
     with ExitStack() as files:
         extras = {"has_senses": has_senses(session, project_id), "has_comments": options.comments}
         gold = files.enter_context(open_gold(options.format, folder, settings.types, columns, **extras))
@@ -258,12 +263,11 @@ def _write(
 
 
 def _labels(
-    session: Session, project: Project, options: ExportOptions, numbers: dict[int, int] | None
+    names: dict[int, str], options: ExportOptions, numbers: dict[int, int] | None
 ) -> dict[str, str] | None:
     """What stands in the files for each account name; None where single ratings are left out."""
     if options.raters is RaterColumns.NONE:
         return None
-    names = names_of(session, rater_ids(session, project.id))
     if numbers is None:
         return {name: name for name in names.values()}
     return {name: anonymous_label(numbers[rater]) for rater, name in names.items()}

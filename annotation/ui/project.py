@@ -137,7 +137,7 @@ def build_project_page(
     filling_graded.after(opened, pairs_tab.imported)
     pairs_tab.types.after(opened)
     for listed in pairs_tab.lists:
-        listed.after(*pairs_changed)
+        listed.after(*pairs_changed, *grades_changed)
     counted_anew = (*pairs_changed, *members_changed, *grades_changed, *quality_changed)
     _show_counts(handlers, [pairs_tab.counts, events], counted_anew, events_tab)
     header.after(settings.saving, *members_changed)  # it has the name and where the roles lead

@@ -16,7 +16,7 @@ from annotation.types import Role
 from annotation.ui.asking import asked_by
 from annotation.ui.filling import Filling
 from annotation.ui.wording import counted, grouped
-from kpdemo.ui.widgets import done_html, escape, keep_reason, shown_to_user
+from kpdemo.ui.widgets import QUIETLY, done_html, escape, keep_reason, shown_to_user
 
 EXPLAINED_HTML = (
     '<p class="small">Grades that are set aside count nowhere, and other raters are given these pairs. The '
@@ -42,6 +42,10 @@ class SetAsideHandlers:
         with shown_to_user(AnnotationError):
             project_id, _ = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             return "", *self._shown(project_id, name)[1:]
+
+    def look_again(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
+        """The same after a refusal, which stays: somebody else may have been quicker."""
+        return self.choose(request, name)[1:]
 
     def set_aside(self, request: gr.Request, name: str | None, reason: str | None) -> tuple[Any, ...]:
         """Count the chosen rater's grades nowhere, and empty the reason."""
@@ -134,4 +138,6 @@ def build_set_aside_section(handlers: SetAsideHandlers) -> tuple[Filling, tuple[
     )
     for event in changed:
         keep_reason(event, said)
+        name = f"look_again_after_{event['api_name']}"
+        event.failure(handlers.look_again, rater, shown[1:], api_name=name, **QUIETLY)
     return Filling(handlers.show, shown, "show_graded"), changed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -37,7 +38,7 @@ from kpdemo.evaluation.gold import read_gold
 from kpdemo.identity import model_identity
 from kpdemo.reading.file_kinds import LINE_SUFFIXES
 from kpdemo.reading.json_rows import LineError
-from kpdemo.storage import check_place, replacing
+from kpdemo.storage import beside, check_place, replacing
 from kpdemo.types import Document, Prediction, Predictor
 
 if TYPE_CHECKING:
@@ -163,10 +164,20 @@ def _check_details(name: str, read: Sequence[Path]) -> Path:
         raise CallError("--details - is standard output, which has the figures: name a file.")
     if path.is_dir():
         raise CallError(f"{name}: a folder, not a file; name a file in it.")
-    if path.exists() and any(path.samefile(file) for file in read):
-        raise CallError(f"{name}: read and written; name another file for the details.")
+    for written in filter(Path.exists, (path, beside(path))):
+        if any(written.samefile(file) for file in read):
+            raise CallError(f"{written}: read and written; name another file for the details.")
+    if _is_standard_output(path):
+        raise CallError(f"--details {name} is standard output, which has the figures: name another file.")
     check_place(path)
     return path
+
+
+def _is_standard_output(path: Path) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(1))
+    except OSError:  # it is new, or standard output is closed
+        return False
 
 
 @contextmanager
@@ -174,7 +185,7 @@ def _details_stream(path: Path | None) -> Iterator[BinaryIO | None]:
     if path is None:
         yield None
         return
-    with replacing(path) as beside, beside.open("wb") as stream:
+    with replacing(path) as written, written.open("wb") as stream:
         yield stream
 
 

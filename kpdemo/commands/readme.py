@@ -44,12 +44,11 @@ def readme(
     """
     from kpdemo.cards import model_card
     from kpdemo.hub_page import hub_page
-    from kpdemo.predictors import is_hub_name, load_predictor
+    from kpdemo.predictors import load_predictor
     from kpdemo.storage import replace_file
     from kpdemo.sums import PAGE
 
-    if not is_hub_name(name):
-        raise CallError(f"{name!r} is no name on the Hub: give OWNER/NAME.")
+    _check_name(name)
     if not _LICENCE.fullmatch(licence):
         raise CallError(f"--licence {licence!r} is not as the Hub writes it: give one such as apache-2.0.")
     kind, page = _checked_kind(Path(folder)), Path(folder) / PAGE
@@ -60,6 +59,23 @@ def readme(
     text = hub_page(name, model_card(model), kind=kind, licence=licence, languages=languages)
     replace_file(page, text.encode())
     print(f"hf upload {name} {shlex.quote(folder)}")
+
+
+def _check_name(name: str) -> None:
+    from huggingface_hub.errors import HFValidationError
+    from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]  # of a package inside
+
+    from kpdemo.predictors import is_hub_name
+
+    if not is_hub_name(name):
+        raise CallError(f"{name!r} is no name on the Hub: give OWNER/NAME.")
+    try:
+        validate_repo_id(name)
+    except HFValidationError as error:
+        raise CallError(
+            f"{name!r} is no name on the Hub, which forbids `--`, `..` and an end in `.git`, `-` or `.`, and "
+            "more than 96 characters: give another."
+        ) from error
 
 
 def _checked_kind(folder: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO
@@ -38,7 +39,6 @@ def document_row(compared: ComparedDocument) -> dict[str, Any]:
     found, others = compared.found.present, compared.others.absent
     keyphrases = gold.keyphrases
     dropped = [place for key, place in compared.found.absent.items() if key not in others]
-    are_scored = any(one.score for one in (*prediction.present, *prediction.absent))
     figures = shares(summarise([compared.scores]), "skip_empty")
     return {
         "id": gold.id,
@@ -49,8 +49,8 @@ def document_row(compared: ComparedDocument) -> dict[str, Any]:
             "absent": [keyphrases[place] for place in wanted.absent.values()],
         },
         "predicted": {
-            "present": _ranked(found, prediction.present, wanted.present, are_scored=are_scored),
-            "absent": _ranked(others, prediction.absent, wanted.absent, are_scored=are_scored),
+            "present": _ranked(found, prediction.present, wanted.present),
+            "absent": _ranked(others, prediction.absent, wanted.absent),
         },
         "missed": {
             "present": [keyphrases[place] for key, place in wanted.present.items() if key not in found],
@@ -62,16 +62,14 @@ def document_row(compared: ComparedDocument) -> dict[str, Any]:
 
 
 def _ranked(
-    found: Mapping[str, int],
-    keyphrases: tuple[Keyphrase, ...],
-    wanted: Mapping[str, int],
-    *,
-    are_scored: bool,
+    found: Mapping[str, int], keyphrases: tuple[Keyphrase, ...], wanted: Mapping[str, int]
 ) -> list[dict[str, Any]]:
     rows = []
     for rank, (key, place) in enumerate(found.items(), start=1):
-        score = {"score": round(keyphrases[place].score, SCORE_DIGITS)} if are_scored else {}
-        rows.append({"text": keyphrases[place].text, "rank": rank, **score, "correct": key in wanted})
+        text, score = keyphrases[place].text, keyphrases[place].score
+        is_told = math.isfinite(score) and score != 0  # one that no file tells is read as 0
+        told = {"score": round(score, SCORE_DIGITS)} if is_told else {}
+        rows.append({"text": text, "rank": rank, **told, "correct": key in wanted})
     return rows
 
 

@@ -154,11 +154,16 @@ def load_kea(folder: Path) -> Kea:
         stored = read_json_gz(folder / _TABLES)
         tables = {language: _tables(values) for language, values in stored.items()}
         return Kea(config["name"], tables, int(config["longest"]))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
         raise ModelLoadError(
             f"The model in {folder} cannot be read ({error}): restore the folder."
         ) from error
 
 
 def _tables(values: Mapping[str, Any]) -> LanguageTables:
-    return LanguageTables(**{**values, "weights": tuple(values["weights"])})
+    tables = LanguageTables(**{**values, "weights": tuple(values["weights"])})
+    numbers = [tables.documents, tables.bias, tables.count, *tables.weights]
+    numbers += [*tables.frequency.values(), *tables.keyphrases.values()]
+    if len(tables.weights) != 4 or not all(isinstance(number, int | float) for number in numbers):
+        raise ValueError("a table holds something else than numbers")
+    return tables

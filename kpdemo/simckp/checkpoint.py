@@ -61,9 +61,10 @@ def load_checkpoint(folder: Path, *, device: str = "auto") -> SimckpPredictor:
     with opened_folder(folder, KIND) as stored:
         module = build_extractor(stored.config, stored.weights)
         second = _second(folder, stored)
+        predictor = extractor_predictor(stored, module.to(target).eval())
     if second is not None:
         second.module.to(target).eval()
-    return replace(extractor_predictor(stored, module.to(target).eval()), second=second)
+    return replace(predictor, second=second)
 
 
 def _second(folder: Path, stored: StoredModel) -> Second | None:

@@ -11,9 +11,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import torch
+from huggingface_hub.errors import StrictDataclassError
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save
 from tokenizers import Tokenizer
@@ -41,6 +43,12 @@ WORDS = f"{ENCODER}embeddings.word_embeddings."
 """What the names of its word embeddings begin with: a vector for each word piece, half of a small encoder."""
 BASE = "base"
 """In the configuration of a folder that holds what differs from another: which, and its weights' SHA-256."""
+
+UNREADABLE: tuple[type[Exception], ...] = (
+    *(OSError, EOFError, ValueError, TypeError, AttributeError, LookupError, ArithmeticError, AssertionError),
+    *(ImportError, RuntimeError, SafetensorError, UnpicklingError, StrictDataclassError),
+)
+"""What our libraries raise for files and settings that are missing, cut short or of another kind."""
 
 _UNFIT = "its weights do not fit its configuration"
 
@@ -107,7 +115,7 @@ def opened_folder(folder: Path, kind: str) -> Iterator[StoredModel]:
             _stored_weights(folder, config),
             _tokenizer(folder / TOKENIZER),
         )
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+    except UNREADABLE as error:
         raise ModelLoadError(
             f"The model in {folder} cannot be read ({_reason(error)}): restore the folder."
         ) from error
@@ -248,7 +256,17 @@ def _write_based(folder: Path, tensors: dict[str, Tensor], base: Mapping[str, An
 def _selection(stored: Mapping[str, Any]) -> Selection:
     counting = stored["counting"]
     return Selection(
-        stored["threshold"],
-        Calibration(**stored["calibration"]),
-        ExpectedF1(**counting) if counting else None,
+        _number(stored["threshold"]),
+        Calibration(**_numbers(stored["calibration"])),
+        ExpectedF1(**_numbers(counting)) if counting else None,
     )
+
+
+def _numbers(stored: Mapping[str, Any]) -> dict[str, float]:
+    return {name: _number(value) for name, value in stored.items()}
+
+
+def _number(value: Any) -> float:
+    if not isinstance(value, int | float):
+        raise TypeError(f"{value!r} is no number")
+    return value

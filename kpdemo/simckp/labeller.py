@@ -16,7 +16,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from kpdemo.languages.names import ENGLISH
 from kpdemo.simckp.checkpoint import backbone_config, choose_device, transformers_encoder
 from kpdemo.simckp.crf import ConditionalRandomField
-from kpdemo.simckp.folders import opened_folder, write_folder
+from kpdemo.simckp.folders import StoredModel, opened_folder, write_folder
 from kpdemo.simckp.hub.tagger import HubTagger, Labels
 from kpdemo.simckp.quantized import Storage
 
@@ -101,15 +101,22 @@ def load_labeller(folder: Path, *, device: str = "auto") -> HubTagger:
     Raises:
         ModelLoadError: a file is missing or damaged, or the device is not there.
     """
-    from transformers import AutoTokenizer
-
     target = choose_device(device)
     with opened_folder(folder, KIND) as stored:
         config = LabellerConfig(**stored.config["labeller"])
         module = SequenceLabeller(transformers_encoder(stored.config["backbone"]), config)
         module.load_state_dict(stored.weights)
-        tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-    return as_predictor(stored.config["name"], module.to(target).eval(), tokenizer)
+        return as_predictor(stored.config["name"], module.to(target).eval(), _tokenizer(stored))
+
+
+def _tokenizer(stored: StoredModel) -> Any:
+    """That of the folder alone: Transformers' settings beside it may name files elsewhere."""
+    from transformers import PreTrainedTokenizerFast
+
+    padding = stored.tokenizer.id_to_token(stored.padding)
+    if padding is None:
+        raise ValueError(f"its tokenizer has no token {stored.padding}, which fills windows up")
+    return PreTrainedTokenizerFast(tokenizer_object=stored.tokenizer, pad_token=padding)  # type: ignore[no-untyped-call]
 
 
 def as_predictor(name: str, module: SequenceLabeller, tokenizer: Any) -> HubTagger:

@@ -87,7 +87,7 @@ def load_bank(folder: Path, *, device: str = "auto") -> TermRetriever:
         module = build_dual(stored.config, stored.weights).to(target).eval()
         bank = replace(read_bank(folder / BANK, encoder=state_hash(stored.weights)), device=target.type)
         encoder = PairEncoder(module, stored.tokenizer, stored.padding, int(stored.config["length"]))
-    return TermRetriever(encoder, bank, stored.selection)
+        return TermRetriever(encoder, bank, stored.selection)
 
 
 def store_bank_words_as_differences(folder: Path) -> None:
@@ -118,7 +118,7 @@ def load_trainable_dual(folder: Path, *, attention: str) -> tuple[DualEncoder, i
     """
     with opened_folder(folder, BANK_KIND) as stored:
         module = _transformers_dual(stored.config, stored.weights, attention=attention)
-    return module, int(stored.config["length"])
+        return module, int(stored.config["length"])
 
 
 def save_reranker(
@@ -184,7 +184,7 @@ def load_reranker(folder: Path, *, device: str = "auto", retriever: TermRetrieve
         module.load_state_dict(heads, strict=False)
         search = stored.config["search"]
         proposed = SearchConfig(**search) if search else None, int(stored.config["retrieved"])
-    return Reranker(encoder, module.to(target).eval(), stored.selection, *proposed)
+        return Reranker(encoder, module.to(target).eval(), stored.selection, *proposed)
 
 
 def _shared_encoder(shared: str, retriever: TermRetriever | None, folder: Path) -> PairEncoder:

@@ -46,7 +46,7 @@ class ModelAssembly:
 
 
 def assemble(config: ModelAssembly, checkpoints: Mapping[str, Path]) -> None:
-    """Copy the checkpoints into `config.output`, which is replaced as a whole.
+    """Copy the checkpoints into `config.output`, which is replaced as a whole but for its page for the Hub.
 
     Args:
         checkpoints: the folder of each part; those that stand in no model folder are left out.
@@ -86,6 +86,8 @@ def assemble(config: ModelAssembly, checkpoints: Mapping[str, Path]) -> None:
         store_as_change(partial, config.base)
     _write_card(partial, opening)
     load_system(partial, device="cpu")
+    if (config.output / PAGE).is_file():  # it may have been edited
+        shutil.copyfile(config.output / PAGE, partial / PAGE)
     shutil.rmtree(config.output, ignore_errors=True)
     partial.rename(config.output)
 

@@ -733,7 +733,7 @@ class TestEvaluate:
     def test_details_that_cannot_be_written_are_refused_before_anything_is_measured(
         self, run: Run, gold: Path, tmp_path: Path
     ) -> None:
-        found = tmp_path / "found.jsonl"
+        found = tmp_path / "new.partial"
         found.write_text('{"id": "a", "present": []}\n')
         before = gold.read_bytes(), found.read_bytes()
         for name, told in (
@@ -741,12 +741,23 @@ class TestEvaluate:
             (tmp_path, "a folder"),
             (gold, "read and"),
             (found, "read"),
+            (tmp_path / "new", "new.partial: read and written"),
         ):
             result = run("evaluate", "--gold", gold, "--predictions", found, "--details", name)
             assert (result.status, result.out) == (2, "")
             assert told in result.err
             assert is_one_sentence(result.err)
         assert (gold.read_bytes(), found.read_bytes()) == before
+
+    def test_details_do_not_take_the_place_of_the_figures(
+        self, run: Run, gold: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        figures = tmp_path / "figures.json"
+        figures.touch()
+        monkeypatch.setattr(os, "fstat", lambda _: figures.stat())  # as `--json > figures.json` has it
+        result = run("evaluate", "--gold", gold, "--model", "fake", "--details", figures)
+        assert (result.status, result.out) == (2, "")
+        assert "is standard output" in result.err
 
     def test_an_evaluation_that_fails_leaves_the_earlier_details(
         self, run: Run, gold: Path, tmp_path: Path

@@ -261,6 +261,28 @@ def test_check_pairs_that_are_added_later_do_not_come_all_at_once(make):
     assert not any(a and b for a, b in pairwise(seen))
 
 
+def test_check_pairs_go_on_coming_to_a_rater_whose_grades_were_set_aside_and_who_was_resumed(make):
+    place = make(pairs=40, raters=1, k=1)
+    services, rater = place.services, place.world.raters[0]
+    services.known_pairs.import_checks(place.project, [known(f"c{n}") for n in range(20)])
+    place.settings(check_every=5)
+    queue = services.assignment.queue(place.project, rater)
+    for _ in range(25):
+        queue = services.ratings.rate(queue.pairs[0].id, rater, Decimal(1)).queue
+    graded, checks = services.work.work(place.project)[0].ratings, place.standing(rater).checks
+    assert (graded, checks) == (25, 5)
+    aside = services.set_aside.set_aside(place.project, place.name(rater), "one grade only")
+    assert aside == 20
+    services.quality.resume(place.project, place.name(rater))
+    total = services.ratings.progress(place.project, rater).total
+    seen = [text.startswith("a docked") for text in place.work(rater)]
+    assert (len(seen), sum(seen)) == (25, 5)
+    assert services.ratings.progress(place.project, rater) == Progress(total, total)
+    assert total == 20 + 10
+    services.set_aside.bring_back(place.project, place.name(rater))
+    assert services.ratings.progress(place.project, rater) == Progress(50, 50)
+
+
 def test_a_check_can_be_skipped_revised_and_commented_like_any_pair(make):
     place = make(pairs=6, raters=1, k=1)
     services, [rater] = place.services, place.world.raters

@@ -23,7 +23,7 @@ from annotation.errors import (
     SettingsError,
 )
 from annotation.files.rating_files import RatingFormat
-from annotation.gold import ExportOptions, RaterColumns, Unfinished
+from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
 from annotation.reliability.report_json import report_to_json
 from annotation.services.access.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
@@ -285,11 +285,13 @@ def test_the_same_file_again_brings_no_grade_back_and_another_grade_is_refused(r
     assert (summary.pairs, summary.ratings) == (0, 0)
     for name, given, told in (
         ("a", "3", "'ben' graded the pair 'a' 4, which was set aside, and others are to grade it"),
-        ("d", "3", "the grades of 'ben' are set aside in this project; leave the rating out"),
+        ("d", "3", "'ben' are set aside in this project; leave the rating out, or let the rater go on first"),
     ):
         with pytest.raises(ImportFileError, match=told):
             ImportService(rated.database).import_pairs(rated.id, [pair(name, "0", given)])
     ImportService(rated.database).import_pairs(rated.id, [NewRating("a", "cleo", Decimal("2"))])
+    QualityService(rated.database).resume(rated.id, "ben")
+    ImportService(rated.database).import_pairs(rated.id, [pair("d", "0", "3")])
     assert bring_back(rated, "ben") == BroughtBack(2, 1, is_paused=False)
 
 
@@ -356,6 +358,34 @@ def test_a_rater_of_whom_all_was_set_aside_before_the_first_export_has_a_number_
     assert {"rater": "rater 2", "grade": 1.5} in rows[0]["ratings"]
 
 
+@pytest.mark.parametrize(("raters", "format"), [("named", "jsonl"), ("anonymous", "jsonl"), ("named", "csv")])
+def test_comments_keep_the_author_whose_grades_are_all_set_aside(rated, tmp_path, raters, format):
+    set_aside(rated, "ben")
+    rated.rate("a", cleo="0")
+    rated.rate("b", cleo="1")
+    with rated.database.session() as session:
+        whose = {
+            "project_id": rated.id,
+            "pair_id": rated.pair_id("a"),
+            "user_id": id_of(rated.database, "ben"),
+        }
+        said = {"text": "Which noon?", "is_flagged": False, "updated_at": rated.clock()}
+        session.add(Comment(**whose, **said))
+    options = ExportOptions(Format(format), Unfinished.LEAVE_OUT, RaterColumns(raters), comments=True)
+    manifest = GoldService(rated.database).export(rated.id, tmp_path / "gold", options).manifest
+    written = (tmp_path / "gold" / f"gold.{format}").read_text(encoding="utf-8")
+    author = manifest["set_aside"][0]["rater"]
+    assert author == "ben" if raters == "named" else author.startswith("rater ")
+    if format == "csv":
+        assert "rating:cleo" in written
+        assert "rating:ben" not in written
+        assert '""rater"": ""ben""' in written
+    else:
+        rows = [json.loads(line) for line in written.splitlines()]
+        assert [[each["rater"] for each in row["comments"]] for row in rows] == [[author], []]
+        assert author not in [each["rater"] for row in rows for each in row["ratings"]]
+
+
 def test_the_report_names_raters_only_where_it_may_and_leaves_withdrawn_pairs_out(rated):
     service = AgreementService(rated.database)
     assert report_to_json(service.report(rated.id, resamples=10))["set_aside"] == []
@@ -368,6 +398,17 @@ def test_the_report_names_raters_only_where_it_may_and_leaves_withdrawn_pairs_ou
     said = texts_of(hidden, rated.id, leads=False)["raters"]
     assert "Grades that were set aside and count nowhere: 2 of Rater 2." in said
     assert "ben" not in said
+
+
+def test_a_report_lists_nobody_of_whom_all_is_set_aside_also_after_a_gold_set(rated, tmp_path):
+    exported_manifest(rated, tmp_path / "before", RaterColumns.ANONYMOUS)
+    number = number_of(rated, "ana")
+    set_aside(rated, "ben")
+    service = AgreementService(rated.database)
+    assert service.report(rated.id, resamples=10).rater_names == ("ana",)
+    assert service.report(rated.id, resamples=10, named=False).rater_names == (f"Rater {number}",)
+    bring_back(rated, "ben")
+    assert set(service.report(rated.id, resamples=10).rater_names) == {"ana", "ben"}
 
 
 def test_a_report_is_made_anew_after_each_change(rated):
@@ -416,8 +457,9 @@ def test_a_rater_who_grades_while_set_aside_leaves_no_grade_and_every_pair_has_i
             try:
                 queue = assignments.queue(world.project, rater)
                 while queue.pairs:
-                    begun.set()
                     queue = ratings.rate(queue.pairs[0].id, rater, Decimal(rater % 17) / 4).queue
+                    if is_first:
+                        begun.set()
             except AccessError as error:
                 if is_first and "are set aside" in str(error):
                     return

@@ -98,6 +98,20 @@ def test_a_pair_that_everybody_graded_or_skipped_is_told_until_somebody_can_grad
     assert "rater</a>, or let one who is paused go on." in stuck_html(services.stuck.stuck(1), 1)
 
 
+def test_a_rater_whose_grades_were_set_aside_is_not_advised_to_go_on(services):
+    for name in ("Ana", "Ben"):
+        work(services, name, skips="")
+    services.set_aside.set_aside(1, "Ben", "one grade only")
+    stuck = services.stuck.stuck(1)
+    assert (stuck.total, stuck.paused) == (2, 0)
+    assert "rater</a>." in stuck_html(stuck, 1)
+    services.quality.pause(1, "Ana")
+    assert services.stuck.stuck(1).paused == 1
+    services.set_aside.bring_back(1, "Ben")
+    services.quality.pause(1, "Ben")
+    assert services.stuck.stuck(1).paused == 2
+
+
 def test_pairs_that_raters_found_broken_are_told_to_be_withdrawn(services):
     for name, reason in (("Ana", SkipReason.BROKEN_TEXT), ("Ben", SkipReason.OTHER)):
         rater = services.accounts.user(name).id

@@ -54,11 +54,18 @@ def test_an_unknown_command_is_one_sentence(program, capsys):
 
 
 @PROGRAMS
-@pytest.mark.parametrize("message", ["one\n  two", "one two"])
-def test_what_failed_is_one_line(program, capsys, message):
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("one\n  two", "one two"),
+        ("one two", "one two"),
+        ("one\x1b[2J \x9b31m\x00two", "one\ufffd[2J \ufffd31m\ufffdtwo"),
+    ],
+)
+def test_what_failed_is_one_line_that_steers_no_terminal(program, capsys, message, told):
     fail = kpdemo.cli._fail if program is kpdemo.cli else command._fail
     assert fail(message, 1) == 1
-    assert capsys.readouterr().err == "one two\n"
+    assert capsys.readouterr().err == f"{told}\n"
 
 
 @pytest.mark.parametrize(

@@ -68,9 +68,13 @@ def test_a_kind_without_gold_has_no_scores_and_nothing_right():
     assert row["predicted"]["absent"][0]["correct"] is False
 
 
-def test_scores_are_left_out_where_the_predictions_tell_none():
-    row = row_of(["molecules"], ["chemistry"], score=0.0)
-    assert row["predicted"]["present"] == [{"text": "molecules", "rank": 1, "correct": False}]
+@pytest.mark.parametrize("score", [0.0, float("nan"), float("-inf")])
+def test_scores_are_left_out_where_the_predictions_tell_none_that_json_can_hold(score):
+    scored = Keyphrase("kernel machine", 0.5)
+    row = document_row(compare_document(DOCUMENT, Prediction((Keyphrase("molecules", score), scored))))
+    [untold, told] = row["predicted"]["present"]
+    assert untold == {"text": "molecules", "rank": 1, "correct": False}
+    assert told["score"] == 0.5
 
 
 def test_half_a_character_is_written_as_json_writes_it():

@@ -185,6 +185,12 @@ def test_a_model_is_put_together_of_an_ensemble_and_not_of_its_first_extractor_a
     config = ModelAssembly(("extractor", "ensemble"), output=tmp_path / "model")
     assemble(config, {"extractor": folders[0], "ensemble": both})
     assert load_system(tmp_path / "model", device="cpu").second.share == 0.25
+    (tmp_path / "model" / "README.md").write_text("edited", encoding="utf-8")
+    (tmp_path / "model" / "left.json").write_text("{}", encoding="utf-8")
+    assemble(config, {"extractor": folders[0], "ensemble": both})
+    assert (tmp_path / "model" / "README.md").read_text(encoding="utf-8") == "edited"
+    assert not (tmp_path / "model" / "left.json").exists()
+    load_system(tmp_path / "model", device="cpu")
     with pytest.raises(ConfigError, match="an ensemble or a generator"):
         assemble(config, {"ensemble": both, "generator": folders[0]})
 

@@ -292,6 +292,13 @@ class TestLoading:
             load_predictor(copy).predict([DOCUMENT])
         assert "\n" not in str(error.value)
 
+    @pytest.mark.parametrize("values", [{"d_model": "x"}, {"encoder_attention_heads": 0}])
+    def test_a_wrong_setting_is_explained(self, copy, values):
+        config = json.loads((copy / "config.json").read_text(encoding="utf-8")) | values
+        (copy / "config.json").write_text(json.dumps(config), encoding="utf-8")
+        with pytest.raises(ModelLoadError, match="cannot be loaded"):
+            open_hub_model("copy", copy, device="cpu")
+
     def test_a_missing_file_is_explained(self, copy):
         (copy / "model.safetensors").unlink()
         with pytest.raises(ModelLoadError, match="cannot be loaded"):

@@ -10,20 +10,22 @@ from types import SimpleNamespace
 import pytest
 import torch
 from huggingface_hub import HfApi, constants
+from safetensors.torch import load_file
 
 from kpdemo.cards import model_card
 from kpdemo.errors import ConfigError, ModelLoadError
 from kpdemo.evaluation.kea import Kea, LanguageTables, save_kea
 from kpdemo.identity import model_identity
+from kpdemo.packed_json import json_gz
 from kpdemo.predictors import load_predictor, model_folder, takes_index
 from kpdemo.simckp.backbone import load_backbone
 from kpdemo.simckp.checkpoint import KIND, save_checkpoint
 from kpdemo.simckp.differences import pack_differences
 from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig
 from kpdemo.simckp.ensemble import save_ensemble
-from kpdemo.simckp.folders import opened_folder, store_as_change
+from kpdemo.simckp.folders import _made_for, opened_folder, store_as_change, write_tensors
 from kpdemo.simckp.hub import download
-from kpdemo.simckp.hub.download import choose_files, fetch, on_this_machine
+from kpdemo.simckp.hub.download import fetch, on_this_machine
 from kpdemo.simckp.labeller import LabellerConfig, SequenceLabeller, save_labeller
 from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig
 from kpdemo.simckp.pair_checkpoint import save_bank, state_hash, stored_state
@@ -176,6 +178,11 @@ def test_a_download_that_was_broken_off_is_no_model_yet(parts, cache):
         ({"base": {"folder": "../../secret", "weights": "0"}}, "only what it changes of another"),
         ({"backbone": {"attn_implementation": "somebody/kernel"}}, "asks for code"),
         ({"backbone": [{"text": {"_attn_implementation": "somebody/kernel"}}]}, "asks for code"),
+        ({"backbone": {"model_type": "detr", "backbone": "other/secret"}}, "a 'detr', which is no encoder"),
+        (
+            {"backbone": {"model_type": "encoder-decoder", "encoder": {"model_type": []}}},
+            "no encoder of texts",
+        ),
     ],
 )
 def test_what_this_version_does_not_open_is_explained(copy, cache, values, message):
@@ -192,6 +199,88 @@ def test_no_file_elsewhere_is_read(copy, cache, file):
     publish(cache, NAME, copy)
     with pytest.raises(ModelLoadError, match="leads out of its own folder"):
         load_predictor(NAME, device="cpu").predict([DOCUMENT])
+
+
+def test_a_tokenizer_is_that_of_the_folder_whatever_its_settings_name(parts, cache, tmp_path):
+    labeller = shutil.copytree(parts / "labeller", tmp_path / "labeller")
+    (tmp_path / "tokenizer.4.0.json").write_text("{}", encoding="utf-8")
+    files = ["tokenizer.json", "../../../../tokenizer.4.0.json"]  # as seen from the cache
+    change(labeller / "tokenizer_config.json", fast_tokenizer_files=files)
+    assert (publish(cache, NAME, labeller) / files[1]).is_file()
+    answers = load_predictor(NAME, device="cpu").predict([DOCUMENT])
+    assert answers == load_predictor(parts / "labeller", device="cpu").predict([DOCUMENT])
+
+
+def nested(deep: int) -> dict:
+    return {"a": nested(deep - 1)} if deep else {}
+
+
+@pytest.mark.parametrize(
+    ("kind", "changed", "values"),
+    [
+        ("first", "selection", {"threshold": "x"}),
+        ("first", "selection", {"calibration": {"slope": "x", "intercept": 0.0}}),
+        ("first", "backbone", {"pad_token_id": None}),
+        ("first", "backbone", {"num_attention_heads": 0}),
+        ("first", "backbone", []),
+        ("model/bank", "selection", {"threshold": "x"}),
+        ("labeller", "backbone", {"hidden_size": "x"}),
+        ("labeller", "backbone", {"pad_token_id": 100_000}),
+    ],
+)
+def test_wrong_settings_are_one_sentence(parts, cache, tmp_path, kind, changed, values):
+    folder = shutil.copytree(parts / kind.partition("/")[0], tmp_path / kind.partition("/")[0])
+    part = tmp_path / kind
+    config = json.loads((part / "config.json").read_text(encoding="utf-8"))
+    config[changed] = config[changed] | values if isinstance(values, dict) else values
+    weights = part / "model.safetensors"
+    write_tensors(weights, load_file(weights), _made_for(config))  # as whoever means it would
+    change(part / "config.json", **config)
+    publish(cache, NAME, folder)
+    with pytest.raises(ModelLoadError, match="cannot be read"):
+        load_predictor(NAME, device="cpu").predict([DOCUMENT])
+
+
+def test_settings_that_nothing_reads_may_be_nested_deeply(copy, cache):
+    change(copy / "config.json", more=nested(800))
+    publish(cache, NAME, copy)
+    assert load_predictor(NAME, device="cpu").predict([DOCUMENT])
+
+
+@pytest.mark.parametrize(
+    ("kind", "file", "content"),
+    [
+        (
+            "kea",
+            "tables.json.gz",
+            {"en": {"documents": 1, "frequency": [], "keyphrases": {}, "weights": [0] * 4}},
+        ),
+        (
+            "kea",
+            "tables.json.gz",
+            {"en": {"documents": 1, "frequency": {"a": "x"}, "keyphrases": {}, "weights": [0] * 4}},
+        ),
+        ("ranker", "lexicon.json.gz", {"terms": 1}),
+    ],
+)
+def test_wrong_tables_are_one_sentence(parts, cache, tmp_path, kind, file, content):
+    folder = shutil.copytree(parts / kind, tmp_path / kind)
+    (folder / file).write_bytes(json_gz(content))
+    write_sums(folder)
+    publish(cache, NAME, folder)
+    with pytest.raises(ModelLoadError, match="cannot be read"):
+        load_predictor(NAME, device="cpu").predict([FRENCH if kind == "ranker" else DOCUMENT])
+
+
+def test_a_name_that_no_file_can_have_is_a_missing_file(copy, cache):
+    with (copy / "SHA256SUMS").open("a", encoding="utf-8") as sums:
+        sums.write(f"0000  {'x' * 5000}\n")
+    publish(cache, NAME, copy)
+    with pytest.raises(ModelLoadError, match=r"is damaged .x+… is missing") as caught:
+        load_predictor(NAME, device="cpu").predict([DOCUMENT])
+    assert len(str(caught.value)) < 300
+    with pytest.raises(ModelLoadError, match="is missing; restore it"):
+        load_predictor(copy, device="cpu").predict([DOCUMENT])
 
 
 @pytest.mark.parametrize("base", [{"folder": "../elsewhere", "weights": "0"}, {"folder": "/"}, "..", None])
@@ -213,8 +302,10 @@ def test_a_model_stored_as_a_change_of_another_is_no_whole_one(parts, cache, tmp
 
 def test_a_checkpoint_is_downloaded_whole_and_another_model_in_part(monkeypatch, cache):
     own = ["SHA256SUMS", "bank/SHA256SUMS", "bank/bank.safetensors", "config.json", "second.safetensors"]
-    assert choose_files(own) == own
+    part = ["config.json", "kpdemo.toml", "model.safetensors"]
+    foreign = [*part, "README.md", "onnx/config.json"]
     asked = []
+    cache.mkdir()
 
     def downloaded(name, *, allow_patterns, local_files_only=False, **_):
         if local_files_only:
@@ -223,11 +314,16 @@ def test_a_checkpoint_is_downloaded_whole_and_another_model_in_part(monkeypatch,
         return str(cache)
 
     monkeypatch.setattr(download, "snapshot_download", downloaded)
-    for files in (own, ["README.md", "config.json", "kpdemo.toml", "model.safetensors", "onnx/config.json"]):
+    for files, config in (
+        (own, '{"kind": "kea"}'),
+        (foreign, '{"model_type": "bart"}'),
+        ([*foreign, "SHA256SUMS"], '{"model_type": "bart"}'),
+    ):
+        (cache / "config.json").write_text(config, encoding="utf-8")
         siblings = [SimpleNamespace(rfilename=file) for file in files]
         monkeypatch.setattr(HfApi, "model_info", lambda *_, s=siblings, **__: SimpleNamespace(siblings=s))
         fetch(NAME)
-    assert asked == [own, ["config.json", "kpdemo.toml", "model.safetensors"]]
+    assert asked == [["config.json"], own, part, ["config.json"], part]
 
 
 @pytest.fixture
@@ -248,6 +344,13 @@ def test_the_profile_of_a_model_of_the_hub_is_heeded(foreign, cache):
     (model_folder(NAME) / "kpdemo.toml").write_text('[profile]\ntask = "guessing"\n')
     with pytest.raises(ConfigError, match=r"kpdemo\.toml"):
         load_predictor(NAME, device="cpu").predict([TAUGHT])
+
+
+def test_the_sums_of_a_foreign_model_are_not_read(foreign, cache):
+    (foreign / "SHA256SUMS").write_bytes(b"\xff\xfe")
+    publish(cache, NAME, foreign, lacking=["onnx/config.json", "README.md"])
+    assert load_predictor(NAME, device="cpu").predict([TAUGHT])
+    assert model_identity(NAME) == model_identity(str(foreign)) == ""
 
 
 def test_a_copy_without_its_profile_is_not_whole(foreign, cache):

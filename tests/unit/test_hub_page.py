@@ -57,6 +57,12 @@ def test_a_published_model_is_opened_whatever_becomes_of_its_page(model, tmp_pat
     assert load_predictor(NAME).predict([document]) == load_predictor(model).predict([document])
 
 
+@pytest.mark.parametrize("licence", ["no", "null", "1.0"])  # which YAML reads as others than texts
+def test_a_licence_is_text_whatever_it_is_called(licence):
+    page = hub_page(NAME, "# x", kind="kea", licence=licence, languages=())
+    assert yaml.safe_load(page.split("---\n")[1])["license"] == licence
+
+
 def test_a_model_that_writes_is_listed_so_and_one_of_unknown_languages_without_any():
     page = hub_page(NAME, "# x", kind="ramkg-generator", licence="mit", languages=())
     front = yaml.safe_load(page.split("---\n")[1])
@@ -68,6 +74,9 @@ def test_a_model_that_writes_is_listed_so_and_one_of_unknown_languages_without_a
     ("change", "call", "status", "message"),
     [
         (None, ["{model}", "name", "--licence", "mit"], 2, "'name' is no name on the Hub"),
+        (None, ["{model}", "me/kp.git", "--licence", "mit"], 2, "'me/kp.git' is no name on the Hub"),
+        (None, ["{model}", "me/a--b", "--licence", "mit"], 2, "'me/a--b' is no name on the Hub"),
+        (None, ["{model}", "me/a..b", "--licence", "mit"], 2, "'me/a..b' is no name on the Hub"),
         (None, ["{model}", NAME, "--licence", "CC BY"], 2, "'CC BY' is not as the Hub writes it"),
         (None, ["{model}/nothing", NAME, "--licence", "mit"], 2, "is no model that `train` wrote"),
         ("README.md", ["{model}", NAME, "--licence", "mit"], 2, "delete it to have it written anew"),

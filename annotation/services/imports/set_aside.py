@@ -47,5 +47,5 @@ def sent_away(rating: ImportedRating) -> ImportFileError:
     """Why no more grades of the rater are imported."""
     return ImportFileError(
         f"{rating.place}: the grades of {rating.rater!r} are set aside in this project; leave the rating "
-        "out, or bring the others back first."
+        "out, or let the rater go on first."
     )

@@ -17,7 +17,7 @@ from annotation.services.rating.desk import HAS_SLOT, NOT_NEW
 from annotation.services.rating.share import read_shares
 from annotation.types import Role, SkipReason
 from db import Database
-from db.models import Adjudication, Assignment, Invitation, Membership, Pair, RaterState, Skip, User
+from db.models import Adjudication, Assignment, Invitation, Membership, Pair, RaterState, SetAside, Skip, User
 
 PAGE_LENGTH = 50
 
@@ -72,7 +72,7 @@ class StuckPairs:
     broken: int
     """How many of the pairs a rater skipped as broken."""
     paused: int
-    """Raters who are paused."""
+    """Raters who are paused, but for those whose grades are set aside."""
     items: tuple[StuckPair, ...]
     """In the order of import; the first ones."""
 
@@ -211,7 +211,10 @@ def _open_links(project_id: int, now: datetime) -> Select[int]:
 
 
 def _paused(project_id: int) -> Select[int]:
-    """How many raters who can sign in are paused."""
+    """How many raters who can sign in are paused, but for those whose grades are set aside: they are never
+    given these pairs again.
+    """
+    has_set_aside = exists().where(SetAside.project_id == project_id, SetAside.rater_id == RaterState.user_id)
     return (
         select(func.count())
         .select_from(RaterState)
@@ -228,6 +231,7 @@ def _paused(project_id: int) -> Select[int]:
             RaterState.project_id == project_id,
             RaterState.paused_at.is_not(None),
             User.disabled_at.is_(None),
+            ~has_set_aside,
         )
     )
 

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from kpdemo.simckp.checkpoint import (
@@ -64,8 +65,10 @@ def load_generator(folder: Path, *, device: str = "auto") -> tuple[SimckpPredict
     Raises:
         ModelLoadError: a file is missing or damaged, or the device is not there.
     """
-    stored, generator = _opened(folder, KIND, device)
-    return extractor_predictor(stored, generator.module.extractor), generator
+    target = choose_device(device)
+    with opened_folder(folder, KIND) as stored:
+        generator = _generator(stored, target)
+        return extractor_predictor(stored, generator.module.extractor), generator
 
 
 def load_one2seq(folder: Path, *, device: str = "auto") -> One2SeqPredictor:
@@ -74,16 +77,16 @@ def load_one2seq(folder: Path, *, device: str = "auto") -> One2SeqPredictor:
     Raises:
         ModelLoadError: as of `load_generator`.
     """
-    return One2SeqPredictor(_opened(folder, ONE2SEQ, device)[1])
-
-
-def _opened(folder: Path, kind: str, device: str) -> tuple[StoredModel, SimckpGenerator]:
     target = choose_device(device)
-    with opened_folder(folder, kind) as stored:
-        build = _with_small_decoder if "decoder" in stored.config else _with_pretrained_decoder
-        module = build(stored).to(target).eval()
-        search = SearchConfig(**stored.config.get("search", {}))  # `ONE2SEQ` tells none
-    return stored, SimckpGenerator(stored.config["name"], module, stored.tokenizer, stored.padding, search)
+    with opened_folder(folder, ONE2SEQ) as stored:
+        return One2SeqPredictor(_generator(stored, target))
+
+
+def _generator(stored: StoredModel, device: torch.device) -> SimckpGenerator:
+    build = _with_small_decoder if "decoder" in stored.config else _with_pretrained_decoder
+    module = build(stored).to(device).eval()
+    search = SearchConfig(**stored.config.get("search", {}))  # `ONE2SEQ` tells none
+    return SimckpGenerator(stored.config["name"], module, stored.tokenizer, stored.padding, search)
 
 
 def own_state(module: nn.Module) -> dict[str, Tensor]:

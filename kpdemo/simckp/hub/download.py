@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from httpx2 import HTTPError
 from huggingface_hub import HfApi, snapshot_download
@@ -19,6 +20,7 @@ from huggingface_hub.errors import (
 
 from kpdemo.errors import ModelLoadError
 from kpdemo.simckp.hub.profiles import OWN_PROFILE
+from kpdemo.stored_config import is_own, stored_config
 from kpdemo.sums import SUMS
 
 PATIENCE = 5.0
@@ -60,14 +62,8 @@ def check_there(name: str) -> None:
 
 
 def choose_files(files: Iterable[str]) -> list[str]:
-    """Of a model's files those that are needed: descriptions, and the weights in their safest form.
-
-    A checkpoint of kpdemo is needed as a whole.
-    """
-    listed = sorted(files)
-    if SUMS in listed:
-        return listed
-    top = [file for file in listed if "/" not in file]
+    """Of a foreign model's files those that are needed: descriptions, and weights in their safest form."""
+    top = [file for file in sorted(files) if "/" not in file]
     safe = [file for file in top if _SAFE_WEIGHTS.fullmatch(file)]
     weights = safe or [file for file in top if _OLD_WEIGHTS.fullmatch(file)]
     return [file for file in top if file.endswith(_DESCRIPTIONS) or file == OWN_PROFILE] + weights
@@ -80,7 +76,7 @@ def on_this_machine(name: str) -> Path | None:
         folder = Path(
             snapshot_download(name, local_files_only=True, allow_patterns=patterns, ignore_patterns=["*/*"])
         )
-        if (folder / SUMS).is_file():
+        if is_own(folder) and (folder / SUMS).is_file():
             return Path(snapshot_download(name, local_files_only=True))
     except (EntryNotFoundError, HFValidationError):
         return None
@@ -91,8 +87,14 @@ def on_this_machine(name: str) -> Path | None:
 def _download(name: str) -> Path:
     with _hub_errors(name):
         listed = HfApi().model_info(name, timeout=PATIENCE)
-        files = choose_files(sibling.rfilename for sibling in listed.siblings or ())
-        return Path(snapshot_download(name, allow_patterns=files))
+        files = sorted(sibling.rfilename for sibling in listed.siblings or ())
+        # A checkpoint of kpdemo is needed as a whole; a foreign model may have a SHA256SUMS too.
+        whole = SUMS in files and "model_type" not in _config_of(name)
+        return Path(snapshot_download(name, allow_patterns=files if whole else choose_files(files)))
+
+
+def _config_of(name: str) -> dict[str, Any]:
+    return stored_config(Path(snapshot_download(name, allow_patterns=[_CONFIG])))
 
 
 @contextmanager

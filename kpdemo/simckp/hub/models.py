@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoModelForTokenClassification, AutoTokenizer
 
 from kpdemo.config import load_section
 from kpdemo.errors import ConfigError, KpdemoError, ModelLoadError
 from kpdemo.simckp.backbone import longest_reading
 from kpdemo.simckp.checkpoint import choose_device
+from kpdemo.simckp.folders import UNREADABLE
 from kpdemo.simckp.hub.generator import HubGenerator
 from kpdemo.simckp.hub.profiles import OWN_PROFILE, Profile, profile_of
 from kpdemo.simckp.hub.tagger import HubTagger
 from kpdemo.simckp.quiet import quiet_transformers
 from kpdemo.types import Predictor
-
-# What Transformers and its libraries raise for files that are missing, cut short or of another kind.
-_UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, ImportError, RuntimeError)
-_DAMAGED = (SafetensorError, pickle.UnpicklingError, EOFError)
 
 
 def open_hub_model(name: str, folder: Path, *, device: str = "auto") -> Predictor:
@@ -83,7 +78,7 @@ def _explained(name: str) -> Iterator[None]:
         yield
     except KpdemoError:
         raise
-    except (*_UNREADABLE, *_DAMAGED) as error:
+    except UNREADABLE as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
         raise ModelLoadError(
             f"The model {name!r} cannot be loaded ({reason}): give another, or restore its files."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from os.path import isfile  # false for a name that no file can have
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ from kpdemo.simckp.folders import BASE, FORMAT
 from kpdemo.simckp.generation import checkpoint as generator_checkpoint
 from kpdemo.simckp.hub.download import fetch
 from kpdemo.simckp.system import BANK, RERANKER
-from kpdemo.stored_config import stored_config
+from kpdemo.stored_config import is_own, stored_config
 from kpdemo.sums import SUMS, read_sums, sha256_of
+from kpdemo.text import shortened
 
 KINDS = frozenset(
     {
@@ -28,6 +30,8 @@ KINDS = frozenset(
 
 _FETCHES_CODE = "_implementation"
 """Settings of an encoder whose names end so may name code on the Hub (Transformers' kernels)."""
+
+_SHOWN = 100  # characters of a file's name
 
 
 def fetch_checked(name: str) -> Path:
@@ -42,12 +46,6 @@ def fetch_checked(name: str) -> Path:
         for part in _parts(folder):
             _check_part(name, folder, part)
     return folder
-
-
-def is_own(folder: Path) -> bool:
-    """Whether a folder claims to be what `train` wrote, and not what Transformers saved."""
-    described = stored_config(folder)
-    return "model_type" not in described and ("kind" in described or (folder / SUMS).is_file())
 
 
 @contextmanager
@@ -92,23 +90,51 @@ def _check_part(name: str, folder: Path, part: Path) -> None:
     base = described.get(BASE, {"folder": "."})  # the model one folder up
     if not isinstance(base, dict) or base.get("folder") != ".":
         raise ModelLoadError(f"The model {name!r} leads out of its own folder ({base!r}): give another.")
-    if _fetches_code(described):
-        raise ModelLoadError(
-            f"The model {name!r} asks for code (*{_FETCHES_CODE}), and none is run: give another."
-        )
+    for setting, value in _settings(described):
+        if setting.endswith(_FETCHES_CODE):
+            raise ModelLoadError(
+                f"The model {name!r} asks for code (*{_FETCHES_CODE}), and none is run: give another."
+            )
+        if setting == "model_type" and not _reads_text(str(value)):
+            raise ModelLoadError(
+                f"The model {name!r} holds a {str(value)!r}, which is no encoder of texts: give another."
+            )
     for file in _sums(name, folder, part):
         if Path(file).name != file:
-            raise ModelLoadError(f"The model {name!r} leads out of its own folder ({file}): give another.")
-        if not (part / file).is_file():
-            raise _damaged(name, f"{(part / file).relative_to(folder).as_posix()} is missing")
+            raise ModelLoadError(
+                f"The model {name!r} leads out of its own folder ({shortened(file, _SHOWN)}): give another."
+            )
+        if not isfile(part / file):
+            inside = (part / file).relative_to(folder).as_posix()
+            raise _damaged(name, f"{shortened(inside, _SHOWN)} is missing")
 
 
-def _fetches_code(described: Any) -> bool:
-    if isinstance(described, list):
-        return any(map(_fetches_code, described))
-    if not isinstance(described, dict):
-        return False
-    return any(key.endswith(_FETCHES_CODE) or _fetches_code(value) for key, value in described.items())
+def _settings(described: Any) -> Iterator[tuple[str, Any]]:
+    """Name and value of each setting, however deep it stands."""
+    left = [described]
+    while left:
+        value = left.pop()
+        if isinstance(value, dict):
+            yield from value.items()
+            left += value.values()
+        elif isinstance(value, list):
+            left += value
+
+
+def _reads_text(model_type: str) -> bool:
+    """Whether it is an architecture of Transformers for texts: others may ask the Hub for a second model."""
+    if model_type == "bert":  # which is told without Transformers
+        return True
+    from transformers.models.auto import modeling_auto as auto
+
+    return any(
+        model_type in types
+        for types in (
+            auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+            auto.MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING_NAMES,
+            auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
+        )
+    )
 
 
 def _sums(name: str, folder: Path, part: Path) -> dict[str, str]:
