@@ -205,7 +205,7 @@ def estimate(value: float, drawn: Floats) -> Estimate:
         left_out = np.isnan(drawn).sum()
         return Estimate(
             value,
-            interval_reason=f"{left_out} of {len(drawn)} resamples drew one value only: no interval.",
+            interval_reason=f"{left_out:,} of {len(drawn):,} resamples drew one value only: no interval.",
         )
     return Estimate(value, *interval)
 

@@ -25,11 +25,6 @@ class SetAsideGrades:
 
 
 def set_aside_text(many: Sequence[SetAsideGrades]) -> str:
-    """How many grades of whom count nowhere; nothing where there are none."""
-    if not many:
-        return ""
-    by_rater: dict[str | None, int] = {}
-    for each in many:
-        by_rater[each.rater] = by_rater.get(each.rater, 0) + each.grades
-    listed = ", ".join(f"{grades:,} of {rater}" for rater, grades in by_rater.items())
-    return f"Grades that were set aside and count nowhere: {listed}."
+    """How many grades of whom count nowhere, since when and why; nothing where there are none."""
+    listed = "; ".join(f"{each.grades:,} of {each.rater} ({each.at[:10]}: {each.reason})" for each in many)
+    return f"Grades that were set aside and count nowhere: {listed}." if many else ""

@@ -28,6 +28,7 @@ from annotation.commands.project_views import (
     totals,
 )
 from annotation.commands.stuck import show_stuck, stuck_json
+from annotation.predictions.pool import TYPE as TYPE_OF_KEYPHRASES
 from annotation.projects import check_settings
 from annotation.services.projects import ProjectService
 from annotation.services.rating.stuck import StuckService
@@ -123,11 +124,17 @@ def create(
     if as_json:
         show_json(project_json(project))
     else:
-        called = shlex.quote(project.name)
-        show_line(
-            f"Created {project.name}. Next: python -m annotation import {called} FILE with its pairs, "
-            f"or python -m annotation items import {called} FILE with what writers begin from."
-        )
+        show_line(f"Created {project.name}. Next: {_next_step(project.settings)}")
+
+
+def _next_step(settings: ProjectSettings) -> str:
+    called = shlex.quote(settings.name)
+    if settings.only_type == TYPE_OF_KEYPHRASES:
+        return f"python -m annotation send {called} with documents and what models predicted for them."
+    return (
+        f"python -m annotation import {called} FILE with its pairs, "
+        f"or python -m annotation items import {called} FILE with what writers begin from."
+    )
 
 
 @projects.command(epilog=_EXAMPLES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from annotation.commands.importing import number_of
 from annotation.figures import figure_text, range_text
 from annotation.files.gold_pairs import GoldPair
 from annotation.scoring import NO_RESAMPLES, Estimate
@@ -32,8 +33,9 @@ def show_report(report: ScoreReport, pairs: Sequence[GoldPair]) -> None:
     for remark in dict.fromkeys(system.remark for system in report.systems if system.remark):
         show_line(remark)
     show_line(
-        f"{report.pairs:,} pairs, types: {len(report.types)}, genres: {len(genres)}; 95 % intervals by the "
-        f"percentile bootstrap over pairs, {report.resamples:,} resamples, seed {report.seed}."
+        f"{number_of(report.pairs, 'pair')}, types: {len(report.types)}, genres: {len(genres)}; "
+        "95 % intervals by the percentile bootstrap over pairs, "
+        f"{report.resamples:,} resamples, seed {report.seed}."
     )
     if report.differences:
         show_line("p is two-sided and not corrected for the number of comparisons.")

@@ -79,7 +79,7 @@ def rating_lines(ratings: Iterable[SingleRating], format: RatingFormat) -> Itera
 
 
 def _tsv_line(values: Iterable[object]) -> str:
-    cells = ("" if value is None else str(value) for value in values)
+    cells = (value if isinstance(value, str) else cell_text(value) for value in values)
     return "\t".join(FIELD_ENDS.sub(" ", cell) for cell in cells) + "\n"
 
 

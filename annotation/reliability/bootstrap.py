@@ -95,7 +95,9 @@ def measure(
     if not resamples:
         interval_reason = "No resamples were asked for."
     elif interval is None:
-        interval_reason = f"{left_out} of {resamples} resamples drew one grade only: too few for an interval."
+        interval_reason = (
+            f"{left_out:,} of {resamples:,} resamples drew one grade only: too few for an interval."
+        )
     nominal, ordinal = alphas_of_categories(comparable) if categories else (None, None)
     return Alpha(
         alpha_of_sums(sums),

@@ -118,7 +118,7 @@ def _change_slots(session: Session, row: Project, difference: int) -> None:
             taken = row.raters_per_pair - fewest
             raise SettingsError(
                 f"There is a pair that {taken} raters have graded or hold: "
-                f"{row.raters_per_pair + difference} raters for a pair are too few, give {taken} or more."
+                f"{row.raters_per_pair + difference} for each pair is too few, give {taken} or more."
             )
     session.execute(
         update(Pair)

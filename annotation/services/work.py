@@ -20,6 +20,8 @@ from db.models import Assignment, Membership, Pair, Rating, RatingChange, SetAsi
 DAY = timedelta(hours=24)
 WEEK = timedelta(days=7)
 SECONDS_AN_HOUR = 3600
+SHORTEST = 0.1
+"""Hours; of less time a rate of grades says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +58,8 @@ class Work:
 
     @property
     def per_hour(self) -> float | None:
-        """Grades in an hour of looking at pairs; None where there was none."""
-        return (self.ratings - self.imported) / self.hours if self.seconds else None
+        """Grades in an hour of looking at pairs; None where it was too short to tell."""
+        return (self.ratings - self.imported) / self.hours if self.hours >= SHORTEST else None
 
 
 class WorkService:

@@ -202,7 +202,7 @@ def bounds_html(report: AgreementReport) -> str:
 def set_aside_html(report: AgreementReport) -> str:
     """Whose grades the figures leave out; nothing where they have all."""
     said = set_aside_text(report.set_aside)
-    return f'<p id="agreement-set-aside" dir="auto">{escape(said)}</p>' if said else ""
+    return f'<p id="agreement-set-aside" dir="auto">{escape(regrouped(said))}</p>' if said else ""
 
 
 def method_html(report: AgreementReport) -> str:

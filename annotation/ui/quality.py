@@ -113,7 +113,11 @@ class QualityHandlers:
         with shown_to_user(AnnotationError):
             project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             retired = self.known_pairs.retire_training(project_id, by=user)
-            said = f"{counted(retired, 'training pair')} no longer used; what raters did with them is kept."
+            said = (
+                f"{counted(retired, 'training pair')} no longer used; what raters did with them is kept."
+                if retired
+                else "There are no training pairs to stop using."
+            )
             return done_html(said), *self._shown(self.quality.overview(project_id), project_id)
 
     def excuse(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:

@@ -36,7 +36,7 @@ from kpdemo.ui.widgets import (
 
 EMPTY = "No figures yet. Choose a gold file and predictions files, then press Evaluate."
 HELP = (
-    "<p>A gold file is JSON Lines or CSV, a document a line with its <code>keyphrases</code>, in CSV "
+    "<p>A gold file is JSON Lines, CSV or TSV, a document a line with its <code>keyphrases</code>, in tables "
     "separated by semicolons. Predictions of "
     "these documents come from <em>Download predictions</em> on the tab Files, or from "
     "<code>python -m kpdemo predict --input GOLD --output FILE</code>. Another system's are lines of "

@@ -153,7 +153,7 @@ def build_files_tab(handlers: FilesHandlers) -> gr.File:
     """Upload, choose a model, predict, look at the first rows, download; returns the uploads."""
     section_heading("Predict the documents of whole files", "files-heading")
     gr.HTML(
-        "<p>A text, Markdown or PDF file is one document. JSON Lines and CSV hold a document a line, "
+        "<p>A text, Markdown or PDF file is one document. JSON Lines, CSV and TSV hold a document a line, "
         "with <code>title</code> and <code>abstract</code> (or <code>text</code>).</p>",
         elem_id="files-help",
     )

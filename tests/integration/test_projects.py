@@ -299,7 +299,7 @@ def test_open_slots_follow_the_number_of_raters(database):
 
 def test_fewer_raters_than_a_pair_has_are_refused(database):
     project = project_with(database, pair(1), pair(2, "1", "2"))
-    assert "2 raters have graded or hold: 1 raters for a pair are too few" in refused(
+    assert "2 raters have graded or hold: 1 for each pair is too few" in refused(
         database, project, raters_per_pair=1
     )
     assert column(database, Pair.open_slots, project.id) == [2, 0]

@@ -60,6 +60,15 @@ PAIRS = (
 )
 
 
+def test_tables_spell_a_grade_alike(database, tmp_path):
+    project = imported(database, "harbour", *PAIRS)
+    csv_rows, tsv_rows = (
+        written(database, project, tmp_path / "r", format) for format in (RatingFormat.CSV, RatingFormat.TSV)
+    )
+    assert [row["grade"] for row in csv_rows] == [row["grade"] for row in tsv_rows]
+    assert {"0", "2.75", "4"} <= {row["grade"] for row in tsv_rows}
+
+
 def test_a_grade_on_the_page_has_its_time_and_how_often_it_was_changed(database, tmp_path):
     world = new_world(database, pairs=3, raters=2)
     now = [LONG_AGO]

@@ -396,7 +396,7 @@ def test_the_report_names_raters_only_where_it_may_and_leaves_withdrawn_pairs_ou
     hidden = service.report(rated.id, resamples=10, named=False)
     assert [each.rater for each in hidden.set_aside] == ["Rater 2"]
     said = texts_of(hidden, rated.id, leads=False)["raters"]
-    assert "Grades that were set aside and count nowhere: 2 of Rater 2." in said
+    assert "Grades that were set aside and count nowhere: 2 of Rater 2 (2026-03-01: gave 2" in said
     assert "ben" not in said
 
 

@@ -36,7 +36,8 @@ def test_grades_are_set_aside_and_brought_back(call, rated):
     assert call("user", "set-aside", "ben", *HERE, "--reason", "one grade only") == (0, said, "")
     status, out, _ = call("agreement", "harbour", "--resamples", "10")
     assert status == 0
-    assert "Grades that were set aside and count nowhere: 2 of ben." in out
+    assert "Grades that were set aside and count nowhere: 2 of ben (" in out
+    assert ": one grade only)." in out
     [told] = json.loads(call("agreement", "harbour", "--resamples", "10", "--json")[1])["set_aside"]
     assert (told["rater"], told["grades"], told["reason"]) == ("ben", 2, "one grade only")
     rated.rate("a", cleo="1")

@@ -86,6 +86,7 @@ def test_what_a_rater_did_is_counted(desk):
     assert (found.hours, found.per_hour) == (1.0, 3.0)
     nothing = desk.work()["rater 0.1"]
     assert (nothing, nothing.per_hour) == (Work("rater 0.1"), None)
+    assert Work("eva", ratings=5, seconds=14).per_hour is None  # and not 1,286
 
 
 def test_pairs_whose_lease_ran_out_are_held_no_longer(desk):

@@ -139,7 +139,7 @@ def test_resamples_of_one_grade_only_are_left_out_and_counted():
     assert 250 < alpha.undefined_resamples < 420
     assert (alpha.low, alpha.high) == (None, None)
     assert alpha.interval_reason == (
-        f"{alpha.undefined_resamples} of 1000 resamples drew one grade only: too few for an interval."
+        f"{alpha.undefined_resamples} of 1,000 resamples drew one grade only: too few for an interval."
     )
 
 

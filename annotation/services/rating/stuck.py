@@ -155,7 +155,7 @@ class StuckService:
             now = self._clock()
             raters = session.scalars(_may_grade(project.id, now)).all()
             links = session.scalar(_open_links(project.id, now)) or 0
-            paused = session.scalar(_paused(project.id)) or 0
+            paused = session.scalar(_paused(project.id, now)) or 0
             shares = read_shares(session, project)
             left, room, short_by = raters, 0, 0
             if shares is not None:
@@ -210,8 +210,8 @@ def _open_links(project_id: int, now: datetime) -> Select[int]:
     )
 
 
-def _paused(project_id: int) -> Select[int]:
-    """How many raters who can sign in are paused, but for those whose grades are set aside: they are never
+def _paused(project_id: int, now: datetime) -> Select[int]:
+    """How many raters who can come in are paused, but for those whose grades are set aside: they are never
     given these pairs again.
     """
     has_set_aside = exists().where(SetAside.project_id == project_id, SetAside.rater_id == RaterState.user_id)
@@ -230,7 +230,7 @@ def _paused(project_id: int) -> Select[int]:
         .where(
             RaterState.project_id == project_id,
             RaterState.paused_at.is_not(None),
-            User.disabled_at.is_(None),
+            can_come_in(now),
             ~has_set_aside,
         )
     )
