@@ -71,7 +71,11 @@ def _alpha_figure(title: str, elem_id: str, alpha: Alpha) -> str:
     if alpha.value is None:
         return f'{head}<p class="figure-value figure-word">{UNDEFINED}</p><p>{escape(alpha.reason)}</p></div>'
     interval = interval_text(alpha)
-    said = f"95 % interval {interval}. {alpha.remark}".rstrip(". ") if interval else alpha.interval_reason
+    said = (
+        f"95 % interval {interval}. {alpha.remark}".rstrip(". ")
+        if interval
+        else regrouped(alpha.interval_reason)
+    )
     counts = f"{counted(alpha.pairs, 'pair')} with two grades or more, {counted(alpha.ratings, 'grade')}"
     value = figure(alpha.value)
     return f'{head}<p class="figure-value">{value}</p><p>{escape(said)}</p><p>{escape(counts)}</p></div>'
@@ -97,7 +101,9 @@ def _level(value: float | None) -> str:
 def verdict(alpha: Alpha) -> str:
     """Where the interval lies beside the customary lines; of few pairs it says nothing yet."""
     if alpha.low is None or alpha.high is None:
-        return f"There is no interval, so nobody can tell how certain α is. {alpha.interval_reason}"
+        return (
+            f"There is no interval, so nobody can tell how certain α is. {regrouped(alpha.interval_reason)}"
+        )
     if alpha.pairs < FEWEST_PAIRS:
         return (
             f"Too few pairs to tell: {counted(alpha.pairs, 'pair')} with two grades or more, and with fewer "

@@ -11,7 +11,7 @@ from annotation.systems.report import Contrast, Difference, Part, ScoreReport
 from annotation.systems.wide_intervals import wide_parts
 from annotation.ui.score_charts import genre_chart
 from annotation.ui.tables import Cell, Column, Table, alpha_of, reasons_html, type_label
-from annotation.ui.wording import counted, grouped, time_html, time_in
+from annotation.ui.wording import counted, grouped, regrouped, time_html, time_in
 from kpdemo.ui.charts import Chart
 from kpdemo.ui.widgets import escape, note_html
 
@@ -191,7 +191,7 @@ def wide_intervals_html(report: ScoreReport) -> str:
     wide = [
         f"{type_label(part.type)} has {counted(part.pairs, 'pair')}, and "
         + (
-            f"for “{part.system}” {part.reason.rstrip('.')}"
+            f"for “{part.system}” {regrouped(part.reason).rstrip('.')}"
             if part.reason
             else f"the interval of “{part.system}” is {part.width:.2f} wide"
         )
