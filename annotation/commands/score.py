@@ -12,9 +12,11 @@ from annotation.commands.options import HandedIn, JsonOption, ResamplesOption, S
 from annotation.commands.score_tables import show_report
 from annotation.files.gold_pairs import changed_gold, read_gold, read_ungraded
 from annotation.reliability.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED
+from annotation.reliability.report_json import bound_json
 from annotation.senses.dictionary import Dictionary
 from annotation.senses.network import WORD_TO_SENSE
 from annotation.systems.baselines import BASELINES, EMBEDDING, Similarities, UnknownWords
+from annotation.systems.people import people_of
 from annotation.systems.report import score_systems
 from annotation.systems.report_json import report_to_json
 from annotation.systems.scored import (
@@ -112,11 +114,14 @@ def score(
         if one.left_out:
             show_note(f"{one.name}: {left_out_text(one.left_out)}")
     report = score_systems(pairs, systems, resamples=resamples, seed=seed)
+    people = people_of(pairs, resamples=resamples, seed=seed)
     if as_json:
         left_out = {one.name: one.left_out for one in systems}
-        show_json({**report_to_json(report), "changed_gold": changed, "left_out": left_out})
+        bounds = {bound.type: bound_json(bound, people.raters) for bound in people.bounds}
+        told = {"upper_bound": bounds, "changed_gold": changed, "left_out": left_out}
+        show_json({**report_to_json(report), **told})
         return
-    show_report(report, pairs)
+    show_report(report, people, pairs)
 
 
 def _note_changed(gold: Sequence[Path]) -> list[str]:

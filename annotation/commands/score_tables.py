@@ -8,8 +8,10 @@ from itertools import pairwise
 from annotation.commands.importing import number_of
 from annotation.figures import figure_text, range_text
 from annotation.files.gold_pairs import GoldPair
+from annotation.reliability.upper_bound import mean_of_text
 from annotation.scoring import NO_RESAMPLES, Estimate
 from annotation.senses.network import WORD_TO_SENSE
+from annotation.systems.people import People
 from annotation.systems.report import Contrast, Difference, Part, ScoreReport, SystemReport
 from annotation.systems.scored import LEFT_OUT
 from annotation.terminal import show_line, show_table
@@ -20,14 +22,15 @@ _FIGURES = ("Pairs", "Pearson", "95 %", "Spearman", "95 % ")
 _CONTRASTS = ("Difference", "95 %", "p (bootstrap)", "Williams' t", "p (Williams)")
 
 
-def show_report(report: ScoreReport, pairs: Sequence[GoldPair]) -> None:
-    """Print ranks, systems and differences, and how they were measured."""
+def show_report(report: ScoreReport, people: People, pairs: Sequence[GoldPair]) -> None:
+    """Print ranks, systems and differences, what people reach, and how all was measured."""
     if len(report.systems) > 1:
         _show_ranks(report)
     for system in report.systems:
         _show_system(system, report)
     for difference in _shown_differences(report):
         _show_difference(difference, report)
+    _show_people(people)
     genres = {pair.genre for pair in pairs if pair.genre is not None}
     show_line("")
     for remark in dict.fromkeys(system.remark for system in report.systems if system.remark):
@@ -123,6 +126,19 @@ def _show_difference(difference: Difference, report: ScoreReport) -> None:
         [(name, *_contrast_cells(part)) for name, part in parts],
         title=title,
         right=_CONTRASTS,
+    )
+
+
+def _show_people(people: People) -> None:
+    if not people.bounds:
+        return
+    rows = []
+    for bound in people.bounds:
+        figures = (*_estimate_cells(bound.pearson), *_estimate_cells(bound.spearman))
+        rows.append((bound.type, f"{bound.pairs:,}", *figures, mean_of_text(bound.counted)))
+    show_line("")
+    show_table(
+        ("", *_FIGURES, ""), rows, title="People: each rater against the mean of the others", right=_FIGURES
     )
 
 

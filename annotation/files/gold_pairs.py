@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -21,10 +22,13 @@ from annotation.comparison import place_of_type
 from annotation.errors import ScoreFileError
 from annotation.files.exported_gold import is_changed, is_exported, refuse_empty_export
 from annotation.files.formats import FileFormat, open_source, read_lines, read_rows, type_of_name
+from annotation.files.row_reader import RowReader
 from annotation.files.score_cells import check_count, number_of, numbers_of_lines, text_of
 from annotation.files.tables import Row
 
 _INPUT, _GRADES = ".input.", ".gs."
+_PARQUET_COLUMNS = ["id", "type", "left", "right", "gold", "genre", "ratings"]
+"""Those that a file lacks are passed over."""
 _TABLES = ("gold.jsonl", "gold.csv", "gold.parquet")
 UNGRADED = tuple(f"unfinished.{ending}" for ending in ("jsonl", "csv", "parquet", "tsv"))
 """Files beside those of an exported gold set, with the pairs that had no gold grade."""
@@ -46,6 +50,8 @@ class GoldPair:
     genre: str | None = None
     place: str = ""
     """Where it was read, such as "gold.jsonl, line 3"."""
+    ratings: tuple[tuple[str, Decimal], ...] = ()
+    """Label of the rater and grade, of gold sets of ours that have single ratings."""
 
     @property
     def key(self) -> Key:
@@ -167,12 +173,15 @@ def _read_gold_file(file: Path, named: Sequence[Path]) -> Iterator[GoldPair]:
         )
         yield from _task_pairs(file, grades or _beside(file, _INPUT, _GRADES))
         return
+    is_ours, raters_of = is_exported(file), f"{file}: " if len(named) > 1 else ""
     for row in _table_rows(file):
         where = f"{file}, {row.place}"
         if "gold" not in row.fields:
             raise ScoreFileError(f"{where}: no field 'gold'; add the grade of each pair.")
         type = row.fields.get("type") or type_of_name(file.name)
-        yield _pair(row.fields, type, row.fields["gold"], where)
+        ratings = RowReader(row.fields, where, None).ratings() if is_ours else ()
+        pair = _pair(row.fields, type, row.fields["gold"], where)
+        yield replace(pair, ratings=tuple((f"{raters_of}{rater}", grade) for rater, grade in ratings))
 
 
 def _ungraded_keys(file: Path) -> Iterator[Key]:
@@ -224,8 +233,16 @@ def _parquet_rows(file: Path) -> Iterator[Row]:
     from pyarrow.parquet import ParquetFile  # type: ignore[import-untyped]
 
     try:
-        batches = ParquetFile(file).iter_batches(columns=["id", "type", "left", "right", "gold", "genre"])
-        rows = (row for batch in batches for row in batch.to_pylist())
+        batches = ParquetFile(file).iter_batches(columns=_PARQUET_COLUMNS)
+        rows = (_with_decimals(row) for batch in batches for row in batch.to_pylist())
         yield from (Row(number, fields, "row") for number, fields in enumerate(rows, 1))
     except ArrowException as error:
         raise ScoreFileError(f"{file}: no Parquet file ({error}); export it again.") from None
+
+
+def _with_decimals(fields: dict[str, Any]) -> dict[str, Any]:
+    """Its single ratings as JSON Lines have them."""
+    ratings = fields.get("ratings")
+    if not ratings:
+        return fields
+    return {**fields, "ratings": [{**one, "grade": Decimal(str(one["grade"]))} for one in ratings]}

@@ -65,7 +65,7 @@ class RowReader:
             if _is_empty(fields.get("intended"))
             else self._grade(fields["intended"], "intended"),
             source=source,
-            ratings=self._ratings(),
+            ratings=self.ratings(),
             senses=read_senses(fields, self._refuse) if is_sense else None,
             place=self._where,
         )
@@ -145,7 +145,12 @@ class RowReader:
             raise self._blank("grade", "fill it in or delete the row")
         return rater, self._grade(self._fields["grade"], "grade")
 
-    def _ratings(self) -> tuple[tuple[str, Decimal], ...]:
+    def ratings(self) -> tuple[tuple[str, Decimal], ...]:
+        """Rater and grade of each rating in the row.
+
+        Raises:
+            ImportFileError: a rating has no rater or no grade of the scale, or a rater has two.
+        """
         found = list(self._listed(self._fields["ratings"])) if "ratings" in self._fields else []
         for name, value in self._fields.items():
             if name.startswith(RATING_COLUMN) and not _is_empty(value):

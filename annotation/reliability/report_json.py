@@ -44,7 +44,7 @@ def report_to_json(report: AgreementReport) -> dict[str, Any]:
             for row in report.rater_pairs
         ],
         "leave_one_out": [{"without": names[row.rater], **_alpha_json(row.alpha)} for row in report.left_out],
-        "upper_bound": {bound.type: _bound_json(bound, names) for bound in report.upper_bounds},
+        "upper_bound": {bound.type: bound_json(bound, names) for bound in report.upper_bounds},
         "histogram": {"buckets": list(BUCKET_NAMES), **_histograms(report)},
         "widest": [_wide_json(pair) for pair in report.widest],
         "plan": plan_to_json(report.plan),
@@ -66,7 +66,8 @@ def _alpha_json(alpha: Alpha) -> dict[str, Any]:
     return {**figures, "reason": alpha.reason or interval_reason or None}
 
 
-def _bound_json(bound: UpperBound, names: Sequence[str]) -> dict[str, Any]:
+def bound_json(bound: UpperBound, names: Sequence[str]) -> dict[str, Any]:
+    """What raters reach on a type, and each of them; `names` are those of the raters, by number."""
     raters = [{"rater": names[row.rater], **_correlations_json(row)} for row in bound.raters]
     return {**_correlations_json(bound), "raters": raters}
 

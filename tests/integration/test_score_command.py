@@ -7,7 +7,9 @@ from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.stats import pearsonr
 
 from tests.commands import main
 from tests.tiny_wordnet import Sense, write_wordnet
@@ -241,3 +243,72 @@ def test_scores_of_pairs_that_the_gold_set_lists_as_unfinished_are_left_out_and_
     status, _, errors = call("--gold", "gold.jsonl", "--system", "run.jsonl")
     assert status == 1
     assert "line 21: the gold grades have no" in errors
+
+
+GRADES = {
+    "rater 1": [4, 2, 1, None, 3, 0],
+    "rater 2": [3, 2.5, None, 1, 1, 0],
+    "rater 10": [3.25, 3, 0, 1, None, 2],
+}
+
+
+def rated() -> list[dict[str, object]]:
+    rows = []
+    for place, row in enumerate(pairs(0, 6)):
+        given = {rater: column[place] for rater, column in GRADES.items() if column[place] is not None}
+        rows.append({**row, "ratings": [{"rater": rater, "grade": grade} for rater, grade in given.items()]})
+    return rows
+
+
+def write_export(folder: Path, rows: list[dict[str, object]], format: str) -> None:
+    """A gold set as an export leaves it, as far as its readers look."""
+    folder.mkdir()
+    file = folder / f"gold.{format}"
+    if format == "parquet":
+        pd.DataFrame(rows).to_parquet(file)
+    elif format == "csv":
+        flat = [{f"rating:{one['rater']}": one["grade"] for one in row["ratings"]} for row in rows]
+        pd.DataFrame([{**row, **cells} for row, cells in zip(rows, flat, strict=True)]).drop(
+            columns="ratings"
+        ).to_csv(file, index=False)
+    else:
+        file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    described = {"name": file.name, "sha256": sha256(file.read_bytes()).hexdigest()}
+    (folder / "manifest.json").write_text(json.dumps({"manifest_format": 1, "files": [described]}))
+
+
+@pytest.mark.parametrize("format", ["jsonl", "csv", "parquet"])
+def test_people_of_an_exported_gold_set_stand_beside_the_systems(call, format):
+    write_export(Path("gold"), rated(), format)
+    status, out, _ = call("--gold", "gold", "--system", "lcs", "--json")
+    bound = json.loads(out)["upper_bound"]["phrase2word"]
+    table = np.array(list(GRADES.values()), dtype=float)
+    expected = {}
+    for rater, own in zip(GRADES, table, strict=True):
+        others = np.nanmean(np.delete(table, list(GRADES).index(rater), axis=0), axis=0)
+        both = ~np.isnan(own) & ~np.isnan(others)
+        expected[rater] = pearsonr(own[both], others[both]).statistic
+    assert status == 0
+    assert {row["rater"]: row["pearson"]["value"] for row in bound["raters"]} == pytest.approx(expected)
+    assert [row["rater"] for row in bound["raters"]] == list(GRADES)
+    assert bound["pearson"]["value"] == pytest.approx(np.mean(list(expected.values())))
+
+    _, shown, _ = call("--gold", "gold", "--system", "lcs")
+    assert "People: each rater against the mean of the others" in shown
+    assert f"{bound['pearson']['value']:.3f}" in shown
+    assert "mean of 3 raters" in shown
+
+
+def test_people_are_told_apart_by_gold_set_and_read_from_exports_alone(call):
+    """Two projects' "rater 1" are two people; a field `ratings` of others may hold anything."""
+    write_export(Path("one"), rated(), "jsonl")
+    others = [{**row, "id": f"{row['id']}b"} for row in rated()]
+    write_export(Path("two"), others, "jsonl")
+    _, out, _ = call("--gold", "one", "--gold", "two", "--system", "lcs", "--json")
+    bound = json.loads(out)["upper_bound"]["phrase2word"]
+    assert (bound["pairs"], len(bound["raters"])) == (12, 6)
+    assert {row["rater"] for row in bound["raters"]} >= {"one/gold.jsonl: rater 1", "two/gold.jsonl: rater 1"}
+
+    Path("plain.jsonl").write_text("".join(f"{json.dumps({**row, 'ratings': 'many'})}\n" for row in pairs(0)))
+    status, out, _ = call("--gold", "plain.jsonl", "--system", "lcs", "--json")
+    assert (status, json.loads(out)["upper_bound"]) == (0, {})
