@@ -41,4 +41,4 @@ def _comments(report: AgreementReport, rows: Sequence[tuple[str, Part]]) -> Iter
     for name, part in rows:
         for among, alpha in (("all pairs", part.all), ("unadjudicated", part.unadjudicated)):
             if said := alpha.reason or alpha.remark:
-                yield f"{name}, {among}: {said}"
+                yield f"{'--: ' if alpha.low is None else ''}{name}, {among}: {said}"

@@ -415,17 +415,17 @@ def test_the_command_prints_a_table_for_papers(url, capsys):
     parts = {**{type: found["by_type"][type] for type in list(table.rows)[:-1]}, "All": found["alpha"]}
     assert list(table.rows) == ["sentence2phrase", "phrase2word", "word2sense", "All"]
     for name, row in table.rows.items():
-        pairs, *figures = row[:3]
-        alpha = parts[name]["all"]
-        assert int(pairs) == alpha["pairs"]
-        numbers = [float(figure) for figure in re.findall(r"-?\d*\.\d+", "".join(figures).replace("$", ""))]
-        known = [alpha[of] for of in ("value", "low", "high") if alpha[of] is not None]
-        assert numbers == pytest.approx(known, abs=0.0005)
+        for among, (pairs, *figures) in (("all", row[:3]), ("unadjudicated", row[3:])):
+            alpha = parts[name][among]
+            numbers = re.findall(r"-?\d*\.\d+", "".join(figures).replace("$", ""))
+            known = [alpha[of] for of in ("value", "low", "high") if alpha[of] is not None]
+            assert int(pairs) == alpha["pairs"]
+            assert [float(number) for number in numbers] == pytest.approx(known, abs=0.0005)
     assert table.rows["word2sense"] == ["0", "--", "--"] * 2
-    assert table.rows["All"][1].endswith(f"{alpha_of(ANA, BEN, CLEO):.3f}".removeprefix("0"))
+    assert table.rows["All"][1] == f"{alpha_of(ANA, BEN, CLEO):.3f}".removeprefix("0")
     assert table.rows["All"][3:5] == ["5", f"{alpha_of(*columns(0, 1, 3, 4, 5, 6)):.3f}".removeprefix("0")]
     assert table.comments[0].endswith("project harbour.")
-    assert "word2sense, all pairs: No pair has two ratings yet." in table.comments
+    assert "--: word2sense, all pairs: No pair has two ratings yet." in table.comments
     assert any(comment.endswith("1,000 resamples, seed 7.") for comment in table.comments)
 
 
@@ -436,7 +436,7 @@ def test_a_project_without_grades_has_a_table_of_dashes_with_the_reason(tmp_path
     database.dispose()
     [table] = read_tables(run(capsys, "agreement", "harbour", "--latex", "--database-url", url)[1])
     assert table.rows == {"All": ["0", "--", "--"] * 2}
-    assert "All, unadjudicated: No pair has two ratings yet." in table.comments
+    assert "--: All, unadjudicated: No pair has two ratings yet." in table.comments
 
 
 def test_the_command_says_why_there_is_no_figure(tmp_path, capsys):
