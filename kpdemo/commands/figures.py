@@ -19,12 +19,13 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print the figures as J
 MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")]
 LatexOption = Annotated[
     bool,
-    typer.Option("--latex", help="Print LaTeX tables for a paper: present and absent, the data sets beside."),
+    typer.Option("--latex", help="Print LaTeX tables for a paper, present and absent keyphrases apart."),
 ]
 ConventionOption = Annotated[
     Convention | None,
     typer.Option(
-        "--convention", help="Of --latex: what documents without gold count; skip_empty if not given."
+        "--convention",
+        help="With --latex: whether documents without gold are skipped (if not given) or count.",
     ),
 ]
 
