@@ -7,10 +7,11 @@ need when they are first called.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from annotation.cli import main
 from annotation.errors import ModelError
+from annotation.latex import Columns, Rows
 from annotation.predictions.phrases import PhraseRules
 
 
@@ -46,7 +47,16 @@ def languages(texts: Sequence[tuple[str, str]]) -> list[str]:
     return languages_of(texts)
 
 
+def latex_table(
+    first: tuple[str, str], columns: Sequence[Columns], rows: Rows, *, comments: Iterable[str]
+) -> str:
+    """A table of a paper, as `python -m kpdemo evaluate --latex` prints them."""
+    from kpdemo.latex import latex_table as table
+
+    return table(first, columns, rows, comments=comments)
+
+
 PHRASES = PhraseRules(phrase_key, presence, languages)
 
 if __name__ == "__main__":
-    sys.exit(main(embedding=embedding, phrases=PHRASES))
+    sys.exit(main(embedding=embedding, phrases=PHRASES, latex=latex_table))

@@ -27,6 +27,7 @@ from annotation.commands import (
 )
 from annotation.commands.options import HandedIn
 from annotation.errors import AnnotationError
+from annotation.latex import LatexTable
 from annotation.predictions.phrases import PhraseRules
 from annotation.systems.baselines import Similarities
 from db import DatabaseError
@@ -74,6 +75,7 @@ def main(
     arguments: Sequence[str] | None = None,
     *,
     phrases: PhraseRules,
+    latex: LatexTable,
     embedding: Similarities | None = None,
 ) -> int:
     """Run a command line, by default this process's own, and return its exit status.
@@ -81,8 +83,9 @@ def main(
     Args:
         arguments: the command line without the program.
         phrases: what tells predicted phrases apart.
+        latex: writes the tables of `--latex`.
         embedding: what `score --system embedding` asks; without it there is no such system.
     """
-    handed = HandedIn(embedding, phrases)
+    handed = HandedIn(embedding, phrases, latex)
     failures = (AnnotationError, DatabaseError)
     return run_command(app, PROGRAM, arguments, failures, paths=PATH_OPTIONS, obj=handed)

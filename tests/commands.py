@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import annotation.cli
-from annotation.__main__ import PHRASES
+from annotation.__main__ import PHRASES, latex_table
 from annotation.systems.baselines import Similarities
 
 
 def main(arguments: Sequence[str] | None = None, *, embedding: Similarities | None = None) -> int:
     """Run a command line of annotation; its exit status."""
-    return annotation.cli.main(arguments, phrases=PHRASES, embedding=embedding)
+    return annotation.cli.main(arguments, phrases=PHRASES, latex=latex_table, embedding=embedding)

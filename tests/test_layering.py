@@ -23,7 +23,8 @@ ARROWS = {
     "annotation": ("annotation", "db"),
     # Hands the commands functions of the models: no other file of annotation, pages apart, knows kpdemo.
     "annotation.__main__": (
-        *("annotation", "kpdemo.errors", "kpdemo.phrase_rules", "kpdemo.predictors", "kpdemo.text"),
+        *("annotation", "kpdemo.errors", "kpdemo.latex", "kpdemo.phrase_rules", "kpdemo.predictors"),
+        "kpdemo.text",
     ),
     "kpdemo.ui": ("kpdemo",),
     "kpdemo": ("kpdemo",),

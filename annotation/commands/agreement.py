@@ -10,17 +10,21 @@ import typer
 from annotation.commands.options import (
     MOST_RESAMPLES,
     DatabaseOption,
+    HandedIn,
     JsonOption,
+    LatexOption,
     ProjectArgument,
     ResamplesOption,
     SeedOption,
     open_project,
+    refuse_two_forms,
 )
 from annotation.figures import figure_text, range_text
 from annotation.reliability.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED, Alpha
 from annotation.reliability.planning import DEFAULT_WIDTH, NARROWEST, WIDEST, plan_sentences, plan_to_json
 from annotation.reliability.report import BUCKET_NAMES, AgreementReport, Part, shares
 from annotation.reliability.report_json import report_to_json
+from annotation.reliability.report_latex import report_to_latex
 from annotation.reliability.upper_bound import AgainstOthers, UpperBound, mean_of_text
 from annotation.scoring import Estimate
 from annotation.services.agreement import AgreementService
@@ -37,6 +41,7 @@ Examples:
   python -m annotation agreement news
   python -m annotation agreement news --json | jq .alpha.all
   python -m annotation agreement news --resamples 5000 --seed 7
+  python -m annotation agreement news --latex > agreement.tex
 """
 _PLAN_EXAMPLES = """
 Examples:
@@ -54,10 +59,12 @@ def register(app: typer.Typer) -> None:
 
 
 def agreement(
+    context: typer.Context,
     project: ProjectArgument,
     resamples: ResamplesOption = DEFAULT_RESAMPLES,
     seed: SeedOption = DEFAULT_SEED,
     as_json: JsonOption = False,
+    as_latex: LatexOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
     """Print how far raters agree: Krippendorff's α with 95 % intervals, and who and what lowers it.
@@ -65,12 +72,16 @@ def agreement(
     Figures are of grades with two raters or more. α is 1 where all agree and 0 where grades fit no better
     than by chance; it is undefined, with the reason, where there is nothing to compare.
     """
+    refuse_two_forms(as_json=as_json, as_latex=as_latex)
+    handed: HandedIn = context.obj
     database, of = open_project(database_url, project)
     report = AgreementService(database).report(of.id, resamples=resamples, seed=seed)
     if as_json:
         show_json(report_to_json(report))
-        return
-    _show(report)
+    elif as_latex:
+        show_line(report_to_latex(report, handed.latex))
+    else:
+        _show(report)
 
 
 def plan(

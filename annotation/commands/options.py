@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from annotation.errors import SettingsError
+from annotation.latex import LatexTable
 from annotation.predictions.phrases import PhraseRules
 from annotation.services.keys import KeyService
 from annotation.services.projects import ProjectService
@@ -31,6 +32,7 @@ class HandedIn:
     embedding: Similarities | None
     """What `score --system embedding` asks; without it there is no such system."""
     phrases: PhraseRules
+    latex: LatexTable
 
 
 DatabaseOption = Annotated[
@@ -53,6 +55,7 @@ WordNetOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+LatexOption = Annotated[bool, typer.Option("--latex", help="Print a LaTeX table for a paper.")]
 MOST_RESAMPLES = 100_000
 ResamplesOption = Annotated[
     int, typer.Option(min=0, max=MOST_RESAMPLES, help="How often the bootstrap draws.")
@@ -79,6 +82,12 @@ def options_checked() -> Iterator[None]:
         yield
     except SettingsError as error:
         raise CallError(str(error)) from None
+
+
+def refuse_two_forms(*, as_json: bool, as_latex: bool) -> None:
+    """A result is printed in one form: `CallError` where two are asked for."""
+    if as_json and as_latex:
+        raise CallError("--json and --latex exclude each other; give one of them.")
 
 
 def check_file(name: str | Path) -> Path:

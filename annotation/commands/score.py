@@ -8,7 +8,15 @@ from typing import Annotated
 
 import typer
 
-from annotation.commands.options import HandedIn, JsonOption, ResamplesOption, SeedOption, WordNetOption
+from annotation.commands.options import (
+    HandedIn,
+    JsonOption,
+    LatexOption,
+    ResamplesOption,
+    SeedOption,
+    WordNetOption,
+    refuse_two_forms,
+)
 from annotation.commands.score_tables import show_report
 from annotation.files.gold_pairs import changed_gold, read_gold, read_ungraded
 from annotation.reliability.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED
@@ -19,6 +27,7 @@ from annotation.systems.baselines import BASELINES, EMBEDDING, Similarities, Unk
 from annotation.systems.people import people_of
 from annotation.systems.report import score_systems
 from annotation.systems.report_json import report_to_json
+from annotation.systems.report_latex import report_to_latex
 from annotation.systems.scored import (
     BuiltInSystem,
     ScoreFile,
@@ -28,7 +37,7 @@ from annotation.systems.scored import (
     needs_senses,
     open_senses,
 )
-from annotation.terminal import show_json, show_note
+from annotation.terminal import show_json, show_line, show_note
 from db.command import CallError
 
 _RUN_HERE = (*BASELINES, EMBEDDING)
@@ -39,6 +48,7 @@ Examples:
   python -m annotation score --gold news-gold --system run.jsonl --system lcs
   python -m annotation score --gold phrase2word.test.input.tsv --system ours=phrase2word.output.tsv
   python -m annotation score --gold test.jsonl --system lcs --calibrate-on train.jsonl --json
+  python -m annotation score --gold news-gold --system run.jsonl --system lcs --latex > scores.tex
 
 \b
 Gold: JSON Lines {id, type, left, right, gold, genre}, an export of ours, or the task's TYPE.input.tsv with
@@ -86,12 +96,14 @@ def score(
     resamples: ResamplesOption = DEFAULT_RESAMPLES,
     seed: SeedOption = DEFAULT_SEED,
     as_json: JsonOption = False,
+    as_latex: LatexOption = False,
 ) -> None:
     """Score systems on gold grades: Pearson's and Spearman's correlation by type and genre.
 
     As in SemEval-2014 Task 3: Pearson by type, systems ranked by its sum. Intervals are of 95 %. Several
     systems are compared with each other, by the paired bootstrap and by Williams' test.
     """
+    refuse_two_forms(as_json=as_json, as_latex=as_latex)
     known = dict(BASELINES)
     handed: HandedIn = context.obj
     if handed.embedding is not None:
@@ -120,8 +132,10 @@ def score(
         bounds = {bound.type: bound_json(bound, people.raters) for bound in people.bounds}
         told = {"upper_bound": bounds, "changed_gold": changed, "left_out": left_out}
         show_json({**report_to_json(report), **told})
-        return
-    show_report(report, people, pairs)
+    elif as_latex:
+        show_line(report_to_latex(report, handed.latex))
+    else:
+        show_report(report, people, pairs)
 
 
 def _note_changed(gold: Sequence[Path]) -> list[str]:

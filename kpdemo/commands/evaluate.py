@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +15,14 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import typer
 
 from kpdemo.commands.cuts import AtOption, read_cuts
+from kpdemo.commands.figures import (
+    ConventionOption,
+    JsonOption,
+    LatexOption,
+    MarkdownOption,
+    print_runs,
+    read_form,
+)
 from kpdemo.commands.gold import dataset_names
 from kpdemo.commands.options import (
     PROGRAM,
@@ -28,7 +35,6 @@ from kpdemo.commands.options import (
     Problems,
     check_file,
     open_predictor,
-    print_json,
     progress_line,
     read_language,
     say,
@@ -55,6 +61,7 @@ Examples:
   {PROGRAM} evaluate --gold inspec.test.jsonl --gold semeval2010.test.jsonl --model tfidf --json
   {PROGRAM} evaluate --gold docs.jsonl --predictions predictions.jsonl --markdown
   {PROGRAM} evaluate --gold docs.jsonl --predictions simckp.jsonl --predictions yake.jsonl
+  {PROGRAM} evaluate --gold inspec.test.jsonl --predictions predictions.jsonl --latex > figures.tex
   {PROGRAM} evaluate --gold docs.jsonl --predictions predictions.jsonl --at 10,O --details details.jsonl
 
 \b
@@ -112,8 +119,10 @@ def evaluate(
             "file is replaced.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
-    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")] = False,
+    as_json: JsonOption = False,
+    as_markdown: MarkdownOption = False,
+    as_latex: LatexOption = False,
+    convention: ConventionOption = None,
 ) -> None:
     """Measure keyphrases against gold: F1@5, F1@M, R@50, and F1 at what --at says.
 
@@ -124,8 +133,7 @@ def evaluate(
     predictions = prediction_files or []
     if bool(predictions) == (model is not None):
         raise CallError("Evaluate either --predictions FILE or --model NAME; give one of them.")
-    if as_json and as_markdown:
-        raise CallError("--json and --markdown exclude each other; give one of them.")
+    form = read_form(json=as_json, markdown=as_markdown, latex=as_latex, convention=convention)
     names = dataset_names(gold)
     code = "" if language is None else read_language(language)
     cuts = read_cuts(at or ())
@@ -152,7 +160,7 @@ def evaluate(
         for name, figures in run.report.datasets.items():
             if said := not_in_text_message(f"{run.file}, {name}" if len(runs) > 1 else name, figures):
                 say(said)
-    _print_runs(runs, as_json=as_json, as_markdown=as_markdown)
+    print_runs(runs, form)
     if problems.count:
         raise typer.Exit(1)
 
@@ -278,20 +286,3 @@ def _file_names(files: Sequence[Path]) -> list[str]:
     """Their own names, as the page has them; with their folders where these are the same."""
     own = [path.name for path in files]
     return own if len(set(own)) == len(own) else [str(path) for path in files]
-
-
-def _print_runs(runs: Sequence[Run], *, as_json: bool, as_markdown: bool) -> None:
-    """Several beside one another; one alone as it always was: scripts read it."""
-    from kpdemo.evaluation.report import report_to_json, report_to_markdown
-    from kpdemo.evaluation.runs import runs_to_json, runs_to_markdown
-    from kpdemo.run_tables import show_report, show_runs
-
-    alone = runs[0].report if len(runs) == 1 else None
-    if as_json:
-        print_json(report_to_json(alone) if alone else runs_to_json(runs))
-    elif as_markdown:
-        sys.stdout.write(report_to_markdown(alone) if alone else runs_to_markdown(runs))
-    elif alone:
-        show_report(alone)
-    else:
-        show_runs(runs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -30,6 +31,7 @@ from annotation.ui.agreement import texts_of
 from db.models import ServerKey
 from tests.commands import main
 from tests.grade_tables import grades_of_table, krippendorff_alpha
+from tests.latex_tables import read_tables
 from tests.rated import pair, rated_project
 
 PAIRS = [
@@ -402,6 +404,41 @@ def test_the_command_prints_tables_for_people(url, capsys):
     assert "nan" not in out
 
 
+def test_the_command_prints_a_table_for_papers(url, capsys):
+    call = ["agreement", "harbour", "--seed", "7", "--database-url", url]
+    found = json.loads(run(capsys, *call, "--json")[1])
+    status, out, err = run(capsys, *call, "--latex")
+    assert (status, err) == (0, "")
+    [table] = read_tables(out)
+    assert table.groups == [("", 1), ("All pairs", 3), ("Unadjudicated", 3)]
+    assert table.heads == ["Type", *["Pairs", "α", "95 %"] * 2]
+    parts = {**{type: found["by_type"][type] for type in list(table.rows)[:-1]}, "All": found["alpha"]}
+    assert list(table.rows) == ["sentence2phrase", "phrase2word", "word2sense", "All"]
+    for name, row in table.rows.items():
+        for among, (pairs, *figures) in (("all", row[:3]), ("unadjudicated", row[3:])):
+            alpha = parts[name][among]
+            numbers = re.findall(r"-?\d*\.\d+", "".join(figures).replace("$", ""))
+            known = [alpha[of] for of in ("value", "low", "high") if alpha[of] is not None]
+            assert int(pairs) == alpha["pairs"]
+            assert [float(number) for number in numbers] == pytest.approx(known, abs=0.0005)
+    assert table.rows["word2sense"] == ["0", "--", "--"] * 2
+    assert table.rows["All"][1] == f"{alpha_of(ANA, BEN, CLEO):.3f}".removeprefix("0")
+    assert table.rows["All"][3:5] == ["5", f"{alpha_of(*columns(0, 1, 3, 4, 5, 6)):.3f}".removeprefix("0")]
+    assert table.comments[0].endswith("project harbour.")
+    assert "--: word2sense, all pairs: No pair has two ratings yet." in table.comments
+    assert any(comment.endswith("1,000 resamples, seed 7.") for comment in table.comments)
+
+
+def test_a_project_without_grades_has_a_table_of_dashes_with_the_reason(tmp_path, capsys):
+    url = f"sqlite:///{tmp_path / 'empty.db'}"
+    database = open_database(url, may_make=True)
+    rated_project(database, [])
+    database.dispose()
+    [table] = read_tables(run(capsys, "agreement", "harbour", "--latex", "--database-url", url)[1])
+    assert table.rows == {"All": ["0", "--", "--"] * 2}
+    assert "--: All, unadjudicated: No pair has two ratings yet." in table.comments
+
+
 def test_the_command_says_why_there_is_no_figure(tmp_path, capsys):
     url = f"sqlite:///{tmp_path / 'empty.db'}"
     database = open_database(url, may_make=True)
@@ -418,6 +455,7 @@ def test_the_command_says_why_there_is_no_figure(tmp_path, capsys):
         (["agreement", "nowhere"], 1, "There is no project 'nowhere'"),
         (["agreement", "harbour", "--resamples", "-1"], 2, "resamples"),
         (["agreement", "harbour", "--seed", "x"], 2, "seed"),
+        (["agreement", "harbour", "--json", "--latex"], 2, "--json and --latex exclude each other;"),
     ],
 )
 def test_a_wrong_call_is_one_sentence(url, capsys, arguments, status, said):

@@ -24,6 +24,7 @@ from kpdemo.reading.file_kinds import plain_name
 from kpdemo.routed import RoutedPredictor
 from kpdemo.types import Predictor
 from tests.fakes import FakePredictor, FakeRetriever
+from tests.latex_tables import read_tables
 
 ROOT = Path(__file__).parents[2]
 UNREADABLE = Path("/proc/self/mem")
@@ -261,6 +262,11 @@ class TestWrongCalls:
             (["evaluate", "--gold", "x.jsonl"], "Evaluate either --predictions FILE or --model NAME"),
             (["evaluate", "--gold", "x.jsonl", "--model", "m"], "x.jsonl: no such file"),
             (["evaluate", "--gold", "x", "--model", "m", "--json", "--markdown"], "--json and --markdown"),
+            (["evaluate", "--gold", "x", "--model", "m", "--latex", "--json"], "--json and --latex exclude"),
+            (
+                ["evaluate", "--gold", "x", "--model", "m", "--convention", "skip_empty"],
+                "--convention skip_empty is for --latex",
+            ),
             (["train"], "Missing argument 'PART'"),
             (["train", "extractor", "--config", "tests"], "tests: a folder, not a file; name a file in it"),
             (["train", "extractor", "--set", "seed"], "--set seed: not KEY=VALUE"),
@@ -644,6 +650,15 @@ class TestEvaluate:
         assert "p=0.500" in differences
         assert "Difference from fake, paired by document" in table
         assert "Holm" not in table  # one comparison needs no correction
+        for kind, latex in zip(("present", "absent"), read_tables(run(*several, "--latex").out), strict=True):
+            assert list(latex.rows) == ["fake", "theirs.jsonl"]
+            for of_file, row in zip(alone, latex.rows.values(), strict=True):
+                figures = of_file["datasets"]["gold.test"][kind]["skip_empty"]
+                shown = dict(zip(latex.heads[1:], map(float, row), strict=True))
+                assert shown == pytest.approx({head: figures[head] for head in shown}, abs=0.0005)
+        further = read_tables(run(*several, "--latex", "--convention", "count_empty", "--at", "O").out)
+        assert further[1].heads == ["Model", "F1@5", "F1@O", "F1@M", "R@50"]
+        assert "--convention count_empty" in further[1].comments[0]
         markdown = run(*several, "--markdown").out
         assert "| theirs.jsonl | 2 | 0.000 / 0.000 / 0.000 |" in markdown
         assert "| theirs.jsonl | -0.333 p=0.500 |" in markdown

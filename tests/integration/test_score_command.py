@@ -12,6 +12,7 @@ import pytest
 from scipy.stats import pearsonr
 
 from tests.commands import main
+from tests.latex_tables import read_tables
 from tests.tiny_wordnet import Sense, write_wordnet
 
 WORDS = ["boat", "train", "snow", "roof", "book", "egg", "road", "river", "tower", "bread"]
@@ -91,6 +92,39 @@ def test_people_see_ranks_figures_and_differences(call):
     assert "ours – gst, Pearson" in out
     assert "genre Travel" in out
     assert "1,000 resamples, seed 2014" in out
+
+
+def test_a_table_for_papers_has_the_figures_of_json_and_the_best_system_first(call):
+    rows = [*pairs(0), *({**row, "type": "word_2%", "id": f"w{row['id']}"} for row in pairs(0))]
+    Path("both.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    scores_file("phrase2word.x.tsv", pairs(0), slope=-1.0)
+    call_of_both = ("--gold", "both.jsonl", "--system", "R&D_{1}=phrase2word.x.tsv", "--system", "gst")
+    found = json.loads(call(*call_of_both, "--resamples", "0", "--json")[1])["systems"]
+    status, out, err = call(*call_of_both, "--resamples", "0", "--latex")
+    assert (status, err) == (0, "")
+    [table] = read_tables(out)
+    assert table.groups == [("", 1), ("Pearson", 4), ("Spearman", 2)]
+    assert table.heads == ["System", "phrase2word", "word_2%", "Sum", "Rank", "Sum", "Rank"]
+    assert list(table.rows) == ["gst", "R&D_{1}"]  # the second has a negative sum
+    gst, ours = ([cell.replace("$-$", "-") for cell in row] for row in table.rows.values())
+    of_ours, of_gst = found
+    pearson = f"{of_ours['sum_pearson']:.3f}".replace("-0.", "-.")
+    assert ours == [pearson, "--", pearson, "2", "-1.000", "2"]
+    expected = [part["pearson"] for part in of_gst["types"].values()]
+    expected += [of_gst["sum_pearson"], 1, of_gst["sum_spearman"], 1]
+    assert [float(cell) for cell in gst] == pytest.approx(expected, abs=0.0005)
+    assert table.comments[0].startswith("python -m annotation score --latex, version ")
+    assert "Pairs: phrase2word 20, word_2% 20." in table.comments
+    assert "--: R&D_{1}, word_2%: The system does not score these pairs." in table.comments
+    assert not any("gst" in comment for comment in table.comments)
+
+
+def test_json_and_latex_exclude_each_other(call):
+    assert call("--gold", "gold.jsonl", "--system", "lcs", "--json", "--latex") == (
+        2,
+        "",
+        "--json and --latex exclude each other; give one of them.\n",
+    )
 
 
 def test_a_calibrated_system_is_straightened_and_keeps_its_order(call):

@@ -10,10 +10,10 @@ import pytest
 import annotation.cli
 import db.cli
 import kpdemo.cli
-from annotation.__main__ import PHRASES
 from annotation.services.projects import ProjectService
 from annotation.types import ProjectSettings
 from db import command
+from tests.commands import main as annotation_main
 
 PROGRAMS = pytest.mark.parametrize(
     "program", [kpdemo.cli, annotation.cli, db.cli], ids=lambda cli: cli.PROGRAM
@@ -46,8 +46,8 @@ def test_the_words_of_the_library_are_left_out(problem_of, found, told):
 
 @PROGRAMS
 def test_an_unknown_command_is_one_sentence(program, capsys):
-    handed_in = {"phrases": PHRASES} if program is annotation.cli else {}
-    assert program.main(["frobnicate"], **handed_in) == 2
+    main = annotation_main if program is annotation.cli else program.main
+    assert main(["frobnicate"]) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert err == f"No such command 'frobnicate'; see `{program.PROGRAM} --help`.\n"
@@ -79,7 +79,7 @@ def test_what_failed_is_one_line_that_steers_no_terminal(program, capsys, messag
 def test_an_argument_that_is_not_utf8_is_one_sentence(call, sqlite_database, capsys):
     ProjectService(sqlite_database).create(ProjectSettings("news", types=("phrase2word",)))
     url = f"sqlite:///{sqlite_database.path}"
-    assert annotation.cli.main([*call, "--database-url", url], phrases=PHRASES) == 2
+    assert annotation_main([*call, "--database-url", url]) == 2
     assert capsys.readouterr().err == (
         "'\\udcff' is not UTF-8, so it is neither kept nor found: see how it is written.\n"
     )
@@ -87,5 +87,5 @@ def test_an_argument_that_is_not_utf8_is_one_sentence(call, sqlite_database, cap
 
 def test_a_database_whose_name_is_not_utf8_can_be_missed(tmp_path, capsys):
     url = f"sqlite:///{tmp_path}/\udcff.db"
-    assert annotation.cli.main(["project", "list", "--database-url", url], phrases=PHRASES) == 1
+    assert annotation_main(["project", "list", "--database-url", url]) == 1
     assert "There is no database at " in capsys.readouterr().err

@@ -7,11 +7,13 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from kpdemo import run_tables
+from kpdemo import __version__, run_tables
 from kpdemo.evaluation.protocol import evaluate
 from kpdemo.evaluation.report import Report, interval_note, report_to_json, report_to_markdown
+from kpdemo.evaluation.report_latex import runs_to_latex
 from kpdemo.evaluation.runs import Run, compared
 from kpdemo.types import Document, Keyphrase, Prediction
+from tests.latex_tables import read_tables
 
 AT_5_AND_M = {"P@5", "R@5", "F1@5", "P@M", "R@M", "F1@M"}
 
@@ -123,3 +125,64 @@ def test_every_row_has_as_many_cells_as_the_header():
 def test_documents_without_gold_are_named_where_there_are_some():
     report = replace(small_report(), without_gold={"tiny": ["b"]})
     assert report_to_json(report)["datasets"]["tiny"]["without_gold"] == ["b"]
+
+
+def latex_of(*runs, convention="skip_empty"):
+    return read_tables(f"{runs_to_latex(runs, convention)}\n")
+
+
+@pytest.mark.parametrize(
+    ("convention", "figures", "said"),
+    [
+        ("skip_empty", [".333", ".667"], "the documents that have gold of the kind, as in SimCKP"),
+        ("count_empty", [".167", ".333"], "those without gold of the kind counted as zero"),
+    ],
+)
+def test_latex_has_the_figures_of_one_convention_and_names_it(convention, figures, said):
+    present, absent = latex_of(Run("", small_report()), convention=convention)
+    assert present.groups == [("Present", 1), ("tiny", 2)]
+    assert present.heads == ["Model", "F1@5", "F1@M"]
+    assert present.rows == {"fake": figures}
+    assert absent.groups == [("Absent", 1), ("tiny", 3)]
+    assert absent.heads == ["Model", "F1@5", "F1@M", "R@50"]
+    assert absent.rows == {"fake": ["--"] * 3}
+    for table, kind, with_gold in ((present, "present", 1), (absent, "absent", 0)):
+        assert table.comments[0] == (
+            f"python -m kpdemo evaluate --latex --convention {convention}, version {__version__}."
+        )
+        assert said in table.comments[1]
+        assert table.comments[2:4] == [
+            "fake: identity abc.",
+            f"tiny: 2 documents, {with_gold} with {kind} gold keyphrases.",
+        ]
+    assert "--: no document of tiny has absent gold keyphrases." in absent.comments
+    assert not any(comment.startswith("--") for comment in present.comments)
+
+
+def test_latex_has_data_sets_side_by_side_with_their_languages_and_a_row_for_each_run():
+    names = ["a_1 & b%", "中文#2"]
+    german = Document(body="Neuronale Netze lernen.", keyphrases=("Netze",), language="de")
+    english = Document(body="Nets learn.", keyphrases=("nets", "graphs"))
+    found, nothing = Prediction(present=(Keyphrase("Netze", 1.0, ()),)), Prediction(present=())
+    datasets = {
+        "good": {
+            names[0]: evaluate([german], [found]),
+            names[1]: evaluate([german, english], [found, nothing]),
+        },
+        "none": {
+            names[0]: evaluate([german], [nothing]),
+            names[1]: evaluate([german, english], [nothing] * 2),
+        },
+    }
+    runs = [Run(f"{name}_{{^}}~.jsonl", Report(of_run)) for name, of_run in datasets.items()]
+    present, absent = latex_of(*runs)
+    groups = [*names, "中文#2, German", "中文#2, English"]
+    assert present.groups == [("Present", 1), *((name, 2) for name in groups)]
+    right, half = [".333", "1.000"], [".167", ".500"]  # P@5 is 1/5, or a half of that; R 1, or a half
+    assert present.rows == {
+        "good_{^}~.jsonl": [*right, *half, *right, ".000", ".000"],
+        "none_{^}~.jsonl": [".000"] * 8,
+    }
+    assert absent.rows["good_{^}~.jsonl"] == [*["--"] * 3, *[".000"] * 3, *["--"] * 3, *[".000"] * 3]
+    undefined = "--: no document of a_1 & b%, 中文#2, German has absent gold keyphrases."
+    assert undefined in absent.comments

@@ -1,0 +1,55 @@
+"""The figures of an evaluation as tables of a paper, in LaTeX."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kpdemo import __version__
+from kpdemo.evaluation.metrics import Convention
+from kpdemo.evaluation.protocol import DatasetFigures
+from kpdemo.evaluation.report import caption_of_f1, shares, with_languages
+from kpdemo.evaluation.runs import Run, run_names
+from kpdemo.evaluation.significance import figure_names
+from kpdemo.latex import UNDEFINED, latex_table
+
+Named = Sequence[tuple[str, DatasetFigures]]
+
+_KINDS = ("present", "absent")
+
+
+def runs_to_latex(runs: Sequence[Run], convention: Convention) -> str:
+    """A table of present and one of absent keyphrases, as SimCKP's Tables 2 and 3, the latter with R@50.
+
+    A row for each run; the data sets side by side, each of several languages before its parts.
+    """
+    return "\n\n".join(_table(runs, kind, convention) for kind in _KINDS)
+
+
+def _table(runs: Sequence[Run], kind: str, convention: Convention) -> str:
+    of_runs = [list(with_languages(run.report.datasets)) for run in runs]
+    datasets = of_runs[0]
+    heads = list(figure_names(datasets[0][1].cuts)[kind])
+    return latex_table(
+        (kind.capitalize(), "Model"),
+        [(dataset, heads) for dataset, _ in datasets],
+        [
+            (name, [shares(figures, convention)[kind][head] for _, figures in of_run for head in heads])
+            for name, of_run in zip(run_names(runs), of_runs, strict=True)
+        ],
+        comments=_comments(runs, datasets, kind, convention),
+    )
+
+
+def _comments(runs: Sequence[Run], datasets: Named, kind: str, convention: Convention) -> Iterator[str]:
+    yield f"python -m kpdemo evaluate --latex --convention {convention}, version {__version__}."
+    yield f"{kind.capitalize()} keyphrases, macro: {caption_of_f1(convention)}"
+    for name, run in zip(run_names(runs), runs, strict=True):
+        if run.report.identity:
+            yield f"{name}: identity {run.report.identity}."
+    undefined = []
+    for dataset, figures in datasets:
+        with_gold = (figures.present if kind == "present" else figures.absent).with_gold
+        yield f"{dataset}: {figures.documents:,} documents, {with_gold:,} with {kind} gold keyphrases."
+        undefined += [] if with_gold else [dataset]
+    if undefined:
+        yield f"{UNDEFINED}: no document of {', '.join(undefined)} has {kind} gold keyphrases."
