@@ -11,9 +11,9 @@ from typing import Annotated
 
 import typer
 
-from annotation.commands.importing import number_of
 from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
 from annotation.errors import ExportError, UnfinishedError
+from annotation.figures import number_of
 from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
 from annotation.services.gold import ExportedGold, GoldService
 from annotation.terminal import ProgressLine, show_json, show_line

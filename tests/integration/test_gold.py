@@ -552,7 +552,7 @@ def test_the_command_writes_a_folder_and_prints_its_manifest(url, tmp_path, caps
     assert main([*call, "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert [file["name"] for file in printed["files"]] == ["gold.csv"]
-    assert {path.name for path in target.iterdir()} == {"gold.csv", "manifest.json"}
+    assert {path.name for path in target.iterdir()} == {"gold.csv", "README.md", "manifest.json"}
     assert main(call) == 1
     assert "not empty" in capsys.readouterr().err
     assert main([*call, "--force", "--format", "semeval"]) == 0
