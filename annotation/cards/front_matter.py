@@ -38,7 +38,7 @@ def front_matter(manifest: Mapping[str, Any], pairs: int) -> str:
         pairs: with a gold grade.
     """
     known = {
-        "pretty_name": manifest["project"],
+        "pretty_name": " ".join(manifest["project"].split()),
         "task_categories": ["sentence-similarity"],
         "tags": ["semantic-similarity", "graded-similarity", "human-annotation", "kpdemo"],
         "size_categories": [next((name for limit, name in _SIZES if pairs < limit), _LARGEST)],

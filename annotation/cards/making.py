@@ -71,15 +71,16 @@ def _at_work(protocol: Mapping[str, Any]) -> Iterator[str]:
         yield f"A rater was given {number_of(limit, 'pair')} at most."
     if training := protocol.get("training"):
         yield (
-            f"Raters graded {number_of(training['pairs'], 'training pair')} first, unless excused; they "
-            f"passed with {training['pass_percent']} % of these grades within "
-            f"{_points(training['distance'])} of the known ones. Training pairs are not in the gold set."
+            "Training, as it was set at the export: raters first grade "
+            f"{number_of(training['pairs'], 'training pair')}, unless excused, and pass with "
+            f"{training['pass_percent']} % of these grades within {_points(training['distance'])} of the "
+            "known ones. These pairs are not in the gold set."
         )
     if checks := protocol.get("checks"):
         yield (
-            f"One pair in {checks['every']} that a rater met was a hidden check with a known grade "
-            f"({number_of(checks['pairs'], 'check pair')}; accepted within {_points(checks['distance'])}). "
-            "Check pairs are not in the gold set."
+            f"Hidden checks, as they were set at the export: one pair in {checks['every']} that a rater meets "
+            f"has a known grade ({number_of(checks['pairs'], 'check pair')}; accepted within "
+            f"{_points(checks['distance'])}). These pairs are not in the gold set."
         )
 
 
