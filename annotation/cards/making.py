@@ -78,8 +78,8 @@ def _at_work(protocol: Mapping[str, Any]) -> Iterator[str]:
         )
     if checks := protocol.get("checks"):
         yield (
-            f"Hidden checks, as they were set at the export: one pair in {checks['every']} that a rater meets "
-            f"has a known grade ({number_of(checks['pairs'], 'check pair')}; accepted within "
+            f"Hidden checks, as they were set at the export: one pair in {checks['every']} that a rater "
+            f"meets has a known grade ({number_of(checks['pairs'], 'check pair')}; accepted within "
             f"{_points(checks['distance'])}). These pairs are not in the gold set."
         )
 
