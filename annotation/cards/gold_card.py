@@ -23,7 +23,6 @@ TASK_BIBTEX = """@inproceedings{jurgens-etal-2014-semeval,
     year = "2014",
     url = "https://aclanthology.org/S14-2003",
 }"""
-_PYTHON = "python"
 _STILL_TO_SAY = (
     "where the texts come from, and their licence; then the licence of this gold set: "
     "`license:` in the front matter",
@@ -224,7 +223,7 @@ def _use(manifest: Mapping[str, Any]) -> Iterator[str]:
     sums = "\n".join(f"{file['sha256']}  {file['name']}" for file in manifest["files"])
     yield fenced(f"sha256sum --check <<'SUMS'\n{sums}\nSUMS", "bash")
     yield "Read it with `datasets`; FOLDER is this folder, or its name on the Hub:"
-    yield fenced(_loading(manifest), _PYTHON)
+    yield fenced(_loading(manifest), "python")
     by_type = Format(manifest["options"]["format"]) is Format.SEMEVAL
     scores, has = ("scores", "a file `TYPE.output.tsv` for each type, with ") if by_type else ("run.txt", "")
     yield (
