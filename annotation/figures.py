@@ -25,3 +25,8 @@ def range_text(low: float | None, high: float | None, *, sign: str = "") -> str:
     if low is None or high is None:
         return UNKNOWN
     return f"{figure_text(low, sign=sign)} to {figure_text(high, sign=sign)}"
+
+
+def number_of(count: int, noun: str) -> str:
+    """1 pair, 2 pairs."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from annotation.adjudication import Which
+from annotation.cards.gold_card import gold_card
 from annotation.errors import ExportError
 from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
 from annotation.reliability.report_json import report_to_json
@@ -201,7 +202,10 @@ def _rater(rated: Rated, name: str) -> object:
 
 
 def exported(rated: Rated, folder: Path, raters: RaterColumns) -> dict[str, object]:
-    """The bytes of a gold set in every format; the manifest without the number of withdrawn pairs."""
+    """The bytes of a gold set in every format; the manifest without the number of withdrawn pairs.
+
+    The card is left out once it is found to be that of its manifest.
+    """
     found: dict[str, object] = {}
     for format in Format:
         comments = format is not Format.SEMEVAL
@@ -211,6 +215,8 @@ def exported(rated: Rated, folder: Path, raters: RaterColumns) -> dict[str, obje
             found[f"{format}/{path.name}"] = path.read_bytes()
     for name in [name for name in found if name.endswith("manifest.json")]:
         written = json.loads(bytes(found[name]))  # type: ignore[arg-type]
+        assert found.pop(name.replace("manifest.json", "README.md")) == gold_card(written).encode()
+        del written["card"]
         written["counts"].pop("withdrawn", None)
         found[name] = json.dumps(written)
     return found

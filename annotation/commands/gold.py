@@ -11,9 +11,9 @@ from typing import Annotated
 
 import typer
 
-from annotation.commands.importing import number_of
 from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
 from annotation.errors import ExportError, UnfinishedError
+from annotation.figures import number_of
 from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
 from annotation.services.gold import ExportedGold, GoldService
 from annotation.terminal import ProgressLine, show_json, show_line
@@ -65,7 +65,7 @@ def export(
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """Write the gold set: adjudicated grade, else mean, with a manifest."""
+    """Write the gold set: adjudicated grade, else mean, with a manifest and a dataset card."""
     options = ExportOptions(format, unfinished, raters, comments)
     if output is None or str(output) == "-":
         if format not in _PRINTED or unfinished is Unfinished.LIST or as_json:
@@ -86,6 +86,7 @@ def _show(exported: ExportedGold, output: Path, project: str) -> None:
     for file in files:
         show_line(f"{output / file['name']}: {number_of(file['rows'], 'row')}, SHA-256 {file['sha256']}")
     show_line(f"{output / 'manifest.json'}: SHA-256 {exported.manifest_sha256}")
+    show_line(f"{output / 'README.md'}: a dataset card; it says what to add before the files are published.")
     if reopened := exported.manifest["counts"].get("reopened"):
         show_line(
             f"Pairs among them that were graded after their decision and are open again: {reopened:,}; "

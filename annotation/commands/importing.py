@@ -22,6 +22,7 @@ from annotation.commands.options import (
     open_project,
 )
 from annotation.exchange import read_items_or_errors
+from annotation.figures import number_of
 from annotation.files.formats import FileFormat, Source, open_source, open_stream
 from annotation.files.made_ids import MadeIds
 from annotation.joined import joined_text
@@ -187,8 +188,3 @@ def opened(name: str, stdin: BinaryIO | None = None) -> Iterator[Source]:
     else:
         with open_source(Path(name)) as source:
             yield source
-
-
-def number_of(count: int, noun: str) -> str:
-    """1 pair, 2 pairs."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

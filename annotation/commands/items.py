@@ -10,9 +10,10 @@ import typer
 
 from annotation.authoring import ReadLargerItem
 from annotation.characters import beginning
-from annotation.commands.importing import file_sizes, number_of, opened, summary_text
+from annotation.commands.importing import file_sizes, opened, summary_text
 from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
 from annotation.exchange import read_larger_items
+from annotation.figures import number_of
 from annotation.files.formats import FileFormat
 from annotation.services.writing.item_withdrawal import ItemWithdrawalService
 from annotation.services.writing.items import ItemService

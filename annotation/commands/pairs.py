@@ -9,8 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from annotation.characters import beginning
-from annotation.commands.importing import STDIN, number_of
+from annotation.commands.importing import STDIN
 from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
+from annotation.figures import number_of
 from annotation.services.pair_list import PairLine, PairListService, PairState
 from annotation.services.pair_removal import PairRemovalService
 from annotation.services.pair_withdrawal import PairWithdrawalService

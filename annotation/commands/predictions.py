@@ -11,7 +11,6 @@ from typing import Annotated
 
 import typer
 
-from annotation.commands.importing import number_of
 from annotation.commands.options import (
     DatabaseOption,
     HandedIn,
@@ -24,7 +23,7 @@ from annotation.commands.options import (
     whole_files,
 )
 from annotation.commands.outputs import Output, folder_made, write_all
-from annotation.figures import figure_text
+from annotation.figures import figure_text, number_of
 from annotation.files.predictions import read_prediction_files
 from annotation.predictions.judgements import (
     CUT,

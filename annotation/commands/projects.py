@@ -10,7 +10,6 @@ from typing import Annotated
 
 import typer
 
-from annotation.commands.importing import number_of
 from annotation.commands.options import (
     DatabaseOption,
     JsonOption,
@@ -28,6 +27,7 @@ from annotation.commands.project_views import (
     totals,
 )
 from annotation.commands.stuck import show_stuck, stuck_json
+from annotation.figures import number_of
 from annotation.predictions.pool import TYPE as TYPE_OF_KEYPHRASES
 from annotation.projects import check_settings
 from annotation.services.projects import ProjectService

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from annotation.commands.importing import number_of, summary_text
+from annotation.commands.importing import summary_text
 from annotation.commands.options import (
     DatabaseOption,
     JsonOption,
@@ -21,6 +21,7 @@ from annotation.commands.options import (
     options_checked,
 )
 from annotation.exchange import read_known_pairs
+from annotation.figures import number_of
 from annotation.files.formats import open_source
 from annotation.quality import QualitySettings, check_quality_settings
 from annotation.senses.dictionary import Dictionary

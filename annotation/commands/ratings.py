@@ -12,9 +12,9 @@ from typing import Annotated
 
 import typer
 
-from annotation.commands.importing import number_of
 from annotation.commands.options import DatabaseOption, ProjectArgument, open_project
 from annotation.commands.outputs import Output, write_all
+from annotation.figures import number_of
 from annotation.files.rating_files import RatingFormat, format_of
 from annotation.gold import RaterColumns
 from annotation.services.rating_export import RatingExportService

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from annotation.commands.importing import number_of
-from annotation.figures import figure_text, range_text
+from annotation.figures import figure_text, number_of, range_text
 from annotation.files.gold_pairs import GoldPair
 from annotation.reliability.upper_bound import mean_of_text
 from annotation.scoring import NO_RESAMPLES, Estimate

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from annotation.commands.importing import number_of
 from annotation.commands.options import DatabaseOption, JsonOption, open_project
 from annotation.commands.users import NameArgument, ProjectOption, users
+from annotation.figures import number_of
 from annotation.services.set_aside import SetAsideService
 from annotation.terminal import show_json, show_line
 from db import DEFAULT_URL

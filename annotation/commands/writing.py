@@ -6,10 +6,9 @@ from typing import Annotated
 
 import typer
 
-from annotation.commands.importing import number_of
 from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
 from annotation.errors import SettingsError
-from annotation.figures import figure_text
+from annotation.figures import figure_text, number_of
 from annotation.services.writing.editing import EditingService
 from annotation.services.writing.items import ItemService
 from annotation.services.writing.reports import WritingReportService

@@ -10,6 +10,9 @@ from annotation.files.spreadsheet import GOLD_COLUMN
 from annotation.gold import GoldRow
 from annotation.senses.fields import SENSE_COLUMNS, sense_values
 
+RATING = "rating:"
+"""How the columns of single raters begin, in CSV."""
+
 
 @dataclass(frozen=True, slots=True)
 class Extras:
@@ -26,6 +29,11 @@ class Extras:
         senses = SENSE_COLUMNS if self.has_senses else ()
         reason = ("reason",) if self.is_unfinished else ()
         return (*COLUMNS, *senses, *reason, *(("comments",) if self.has_comments else ()))
+
+    @property
+    def all_columns(self) -> tuple[str, ...]:
+        """With the ratings, where they are one column."""
+        return (*self.columns, *(("ratings",) if self.has_ratings else ()))
 
 
 COLUMNS = (

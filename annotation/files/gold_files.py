@@ -24,7 +24,7 @@ from types import TracebackType
 from typing import IO, Any, Protocol, Self
 
 from annotation.adjudication import grade_text
-from annotation.files.gold_columns import Extras, row_values
+from annotation.files.gold_columns import RATING, Extras, row_values
 from annotation.files.spreadsheet import protected
 from annotation.gold import Format, GoldRow
 from annotation.senses.fields import LISTS
@@ -37,6 +37,8 @@ FIELD_ENDS = re.compile(r"[\t\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _LINE_ENDS_IN_JSON = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 _QUOTED = re.compile(r'[",\r\n]')
 _SENSE_NUMBER = re.compile(r"\S+#[a-z]#\d+")
+_TEXTS = ("left", "right", "id")
+_SENSE_TEXTS = ("left", "right", "source", "id")
 _UNSAFE_IN_NAME = re.compile(r"[^\w.-]+")
 
 
@@ -44,6 +46,8 @@ class RowWriter(Protocol):
     """Takes rows, and knows how many each of its files has."""
 
     rows: dict[str, int]
+    columns: dict[str, Sequence[str]]
+    """Their names, whether they stand in the file or not."""
 
     def add(self, row: GoldRow) -> None:
         """Write a row."""
@@ -111,6 +115,7 @@ class _Files:
 
     def __init__(self) -> None:
         self.rows: dict[str, int] = {}
+        self.columns: dict[str, Sequence[str]] = {}
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -121,9 +126,12 @@ class _Files:
     ) -> None:
         self._stack.close()
 
-    def _open(self, path: Path) -> IO[str]:
-        self.rows[path.name] = 0
+    def _open(self, path: Path, columns: Sequence[str]) -> IO[str]:
+        self._begin(path, columns)
         return self._stack.enter_context(path.open("x", encoding="utf-8", newline=""))
+
+    def _begin(self, path: Path, columns: Sequence[str]) -> None:
+        self.rows[path.name], self.columns[path.name] = 0, columns
 
     def _own(self, resource: AbstractContextManager[Any]) -> Any:
         return self._stack.enter_context(resource)
@@ -132,7 +140,7 @@ class _Files:
 class JsonlWriter(_Files):
     def __init__(self, path: Path, extras: Extras) -> None:
         super().__init__()
-        self._file, self._name = self._open(path), path.name
+        self._file, self._name = self._open(path, extras.all_columns), path.name
         self._extras = extras
 
     def add(self, row: GoldRow) -> None:
@@ -144,8 +152,9 @@ class CsvWriter(_Files):
     def __init__(self, path: Path, labels: Sequence[str], extras: Extras) -> None:
         super().__init__()
         self._labels, self._name, self._extras = tuple(labels), path.name, extras
-        self._file = self._open(path)
-        self._file.write(csv_line(self._header()))
+        header = [*extras.columns, *(f"{RATING}{label}" for label in self._labels)]
+        self._file = self._open(path, header)
+        self._file.write(csv_line(header))
 
     def add(self, row: GoldRow) -> None:
         values = row_values(row, self._extras)
@@ -153,10 +162,6 @@ class CsvWriter(_Files):
         cells = [cell_text(value) for value in values.values()]
         self._file.write(csv_line([*cells, *(cell_text(graded.get(label)) for label in self._labels)]))
         self.rows[self._name] += 1
-
-    def _header(self) -> list[str]:
-        ratings = [f"rating:{label}" for label in self._labels]
-        return [*self._extras.columns, *ratings]
 
 
 class ParquetWriter(_Files):
@@ -169,7 +174,7 @@ class ParquetWriter(_Files):
         super().__init__()
         self._extras, self._schema = extras, _parquet_schema(pa, extras)
         self._table, self._name = pa.Table, path.name
-        self.rows[path.name] = 0
+        self._begin(path, extras.all_columns)
         self._waiting: list[dict[str, Any]] = []
         self._writer = self._own(pq.ParquetWriter(path, self._schema, compression="zstd"))
         self._stack.callback(self._flush)
@@ -210,15 +215,18 @@ class SemevalWriter(_Files):
             stem = _UNSAFE_IN_NAME.sub("_", type).lstrip(".") or "type"
             while f"{stem}.gs.tsv" in self.rows:
                 stem += "_"
-            files = (self._folder / f"{stem}.input.tsv", self._folder / f"{stem}.gs.tsv")
-            self._pairs[type] = (self._open(files[0]), self._open(files[1]))
+            texts = _SENSE_TEXTS if type == WORD_TO_SENSE else _TEXTS
+            self._pairs[type] = (
+                self._open(self._folder / f"{stem}.input.tsv", texts),
+                self._open(self._folder / f"{stem}.gs.tsv", ("gold",)),
+            )
         return self._pairs[type]
 
 
 class UnfinishedTsvWriter(_Files):
     def __init__(self, folder: Path) -> None:
         super().__init__()
-        self._file = self._open(folder / "unfinished.tsv")
+        self._file = self._open(folder / "unfinished.tsv", ("type", "id", "reason"))
 
     def add(self, row: GoldRow) -> None:
         fields = (row.type, row.id, str(row.reason))

@@ -19,6 +19,7 @@ from annotation.files.json_text import parse_json
 from annotation.links import resolved
 
 MANIFEST = "manifest.json"
+CARD = "README.md"
 _PARTIAL = ".export-"
 _EARLIEST = (1980, 1, 1, 0, 0, 0)
 """The time of every file in an archive: the first that ZIP knows."""
@@ -88,9 +89,21 @@ class GoldFolder:
         _keep_on_disk(self.target)
 
 
-def describe_files(folder: Path, rows: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Name, bytes, SHA-256, rows and, of text, lines of each file, in the order of their names."""
-    return [{"name": name, **_described(folder / name), "rows": rows[name]} for name in sorted(rows)]
+def describe_files(
+    folder: Path, rows: Mapping[str, int], columns: Mapping[str, Sequence[str]]
+) -> list[dict[str, Any]]:
+    """Name, bytes, SHA-256, lines (of text), rows and columns of each file, in the order of their names."""
+    return [
+        {"name": name, **_described(folder / name), "rows": rows[name], "columns": list(columns[name])}
+        for name in sorted(rows)
+    ]
+
+
+def write_card(folder: Path, text: str) -> dict[str, Any]:
+    """Write README.md; what the manifest says of it. It is for editing, so it is none of the files there."""
+    content = text.encode()
+    (folder / CARD).write_bytes(content)
+    return {"name": CARD, "sha256": hashlib.sha256(content).hexdigest()}
 
 
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> str:
@@ -124,7 +137,13 @@ def _earlier_files(shown: Path, target: Path, *, force: bool) -> Sequence[str]:
         raise ExportError(
             f"{shown} is not empty: give another folder, or --force to replace an earlier export there."
         )
-    ours = {MANIFEST, *_names_in(target / MANIFEST)}
+    manifest = _manifest_in(target)
+    if _is_changed(target / CARD, manifest):
+        raise ExportError(
+            f"{shown} has a {CARD} that was changed after the export: --force would replace it, so move it "
+            "to another place first, or delete it."
+        )
+    ours = {MANIFEST, *_names_in(manifest)}
     strange = sorted(name for name in found - ours if not name.startswith(_PARTIAL))
     if strange:
         raise ExportError(
@@ -134,11 +153,29 @@ def _earlier_files(shown: Path, target: Path, *, force: bool) -> Sequence[str]:
     return sorted(found)
 
 
-def _names_in(manifest: Path) -> list[str]:
+def _is_changed(card: Path, manifest: Mapping[str, Any]) -> bool:
+    """Whether an export wrote the card, and somebody else wrote in it."""
+    described = manifest.get("card")
+    if not isinstance(described, dict) or not card.is_file():
+        return False
+    return hashlib.sha256(card.read_bytes()).hexdigest() != described.get("sha256")
+
+
+def _names_in(manifest: Mapping[str, Any]) -> list[str]:
     try:
-        return [str(file["name"]) for file in parse_json(manifest.read_bytes())["files"]]
-    except (OSError, ValueError, LookupError, TypeError):
+        files = [*manifest["files"], *([manifest["card"]] if "card" in manifest else [])]
+        return [str(file["name"]) for file in files]
+    except (LookupError, TypeError):
         return []
+
+
+def _manifest_in(folder: Path) -> Mapping[str, Any]:
+    """Empty where there is none."""
+    try:
+        found = parse_json((folder / MANIFEST).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _move(old: Path, new: Path, moved: list[tuple[Path, Path]]) -> None:

@@ -13,9 +13,10 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from annotation import __version__
+from annotation.cards.gold_card import gold_card
 from annotation.clock import Clock, utcnow
 from annotation.files.gold_files import open_gold, open_unfinished
-from annotation.files.gold_folder import GoldFolder, describe_files, write_manifest
+from annotation.files.gold_folder import GoldFolder, describe_files, write_card, write_manifest
 from annotation.gold import (
     ExportOptions,
     Format,
@@ -31,6 +32,7 @@ from annotation.predictions.queue_order import QueueOrder
 from annotation.reliability.gold_agreement import AgreementTally
 from annotation.services.audit import record
 from annotation.services.gold_counts import GoldCounts, checked_counts
+from annotation.services.gold_origin import other_counts, told_quality
 from annotation.services.gold_rows import (
     count_problems,
     count_reopened,
@@ -155,6 +157,8 @@ class GoldService:
             written |= protocol_history(session, project)
             if (order := order_of(session, project_id)) is not QueueOrder.PROJECT:
                 written["protocol"]["order_of_predictions"] = order.value
+            written["protocol"] |= told_quality(session, project_id)
+        written["card"] = write_card(target.partial, gold_card(written))
         exported = ExportedGold(written, write_manifest(target.partial, written))
         with self._database.session() as session:
             project = find_project(session, project_id, lock=True)  # which numbers are free stays true
@@ -246,19 +250,15 @@ def _write(
             if progress and done % 1000 == 0:
                 progress(done)
     rows = {**gold.rows, **(listed.rows if listed else {})}
-    project = find_project(session, project_id)
-    others = {
-        "withdrawn": count_withdrawn(session, project_id),
-        "marked_as_problem": count_problems(session, project),
-        "reopened": count_reopened(session, project),
-    }
+    names = {**gold.columns, **(listed.columns if listed else {})}
+    others = other_counts(session, find_project(session, project_id))
     return manifest(
         settings,
         options,
         version=__version__,
-        counts={**tally.as_json(), **{name: number for name, number in others.items() if number}},
+        counts={**tally.as_json(), **others},
         agreement=agreement.as_json(),
-        files=describe_files(folder, rows),
+        files=describe_files(folder, rows, names),
     )
 
 

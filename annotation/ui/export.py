@@ -137,8 +137,9 @@ def link_html(project_id: int, options: ExportOptions, counts: GoldCounts) -> st
     return (
         f'<p><a id="export-download" href="{address}" download>Export gold</a></p>'
         '<p id="export-told" class="small" role="status"></p>'
-        f'<p class="small">A ZIP archive: {counted(counts.finished, "pair")} with a grade{rest}, and a '
-        f"manifest with the protocol, counts, α and the SHA-256 of each file.{without}</p>"
+        f'<p class="small">A ZIP archive: {counted(counts.finished, "pair")} with a grade{rest}, a manifest '
+        "with the protocol, counts, α and the SHA-256 of each file, and README.md, a dataset card for "
+        f"publishing it.{without}</p>"
     )
 
 

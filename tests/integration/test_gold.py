@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -17,12 +18,13 @@ from hypothesis import strategies as st
 from sqlalchemy import delete, event, select, text
 from sqlalchemy.exc import OperationalError
 
+from annotation.cards.gold_card import gold_card
 from annotation.clock import utcnow
 from annotation.commands.options import open_database
 from annotation.errors import ExportError, ImportFileError
 from annotation.files.formats import open_source
 from annotation.files.gold_folder import GoldFolder, write_manifest
-from annotation.files.gold_pairs import read_gold
+from annotation.files.gold_pairs import changed_gold, read_gold
 from annotation.gold import ExportOptions, Format, RaterColumns, Reason, Unfinished, gold_row, rater_numbers
 from annotation.predictions.queue_order import QueueOrder
 from annotation.services import gold
@@ -123,6 +125,28 @@ def test_the_same_database_gives_the_same_bytes(sqlite_database, tmp_path, forma
         export(rated, tmp_path / name, format=format, unfinished=Unfinished.LIST)
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
     assert len(contents(tmp_path / "one")) >= 3
+
+
+@pytest.mark.parametrize("raters", RaterColumns)
+def test_the_card_says_what_the_manifest_says_and_names_raters_as_it_does(finished, tmp_path, raters):
+    done = export(finished, tmp_path / "g", raters=raters, format=Format.CSV)
+    card = (tmp_path / "g" / "README.md").read_bytes()
+    assert card == gold_card(json.loads((tmp_path / "g" / "manifest.json").read_bytes())).encode()
+    assert done.manifest["card"] == {"name": "README.md", "sha256": sha256(card).hexdigest()}
+    assert done.manifest["counts"]["raters"] == 2
+    assert (b"rating:ana" in card) is (raters is RaterColumns.NAMED)
+    if raters is not RaterColumns.NAMED:
+        assert not set(re.findall(r"\w+", card.decode())) & {"ana", "ben", "judith"}
+
+
+def test_a_gold_set_is_scored_on_and_unchanged_whatever_is_written_into_its_card(finished, tmp_path):
+    export(finished, tmp_path / "g")
+    (tmp_path / "g" / "README.md").write_text("# Ours\n", encoding="utf-8")
+    assert len(read_gold([tmp_path / "g"])) == len(FINISHED)
+    assert changed_gold([tmp_path / "g"]) == []
+    with pytest.raises(ExportError, match=r"README\.md that was changed"):
+        GoldService(finished.database).export(finished.id, tmp_path / "g", ExportOptions(), force=True)
+    assert (tmp_path / "g" / "README.md").read_text(encoding="utf-8") == "# Ours\n"
 
 
 def test_unfinished_pairs_are_refused_with_their_number_and_the_first(database, tmp_path):
@@ -552,11 +576,13 @@ def test_the_command_writes_a_folder_and_prints_its_manifest(url, tmp_path, caps
     assert main([*call, "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert [file["name"] for file in printed["files"]] == ["gold.csv"]
-    assert {path.name for path in target.iterdir()} == {"gold.csv", "manifest.json"}
+    assert {path.name for path in target.iterdir()} == {"gold.csv", "README.md", "manifest.json"}
     assert main(call) == 1
     assert "not empty" in capsys.readouterr().err
     assert main([*call, "--force", "--format", "semeval"]) == 0
-    assert "phrase2word.gs.tsv: 1 row, SHA-256 " in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "phrase2word.gs.tsv: 1 row, SHA-256 " in told
+    assert f"{target / 'README.md'}: a dataset card; it says what to add" in told
     assert (target / "sentence2phrase.gs.tsv").read_text() == "2.375\n0\n"
     assert not (target / "gold.csv").exists()
 

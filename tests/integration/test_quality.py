@@ -21,6 +21,7 @@ from annotation.errors import (
     SettingsError,
     TrainingError,
 )
+from annotation.gold import ExportOptions, Unfinished
 from annotation.quality import QualitySettings
 from annotation.services.bundle import Services, open_services
 from annotation.services.known_grades import KnownKind
@@ -28,7 +29,7 @@ from annotation.services.quality import state_of
 from annotation.services.rating.assignment import AssignmentService
 from annotation.services.rating.ratings import RatingService
 from annotation.training import TrainingPhase
-from annotation.types import KnownPair, NewPair, SkipReason
+from annotation.types import KnownPair, NewPair, NewRating, SkipReason
 from annotation.ui.quality_html import standings_html
 from annotation.ui.remarks import remarks_html, remarks_table
 from db.models import Assignment, Pair, Project, RaterState, Rating, TrainingGrade, User
@@ -216,6 +217,40 @@ def test_check_pairs_come_between_the_others_once_each_and_are_counted_nowhere(m
     assert [place.standing(r).checks for r in place.world.raters] == [6, 6]
     assert row_problems(place.world.database) == []
     assert [p.id for p in services.projects.list()] == [place.project]
+
+
+def test_a_gold_set_tells_training_checks_and_grades_from_files(make, tmp_path):
+    place = make(pairs=3, raters=2, k=2)
+    services, leave_out = place.services, ExportOptions(unfinished=Unfinished.LEAVE_OUT)
+
+    def told(name):
+        written = services.gold.export(place.project, tmp_path / name, leave_out).manifest
+        counts = {name: written["counts"].get(name) for name in ("raters", "ratings", "imported_ratings")}
+        return counts, {name: written["protocol"].get(name) for name in ("training", "checks")}
+
+    place.settings(check_every=0, pass_percent=60)
+    assert told("nothing") == (
+        {"raters": 0, "ratings": 0, "imported_ratings": None},
+        {"training": None, "checks": None},
+    )
+    services.known_pairs.import_checks(place.project, [known(f"c{n}", "2") for n in range(2)])
+    assert told("no interval")[1]["checks"] is None
+    first, second = place.world.raters
+    place.work(first)
+    with place.world.database.reading() as session:
+        pairs = session.scalars(select(Pair.external_id).where(Pair.project_id == place.project)).all()
+    ratings = [NewRating(pair, place.name(second), Decimal(2)) for pair in pairs[:2]]
+    services.importing.import_pairs(place.project, ratings)
+    services.known_pairs.import_training(place.project, [known(*each) for each in GRADES.items()])
+    place.settings(check_every=5, check_distance=Decimal("0.75"), pass_percent=60)
+    counts, protocol = told("all")
+    assert counts == {"raters": 2, "ratings": 5, "imported_ratings": 2}
+    assert protocol == {
+        "training": {"pairs": 3, "pass_percent": 60, "distance": 0.5},
+        "checks": {"pairs": 2, "every": 5, "distance": 0.75},
+    }
+    services.known_pairs.retire_training(place.project)
+    assert told("cleared")[1]["training"] is None
 
 
 def test_the_total_that_a_rater_sees_does_not_move_when_a_check_comes(make):

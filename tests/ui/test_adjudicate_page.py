@@ -236,7 +236,8 @@ def test_the_download_is_the_same_archive_each_time_and_is_recorded(rated, clien
     assert client.get(path(rated)).content == first.content
     assert first.headers["content-disposition"].startswith('attachment; filename="harbour-gold-csv.zip"')
     with zipfile.ZipFile(io.BytesIO(first.content)) as archive:
-        assert archive.namelist() == ["harbour-gold-csv/gold.csv", "harbour-gold-csv/manifest.json"]
+        names = ("README.md", "gold.csv", "manifest.json")
+        assert archive.namelist() == [f"harbour-gold-csv/{name}" for name in names]
         assert json.loads(archive.read("harbour-gold-csv/manifest.json"))["counts"]["pairs"] == 3
     records = GoldService(rated.database).exports(rated.id)
     assert [(record.by, record.pairs) for record in records] == [("admin", 1)] * 2

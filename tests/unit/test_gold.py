@@ -19,7 +19,15 @@ import annotation
 import kpdemo
 from annotation.errors import ExportError
 from annotation.files.gold_files import open_gold, open_unfinished
-from annotation.files.gold_folder import MANIFEST, GoldFolder, describe_files, write_archive, write_manifest
+from annotation.files.gold_folder import (
+    CARD,
+    MANIFEST,
+    GoldFolder,
+    describe_files,
+    write_archive,
+    write_card,
+    write_manifest,
+)
 from annotation.files.spreadsheet import protected, restored
 from annotation.gold import (
     ExportOptions,
@@ -217,7 +225,7 @@ def test_the_same_rows_give_the_same_bytes_and_the_listed_hashes(tmp_path, forma
     described = []
     for name in ("one", "two"):
         counted = write(tmp_path / name, format, rows, ["r0", "r1"])
-        described.append(describe_files(tmp_path / name, counted))
+        described.append(describe_files(tmp_path / name, counted, {file: ["id"] for file in counted}))
     assert described[0] == described[1]
     for file in described[0]:
         content = (tmp_path / "one" / file["name"]).read_bytes()
@@ -295,14 +303,15 @@ def test_the_manifest_names_the_limit_of_pairs_per_rater_where_there_is_one():
 
 def fill(folder, name="gold.csv", content=b"x\n"):
     (folder.partial / name).write_bytes(content)
-    write_manifest(folder.partial, {"files": describe_files(folder.partial, {name: 1})})
+    files = describe_files(folder.partial, {name: 1}, {name: ["id"]})
+    write_manifest(folder.partial, {"files": files, "card": write_card(folder.partial, f"# {name}\n")})
 
 
 def test_a_folder_appears_whole(tmp_path):
     with GoldFolder(tmp_path / "new" / "gold") as folder:
         fill(folder)
         folder.publish()
-    assert {path.name for path in (tmp_path / "new" / "gold").iterdir()} == {"gold.csv", MANIFEST}
+    assert {path.name for path in (tmp_path / "new" / "gold").iterdir()} == {"gold.csv", CARD, MANIFEST}
 
 
 def test_a_failure_leaves_nothing(tmp_path):
@@ -357,7 +366,28 @@ def test_force_replaces_an_earlier_export_and_leaves_no_file_of_it(tmp_path):
         with GoldFolder(tmp_path, force=force) as folder:
             fill(folder, name)
             folder.publish()
-    assert {path.name for path in tmp_path.iterdir()} == {"gold.csv", MANIFEST}
+    assert {path.name for path in tmp_path.iterdir()} == {"gold.csv", CARD, MANIFEST}
+    assert (tmp_path / CARD).read_text() == "# gold.csv\n"
+
+
+def test_force_never_replaces_a_card_that_somebody_wrote_in(tmp_path):
+    with GoldFolder(tmp_path) as folder:
+        fill(folder)
+        folder.publish()
+    card = tmp_path / CARD
+    card.write_text(f"{card.read_text()}Licence: CC BY 4.0.\n")
+    with pytest.raises(ExportError, match=r"README\.md that was changed after the export: --force would"):
+        GoldFolder(tmp_path, force=True)
+    card.unlink()
+    GoldFolder(tmp_path, force=True)
+
+
+@pytest.mark.parametrize("manifest", [{}, {"card": None}, {"card": []}, {"files": None}, []])
+def test_a_readme_that_no_manifest_names_is_somebody_elses(tmp_path, manifest):
+    write_manifest(tmp_path, manifest)
+    (tmp_path / CARD).write_text("# Mine\n")
+    with pytest.raises(ExportError, match=r"no export wrote \(README\.md\)"):
+        GoldFolder(tmp_path, force=True)
 
 
 def test_an_archive_of_the_same_files_has_the_same_bytes(tmp_path):

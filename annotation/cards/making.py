@@ -1,0 +1,129 @@
+"""How a gold set came about: the part of its card on raters, guidelines and what was changed on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from annotation.cards.markdown import bullets, fenced, plain, table
+from annotation.figures import number_of
+from annotation.gold import RaterColumns
+from annotation.predictions.queue_order import QueueOrder
+
+_HASH_LENGTH = 12
+_ORDERS = {
+    "random": "All raters met the pairs in one random order (seed {seed}).",
+    "import": "All raters met the pairs in the order of import.",
+}
+_ORDERS_OF_PREDICTIONS = {
+    QueueOrder.DOCUMENT: "document by document",
+    QueueOrder.UNCERTAIN: "those first that the models' scores decided least",
+    QueueOrder.MIXED: "in turns what the models' scores decided least and the next of the project's order",
+}
+_RATERS = {
+    RaterColumns.NONE: "Single ratings are not in the files.",
+    RaterColumns.ANONYMOUS: "Single ratings are in the files; raters have numbers there, not names.",
+    RaterColumns.NAMED: "Single ratings are in the files, with the raters' account names.",
+}
+
+
+def making(manifest: Mapping[str, Any]) -> str:
+    protocol = manifest["protocol"]
+    parts = ["## How it was made", bullets(_steps(manifest)), _guidelines(protocol)]
+    if aside := manifest.get("set_aside"):
+        parts.append(
+            "### Grades that were set aside\n\nThey count nowhere:\n\n" + bullets(map(_aside, aside))
+        )
+    if changes := manifest.get("protocol_changes"):
+        parts.append(_changes(changes))
+    return "\n\n".join(parts)
+
+
+def _steps(manifest: Mapping[str, Any]) -> Iterator[str]:
+    protocol, counts = manifest["protocol"], manifest["counts"]
+    each = protocol["raters_per_pair"]
+    yield (
+        f"{number_of(counts['raters'], 'rater')} gave {number_of(counts['ratings'], 'grade')} to "
+        f"{number_of(counts['pairs'], 'pair')}, those without a gold grade among them; the project asks for "
+        f"{'one grade' if each == 1 else f'grades of {each} raters'} a pair."
+    )
+    imported = counts.get("imported_ratings", 0)
+    if imported:
+        what = "All grades" if imported == counts["ratings"] else f"{imported:,} of these grades"
+        yield f"{what} came from files: how they were given is not known here."
+    if imported < counts["ratings"]:
+        yield from _at_work(protocol)
+    yield (
+        f"Pairs with grades that differ by {_points(protocol['adjudication_threshold'])} or more are flagged "
+        "and go to an adjudicator, whose decision is the gold grade: "
+        f"{number_of(counts['adjudicated'], 'pair')} {'has' if counts['adjudicated'] == 1 else 'have'} one. "
+        "Otherwise it is the mean of the ratings, rounded half to even to 4 decimals."
+    )
+    yield _RATERS[RaterColumns(manifest["options"]["raters"])]
+
+
+def _at_work(protocol: Mapping[str, Any]) -> Iterator[str]:
+    """What holds of grades that were given on the page."""
+    yield _ORDERS[protocol["order"]].format(seed=protocol["seed"])
+    if order := protocol.get("order_of_predictions"):
+        yield f"Pairs of predicted keyphrases came in another order: {_ORDERS_OF_PREDICTIONS[order]}."
+    if limit := protocol.get("most_per_rater"):
+        yield f"A rater was given {number_of(limit, 'pair')} at most."
+    if training := protocol.get("training"):
+        yield (
+            "Training, as it was set at the export: raters first grade "
+            f"{number_of(training['pairs'], 'training pair')}, unless excused, and pass with "
+            f"{training['pass_percent']} % of these grades within {_points(training['distance'])} of the "
+            "known ones. These pairs are not in the gold set."
+        )
+    if checks := protocol.get("checks"):
+        yield (
+            f"Hidden checks, as they were set at the export: one pair in {checks['every']} that a rater "
+            f"meets has a known grade ({number_of(checks['pairs'], 'check pair')}; accepted within "
+            f"{_points(checks['distance'])}). These pairs are not in the gold set."
+        )
+
+
+def _points(distance: float) -> str:
+    return f"{distance:g} {'point' if distance <= 1 else 'points'}"
+
+
+def _guidelines(protocol: Mapping[str, Any]) -> str:
+    if not protocol["guidelines"].strip():
+        return "### Guidelines\n\nThe project has none beyond the scale."
+    text = fenced(protocol["guidelines"], "markdown")
+    return f"### Guidelines\n\nAs they stood when this was exported:\n\n{text}"
+
+
+def _aside(aside: Mapping[str, Any]) -> str:
+    whose = f" of {plain(aside['rater'])}" if aside.get("rater") else " of one rater"
+    return f"{number_of(aside['grades'], 'grade')}{whose}, on {aside['at'][:10]}: {plain(aside['reason'])}"
+
+
+def _changes(changes: list[dict[str, Any]]) -> str:
+    rows = (
+        [
+            change["at"][:10],
+            f"`{change['setting']}`",
+            *(_value(change, side) for side in ("before", "after")),
+            f"{change['ratings_before']:,}",
+        ]
+        for change in changes
+    )
+    told = table(("date", "setting", "before", "after", "grades given before"), rows, numbers=(4,))
+    return (
+        "### What was changed while it ran\n\n"
+        f"{told}\n\nGuidelines stand here by the beginning of their SHA-256; `manifest.json` has the earlier "
+        "texts under `earlier_guidelines`. Grades given before are those still in force."
+    )
+
+
+def _value(change: Mapping[str, Any], side: str) -> str:
+    value = change[side]
+    if value is None:  # of the limit of pairs per rater it is a value
+        return "not kept" if change["before"] == change["after"] else "none"
+    if change["setting"] == "guidelines":
+        return f"`{value[:_HASH_LENGTH]}`"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return plain(", ".join(value) if isinstance(value, list) else str(value))
