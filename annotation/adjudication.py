@@ -37,6 +37,10 @@ class AdjudicationError(AnnotationError):
     """The decision cannot be taken as it is."""
 
 
+class HeldBackError(AdjudicationError):
+    """The adjudicator may still grade the pair."""
+
+
 class ConflictError(AdjudicationError):
     """Somebody decided, or rated, while the adjudicator was looking at the pair."""
 
