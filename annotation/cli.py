@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import typer
 
 from annotation.commands import (
+    adjudicate,
     adjudications,
     agreement,
     events,
@@ -47,6 +48,7 @@ SUBJECTS = (
     agreement,
     remarks,
     adjudications,
+    adjudicate,
     gold,
     ratings,
     score,

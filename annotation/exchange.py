@@ -38,12 +38,15 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar, cast
 
+from annotation.adjudication import ReadDecision
 from annotation.authoring import ReadLargerItem
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import ImportFileError
 from annotation.files.formats import (
     FileFormat,
     Source,
+    decision_columns,
+    item_columns,
     rows_or_errors,
     type_of_name,
 )
@@ -89,8 +92,15 @@ def read_larger_items(
     source: Source, *, format: FileFormat | None = None, type: str | None = None
 ) -> Iterator[ReadLargerItem]:
     """The larger items of an open file; arguments and errors are those of `read_items_or_errors`."""
-    rows = rows_or_errors(source, format=format, type=type, of_items=True)
+    rows = rows_or_errors(source, format=format, type=type, needs=item_columns)
     return _or_errors(source.name, _readers(source, rows, type), RowReader.larger_item)
+
+
+def read_decisions(source: Source) -> Iterator[ReadDecision]:
+    """The decisions of an open table, such as `annotation.files.decision_tables` writes; None of a row that
+    has no grade. Errors are those of `read_items_or_errors`."""
+    rows = rows_or_errors(source, format=None, type=None, needs=decision_columns)
+    return _or_errors(source.name, _readers(source, rows, None), RowReader.decision)
 
 
 def _or_errors(

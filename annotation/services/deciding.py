@@ -47,8 +47,8 @@ def decide_within(
     wanted = (by, to_quarters(grade), cause.value, note)
     if standing is not None and _same(standing, wanted) and not is_changed(session, standing):
         return  # the first click's answer was lost: saved already
-    refuse_withdrawn(pair)
-    check_version(session, pair, expected)
+    _refuse_withdrawn(pair)
+    _check_version(session, pair, expected)
     if standing is None and (problem := unflagged_text(pair, project)):
         raise AdjudicationError(problem)
     at = _now(session, pair.id, clock)
@@ -67,8 +67,8 @@ def withdraw_within(
 ) -> None:
     """Take the decision on a pair back; `AdjudicationService.withdraw` has the arguments and errors."""
     refuse_held_back(session, pair, project, by)
-    refuse_withdrawn(pair)
-    check_version(session, pair, expected)
+    _refuse_withdrawn(pair)
+    _check_version(session, pair, expected)
     standing = read_standing(session, pair.id)
     if standing is None:
         raise AdjudicationError("Nobody has decided on this pair: there is nothing to withdraw.")
@@ -87,7 +87,7 @@ def refuse_held_back(session: Session, pair: Pair, project: Project, viewer: int
         )
 
 
-def refuse_withdrawn(pair: Pair) -> None:
+def _refuse_withdrawn(pair: Pair) -> None:
     if pair.withdrawn_at is not None:
         raise AdjudicationError(
             f"The pair {pair.external_id!r} is withdrawn and needs no decision: go on with the next, or have "
@@ -95,7 +95,7 @@ def refuse_withdrawn(pair: Pair) -> None:
         )
 
 
-def check_version(session: Session, pair: Pair, expected: str | None) -> None:
+def _check_version(session: Session, pair: Pair, expected: str | None) -> None:
     found = read_version(session, pair.id)
     if expected is not None and expected != found:
         history = read_history(session, pair.id)
