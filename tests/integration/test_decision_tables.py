@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import threading
 from dataclasses import replace
@@ -34,9 +35,9 @@ from annotation.services.projects import ProjectService
 from annotation.services.rating.assignment import AssignmentService
 from annotation.services.rating.ratings import RatingService
 from annotation.types import Cause, KnownPair, NewPair, Role
-from db.models import Adjudication, AdjudicationChange, Assignment
+from db.models import Adjudication, AdjudicationChange, Assignment, Pair
 from tests.commands import main
-from tests.databases import new_database, row_problems
+from tests.databases import row_problems
 from tests.rated import pair, rated_project
 
 PAIRS = [
@@ -87,17 +88,15 @@ class Study:
         return str(caught.value)
 
     def state(self):
-        """Everything that a decision writes but for times and numbers of rows."""
+        """Everything that a decision writes, by the ids of pairs, but for times and numbers of rows."""
+        columns = {
+            table: (table.adjudicator_id, table.quarters, table.cause, table.note)
+            for table in (Adjudication, AdjudicationChange)
+        } | {Assignment: (Assignment.rater_id, Assignment.state)}
         with self.database.reading() as session:
-            standing = select(
-                Adjudication.pair_id, Adjudication.adjudicator_id, Adjudication.quarters, Adjudication.cause
-            ).add_columns(Adjudication.note)
-            history = select(
-                AdjudicationChange.pair_id, AdjudicationChange.adjudicator_id, AdjudicationChange.quarters
-            ).add_columns(AdjudicationChange.cause, AdjudicationChange.note)
-            barred = select(Assignment.pair_id, Assignment.rater_id, Assignment.state)
             return tuple(
-                sorted(map(tuple, session.execute(each)), key=repr) for each in (standing, history, barred)
+                sorted(map(tuple, session.execute(_of_pairs(table, columns[table], self.id))), key=repr)
+                for table in columns
             )
 
     def decide(self, name, grade="2", by=None, cause=Cause.SCALE, note=""):
@@ -122,6 +121,11 @@ class Study:
         items = [self.adjudication.item(self.id, entry.pair_id) for entry in entries]
         found = [(item.external_id, item.decision) for item in items if item.decision]
         return {id: (float(said.grade), said.cause, said.note, said.by) for id, said in found}
+
+
+def _of_pairs(table, columns, project):
+    pairs = select(Pair.external_id, *columns).join(table, table.pair_id == Pair.id)
+    return pairs.where(Pair.project_id == project).order_by(table.id)
 
 
 @pytest.fixture
@@ -534,6 +538,7 @@ def test_the_list_can_leave_out_what_an_adjudicator_may_still_grade(call, sqlite
 # The way there and back
 
 
+_NUMBERS = itertools.count()
 _TEXT = st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\0") | st.sampled_from("=+-@'\"\t\r\n;, "),
     max_size=12,
@@ -554,29 +559,24 @@ _DECISIONS = st.lists(
 )
 @settings(
     max_examples=15,
-    phases=[Phase.explicit, Phase.reuse, Phase.generate],  # each takes two databases
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],  # each makes two projects
     suppress_health_check=list(HealthCheck),
 )
-def test_decisions_in_a_table_are_those_on_the_page(tmp_path_factory, ids, texts, first, then, delimiter):
+def test_decisions_in_a_table_are_those_on_the_page(sqlite_database, ids, texts, first, then, delimiter):
     """Written, filled in, read: the same rows as by the page; then again over what is decided."""
     pairs = [
         replace(pair("x", "0", "4"), id=id, left=text, right=f"{number} {text}")
         for number, (id, text) in enumerate(zip(ids, texts, strict=True))
     ]
-    states = []
-    for by_table in (True, False):
-        with new_database("sqlite", tmp_path_factory.mktemp("there-and-back")) as database:
-            study = Study(database, pairs)
-            for decisions in (first, then):
-                wanted = dict(zip(ids, decisions, strict=True))
-                if by_table:
-                    _by_table(study, wanted, delimiter)
-                else:
-                    for id, decision in wanted.items():
-                        if decision:
-                            study.decide(id, Decimal(decision[0]) / 4, cause=decision[1], note=decision[2])
-            states.append(study.state())
-    assert states[0] == states[1]
+    by_table, by_page = (Study(sqlite_database, pairs, name=f"study {next(_NUMBERS)}") for _ in range(2))
+    for decisions in (first, then):
+        wanted = dict(zip(ids, decisions, strict=True))
+        _by_table(by_table, wanted, delimiter)
+        for id, decision in wanted.items():
+            if decision:
+                quarters, cause, note = decision
+                by_page.decide(id, Decimal(quarters) / 4, cause=cause, note=note)
+        assert by_table.state() == by_page.state()
 
 
 def _by_table(study, wanted, delimiter):
