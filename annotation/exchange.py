@@ -1,4 +1,4 @@
-"""Reading pairs and ratings from files.
+"""Reading pairs, ratings and decisions from files.
 
 Tables (TSV, CSV with comma or semicolon) have a header, JSON Lines an object a line; names of fields in
 any case, .gz may follow the suffix, the file is UTF-8. Fields that are not named here are passed over. In CSV
@@ -14,6 +14,8 @@ array of objects is read like JSON Lines.
   so on, in their order; null or an empty place is no rating.
 - Ratings in long form: `id`, `rater`, `grade` and, if ids are not unique, `type`: a rating a row, of pairs
   imported before or earlier in the same file; with `left` and `right` in the row it brings its pair along.
+- Decisions: `id`, `grade`, `cause` and, if wished, `type` (as above), `note` and `version_seen`; a row without
+  grade is none.
 
 The files of SemEval-2014 Task 3 are UTF-8 without header and without quoting: a quotation mark is a character
 like any other. A pair a line, item ids at the end, which begin with the genre ("Travel-12"):

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from annotation.adjudication import AdjudicationItem, QueueEntry, Which, grade_text
+from annotation.adjudication import AdjudicationItem, QueueEntry, QueuePage, Which, grade_text
 from annotation.characters import beginning
 from annotation.commands.importing import number_of
 from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
@@ -64,18 +64,22 @@ def adjudications(
     viewer_id = None if viewer is None else tables.adjudicator(of.id, viewer)
     if output is not None and delimiter is not None:
         items = tables.items(of.id, which, type, viewer=viewer_id)
-        show_line(f"{output}: {number_of(_write(output, delimiter, items, database), 'pair')}.")
+        written = f"{output}: {number_of(_write(output, delimiter, items, database), 'pair')}."
+        page = AdjudicationService(database).queue(of.id, limit=0, viewer=viewer_id)
+        show_line(f"{written}{_held_back(page, viewer)}")
         return
     page = AdjudicationService(database).queue(of.id, which, type, limit=None, viewer=viewer_id)
     entries, counts = page.entries, page.counts
     if as_json:
         pairs = [_as_json(entry) for entry in entries]
-        show_json({"project": project, "which": which.value, "counts": counts, "pairs": pairs})
+        left_out = {} if viewer is None else {"held_back": page.held_back}
+        show_json({"project": project, "which": which.value, "counts": counts, **left_out, "pairs": pairs})
         return
     if entries:
         rows = [_cells(entry) for entry in entries]
         show_table(_HEADERS, rows, right=("Spread", "Ratings", "Decision"))
-    show_line(f"{counts[Which.OPEN]:,} open, {counts[Which.DECIDED]:,} decided.")
+    told = f"{counts[Which.OPEN]:,} open, {counts[Which.DECIDED]:,} decided."
+    show_line(f"{told}{_held_back(page, viewer)}")
 
 
 def _delimiter(output: Path, *, as_json: bool) -> str:
@@ -100,6 +104,13 @@ def _write(output: Path, delimiter: str, items: Iterable[AdjudicationItem], data
 
     write_all([Output(output, decision_lines(counted(), delimiter))], database)
     return count
+
+
+def _held_back(page: QueuePage, viewer: str | None) -> str:
+    """A sentence after others; nothing where none is."""
+    if not page.held_back:
+        return ""
+    return f" {number_of(page.held_back, 'pair')} held back, which {viewer} may still grade."
 
 
 def _as_json(entry: QueueEntry) -> dict[str, Any]:

@@ -145,7 +145,7 @@ class _Table:
                 .where(Pair.project_id == self._project.id, is_among(self._session, Pair.external_id, some))
                 .order_by(Pair.id)
                 .options(defer(Pair.left), defer(Pair.right), defer(Pair.senses))
-                .with_for_update()
+                .with_for_update(key_share=True)
             )
             for pair in rows:
                 found.setdefault(pair.external_id, {})[pair.type] = pair

@@ -526,13 +526,20 @@ def test_wrong_calls_are_told(call, sqlite_database, tmp_path):
     assert not list(tmp_path.glob("t.*"))
 
 
-def test_the_list_can_leave_out_what_an_adjudicator_may_still_grade(call, sqlite_database):
+def test_list_and_table_can_leave_out_what_an_adjudicator_may_still_grade(call, sqlite_database):
     study = Study(
         sqlite_database, [pair("lacking", "0", "3"), pair("done", "0", "4", "4")], raters_per_pair=3
     )
     ProjectService(sqlite_database, clock=study.clock).add_member(study.id, "judith", Role.RATER)
     assert "lacking" in call("adjudications", "harbour")[1]
-    assert "lacking" not in call("adjudications", "harbour", "--as", "judith")[1]
+    as_judith = ("adjudications", "harbour", "--as", "judith")
+    held_back = "1 pair held back, which judith may still grade."
+    told = call(*as_judith)[1]
+    assert "lacking" not in told
+    assert f"1 open, 0 decided. {held_back}\n" in told
+    assert call(*as_judith, "--output", "t.csv")[1] == f"t.csv: 1 pair. {held_back}\n"
+    listed = json.loads(call(*as_judith, "--json")[1])
+    assert (listed["held_back"], [row["id"] for row in listed["pairs"]]) == (1, ["done"])
 
 
 # The way there and back
