@@ -14,8 +14,8 @@ array of objects is read like JSON Lines.
   so on, in their order; null or an empty place is no rating.
 - Ratings in long form: `id`, `rater`, `grade` and, if ids are not unique, `type`: a rating a row, of pairs
   imported before or earlier in the same file; with `left` and `right` in the row it brings its pair along.
-- Decisions: `id`, `grade`, `cause` and, if wished, `type` (as above), `note` and `version_seen`; a row without
-  grade is none.
+- Decisions: `id`, `grade`, `cause` and, if wished, `type` (as above), `note` and `version_seen`; a row
+  without a grade is none.
 
 The files of SemEval-2014 Task 3 are UTF-8 without header and without quoting: a quotation mark is a character
 like any other. A pair a line, item ids at the end, which begin with the genre ("Travel-12"):
