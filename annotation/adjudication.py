@@ -7,21 +7,23 @@ nor a number can be followed from pair to pair.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from hashlib import sha256
 
 from annotation.characters import beginning
-from annotation.errors import AnnotationError, GradeError
+from annotation.errors import AnnotationError, GradeError, ImportFileError
 from annotation.notes import kept_text
 from annotation.scale import CLSS_POINTS, Scale
 from annotation.senses.network import PairSenses
 from annotation.types import Cause
 
 NOTE_LENGTH = 4_000
+_VERSION = re.compile(r"\d+-[0-9a-f]{16}", re.ASCII)
 
 CAUSES: dict[Cause, tuple[str, str]] = {
     Cause.OVERLOOKED_TEXT: ("Overlooked text", "Somebody missed a part of the pair."),
@@ -35,6 +37,10 @@ CAUSES: dict[Cause, tuple[str, str]] = {
 
 class AdjudicationError(AnnotationError):
     """The decision cannot be taken as it is."""
+
+
+class HeldBackError(AdjudicationError):
+    """The adjudicator may still grade the pair."""
 
 
 class ConflictError(AdjudicationError):
@@ -91,6 +97,27 @@ class Decision:
     at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class NewDecision:
+    """A decision as it is read from a table."""
+
+    pair: str
+    """Its id in files."""
+    type: str | None
+    """Needed only where two types share the id."""
+    grade: Decimal
+    cause: Cause
+    note: str = ""
+    version: str | None = None
+    """Of the pair when the table was written; None where the table does not tell."""
+    place: str = field(default="", compare=False)
+    """Where it was read, such as "decisions.csv, line 3", for messages."""
+
+
+ReadDecision = NewDecision | ImportFileError | None
+"""A row of a table of decisions, or why it cannot be used; None of a pair on which nobody decided."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class ItemComment:
     """What one rater said of a pair; the text may be empty where they marked it as a problem."""
@@ -125,6 +152,11 @@ class AdjudicationItem:
     """The pair counts nowhere: nothing is decided on it."""
 
     @property
+    def is_open(self) -> bool:
+        """Whether it waits for a decision."""
+        return self.is_flagged and (self.decision is None or self.is_changed)
+
+    @property
     def is_decidable(self) -> bool:
         return not self.is_withdrawn and (self.is_flagged or self.decision is not None)
 
@@ -154,22 +186,42 @@ def version_of(last_change: int | None, ratings: Iterable[tuple[int, int, dateti
     return f"{last_change or 0}-{sha256(seen.encode()).hexdigest()[:16]}"
 
 
+def is_version(text: str) -> bool:
+    """Whether `version_of` may have written it."""
+    return _VERSION.fullmatch(text) is not None
+
+
+def with_decision_of(version: str, found: str) -> str:
+    """`version` with the last decision that `found` stands for: another one only if ratings changed."""
+    return f"{found.partition('-')[0]}-{version.partition('-')[2]}"
+
+
+def decided_since(expected: str, found: str, last: Decision | None) -> Decision | None:
+    """`last`, the last decision or withdrawal, if it came between two versions; None if only ratings did."""
+    return last if with_decision_of(expected, found) != expected else None
+
+
 def conflict_sentence(expected: str, found: str, last: Decision | None) -> str:
     """What an adjudicator is told who looked at the version `expected` and saves when another is there.
 
     Args:
         last: the last decision or withdrawal.
     """
-    if last is None or expected.partition("-")[0] == found.partition("-")[0]:
+    last = decided_since(expected, found, last)
+    if last is None:
         return "A rating of this pair changed meanwhile: look at the grades again, then save."
     if last.grade is None:
-        return f"{last.by} withdrew the decision meanwhile: save again to decide all the same."
-    cause = f", {CAUSES[last.cause][0].lower()}" if last.cause else ""
-    note = f", “{beginning(last.note)}”" if last.note else ""
-    return (
-        f"{last.by} decided {grade_text(last.grade)}{cause}{note} meanwhile, and yours was not saved: "
-        "save again to replace it."
-    )
+        return f"{decision_text(last)} meanwhile: save again to decide all the same."
+    return f"{decision_text(last)} meanwhile, and yours was not saved: save again to replace it."
+
+
+def decision_text(decision: Decision) -> str:
+    """Who decided what, or withdrew it: "Ana decided 2.75, scale, “both hold”"."""
+    if decision.grade is None:
+        return f"{decision.by} withdrew the decision"
+    cause = f", {CAUSES[decision.cause][0].lower()}" if decision.cause else ""
+    note = f", “{beginning(decision.note)}”" if decision.note else ""
+    return f"{decision.by} decided {grade_text(decision.grade)}{cause}{note}"
 
 
 def grade_text(grade: Decimal) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import typer
 
 from annotation.commands import (
+    adjudicate,
     adjudications,
     agreement,
     events,
@@ -48,6 +49,7 @@ SUBJECTS = (
     agreement,
     remarks,
     adjudications,
+    adjudicate,
     gold,
     ratings,
     score,

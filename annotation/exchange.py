@@ -1,4 +1,4 @@
-"""Reading pairs and ratings from files.
+"""Reading pairs, ratings and decisions from files.
 
 Tables (TSV, CSV with comma or semicolon) have a header, JSON Lines an object a line; names of fields in
 any case, .gz may follow the suffix, the file is UTF-8. Fields that are not named here are passed over. In CSV
@@ -14,6 +14,8 @@ array of objects is read like JSON Lines.
   so on, in their order; null or an empty place is no rating.
 - Ratings in long form: `id`, `rater`, `grade` and, if ids are not unique, `type`: a rating a row, of pairs
   imported before or earlier in the same file; with `left` and `right` in the row it brings its pair along.
+- Decisions: `id`, `grade`, `cause` and, if wished, `type` (as above), `note` and `version_seen`; a row
+  without a grade is none.
 
 The files of SemEval-2014 Task 3 are UTF-8 without header and without quoting: a quotation mark is a character
 like any other. A pair a line, item ids at the end, which begin with the genre ("Travel-12"):
@@ -38,12 +40,15 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar, cast
 
+from annotation.adjudication import ReadDecision
 from annotation.authoring import ReadLargerItem
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import ImportFileError
 from annotation.files.formats import (
     FileFormat,
     Source,
+    decision_columns,
+    item_columns,
     rows_or_errors,
     type_of_name,
 )
@@ -89,8 +94,15 @@ def read_larger_items(
     source: Source, *, format: FileFormat | None = None, type: str | None = None
 ) -> Iterator[ReadLargerItem]:
     """The larger items of an open file; arguments and errors are those of `read_items_or_errors`."""
-    rows = rows_or_errors(source, format=format, type=type, of_items=True)
+    rows = rows_or_errors(source, format=format, type=type, needs=item_columns)
     return _or_errors(source.name, _readers(source, rows, type), RowReader.larger_item)
+
+
+def read_decisions(source: Source) -> Iterator[ReadDecision]:
+    """The decisions of an open table, such as `annotation.files.decision_tables` writes; None of a row that
+    has no grade. Errors are those of `read_items_or_errors`."""
+    rows = rows_or_errors(source, format=None, type=None, needs=decision_columns)
+    return _or_errors(source.name, _readers(source, rows, None), RowReader.decision)
 
 
 def _or_errors(

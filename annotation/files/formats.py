@@ -28,6 +28,7 @@ MOST_EMPTY_LINES = 100_000
 PAIR_FIELDS = frozenset({"id", "left", "right"})
 RATING_FIELDS = frozenset({"id", "rater", "grade"})
 ITEM_FIELDS = frozenset({"id", "text"})
+DECISION_FIELDS = frozenset({"id", "grade", "cause"})
 
 _UTF8_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
@@ -100,7 +101,11 @@ def read_rows(source: Source, *, format: FileFormat | None, type: str | None) ->
 
 
 def rows_or_errors(
-    source: Source, *, format: FileFormat | None, type: str | None, of_items: bool = False
+    source: Source,
+    *,
+    format: FileFormat | None,
+    type: str | None,
+    needs: Callable[[Sequence[str]], str] | None = None,
 ) -> Iterator[Row | ImportFileError]:
     """The rows of an open file; an error stands in the place of a line that is no row.
 
@@ -108,7 +113,8 @@ def rows_or_errors(
         source: the file.
         format: None finds it out from the name's suffix and the first line.
         type: the comparison type of the task's own files, which name none.
-        of_items: of larger items alone, which the task has no files of.
+        needs: what a header lacks, as `table_rows` has it, in files of which the task has none; None for
+            pairs and ratings.
 
     Raises:
         ImportFileError: nothing of the file can be read, or nothing more.
@@ -122,14 +128,13 @@ def rows_or_errors(
         lines = chain([first], lines)
         if found is FileFormat.JSONL:
             yield from json_rows(source.name, lines)
-        elif not of_items and (
+        elif needs is None and (
             found is FileFormat.SEMEVAL or (found is FileFormat.TSV and _has_no_header(first))
         ):
             yield from _task_rows(source, lines, type)
         else:
             delimiter = "\t" if found is FileFormat.TSV else separator(first[1])
-            needs = _item_columns if of_items else _pair_columns
-            yield from table_rows(source.name, lines, delimiter, first[1], needs=needs)
+            yield from table_rows(source.name, lines, delimiter, first[1], needs=needs or _pair_columns)
 
 
 def read_lines(source: Source) -> Iterator[tuple[int, str]]:
@@ -273,8 +278,14 @@ def _no_task_row(cells: Sequence[str], most: int) -> str:
     return ""
 
 
-def _item_columns(names: Sequence[str]) -> str:
+def item_columns(names: Sequence[str]) -> str:
+    """What a header lacks for larger items."""
     return "" if ITEM_FIELDS.issubset(names) else "it needs id and text."
+
+
+def decision_columns(names: Sequence[str]) -> str:
+    """What a header lacks for decisions."""
+    return "" if DECISION_FIELDS.issubset(names) else "it needs id, grade and cause."
 
 
 def _pair_columns(names: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""The fields of one row of a file of pairs, ratings or larger items, whatever the file's format."""
+"""The fields of one row of a file of pairs, ratings, decisions or larger items, whatever its format."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 from typing import Any, NoReturn
 
+from annotation.adjudication import NOTE_LENGTH, NewDecision, is_version
 from annotation.authoring import NewItem
 from annotation.characters import HALF, shown
 from annotation.errors import GradeError, ImportFileError
+from annotation.files.spreadsheet import VERSION_COLUMN
 from annotation.files.tables import RATING_COLUMN
 from annotation.scale import CLSS
 from annotation.senses.fields import read_senses
 from annotation.senses.network import WORD_TO_SENSE
-from annotation.types import KnownPair, NewPair, NewRating
+from annotation.types import Cause, KnownPair, NewPair, NewRating
 
 LONGEST_TEXT = 250_000
 LONGEST_ID = 200
@@ -95,6 +97,39 @@ class RowReader:
             raise self._blank(name, "write the known grade, 0 to 4, or delete the row")
         explanation = self._short("explanation", LONGEST_EXPLANATION) or ""
         return KnownPair(pair, self._grade(self._fields[name], name), explanation)
+
+    def decision(self) -> NewDecision | None:
+        """None where the grade is empty."""
+        if _is_empty(self._fields.get("grade")):
+            return None
+        return NewDecision(
+            pair=self._needed("id", LONGEST_ID),
+            type=self._short("type", LONGEST_NAME),
+            grade=self._grade(self._fields["grade"], "grade"),
+            cause=self._cause(),
+            note=self._short("note", NOTE_LENGTH) or "",
+            version=self._version(),
+            place=self._where,
+        )
+
+    def _cause(self) -> Cause:
+        """By its value or name: "true_ambiguity", "True ambiguity"."""
+        text = self._short("cause", LONGEST_NAME)
+        if text is None:
+            raise self._blank("cause", f"write one of {', '.join(Cause)}")
+        cause = "_".join(text.lower().split())
+        if cause not in set(Cause):
+            raise self._error("cause", f"{shown(text)} is no cause; write one of {', '.join(Cause)}")
+        return Cause(cause)
+
+    def _version(self) -> str | None:
+        text = self._short(VERSION_COLUMN, LONGEST_NAME)
+        if text is not None and not is_version(text):
+            problem = (
+                f"{shown(text)} is not what a table of decisions has there; write what it had, or nothing"
+            )
+            raise self._error(VERSION_COLUMN, problem)
+        return text
 
     def _pair_type(self) -> str:
         type = self._short("type", LONGEST_NAME) or self._type

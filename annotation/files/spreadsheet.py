@@ -3,7 +3,8 @@
 A cell that begins with = + - @, a tab, a carriage return or a line feed gets an apostrophe before it; so
 does one that begins with apostrophes and then one of these, so that reading back is exact: `restored` takes
 one apostrophe away from each cell of that shape. Only text is touched, and only in files whose header has
-the column `gold_source` or `revisions`: a table from elsewhere may begin a cell with '- and mean it.
+the column `gold_source`, `revisions` or `version_seen`: a table from elsewhere may begin a cell with '- and
+mean it. The last tells tables of decisions, which are for spreadsheets, also with tabs.
 
 What a page saves for a spreadsheet, `sheet` writes: it is not read back here.
 """
@@ -19,6 +20,8 @@ GOLD_COLUMN = "gold_source"
 """The column that tells a CSV of ours, whose cells are to be restored."""
 REVISIONS_COLUMN = "revisions"
 """The same of single ratings."""
+VERSION_COLUMN = "version_seen"
+"""The same of decisions, whatever stands between the cells."""
 
 BYTE_ORDER_MARK = "\ufeff"
 """Without it Excel takes a file for one of Western Europe, whatever its letters."""

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from annotation.errors import ImportFileError
 from annotation.files.quotes import Cells, as_meant
-from annotation.files.spreadsheet import GOLD_COLUMN, REVISIONS_COLUMN, restored
+from annotation.files.spreadsheet import GOLD_COLUMN, REVISIONS_COLUMN, VERSION_COLUMN, restored
 
 LONGEST_LINE = 8 * 2**20
 """Bytes of a line, and characters of a cell that runs over several lines."""
@@ -92,7 +92,8 @@ def table_rows(
     columns = _header(name, *first, needs)
     if is_plain:
         rows = as_meant(name, cast(Iterator[Cells], rows), len(columns))
-    is_protected = delimiter != "\t" and not {GOLD_COLUMN, REVISIONS_COLUMN}.isdisjoint(columns)
+    marks = {VERSION_COLUMN} if delimiter == "\t" else {VERSION_COLUMN, GOLD_COLUMN, REVISIONS_COLUMN}
+    is_protected = not marks.isdisjoint(columns)
     for row in rows:
         error = row if isinstance(row, ImportFileError) else _problem(name, *row, len(columns), is_plain)
         if error is not None:

@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from decimal import Decimal
 from typing import NamedTuple
 
-from sqlalchemy import func, select, tuple_
+from sqlalchemy import select, tuple_
 from sqlalchemy.orm import Session
 
-from annotation.adjudication import (
-    AdjudicationError,
-    AdjudicationItem,
-    ConflictError,
-    QueuePage,
-    Which,
-    check_decision,
-    conflict_sentence,
-)
+from annotation.adjudication import AdjudicationItem, QueuePage, Which
 from annotation.clock import Clock, utcnow
 from annotation.errors import NotFoundError
-from annotation.services.adjudication_items import (
-    is_changed,
-    read_history,
-    read_item,
-    read_standing,
-    read_version,
-)
+from annotation.services.adjudication_items import read_item
 from annotation.services.adjudication_queue import ORDER, AdjudicationQueue, entry_of
+from annotation.services.deciding import decide_within, refuse_held_back, withdraw_within
 from annotation.services.projects import find_project
-from annotation.services.rating.barring import bar
 from annotation.services.rating.held_back import held_back_from
-from annotation.types import Cause, from_quarters, to_quarters
+from annotation.types import Cause
 from db import Database
-from db.models import Adjudication, AdjudicationChange, Pair, Project, Rating
+from db.models import Pair, Project
 
 PAGE_SIZE = 50
 
@@ -88,7 +73,7 @@ class AdjudicationService:
         """
         with self._database.reading() as session:
             pair, project = _pair(session, project_id, pair_id), find_project(session, project_id)
-            _refuse_held_back(session, pair, project, viewer)
+            refuse_held_back(session, pair, project, viewer)
             return read_item(session, pair, project)
 
     def neighbours(
@@ -152,25 +137,9 @@ class AdjudicationService:
         with self._database.session() as session:
             pair = _pair(session, project_id, pair_id, lock=True)
             project = find_project(session, project_id)  # once the pair is locked no coarser step comes
-            _refuse_held_back(session, pair, project, by)
-            note = check_decision(grade, note, from_quarters(project.step_quarters))
-            standing = read_standing(session, pair_id)
-            wanted = (by, to_quarters(grade), cause.value, note)
-            if standing is not None and _same(standing, wanted) and not is_changed(session, standing):
-                return read_item(session, pair, project)  # the first click's answer was lost: saved already
-            _refuse_withdrawn(pair)
-            _check_version(session, pair, expected)
-            if standing is None and pair.spread_quarters < project.threshold_quarters:
-                raise AdjudicationError(_unflagged_text(pair, project))
-            at = self._now(session, pair_id)
-            if standing is None:
-                standing = Adjudication(project_id=project_id, pair_id=pair_id)
-                session.add(standing)
-            standing.adjudicator_id, standing.quarters, standing.cause, standing.note = wanted
-            standing.decided_at = at
-            session.add(_change(project_id, pair_id, at, *wanted))
-            session.flush()
-            bar(session.connection(), pair, [by], at)
+            decide_within(
+                session, pair, project, by, grade, cause, note, expected=expected, clock=self._clock
+            )
             return read_item(session, pair, project)
 
     def withdraw(
@@ -187,80 +156,12 @@ class AdjudicationService:
         with self._database.session() as session:
             project = find_project(session, project_id)
             pair = _pair(session, project_id, pair_id, lock=True)
-            _refuse_held_back(session, pair, project, by)
-            _refuse_withdrawn(pair)
-            _check_version(session, pair, expected)
-            standing = read_standing(session, pair_id)
-            if standing is None:
-                raise AdjudicationError("Nobody has decided on this pair: there is nothing to withdraw.")
-            session.delete(standing)
-            at = self._now(session, pair_id)
-            session.add(_change(project_id, pair_id, at, by, None, None, ""))
-            session.flush()
-            bar(session.connection(), pair, [by], at)
+            withdraw_within(session, pair, project, by, expected=expected, clock=self._clock)
             return read_item(session, pair, project)
-
-    def _now(self, session: Session, pair_id: int) -> datetime:
-        """This moment, but not before the ratings that the decision is about: clocks differ."""
-        last = session.scalar(select(func.max(Rating.updated_at)).where(Rating.pair_id == pair_id))
-        return max(self._clock(), last) if last else self._clock()
-
-
-def _check_version(session: Session, pair: Pair, expected: str | None) -> None:
-    found = read_version(session, pair.id)
-    if expected is not None and expected != found:
-        history = read_history(session, pair.id)
-        raise ConflictError(conflict_sentence(expected, found, history[0] if history else None))
 
 
 def _queue(session: Session, project: Project, viewer: int | None) -> AdjudicationQueue:
     return AdjudicationQueue(project, held_back_from(session, project, viewer))
-
-
-def _refuse_held_back(session: Session, pair: Pair, project: Project, viewer: int | None) -> None:
-    if session.scalar(select(held_back_from(session, project, viewer)).where(Pair.id == pair.id)):
-        raise AdjudicationError(
-            f"You may still grade the pair {pair.external_id!r}, so that others' grades of it are not shown "
-            "to you before: go on with the next pair, or leave this one to another adjudicator."
-        )
-
-
-def _refuse_withdrawn(pair: Pair) -> None:
-    if pair.withdrawn_at is not None:
-        raise AdjudicationError(
-            f"The pair {pair.external_id!r} is withdrawn and needs no decision: go on with the next, or have "
-            "an administrator restore it."
-        )
-
-
-def _unflagged_text(pair: Pair, project: Project) -> str:
-    if pair.rating_count < project.raters_per_pair:
-        return (
-            f"The pair {pair.external_id!r} has {pair.rating_count} of {project.raters_per_pair} ratings, "
-            "none far apart: wait for the others."
-        )
-    return (
-        f"The ratings of this pair are {from_quarters(pair.spread_quarters)} apart, less than "
-        f"{from_quarters(project.threshold_quarters)}: their mean is its gold grade."
-    )
-
-
-def _same(standing: Adjudication, wanted: tuple[int, int, str, str]) -> bool:
-    return wanted == (standing.adjudicator_id, standing.quarters, standing.cause, standing.note)
-
-
-def _change(
-    project_id: int, pair_id: int, at: datetime, by: int, quarters: int | None, cause: str | None, note: str
-) -> AdjudicationChange:
-    return AdjudicationChange(
-        project_id=project_id,
-        pair_id=pair_id,
-        adjudicator_id=by,
-        quarters=quarters,
-        cause=cause,
-        note=note,
-        at=at,
-    )
 
 
 def _pair(session: Session, project_id: int, pair_id: int, *, lock: bool = False) -> Pair:

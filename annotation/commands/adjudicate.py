@@ -1,0 +1,63 @@
+"""The command that takes decisions from a table: python -m annotation adjudicate PROJECT FILE --as NAME."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from annotation.commands.importing import file_sizes, number_of, opened
+from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
+from annotation.exchange import read_decisions
+from annotation.services.decision_tables import DecisionTableService
+from annotation.terminal import show_json, show_line
+from db import DEFAULT_URL
+
+_EXAMPLES = """
+Examples:
+
+\b
+  python -m annotation adjudications news --output flagged.csv
+  python -m annotation adjudicate news flagged.csv --as Judith
+
+\b
+A table has the fields id, grade and cause and, if wished, note, type and version_seen. Rows without a grade
+are passed over. All decisions are taken, or none.
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command("adjudicate", epilog=_EXAMPLES)(adjudicate)
+
+
+def adjudicate(
+    project: ProjectArgument,
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="TSV, CSV, JSON Lines or .gz; - is standard input.")
+    ],
+    by: Annotated[
+        str, typer.Option("--as", metavar="NAME", help="The adjudicator or administrator who decides.")
+    ],
+    replaces: Annotated[
+        bool,
+        typer.Option("--replace", help="Replace what was decided otherwise since the table was written."),
+    ] = False,
+    as_json: JsonOption = False,
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """Decide on flagged pairs as a table says that `adjudications --output` wrote: all of it, or nothing."""
+    file_sizes([file])
+    database, of = open_project(database_url, project)
+    with opened(file, sys.stdin.buffer) as source:
+        decisions = list(read_decisions(source))
+    done = DecisionTableService(database).decide_all(of.id, decisions, by, replaces=replaces)
+    if as_json:
+        figures = {"decided": done.decided, "unchanged": done.unchanged, "empty": done.empty}
+        show_json({"project": of.name, **figures})
+        return
+    show_line(
+        f"{number_of(done.decided, 'pair')} of {of.name} decided, {done.unchanged:,} as before, "
+        f"{number_of(done.empty, 'row')} without a grade."
+    )

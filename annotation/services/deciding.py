@@ -1,0 +1,141 @@
+"""A decision on a pair, within a transaction that has locked it: what stands in its way, what is written."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from annotation.adjudication import (
+    AdjudicationError,
+    ConflictError,
+    HeldBackError,
+    check_decision,
+    conflict_sentence,
+)
+from annotation.clock import Clock
+from annotation.services.adjudication_items import (
+    is_changed,
+    read_history,
+    read_standing,
+    read_version,
+)
+from annotation.services.rating.barring import bar
+from annotation.services.rating.held_back import held_back_from
+from annotation.types import Cause, from_quarters, to_quarters
+from db.models import Adjudication, AdjudicationChange, Pair, Project, Rating
+
+
+def decide_within(
+    session: Session,
+    pair: Pair,
+    project: Project,
+    by: int,
+    grade: Decimal,
+    cause: Cause,
+    note: str,
+    *,
+    expected: str | None,
+    clock: Clock,
+) -> None:
+    """Make `grade` the gold grade of a pair; `AdjudicationService.decide` has the arguments and errors."""
+    refuse_held_back(session, pair, project, by)
+    note = check_decision(grade, note, from_quarters(project.step_quarters))
+    standing = read_standing(session, pair.id)
+    wanted = (by, to_quarters(grade), cause.value, note)
+    if standing is not None and _same(standing, wanted) and not is_changed(session, standing):
+        return  # the first click's answer was lost: saved already
+    _refuse_withdrawn(pair)
+    _check_version(session, pair, expected)
+    if standing is None and (problem := unflagged_text(pair, project)):
+        raise AdjudicationError(problem)
+    at = _now(session, pair.id, clock)
+    if standing is None:
+        standing = Adjudication(project_id=pair.project_id, pair_id=pair.id)
+        session.add(standing)
+    standing.adjudicator_id, standing.quarters, standing.cause, standing.note = wanted
+    standing.decided_at = at
+    session.add(_change(pair, at, *wanted))
+    session.flush()
+    bar(session.connection(), pair, [by], at)
+
+
+def withdraw_within(
+    session: Session, pair: Pair, project: Project, by: int, *, expected: str | None, clock: Clock
+) -> None:
+    """Take the decision on a pair back; `AdjudicationService.withdraw` has the arguments and errors."""
+    refuse_held_back(session, pair, project, by)
+    _refuse_withdrawn(pair)
+    _check_version(session, pair, expected)
+    standing = read_standing(session, pair.id)
+    if standing is None:
+        raise AdjudicationError("Nobody has decided on this pair: there is nothing to withdraw.")
+    session.delete(standing)
+    at = _now(session, pair.id, clock)
+    session.add(_change(pair, at, by, None, None, ""))
+    session.flush()
+    bar(session.connection(), pair, [by], at)
+
+
+def refuse_held_back(session: Session, pair: Pair, project: Project, viewer: int | None) -> None:
+    if session.scalar(select(held_back_from(session, project, viewer)).where(Pair.id == pair.id)):
+        raise HeldBackError(
+            f"You may still grade the pair {pair.external_id!r}, so that others' grades of it are not shown "
+            "to you before: go on with the next pair, or leave this one to another adjudicator."
+        )
+
+
+def _refuse_withdrawn(pair: Pair) -> None:
+    if pair.withdrawn_at is not None:
+        raise AdjudicationError(
+            f"The pair {pair.external_id!r} is withdrawn and needs no decision: go on with the next, or have "
+            "an administrator restore it."
+        )
+
+
+def _check_version(session: Session, pair: Pair, expected: str | None) -> None:
+    found = read_version(session, pair.id)
+    if expected is not None and expected != found:
+        history = read_history(session, pair.id)
+        raise ConflictError(conflict_sentence(expected, found, history[0] if history else None))
+
+
+def unflagged_text(pair: Pair, project: Project) -> str:
+    """Why the pair needs no decision; nothing where its ratings are far apart."""
+    if pair.spread_quarters >= project.threshold_quarters:
+        return ""
+    if pair.rating_count < project.raters_per_pair:
+        return (
+            f"The pair {pair.external_id!r} has {pair.rating_count} of {project.raters_per_pair} ratings, "
+            "none far apart: wait for the others."
+        )
+    return (
+        f"The ratings of this pair are {from_quarters(pair.spread_quarters)} apart, less than "
+        f"{from_quarters(project.threshold_quarters)}: their mean is its gold grade."
+    )
+
+
+def _now(session: Session, pair_id: int, clock: Clock) -> datetime:
+    """This moment, but not before the ratings that the decision is about: clocks differ."""
+    last = session.scalar(select(func.max(Rating.updated_at)).where(Rating.pair_id == pair_id))
+    return max(clock(), last) if last else clock()
+
+
+def _same(standing: Adjudication, wanted: tuple[int, int, str, str]) -> bool:
+    return wanted == (standing.adjudicator_id, standing.quarters, standing.cause, standing.note)
+
+
+def _change(
+    pair: Pair, at: datetime, by: int, quarters: int | None, cause: str | None, note: str
+) -> AdjudicationChange:
+    return AdjudicationChange(
+        project_id=pair.project_id,
+        pair_id=pair.id,
+        adjudicator_id=by,
+        quarters=quarters,
+        cause=cause,
+        note=note,
+        at=at,
+    )
