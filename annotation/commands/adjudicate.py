@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
-from annotation.commands.importing import file_sizes, number_of, opened
+from annotation.commands.importing import file_sizes, opened
 from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
 from annotation.exchange import read_decisions
+from annotation.figures import number_of
 from annotation.services.decision_tables import DecisionTableService
 from annotation.terminal import show_json, show_line
 from db import DEFAULT_URL

@@ -10,9 +10,9 @@ import typer
 
 from annotation.adjudication import AdjudicationItem, QueueEntry, QueuePage, Which, grade_text
 from annotation.characters import beginning
-from annotation.commands.importing import number_of
 from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
 from annotation.commands.outputs import Output, write_all
+from annotation.figures import number_of
 from annotation.files.decision_tables import DELIMITERS, decision_lines, delimiter_of
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.decision_tables import DecisionTableService
