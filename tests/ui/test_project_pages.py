@@ -41,7 +41,7 @@ from annotation.ui.project_html import counts_html, events_html
 from annotation.ui.quality_fields import check_fields, training_fields
 from annotation.ui.remarks import NO_REMARKS, RemarksHandlers, remarks_html, remarks_table
 from annotation.ui.settings_form import (
-    preview_guidelines,
+    preview_texts,
     read_settings_form,
     settings_fields,
     settings_values,
@@ -243,7 +243,7 @@ def test_markup_in_anything_that_users_write_is_shown_as_text():
         events_html([Event(now, EVIL, EVIL, {EVIL: EVIL, "settings": [EVIL]})]),
         members_html([Member(User(1, EVIL), frozenset(Role))]),
         summary_html(ImportSummary(1, 0, (EVIL,))),
-        preview_guidelines(EVIL),
+        preview_texts(EVIL, EVIL),
     )
     for page in pages:
         assert "<img" not in page
