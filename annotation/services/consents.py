@@ -22,7 +22,7 @@ from db.models import Project
 
 AGREED = "consent given"
 _CHANGED = "The text was changed while you read it, so you have not agreed yet: read it as it is now."
-_ADD = per_system(CONSENTS, lambda insert: insert.on_conflict_do_nothing())
+_ADD = per_system(CONSENTS, lambda insert: insert.on_conflict_do_nothing().returning(CONSENTS.c.id))
 
 
 class ConsentService:
@@ -68,7 +68,7 @@ class ConsentService:
             now = self._clock()
             connection = session.connection()
             mine = {"project_id": project.id, "user_id": user_id, "text_sha256": sha256}
-            if connection.execute(_ADD[connection.dialect.name], {**mine, "at": now}).rowcount:
+            if connection.scalar(_ADD[connection.dialect.name], {**mine, "at": now}) is not None:
                 record(session, now, AGREED, user_id=user_id, project_id=project.id, text_sha256=sha256)
 
     def given(self, project_id: int) -> dict[int, Consent] | None:
