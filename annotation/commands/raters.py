@@ -97,7 +97,7 @@ def _cells(work: Work) -> tuple[str, ...]:
 def _agreed(consent: Consent | None) -> str:
     if consent is None:
         return "no"
-    return _moment(consent.at) if consent.is_current else f"{_moment(consent.at)}, to an earlier text"
+    return _moment(consent.at) if consent.is_current else "earlier text"
 
 
 def _moment(at: datetime | None) -> str:

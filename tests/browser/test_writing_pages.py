@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
+from hashlib import sha256
 
 import pytest
 from playwright.sync_api import expect
@@ -105,6 +106,37 @@ def test_a_text_is_not_lost_when_the_server_cannot_be_reached(site, browser, pro
     page.reload()
     expect(page.locator("#write-text")).to_have_value("a noon departure")
     expect(page.locator("#write-saved")).to_contain_text("Saved")
+
+
+def test_a_text_to_agree_to_comes_before_the_first_item_and_keeps_what_is_typed_when_it_changes(
+    site, browser, project
+):
+    def ask_for(text):
+        now = site.services.projects.get(project.id).settings
+        site.services.projects.update(project.id, replace(now, consent=text))
+
+    ask_for("You may *stop* at any time.")
+    page = site.page(browser, "wes", f"/annotate/write?project={project.id}")
+    text, field = page.locator("#write-consent"), page.locator("#write-text")
+    expect(text.locator("em")).to_have_text("stop")
+    expect(page.locator("#write-work")).to_be_hidden()
+    text.get_by_role("button", name="I agree").click()
+    field.fill("a noon")
+    expect(page.locator("#write-saved")).to_contain_text("Saved")
+    ask_for("Texts are *kept*.")
+    field.fill("a noon departure")
+    expect(text).to_contain_text("This text has changed: please read it again")
+    expect(field).to_be_hidden()
+    page.keyboard.press("Control+Enter")
+    wes = site.services.accounts.user("wes").id
+    site.services.consents.agree(project.id, wes, sha256(b"Texts are *kept*.").hexdigest())
+    assert site.services.writing.desk(project.id, wes).task.text == "a noon"
+    text.get_by_role("button", name="I agree").click()  # as in another tab before
+    expect(page.locator("#write-saved")).to_contain_text("Saved")
+    expect(field).to_have_value("a noon departure")
+    field.press("Control+Enter")
+    expect(page.locator("#write-counts")).to_contain_text("You wrote 1 text")
+    expect(page.locator("#write-notices")).to_be_empty()
 
 
 @pytest.mark.parametrize("height", [844, 810, 664, 520])

@@ -124,6 +124,7 @@ def test_the_form_gives_back_the_settings_that_it_shows():
         ProjectSettings("x", raters_per_pair=20, threshold=Decimal("0.25"), step=Decimal(1), seed=2**63 - 1),
         replace(SETTINGS, is_random=False, may_revise=False, guidelines=EVIL, lease_minutes=1),
         replace(SETTINGS, most_per_rater=1_000_000),
+        replace(SETTINGS, consent="Do you *agree*?"),
     ):
         assert read_settings_form(settings_values(settings)) == settings
 
@@ -234,6 +235,13 @@ def test_an_event_tells_what_a_setting_was_and_is():
     html = events_html([Event(datetime.now(UTC), "Ana", "project changed", long)])
     assert len(html) < 2_000
     assert "events PROJECT --json" in html
+
+
+def test_the_preview_shows_what_is_agreed_to_before_the_guidelines():
+    assert preview_texts("Read *all*.") == preview_texts("Read *all*.", " \n")
+    both = preview_texts("Read *all*.", "Take **part**?")
+    assert "They agree to this first:" in both
+    assert both.index("Take <strong>part</strong>?") < both.index("Read <em>all</em>.")
 
 
 def test_markup_in_anything_that_users_write_is_shown_as_text():
