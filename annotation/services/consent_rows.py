@@ -35,7 +35,7 @@ def consent_lacking(project_name: str) -> str:
     """The sentence for whoever has not agreed."""
     return (
         f"{project_name} has a text to agree to before you go on, and you have not agreed to it as it reads "
-        "now: open the project under My projects and read it."
+        "now: open its page Rate or Write and read it."
     )
 
 

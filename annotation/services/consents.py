@@ -62,14 +62,15 @@ class ConsentService:
         """
         with self._database.session() as session:
             admit(session, project_id, user_id, Role.RATER, Role.WRITER)
-            project = find_project(session, project_id)
-            if project.consent_sha256 != sha256:
+            text = select(Project.consent_sha256).where(Project.id == project_id)
+            # Locked against deletion alone: nobody waits for an import to agree.
+            if session.scalar(text.with_for_update(read=True, key_share=True)) != sha256:
                 raise ConsentError(_CHANGED)
             now = self._clock()
             connection = session.connection()
-            mine = {"project_id": project.id, "user_id": user_id, "text_sha256": sha256}
+            mine = {"project_id": project_id, "user_id": user_id, "text_sha256": sha256}
             if connection.scalar(_ADD[connection.dialect.name], {**mine, "at": now}) is not None:
-                record(session, now, AGREED, user_id=user_id, project_id=project.id, text_sha256=sha256)
+                record(session, now, AGREED, user_id=user_id, project_id=project_id, text_sha256=sha256)
 
     def given(self, project_id: int) -> dict[int, Consent] | None:
         """By user who agreed, to the text as it reads now or else to an earlier one; None without any text.

@@ -217,7 +217,7 @@ def test_what_is_not_sent_yet_is_told_and_nothing_can_be_typed_meanwhile(site, b
         page.locator("#write-blank-confirm").click()
     expect(saved).to_have_text("Not sent: trying again.")
     expect(field).not_to_be_editable()
-    for button in page.locator("[data-write]").all():
+    for button in page.locator("#write-work [data-write]").all():
         expect(button).to_be_disabled()
     page.unroute(f"**/{what}")
     expect(page.locator("#write-left")).not_to_have_text(left)
