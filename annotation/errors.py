@@ -32,6 +32,10 @@ class SignedOutError(AccessError):
     """Nobody is signed in: the session ended, or there was none."""
 
 
+class ConsentError(AccessError):
+    """The user has to agree to the project's text, as it reads now, before working in it."""
+
+
 class TrainingError(AccessError):
     """The rater has to grade the project's training pairs before working in it."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from annotation.setting_changes import SETTING_WORDS
+from annotation.setting_changes import LONG_TEXTS, SETTING_WORDS
 
 MOST_NAMED = 5
 """Of the pairs, files or settings of an event."""
@@ -30,20 +30,21 @@ def detail_words(detail: Mapping[str, Any], grouped: Callable[[int], str] = "{:,
     return "; ".join([*changes, *others])
 
 
-def earlier_guidelines(detail: Mapping[str, Any]) -> str:
-    """The text of the guidelines that an event replaced; empty where it did not, or there was none."""
+def earlier_texts(detail: Mapping[str, Any]) -> dict[str, str]:
+    """The texts that an event replaced, by what they are called, such as guidelines; without empty ones."""
     before = detail.get("before")
-    told = before.get("guidelines") if isinstance(before, dict) else None
-    return str(told.get("text", "")) if isinstance(told, dict) else ""
+    told = before if isinstance(before, dict) else {}
+    texts = {name: told[name].get("text") for name in LONG_TEXTS if isinstance(told.get(name), dict)}
+    return {SETTING_WORDS.get(name, name): str(text) for name, text in texts.items() if text}
 
 
 def _change_words(detail: Mapping[str, Any], grouped: Callable[[int], str]) -> list[str]:
     before, after = detail["before"], detail["after"]
     words = []
     for name in detail["settings"]:
-        if name == "guidelines":
+        if name in LONG_TEXTS:
             sizes = [grouped(side[name]["characters"]) for side in (before, after)]
-            words.append(f"guidelines: {' → '.join(sizes)} characters")
+            words.append(f"{SETTING_WORDS.get(name, name)}: {' → '.join(sizes)} characters")
         else:
             values = [_setting(name, side[name]) for side in (before, after)]
             words.append(f"{SETTING_WORDS.get(name, name)}: {' → '.join(values)}")

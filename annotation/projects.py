@@ -17,7 +17,8 @@ LONGEST_NAME = 120
 LONGEST_KEY = 360
 """A few characters grow when they are written out; the database has room for this many."""
 LONGEST_TYPE = 80
-LONGEST_GUIDELINES = 100_000
+LONGEST_TEXT = 100_000
+"""Of guidelines and of the text to agree to, in characters."""
 MOST_TYPES = 50
 MOST_RATERS = 20
 LONGEST_LEASE = 7 * 24 * 60
@@ -106,7 +107,8 @@ def check_settings(settings: ProjectSettings) -> ProjectSettings:
         settings,
         name=check_project_name(settings.name),
         types=_check_types(settings.types),
-        guidelines=_check_guidelines(settings.guidelines),
+        guidelines=_check_text("guidelines", settings.guidelines),
+        consent=_check_text("consent text", _one_way(settings.consent)),
         threshold=_check_threshold(settings.threshold),
         step=_check_step(settings.step),
     )
@@ -145,14 +147,19 @@ def _check_types(types: tuple[str, ...]) -> tuple[str, ...]:
     return kept
 
 
-def _check_guidelines(guidelines: str) -> str:
-    if len(guidelines) > LONGEST_GUIDELINES:
-        raise SettingsError(
-            f"The guidelines have {len(guidelines):,} characters: give at most {LONGEST_GUIDELINES:,}."
-        )
-    if UNSTORABLE.search(guidelines):
-        raise SettingsError("The guidelines hold a NUL or half a character: save them as UTF-8 text.")
-    return guidelines
+def _check_text(what: str, text: str) -> str:
+    verb = "have" if what.endswith("s") else "has"
+    if len(text) > LONGEST_TEXT:
+        raise SettingsError(f"The {what} {verb} {len(text):,} characters: give at most {LONGEST_TEXT:,}.")
+    if UNSTORABLE.search(text):
+        hold = "hold" if what.endswith("s") else "holds"
+        raise SettingsError(f"The {what} {hold} a NUL or half a character: save the text as UTF-8.")
+    return text
+
+
+def _one_way(text: str) -> str:
+    """The text with one kind of line end and nothing around it: saved again by a browser, it is the same."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").strip()
 
 
 def _check_threshold(threshold: Decimal) -> Decimal:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 Settings = TypeVar("Settings", bound="DataclassInstance")
 """Those of a form: a frozen dataclass."""
 
+LONG_TEXTS = ("guidelines", "consent")
+"""Settings of which an event keeps hash and length, and the text that was replaced."""
 SETTING_WORDS = {
     "raters_per_pair": "number of raters per pair",
     "types": "comparison types",
@@ -34,6 +36,7 @@ SETTING_WORDS = {
     "smaller_words": "words of the smaller item",
     "smaller_sentences": "sentences of the smaller item",
     "has_zeros": "switch for pairs of grade 0",
+    "consent": "consent text",
 }
 """What fields are called where their own name does not say it."""
 
@@ -82,8 +85,8 @@ def merged_settings(mine: Settings, now: Settings, seen: str) -> Settings:
 def told_changes(before: DataclassInstance, after: DataclassInstance) -> dict[str, Any]:
     """Which settings differ, and what each was and is, as an event keeps it.
 
-    Of guidelines, which may be long, both sides have hash and length, and only that before has the text: what
-    stands after is the project's, or before in the next event.
+    Of texts that may be long both sides have hash and length, and only that before has the text: what stands
+    after is the project's, or before in the next event.
     """
     names = [
         field.name for field in fields(before) if getattr(before, field.name) != getattr(after, field.name)
@@ -92,13 +95,14 @@ def told_changes(before: DataclassInstance, after: DataclassInstance) -> dict[st
         side: {name: _told(name, getattr(settings, name)) for name in names}
         for side, settings in (("before", before), ("after", after))
     }
-    if "guidelines" in names:
-        told["before"]["guidelines"]["text"] = getattr(before, "guidelines")  # noqa: B009 - of any settings
+    for name in LONG_TEXTS:
+        if name in names:
+            told["before"][name]["text"] = getattr(before, name)
     return {"settings": names, **told}
 
 
 def _told(name: str, value: Any) -> Any:
-    if name == "guidelines":
+    if name in LONG_TEXTS:
         return {"sha256": sha256(value.encode()).hexdigest(), "characters": len(value)}
     if isinstance(value, Decimal):
         return float(value)

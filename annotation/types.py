@@ -70,6 +70,8 @@ class ProjectSettings:
     lease_minutes: int = 30
     most_per_rater: int | None = None
     """The most pairs that one rater is given; None for any number."""
+    consent: str = ""
+    """Markdown that raters and writers agree to before they work; empty for none."""
 
     @property
     def only_type(self) -> str | None:

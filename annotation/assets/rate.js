@@ -104,6 +104,7 @@
       if (!draft) return;
     }
     await sender.run();
+    if (session.consent.isAsked) return;
     if (!was.isSent && session.ready.some((pair) => pair.id === was.pair)) return;
     const { status, body } = await sender.get(`pairs/${was.pair}`);
     if (status === 200 && was.isSent) {
@@ -156,6 +157,7 @@
     const { status, body } = await sender.post(`projects/${root.dataset.project}/training`);
     if (status === 200) session.received(body);
     else if (status === 401) lost();
+    else if (status === 428) sender.askQueue();
     else session.notify(body.error ?? "There is no connection: press again in a moment.");
   };
 
@@ -179,6 +181,7 @@
     down: () => session.move(-1),
     submit: () => session.submit(),
     training: goOn,
+    agree: () => session.consent.agree(),
     back: () => { if (!session.training.isOn) session.back(); },
     return: () => session.close(),
     change: () => openEarlier(session.last?.pair),
@@ -237,7 +240,7 @@
 
   const pressed = (event) => {
     if (event.repeat && event.target.closest?.("[data-rate=training]")) event.preventDefault();  // held since the last pair
-    if (!isOpen() || session.isResting || event.isComposing || event.metaKey) return;
+    if (!isOpen() || session.isResting || session.consent.isAsked || event.isComposing || event.metaKey) return;
     const isComposedKey = event.getModifierState("AltGraph");  // [ and ] on many keyboards
     if ((event.ctrlKey || event.altKey) && !isComposedKey) return;
     if (event.key === "Escape" && session.pair) {

@@ -72,6 +72,7 @@
   const land = (root, { phase, training }, before) => {
     if (phase === training.phase) root.querySelector("[data-rate=training]").focus();
     else if (before === document.body) return;
+    else if (phase === "consent") root.querySelector("#rate-consent").focus({ preventScroll: true });
     else if (phase === "pair") root.querySelector("#rate-pair").focus({ preventScroll: true });
     else {
       root.querySelector("#rate-message").focus();

@@ -42,6 +42,7 @@
       this.wantsQueue = false;
       this.running = null;
       this.isStopped = false;
+      this.isHeld = false;  // nothing is sent until the rater has agreed to the project's text
       this.failures = 0;
       this.savedAt = null;
       this.wake = () => {};
@@ -62,7 +63,12 @@
       this.run();
     }
 
-    post(path) { return ask(this.api, this.user, "POST", path); }
+    release() {
+      this.isHeld = false;
+      this.run();
+    }
+
+    post(path, body) { return ask(this.api, this.user, "POST", path, body); }
     get(path) { return ask(this.api, this.user, "GET", path); }
 
     leave() {
@@ -81,7 +87,7 @@
     }
 
     state() {
-      if (this.outbox.length) return this.failures ? "trying" : "saving";
+      if (this.outbox.length) return this.isHeld ? "held" : this.failures ? "trying" : "saving";
       if (this.failures) return "unreachable";
       return this.savedAt ? "saved" : "idle";
     }
@@ -95,12 +101,12 @@
       return this.running;
     }
 
-    get #hasWork() { return !this.isStopped && (this.outbox.length > 0 || this.wantsQueue); }
+    get #hasWork() { return !this.isStopped && ((this.outbox.length > 0 && !this.isHeld) || this.wantsQueue); }
 
     async #run() {
       while (this.#hasWork) {
         this.#keep(this.outbox);
-        await this.#step(this.outbox[0]);
+        await this.#step(this.isHeld ? undefined : this.outbox[0]);
       }
     }
 
@@ -121,7 +127,12 @@
         this.lost();
         return;
       }
+      if (entry && status === 428) {
+        this.isHeld = this.wantsQueue = true;
+        return;
+      }
       if (entry) this.#keep(this.outbox.filter((other) => other.id !== entry.id));
+      else this.isHeld = Boolean(body.consent);
       if (status < 300) {
         if (body.saved_at) this.savedAt = new Date(body.saved_at);
         this.received(body, entry);

@@ -10,8 +10,7 @@
     constructor({ store, step, mayRevise, changed, say, opened, loadHistory }) {
       Object.assign(this, { store, step, mayRevise, changed, say, opened, loadHistory });
       this.sender = this.channel = this.progress = null;
-      this.isSynced = false;
-      this.isWaiting = this.isShareGraded = false;
+      this.isSynced = this.isWaiting = this.isShareGraded = false;
       this.problem = "";
       this.ready = [];    // what the server has given out, the pair to grade first
       this.history = null;  // own answers, newest first, once they are known
@@ -24,15 +23,16 @@
       this.keys = new parts.Keys(this);
       this.notices = [];
       this.tabs = new parts.Tabs(this);
-      this.training = new parts.Training();
+      Object.assign(this, { training: new parts.Training(), consent: new parts.Consent(this) });
       Object.assign(this, { isResting: false, isReturned: null });  // stopped for today; null until the pairs are given back, or cannot be
     }
 
-    get pair() { return this.earlier ?? this.ready[0] ?? null; }
+    get pair() { return this.consent.isAsked ? null : this.earlier ?? this.ready[0] ?? null; }
     get isReadOnly() { return this.training.isHeld || this.#isKept; }
     get isLocked() { return this.keys.isHeld || this.isReadOnly; }
     get #isKept() { return this.earlier !== null && (this.problem !== "" || (this.earlier.grade !== null && !this.mayRevise)); }
     get phase() {
+      if (this.consent.isAsked) return "consent";
       if (this.isResting) return "resting";
       if (this.pair) return "pair";
       if (this.problem) return "problem";
@@ -170,6 +170,7 @@
 
     received(answer, entry) {
       this.problem = "";
+      if (!entry && this.consent.take(answer)) return;
       if (entry?.isNew || entry?.kind === "skip") this.channel?.postMessage({ saved: entry.pair });
       if ((!entry && this.isHistoryOld) || !(this.history || this.isHistoryAsked)) this.loadHistory();
       if (answer.progress) this.progress = answer.progress;

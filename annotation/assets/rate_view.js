@@ -19,6 +19,7 @@
     resting: ({ isReturned }) => (isReturned === null
       ? "Saving your answers and giving back the pairs that you had open."
       : `You have stopped. ${isReturned ? "All your answers are saved, and the pairs that you had open are free for other raters." : ""}`),
+    consent: () => "",
     failed: ({ training }) => parts.trainingMessage.failed(training.progress),
     passed: ({ training }) => parts.trainingMessage.passed(training.progress),
   };
@@ -52,6 +53,7 @@
       saving: "Saving…",
       saved: sender.savedAt ? `Saved ${time(sender.savedAt)}` : "",
       trying: `Not saved: trying again. ${count} ${count === 1 ? "answer" : "answers"} ${where}.`,
+      held: `Not sent: ${count} ${count === 1 ? "answer" : "answers"} ${where}.`,
       unreachable: "No connection: trying again.",
     };
     const place = root.querySelector("#rate-saved");
@@ -261,6 +263,7 @@
     placeHistory(root, phase === "share" || hasOnlyAnswers);
     showHistory(root, session);
     parts.showTraining(root, session);
+    parts.showConsent(root, session);
     return isNewPair;
   };
 

@@ -49,10 +49,11 @@
 
   const receive = (desk) => {
     clearTimeout(timer);
+    if (parts.takeConsent(root, desk, task !== null)) return;
     const isSame = desk.task && task?.id === desk.task.id;
     parts.showDesk(root, desk);
-    if (isSame && isDirty) return;
-    openTask(desk.task);
+    if (isSame && isDirty) save();
+    else openTask(desk.task);
   };
 
   const openTask = (next) => {
@@ -139,6 +140,11 @@
       return false;
     }
     failures = 0;
+    if (status === 428) {
+      if (isDirty) keepCopy();
+      await look();
+      return false;
+    }
     const mine = field.value;
     if (status === 412) {
       const found = await ask("GET", `writings/${task.id}`);
@@ -244,7 +250,8 @@
   document.addEventListener("click", (event) => {
     const button = event.target.closest?.("#write-form [data-write]");
     if (!button || !root) return;
-    if (button.dataset.write === "submit") submit();
+    if (button.dataset.write === "agree") parts.agree(root, ask, look);
+    else if (button.dataset.write === "submit") submit();
     else openBlank();
   });
   document.addEventListener("submit", (event) => {
@@ -252,16 +259,10 @@
   });
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.isComposing || !root?.isConnected) return;
-    if (!event.target.closest?.("#write-form") || find("dialog[open]")) return;
+    if (!event.target.closest?.("#write-form") || find("dialog[open]") || parts.isConsentAsked()) return;
     event.preventDefault();
     submit();
   });
-  // What is typed comes with its size; in a field that somebody made tall the line that is typed matters more.
-  const showSize = ({ target }) => {
-    if (target.id === "write-text" && target.offsetHeight < innerHeight / 2) find("#write-size").scrollIntoView({ block: "nearest" });
-  };
-  document.addEventListener("focusin", showSize);
-  document.addEventListener("input", showSize);
   document.addEventListener("toggle", ({ target }) => { if (target.id === "write-recent" && target.open) loadRecent(); }, true);
   document.addEventListener("visibilitychange", () => {
     if (!task) return;

@@ -73,6 +73,14 @@
     if (place.textContent !== words[state]) place.textContent = words[state];
   };
 
+  // What is typed comes with its size; in a field that somebody made tall the line that is typed matters more.
+  const showSize = ({ target }) => {
+    if (target.id !== "write-text" || target.offsetHeight >= innerHeight / 2) return;
+    document.getElementById("write-size").scrollIntoView({ block: "nearest" });
+  };
+  document.addEventListener("focusin", showSize);
+  document.addEventListener("input", showSize);
+
   // A notice stays until it is closed; with a text of the writer's that stands nowhere else, it shows that too.
   parts.notify = (root, sentence, text = "") => {
     const close = button("Close");

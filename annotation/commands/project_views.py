@@ -28,8 +28,13 @@ def settings_rows(settings: ProjectSettings) -> list[list[str]]:
         ["Order", f"random, seed {settings.seed}" if settings.is_random else "as in the file"],
         ["Raters may revise", "yes" if settings.may_revise else "no"],
         ["Lease", f"{settings.lease_minutes} minutes"],
-        ["Guidelines", f"{len(settings.guidelines):,} characters" if settings.guidelines else "none"],
+        ["Guidelines", length_text(settings.guidelines)],
+        ["Consent text", length_text(settings.consent)],
     ]
+
+
+def length_text(text: str) -> str:
+    return f"{len(text):,} characters" if text else "none"
 
 
 def project_json(project: Project) -> dict[str, Any]:
@@ -47,6 +52,7 @@ def project_json(project: Project) -> dict[str, Any]:
         "may_revise": settings.may_revise,
         "lease_minutes": settings.lease_minutes,
         "most_per_rater": settings.most_per_rater,
+        "consent": settings.consent,
         "created_at": project.created_at.isoformat(),
     }
 

@@ -19,6 +19,7 @@ from annotation.commands.options import (
 )
 from annotation.commands.project_views import (
     Order,
+    length_text,
     most_text,
     project_json,
     roles_of,
@@ -48,6 +49,7 @@ Examples:
   python -m annotation project create news --types sentence2phrase --raters 3 --guidelines news.md
   python -m annotation project add-member news Ana --role rater
   python -m annotation project change news --most-per-rater 40
+  python -m annotation project change news --consent consent.md
   python -m annotation project show news
   python -m annotation project list --json
   python -m annotation project delete news --yes
@@ -56,7 +58,14 @@ Examples:
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The project's name.")]
 MostOption = Annotated[
-    int, typer.Option(metavar="N", help="How many pairs a rater is given at most; 0 for any number.")
+    int | None, typer.Option(metavar="N", help="How many pairs a rater is given at most; 0 for any number.")
+]
+ConsentOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Markdown that raters and writers must agree to before they work; an empty file for none.",
+    ),
 ]
 UserArgument = Annotated[str, typer.Argument(metavar="USER", help="The account's name.")]
 
@@ -100,7 +109,8 @@ def create(
     lease: Annotated[
         int, typer.Option(metavar="MINUTES", help="After so long an abandoned pair goes to others.")
     ] = _DEFAULTS.lease_minutes,
-    most_per_rater: MostOption = 0,
+    most_per_rater: MostOption = None,
+    consent: ConsentOption = None,
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
@@ -117,6 +127,7 @@ def create(
         may_revise=revise,
         lease_minutes=lease,
         most_per_rater=most_per_rater or None,
+        consent="" if consent is None else _read(consent),
     )
     with options_checked():
         checked = check_settings(settings)
@@ -140,20 +151,34 @@ def _next_step(settings: ProjectSettings) -> str:
 @projects.command(epilog=_EXAMPLES)
 def change(
     name: NameArgument,
-    most_per_rater: MostOption,
+    most_per_rater: MostOption = None,
+    consent: ConsentOption = None,
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """Change how many pairs a rater is given; the page of the project changes all its settings."""
+    """Change how many pairs a rater is given, or the consent text, which all are then asked to agree to.
+
+    The page of the project changes all its settings.
+    """
+    if most_per_rater is None and consent is None:
+        raise CallError("Nothing to change: give --most-per-rater or --consent.")
     service = ProjectService(open_database(database_url))
     before = service.get(name)
     with options_checked():
-        settings = check_settings(replace(before.settings, most_per_rater=most_per_rater or None))
+        settings = before.settings
+        if most_per_rater is not None:
+            settings = replace(settings, most_per_rater=most_per_rater or None)
+        if consent is not None:
+            settings = replace(settings, consent=_read(consent))
+        settings = check_settings(settings)
     project = service.update(before.id, settings, seen=seen_settings(before.settings))
     if as_json:
         show_json(project_json(project))
-    else:
+        return
+    if most_per_rater is not None:
         show_line(f"Most pairs per rater in {project.name}: {most_text(project.settings)}.")
+    if consent is not None:
+        show_line(f"Consent text of {project.name}: {length_text(project.settings.consent)}.")
 
 
 @projects.command("list")
@@ -269,6 +294,4 @@ def _read(path: Path) -> str:
     except OSError as error:
         raise CallError(f"{path}: cannot be read ({error.strerror}); check the name.") from None
     except UnicodeDecodeError as error:
-        raise CallError(
-            f"{path}: byte {error.start + 1} is no UTF-8; save the guidelines as UTF-8."
-        ) from None
+        raise CallError(f"{path}: byte {error.start + 1} is no UTF-8; save the text as UTF-8.") from None

@@ -8,6 +8,7 @@ from typing import Any
 import typer
 
 from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
+from annotation.consent import Consent
 from annotation.figures import UNKNOWN, figure_text
 from annotation.services.standings import FORMER
 from annotation.services.work import Work, WorkService
@@ -16,6 +17,7 @@ from db import DEFAULT_URL
 
 _COUNTS = ("Grades", "24 h", "7 days", "Skipped", "Held", "Hours", "Per hour")
 _MOMENTS = ("First (UTC)", "Last (UTC)")
+_AGREED = "Agreed (UTC)"
 _EXAMPLES = """
 Examples:
 
@@ -39,7 +41,7 @@ def raters(
 
     Grades of check pairs are counted too, and those that count no longer, since they were set aside or their
     pair withdrawn. Hours are how long the pairs that were graded were looked at; imported grades have no
-    time.
+    time. Where the project has a consent text, the list says when each one agreed to it.
     """
     database, found = open_project(database_url, project)
     works = WorkService(database).work(found.id)
@@ -49,7 +51,10 @@ def raters(
     if not works:
         show_line("No raters yet. Add one with `python -m annotation project add-member`.")
         return
-    show_table(("Rater", *_COUNTS, *_MOMENTS), [_cells(work) for work in works], right=_COUNTS)
+    is_asked = bool(found.settings.consent) or any(work.consent for work in works)
+    heads = ("Rater", *_COUNTS, *_MOMENTS, *([_AGREED] if is_asked else []))
+    rows = [(*_cells(work), *([_agreed(work.consent)] if is_asked else [])) for work in works]
+    show_table(heads, rows, right=_COUNTS)
 
 
 def _as_json(work: Work) -> dict[str, Any]:
@@ -69,7 +74,12 @@ def _as_json(work: Work) -> dict[str, Any]:
         "per_hour": work.per_hour,
         "first_at": None if work.first_at is None else work.first_at.isoformat(),
         "last_at": None if work.last_at is None else work.last_at.isoformat(),
+        "consent": None if work.consent is None else _consent_json(work.consent),
     }
+
+
+def _consent_json(consent: Consent) -> dict[str, Any]:
+    return {"at": consent.at.isoformat(), "sha256": consent.sha256, "current": consent.is_current}
 
 
 def _cells(work: Work) -> tuple[str, ...]:
@@ -82,6 +92,12 @@ def _cells(work: Work) -> tuple[str, ...]:
         _moment(work.first_at),
         _moment(work.last_at),
     )
+
+
+def _agreed(consent: Consent | None) -> str:
+    if consent is None:
+        return "no"
+    return _moment(consent.at) if consent.is_current else "earlier text"
 
 
 def _moment(at: datetime | None) -> str:

@@ -16,6 +16,7 @@ from annotation.services.access.invitations import InvitationService
 from annotation.services.access.sign_ins import SignInService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
+from annotation.services.consents import ConsentService
 from annotation.services.events import EventService
 from annotation.services.gold import GoldService
 from annotation.services.imports.importing import ImportService
@@ -64,6 +65,7 @@ class Services:
     importing: ImportService
     assignment: AssignmentService
     ratings: RatingService
+    consents: ConsentService
     agreement: AgreementService
     adjudication: AdjudicationService
     gold: GoldService
@@ -127,6 +129,7 @@ def open_services(
         importing=importing,
         assignment=assignment,
         ratings=RatingService(database, assignments=assignment),
+        consents=ConsentService(database),
         agreement=AgreementService(database),
         adjudication=AdjudicationService(database),
         gold=GoldService(database),

@@ -31,6 +31,7 @@ from annotation.gold import (
 from annotation.predictions.queue_order import QueueOrder
 from annotation.reliability.gold_agreement import AgreementTally
 from annotation.services.audit import record
+from annotation.services.consents import told_consent
 from annotation.services.gold_counts import GoldCounts, checked_counts
 from annotation.services.gold_origin import other_counts, told_quality
 from annotation.services.gold_rows import (
@@ -154,7 +155,7 @@ class GoldService:
             written = _write(session, project_id, folder, settings, options, labels, columns, progress)
             told = told_in_gold(aside, options.raters, numbers)
             written |= {"set_aside": [each.as_json() for each in told]} if told else {}
-            written |= protocol_history(session, project)
+            written |= told_consent(session, project, raters) | protocol_history(session, project)
             if (order := order_of(session, project_id)) is not QueueOrder.PROJECT:
                 written["protocol"]["order_of_predictions"] = order.value
             written["protocol"] |= told_quality(session, project_id)

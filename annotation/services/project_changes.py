@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, Table, and_, bindparam, func, select, upda
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from annotation.assignment import place_in
+from annotation.consent import text_hash
 from annotation.errors import SettingsError
 from annotation.names import name_key
 from annotation.services.checks import shelf_of
@@ -53,6 +54,7 @@ def apply_settings(session: Session, row: Project, before: ProjectSettings, afte
     row.step_quarters = to_quarters(after.step)
     row.may_revise, row.lease_minutes = after.may_revise, after.lease_minutes
     row.most_per_rater = after.most_per_rater
+    row.consent, row.consent_sha256 = after.consent or None, text_hash(after.consent)
     row.is_random, row.seed = after.is_random, after.seed
     if reordered:
         _reorder(session, row)

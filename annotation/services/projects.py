@@ -10,6 +10,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from annotation.clock import Clock, utcnow
+from annotation.consent import text_hash
 from annotation.errors import NotFoundError, SettingsError
 from annotation.names import can_be_name, name_key
 from annotation.numbers import is_id
@@ -59,6 +60,8 @@ class ProjectService:
                 may_revise=kept.may_revise,
                 lease_minutes=kept.lease_minutes,
                 most_per_rater=kept.most_per_rater,
+                consent=kept.consent or None,
+                consent_sha256=text_hash(kept.consent),
                 created_by=id_of(created_by),
                 created_at=now,
             )
@@ -261,6 +264,7 @@ def as_project(row: models.Project) -> Project:
         may_revise=row.may_revise,
         lease_minutes=row.lease_minutes,
         most_per_rater=row.most_per_rater,
+        consent=row.consent or "",
     )
     return Project(id=row.id, settings=settings, created_at=row.created_at)
 

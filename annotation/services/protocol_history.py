@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from annotation.services.audit import PROJECT_CHANGED
 from annotation.services.in_use import of_pair_in_use
+from annotation.setting_changes import LONG_TEXTS
 from db.models import AuditEvent, Project, Rating, RatingChange
 
 _NAMES = {
@@ -23,14 +24,16 @@ _NAMES = {
     "seed": "seed",
     "may_revise": "may_revise",
     "most_per_rater": "most_per_rater",
+    "consent": "consent",
 }
-"""What bears on grades, by what the manifest calls it."""
+"""What bears on grades, or on who gave them, by what the manifest calls it."""
 
 
 def protocol_history(session: Session, project: Project) -> dict[str, Any]:
-    """`protocol_changes` of a manifest, the first first, with `earlier_guidelines` by their hashes.
+    """`protocol_changes` of a manifest, the first first, and the texts before them by their hashes.
 
-    Nothing where none was changed. `ratings_before` are the grades that stand as they were before a change.
+    The texts are `earlier_guidelines` and `earlier_consent`. Nothing where none was changed. `ratings_before`
+    are the grades that stand as they were before a change.
     """
     events = session.execute(
         select(AuditEvent.at, AuditEvent.detail)
@@ -38,17 +41,18 @@ def protocol_history(session: Session, project: Project) -> dict[str, Any]:
         .order_by(AuditEvent.id)
     )
     changes: list[dict[str, Any]] = []
-    texts: dict[str, str] = {}
+    earlier: dict[str, dict[str, str]] = {name: {} for name in LONG_TEXTS}
     for at, detail in events:
         told = list(_changes(detail))
         given = _ratings_before(session, project.id, at) if told else 0
         changes += [{"at": at.isoformat(), **change, "ratings_before": given} for change in told]
-        guidelines = detail.get("before", {}).get("guidelines")
-        if guidelines and guidelines["text"] != project.guidelines:
-            texts[guidelines["sha256"]] = guidelines["text"]
+        for name, texts in earlier.items():
+            told = detail.get("before", {}).get(name)
+            if told and told["text"] != (getattr(project, name) or ""):
+                texts[told["sha256"]] = told["text"]
     return {
         **({"protocol_changes": changes} if changes else {}),
-        **({"earlier_guidelines": texts} if texts else {}),
+        **{f"earlier_{name}": texts for name, texts in earlier.items() if texts},
     }
 
 
@@ -64,7 +68,7 @@ def _changes(detail: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _value(name: str, value: Any) -> Any:
-    if name == "guidelines":
+    if name in LONG_TEXTS:
         return value["sha256"]
     if name == "is_random":
         return "random" if value else "import"

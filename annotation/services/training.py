@@ -39,7 +39,7 @@ class TrainingService:
 
         Raises:
             NotFoundError: there is no such project.
-            AccessError: the user is no rater of it.
+            AccessError: the user is no rater of it, is paused, or has not agreed to its text.
             AssignmentError: they have no training to do.
         """
         for _ in range(2):
@@ -58,7 +58,7 @@ class TrainingService:
 
         Raises:
             NotFoundError: there is no such project.
-            AccessError: the user is no rater of it.
+            AccessError: the user is no rater of it, is paused, or has not agreed to its text.
             AssignmentError: they have no training to do.
         """
         try:
@@ -80,7 +80,7 @@ class TrainingService:
 
         Raises:
             NotFoundError: there is no such training pair.
-            AccessError: the user is no rater of its project.
+            AccessError: the user is no rater of its project, is paused, or has not agreed to its text.
             GradeError: the grade is not on the project's scale.
             AssignmentError: they have no training to do, or have graded the pair and seen the known grade.
         """
@@ -89,6 +89,7 @@ class TrainingService:
             if pair is None:
                 raise NotFoundError(f"There is no training pair {training_pair_id}: open your queue again.")
             desk = open_desk(session.connection(), pair.project_id, rater_id, self._clock())
+            desk.check_consent()  # also of a grade that is sent again: the next pair comes with its answer
             quarters = to_quarters(Scale(CLSS.points, desk.project.step).check(grade))
             attempt = _latest(session, desk, lock=True)
             given = None if attempt is None else _grade_of(session, attempt, pair.id)
@@ -98,7 +99,7 @@ class TrainingService:
                 raise AssignmentError(_OVER)
             now = self._clock()
             if given is None:
-                desk.check_not_paused()
+                desk.check_may_train()
                 given = TrainingGrade(
                     attempt_id=attempt.id,
                     training_pair_id=pair.id,
@@ -125,7 +126,7 @@ class TrainingService:
 
     def _desk(self, connection: Connection, project_id: int, rater_id: int) -> Desk:
         desk = open_desk(connection, project_id, rater_id, self._clock())
-        desk.check_not_paused()
+        desk.check_may_train()
         if not desk.must_train:
             raise AssignmentError(_OVER)
         return desk

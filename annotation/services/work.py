@@ -11,7 +11,9 @@ from sqlalchemy import ColumnElement, Select, and_, case, func, literal, or_, se
 from sqlalchemy.orm import Session
 
 from annotation.clock import Clock, utcnow
+from annotation.consent import Consent
 from annotation.services.checks import shelf_of
+from annotation.services.consent_rows import consents_of
 from annotation.services.projects import find_project
 from annotation.types import Role
 from db import Database
@@ -51,6 +53,8 @@ class Work:
     first_at: datetime | None = None
     """Of grades and skips on the page."""
     last_at: datetime | None = None
+    consent: Consent | None = None
+    """None where they never agreed here, such as raters whom a file brought."""
 
     @property
     def hours(self) -> float:
@@ -83,10 +87,12 @@ class WorkService:
             rated, taken = _rated(session, projects, shelf, now), _taken(session, projects, now)
             skips = _skips(session, projects)
             people = _people(session, project.id, {*rated, *taken, *skips})
+            consents = consents_of(session, project)
         return tuple(
             Work(
                 name,
                 is_former,
+                consent=consents.get(id),
                 **_figures(rated.get(id, {}), taken.get(id, {}), skips.get(id, ())),
             )
             for id, name, is_former in people

@@ -12,6 +12,7 @@ from annotation.errors import AnnotationError, SettingsError
 from annotation.projects import Member
 from annotation.services.access.accounts import AccountService
 from annotation.services.access.invitations import LASTS, InvitationService
+from annotation.services.consents import ConsentService
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
 from annotation.types import Role, User
@@ -42,6 +43,7 @@ class MembersHandlers:
     invitations: InvitationService
     projects: ProjectService
     quality: QualityService
+    consents: ConsentService
 
     def show(self, request: gr.Request) -> tuple[Any, ...]:
         """The members, the accounts that can be added, the roles to take away, and the open links."""
@@ -132,7 +134,7 @@ class MembersHandlers:
             if role in member.roles
         ]
         return (
-            members_html(members, paused),
+            members_html(members, paused, self.consents.given(project_id)),
             gr.Dropdown(choices=accounts, value=None),
             gr.Dropdown(choices=held, value=chosen),
             *_buttons(chosen, members, paused),

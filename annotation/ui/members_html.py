@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
+from annotation.consent import Consent
 from annotation.projects import Member
 from annotation.types import Role
 from annotation.ui.tables import listing_html
-from annotation.ui.wording import roles_text
+from annotation.ui.wording import roles_text, time_html
 from kpdemo.ui.widgets import empty_html, escape
 
 NOBODY = "No members yet. Add an account, or invite somebody by a link."
@@ -25,22 +26,36 @@ def joined_html(project_id: int) -> str:
     )
 
 
-def members_html(members: Sequence[Member], paused: Collection[int] = ()) -> str:
-    """Who is in the project, with what they may do, and whether they can sign in.
+def members_html(
+    members: Sequence[Member],
+    paused: Collection[int] = (),
+    consents: Mapping[int, Consent] | None = None,
+) -> str:
+    """Who is in the project, with what they may do, whether they can sign in, and when they agreed.
 
     Args:
         paused: the ids of the raters who are paused.
+        consents: by the id of who agreed; None where there never was a text to agree to.
     """
     if not members:
         return empty_html(NOBODY)
+    heads = ("Account", "Role", "Signs in", *(() if consents is None else ("Agreed",)))
     rows = "".join(
         f'<tr><th scope="row" dir="auto">{escape(member.user.name)}</th>'
         f"<td>{escape(roles_text(member.roles))}"
         f"{' (paused)' if Role.RATER in member.roles and member.user.id in paused else ''}</td>"
-        f"<td>{escape(_state(member))}</td></tr>"
+        f"<td>{escape(_state(member))}</td>"
+        f"{'' if consents is None else f'<td>{_agreed(member, consents.get(member.user.id))}</td>'}</tr>"
         for member in members
     )
-    return listing_html(("Account", "Role", "Signs in"), rows, label="Members")
+    return listing_html(heads, rows, label="Members")
+
+
+def _agreed(member: Member, consent: Consent | None) -> str:
+    """When; those are asked who rate or write."""
+    if consent is None:
+        return "not yet" if member.roles & {Role.RATER, Role.WRITER} else "–"
+    return time_html(consent.at) + ("" if consent.is_current else ", to an earlier text")
 
 
 def _state(member: Member) -> str:

@@ -18,6 +18,7 @@ from annotation.ui.agreement import (
     AgreementHandlers,
     build_agreement_page,
 )
+from annotation.ui.consent import CONSENT_SCRIPTS
 from annotation.ui.export import EXPORT_SCRIPTS, EXPORT_STYLES, ExportHandlers
 from annotation.ui.filling import Filling
 from annotation.ui.header import HeaderHandlers, build_header
@@ -60,6 +61,7 @@ SCRIPTS = (
     ASSETS / "annotation.js",
     ASSETS / "parts.js",
     *KEPT_SCRIPTS,
+    *CONSENT_SCRIPTS,
     *RATE_SCRIPTS,
     *WRITE_SCRIPTS,
     *ADJUDICATE_SCRIPTS,
@@ -156,7 +158,13 @@ def _build_project(services: Services, header: Filling, page: gr.Blocks) -> None
     build_project_page(
         ProjectHandlers(services.accounts, services.projects, services.events, services.stuck),
         ImportHandlers(services.accounts, services.projects, services.importing, services.dictionary),
-        MembersHandlers(services.accounts, services.invitations, services.projects, services.quality),
+        MembersHandlers(
+            services.accounts,
+            services.invitations,
+            services.projects,
+            services.quality,
+            services.consents,
+        ),
         QualityHandlers(
             services.accounts,
             services.projects,

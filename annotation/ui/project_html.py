@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from annotation.comparison import comparison_type
-from annotation.event_words import detail_words, earlier_guidelines
+from annotation.event_words import detail_words, earlier_texts
 from annotation.projects import ProjectCounts
 from annotation.services.events import Event
 from annotation.ui.tables import listing_html
@@ -15,10 +15,8 @@ from kpdemo.ui.widgets import empty_html, escape
 NO_PAIRS = "No pairs yet. Import a file of pairs, then invite raters."
 NO_EVENTS = "Nothing has been done yet."
 LONGEST_SHOWN = 10_000
-"""Characters of guidelines that were replaced."""
-LONG_GUIDELINES = (
-    "The text before: python -m annotation events PROJECT --json, and the manifest of gold sets."
-)
+"""Characters of a text that was replaced."""
+LONG_TEXT = "The text before: python -m annotation events PROJECT --json, and the manifest of gold sets."
 
 
 def counts_html(counts: ProjectCounts) -> str:
@@ -60,14 +58,15 @@ def events_html(events: Sequence[Event]) -> str:
 
 
 def _detail_html(event: Event) -> str:
-    """In words; guidelines that were replaced can be read where they are not too long for a table."""
+    """In words; texts that were replaced can be read where they are not too long for a table."""
     words = escape(detail_words(event.detail, grouped))
-    earlier = earlier_guidelines(event.detail)
-    if not earlier:
-        return words
-    if len(earlier) > LONGEST_SHOWN:
-        return f"{words}<br>{LONG_GUIDELINES}"
+    return words + "".join(_earlier_html(*earlier) for earlier in earlier_texts(event.detail).items())
+
+
+def _earlier_html(name: str, text: str) -> str:
+    if len(text) > LONGEST_SHOWN:
+        return f"<br>{LONG_TEXT}"
     return (
-        f"{words}<details><summary>Guidelines before</summary>"
-        f'<p class="earlier-text" dir="auto">{escape(earlier)}</p></details>'
+        f"<details><summary>{escape(name.capitalize())} before</summary>"
+        f'<p class="earlier-text" dir="auto">{escape(text)}</p></details>'
     )

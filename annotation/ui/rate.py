@@ -21,6 +21,7 @@ from annotation.services.access.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.types import Project, Role, SkipReason, User, to_quarters
 from annotation.ui.asking import asked_by
+from annotation.ui.consent import consent_html
 from annotation.ui.guidelines import examples_html, scale_html
 from kpdemo.ui.markdown import markdown_html
 from kpdemo.ui.widgets import QUIETLY, empty_html, escape
@@ -33,6 +34,7 @@ RATE_SCRIPTS = tuple(
         "rate_store.js",
         "rate_form.js",
         "rate_training.js",
+        "rate_consent.js",
         "rate_sender.js",
         "rate_keys.js",
         "rate_tabs.js",
@@ -116,7 +118,7 @@ def form_html(project: Project, user: User) -> str:
         f' data-storage="{storage_name(project, user)}" data-step="{step}"'
         f' data-may-revise="{str(settings.may_revise).lower()}">'
         f"{_BAR}"
-        '<div id="rate-notices"></div>'
+        f'<div id="rate-notices"></div>{consent_html("rate")}'
         '<div id="rate-message" class="empty" role="status" tabindex="-1">'
         "<span>Loading the first pair.</span>"
         ' <button type="button" class="rate-primary" data-rate="training" hidden></button>'

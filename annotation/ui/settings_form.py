@@ -24,6 +24,10 @@ from annotation.ui.number_fields import (
 from kpdemo.ui.markdown import markdown_html
 from kpdemo.ui.widgets import done_html, empty_html, note_html
 
+CONSENT_SAYS = (
+    "Raters and writers must agree to it before their first pair, and anew after every change. Empty for none"
+)
+CONSENT_FIRST = "They agree to this first"
 EMPTY_PREVIEW = "No guidelines yet. Instructions for raters appear here while they grade."
 KNOWN_TYPES = [(f"{known.label} ({name})", name) for name, known in COMPARISON_TYPES.items()]
 DEFAULTS = ProjectSettings(name="")
@@ -48,6 +52,7 @@ class SettingsFields:
     may_revise: gr.Checkbox
     lease_minutes: gr.Number
     most_per_rater: gr.Textbox
+    consent: gr.Textbox
 
     @property
     def components(self) -> list[Any]:
@@ -78,11 +83,13 @@ def settings_fields(prefix: str) -> SettingsFields:
                 elem_id=f"{prefix}-own-types",
             )
         with gr.Column(scale=6, min_width=320):
-            guidelines = _guidelines_field(prefix)
+            guidelines, consent = _text_fields(prefix)
     raters, most, threshold, lease, seed = _number_fields(prefix)
     step, may_revise, is_random = _choice_fields(prefix)
     return SettingsFields(
-        name, types, own_types, guidelines, raters, threshold, step, is_random, seed, may_revise, lease, most
+        *(name, types, own_types, guidelines, raters, threshold, step, is_random, seed, may_revise, lease),
+        most,
+        consent,
     )
 
 
@@ -139,29 +146,41 @@ def _choice_fields(prefix: str) -> tuple[gr.Radio, gr.Checkbox, gr.Checkbox]:
     return step, may_revise, is_random
 
 
-def _guidelines_field(prefix: str) -> gr.Textbox:
+def _text_fields(prefix: str) -> tuple[gr.Textbox, gr.Textbox]:
+    """Guidelines and the text to agree to, with a look at both."""
     with gr.Tabs():
         with gr.Tab("Guidelines"):
             guidelines = gr.Textbox(
                 label="Guidelines in Markdown", lines=14, max_lines=24, elem_id=f"{prefix}-guidelines"
+            )
+        with gr.Tab("Consent"):
+            consent = gr.Textbox(
+                label="Consent text in Markdown",
+                info=CONSENT_SAYS,
+                lines=12,
+                max_lines=24,
+                elem_id=f"{prefix}-consent",
             )
         with gr.Tab("As raters see them") as seen:
             preview = gr.HTML(
                 empty_html(EMPTY_PREVIEW), elem_id=f"{prefix}-preview", elem_classes="guidelines"
             )
     seen.select(
-        preview_guidelines,
-        guidelines,
+        preview_texts,
+        [guidelines, consent],
         preview,
         api_name=f"preview_{prefix}_guidelines",
         show_progress="hidden",
     )
-    return guidelines
+    return guidelines, consent
 
 
-def preview_guidelines(markdown: str) -> str:
-    """What raters will read; nothing is kept."""
-    return markdown_html(markdown) if markdown and markdown.strip() else empty_html(EMPTY_PREVIEW)
+def preview_texts(guidelines: str, consent: str = "") -> str:
+    """What raters will read, from Markdown; nothing is kept."""
+    shown = markdown_html(guidelines) if guidelines and guidelines.strip() else empty_html(EMPTY_PREVIEW)
+    if not consent or not consent.strip():
+        return shown
+    return f'<p class="small">{CONSENT_FIRST}:</p>{markdown_html(consent)}<hr>{shown}'
 
 
 def settings_values(settings: ProjectSettings) -> list[Any]:
@@ -181,6 +200,7 @@ def settings_values(settings: ProjectSettings) -> list[Any]:
         settings.may_revise,
         settings.lease_minutes,
         "" if settings.most_per_rater is None else str(settings.most_per_rater),
+        settings.consent,
     ]
 
 
@@ -190,9 +210,8 @@ def read_settings_form(values: Sequence[Any]) -> ProjectSettings:
     Raises:
         SettingsError: a field holds no number where it needs one, or no type is ticked or named.
     """
-    name, types, own_types, guidelines, raters, threshold, step, is_random, seed, may_revise, lease, most = (
-        values
-    )
+    name, types, own_types, guidelines, raters, threshold, step, is_random, seed, *others = values
+    may_revise, lease, most, consent = others
     chosen = (*(types or ()), *str(own_types or "").replace(",", " ").split())
     if not chosen:
         raise SettingsError(
@@ -210,4 +229,5 @@ def read_settings_form(values: Sequence[Any]) -> ProjectSettings:
         may_revise=bool(may_revise),
         lease_minutes=whole_of(lease, "number of minutes"),
         most_per_rater=whole_or_none(most, "limit of pairs per rater"),
+        consent=str(consent or ""),
     )

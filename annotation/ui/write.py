@@ -20,6 +20,7 @@ from annotation.services.projects import ProjectService
 from annotation.services.writing.plan import SENT_BACK_TIME
 from annotation.types import Project, Role, User
 from annotation.ui.asking import asked_by
+from annotation.ui.consent import consent_html
 from annotation.ui.guidelines import scale_html
 from annotation.ui.rate import build_form, storage_name
 from kpdemo.ui.markdown import markdown_html
@@ -27,7 +28,7 @@ from kpdemo.ui.widgets import empty_html, escape
 
 ASSETS = Path(__file__).parent.parent / "assets"
 WRITE_STYLES = (ASSETS / "write.css",)
-_SCRIPTS = ("write_field.js", "write_copies.js", "write_view.js", "write.js")
+_SCRIPTS = ("write_field.js", "write_copies.js", "write_view.js", "write_consent.js", "write.js")
 WRITE_SCRIPTS = tuple(ASSETS / name for name in _SCRIPTS)
 
 
@@ -57,7 +58,7 @@ def form_html(project: Project, user: User) -> str:
         f'<div id="write-form" class="rate write" data-project="{project.id}" data-user="{user.id}"'
         f' data-storage="{storage_name(project, user)}" data-longest="{LONGEST_WRITTEN}">'
         f"{_BAR}"
-        '<div id="write-notices"></div>'
+        f'<div id="write-notices"></div>{consent_html("write")}'
         '<div id="write-message" class="empty" role="status">Loading your item.</div>'
         f'<div id="write-work" hidden>{_request_html(types, project)}{_BACK}{_ITEMS}{_ACTIONS}</div>'
         f"{_guidelines_html(project)}{_RECENT}{_BLANK}</div>"

@@ -11,6 +11,7 @@ from annotation.services.bundle import DamagedError, Services, UnreachableError
 from annotation.web.account import USER_PATH as USER_PATH
 from annotation.web.accounts import add_account_pages
 from annotation.web.admission import Admission
+from annotation.web.consents import build_consent_routes
 from annotation.web.downloads import build_downloads
 from annotation.web.guard import Guard, failed_answer
 from annotation.web.judgement_downloads import JudgementDownloads, build_judgement_downloads
@@ -37,11 +38,13 @@ def add_annotation_routes(server: FastAPI, services: Services) -> Guard:
             services.assignment,
             services.ratings,
             services.training,
+            services.consents,
             PairNames(services.keys.pairs),
             guard.user_of,
         )
     )
-    server.include_router(build_writing_routes(services.writing, guard.user_of))
+    server.include_router(build_writing_routes(services.writing, services.consents, guard.user_of))
+    server.include_router(build_consent_routes(services.consents, guard.user_of))
     admission = Admission(services.accounts, services.projects, guard.user_of)
     server.include_router(build_downloads(admission, services.gold))
     server.include_router(build_board_downloads(admission, services.systems))

@@ -10,16 +10,18 @@ from starlette.requests import Request
 from annotation.assignment import PairForRater, Queue, RaterProject
 from annotation.characters import shown
 from annotation.comparison import comparison_type
-from annotation.errors import NotFoundError, TrainingError
+from annotation.errors import ConsentError, NotFoundError, TrainingError
 from annotation.pair_names import PairNames
 from annotation.senses.pair_senses import text_as_json
 from annotation.senses.view import ShownItem, shown_items
+from annotation.services.consents import ConsentService
 from annotation.services.rating.assignment import AssignmentService
 from annotation.services.rating.ratings import RatingService
 from annotation.services.training import TrainingService
 from annotation.training import Feedback, TrainingQueue
 from annotation.types import SkipReason, User
 from annotation.web.bodies import Body, BodyError
+from annotation.web.consents import in_place_of_work
 from annotation.web.json_routes import Answer, UserOf, asked_id, json_routes, read_seconds
 
 STOPS_AT_ONCE = 4
@@ -33,6 +35,7 @@ class RatingHandlers:
     assignments: AssignmentService
     ratings: RatingService
     training: TrainingService
+    consents: ConsentService
     names: PairNames
 
     def queue(self, user: User, request: Request, body: Body) -> Answer:
@@ -41,6 +44,9 @@ class RatingHandlers:
             queue = self.assignments.queue(project_id, user.id)
         except TrainingError:
             return _training(self.training.queue(project_id, user.id))
+        except ConsentError:
+            asked = in_place_of_work(self.consents, project_id, user)
+            return asked or self.queue(user, request, body)  # there is none any more, or they just agreed
         return {"project": _project(queue.project), **self._queue(queue)}
 
     def history(self, user: User, request: Request, body: Body) -> Answer:
@@ -113,6 +119,7 @@ def build_rating_routes(
     assignments: AssignmentService,
     ratings: RatingService,
     training: TrainingService,
+    consents: ConsentService,
     names: PairNames,
     user_of: UserOf,
 ) -> APIRouter:
@@ -122,7 +129,7 @@ def build_rating_routes(
         names: what the page calls pairs.
         user_of: who sends a request, None for nobody; called in a thread.
     """
-    handlers = RatingHandlers(assignments, ratings, training, names)
+    handlers = RatingHandlers(assignments, ratings, training, consents, names)
     router = json_routes(
         (
             ("GET", "projects/{project}/queue", handlers.queue, ()),

@@ -8,6 +8,7 @@ from annotation.errors import (
     AccessError,
     AnnotationError,
     AssignmentError,
+    ConsentError,
     ExportError,
     NotFoundError,
     SignedOutError,
@@ -19,6 +20,7 @@ from annotation.web.bodies import BodyError
 
 _STATUS: tuple[tuple[type[AnnotationError], int], ...] = (
     (SignedOutError, 401),
+    (ConsentError, 428),
     (AccessError, 403),
     (NotFoundError, 404),
     (AssignmentError, 409),
@@ -27,7 +29,7 @@ _STATUS: tuple[tuple[type[AnnotationError], int], ...] = (
     (TextError, 422),
     (WritingError, 409),
 )
-"""The first that fits counts. 409 is a state in which what was asked cannot be done."""
+"""The first that fits counts. 409 is a state in which what was asked cannot be done, 428 one they can end."""
 _NOT_USABLE = 422
 """What was asked cannot be used as it is, a grade or a setting for instance."""
 

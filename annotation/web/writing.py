@@ -9,11 +9,14 @@ from starlette.requests import Request
 
 from annotation.authoring import Check, Task, WritingDesk, WrittenText
 from annotation.comparison import comparison_type
+from annotation.errors import ConsentError
 from annotation.senses.network import WORD_TO_SENSE, word_label
+from annotation.services.consents import ConsentService
 from annotation.services.writing.writers import WritingService
 from annotation.sizes import guidance
 from annotation.types import User
 from annotation.web.bodies import Body, BodyError
+from annotation.web.consents import in_place_of_work
 from annotation.web.json_routes import Answer, UserOf, asked_id, json_routes, read_seconds
 
 
@@ -22,9 +25,15 @@ class WritingHandlers:
     """What each address answers. The service checks the role in the transaction of the answer itself."""
 
     writing: WritingService
+    consents: ConsentService
 
     def desk(self, user: User, request: Request, body: Body) -> Answer:
-        return _desk(self.writing.desk(asked_id(request, "project"), user.id))
+        project_id = asked_id(request, "project")
+        try:
+            return _desk(self.writing.desk(project_id, user.id))
+        except ConsentError:
+            asked = in_place_of_work(self.consents, project_id, user)
+            return asked or self.desk(user, request, body)
 
     def recent(self, user: User, request: Request, body: Body) -> Answer:
         found = self.writing.recent(asked_id(request, "project"), user.id)
@@ -49,9 +58,9 @@ class WritingHandlers:
         return _desk(self.writing.leave_blank(asked_id(request, "writing"), user.id, body.text("note")))
 
 
-def build_writing_routes(writing: WritingService, user_of: UserOf) -> APIRouter:
+def build_writing_routes(writing: WritingService, consents: ConsentService, user_of: UserOf) -> APIRouter:
     """The addresses under /annotate/api that the writing page talks to; arguments as of `json_routes`."""
-    handlers = WritingHandlers(writing)
+    handlers = WritingHandlers(writing, consents)
     text = ("text", "version", "seconds")
     return json_routes(
         (

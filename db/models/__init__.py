@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from db.models.accounts import AuditEvent, Invitation, ServerKey, SignInAttempt, User, UserSession
 from db.models.base import ROLES, TOP_QUARTERS, Base, UtcDateTime
+from db.models.consents import Consent
 from db.models.gold import Export, GoldGrade, GoldSet, ScoredSystem, SystemScore
 from db.models.projects import Membership, Pair, Project
 from db.models.quality import QualitySettings, RaterState, TrainingAttempt, TrainingGrade, TrainingPair
@@ -30,6 +31,7 @@ __all__ = [
     "AuditEvent",
     "Base",
     "Comment",
+    "Consent",
     "Export",
     "GoldGrade",
     "GoldSet",
@@ -66,4 +68,4 @@ __all__ = [
     "WritingPlan",
 ]
 
-APPEND_ONLY = ("rating_history", "adjudication_history", "writing_history", "audit_events")
+APPEND_ONLY = ("rating_history", "adjudication_history", "writing_history", "consents", "audit_events")

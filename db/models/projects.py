@@ -41,6 +41,10 @@ class Project(Base):
     """The most pairs that one rater is given; null for any number."""
     created_by: Mapped[int | None] = mapped_column(ForeignKey("users.id"))
     created_at: Mapped[datetime]
+    consent: Mapped[str | None]
+    """Markdown that raters and writers agree to before they work; null for none."""
+    consent_sha256: Mapped[str | None] = mapped_column(String(64))
+    """Of the text as it reads now."""
     checks_of_id: Mapped[int | None] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"))
     """The project whose check pairs are kept here, out of all that is counted there; it is in no list."""
 
@@ -51,6 +55,7 @@ class Project(Base):
         CheckConstraint("step_quarters IN (1, 2, 4)", name="step_known"),
         CheckConstraint("lease_minutes >= 1", name="lease_positive"),
         CheckConstraint("most_per_rater >= 1", name="most_per_rater_positive"),
+        CheckConstraint("(consent IS NULL) = (consent_sha256 IS NULL)", name="consent_has_hash"),
     )
 
 

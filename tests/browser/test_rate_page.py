@@ -1165,3 +1165,43 @@ def test_who_is_no_rater_and_who_named_no_project_are_told_the_next_step(open_de
 def test_a_project_without_pairs_says_so(open_desk):
     page = open_desk(0).open()
     expect(page.locator("#rate-message")).to_contain_text("There are no pairs for you to grade:")
+
+
+def test_a_text_is_agreed_to_before_the_first_pair_and_a_changed_one_loses_nothing(open_desk):
+    desk = open_desk(consent="You may *stop* at any time.\n\n" * 3)
+    page = desk.open(color_scheme="dark")
+    text, services = page.locator("#rate-consent"), desk.site.services
+    expect(text).to_contain_text("Please read this first")
+    expect(text.locator("em").first).to_have_text("stop")
+    expect(page.locator("#rate-work, #rate-message, #rate-guidelines").locator("visible=true")).to_have_count(
+        0
+    )
+    press(page, "3", "Enter", "Backspace")
+    assert serious_violations(page, "#rate-consent") == []
+    assert services.assignment.give_back(desk.project.id, desk.rater.id) == 0  # nothing was claimed
+    expect(text.get_by_role("link", name="Back to my projects")).to_have_attribute("href", "/annotate/")
+    text.get_by_role("button", name="I agree").click()
+    expect(page.locator("#rate-right")).to_have_text("late train 1")
+    expect(text).to_be_hidden()
+
+    press(page, "3", "c")
+    page.keyboard.type("my thoughts")
+    settings = services.projects.get(desk.project.id).settings
+    services.projects.update(desk.project.id, replace(settings, consent="Comments are kept *too*."))
+    page.locator("#rate-submit").click()
+    expect(text).to_contain_text("This text has changed: please read it again")
+    expect(text).to_contain_text("You go on once you agree. What you have filled in is kept.")
+    expect(page.locator("#rate-saved")).to_have_text("Not sent: 1 answer kept in this browser.")
+    assert desk.grades() == {}
+    page.reload()
+    expect(text.locator("em")).to_have_text("too")
+    services.projects.update(desk.project.id, replace(settings, consent="And *times*."))
+    text.get_by_role("button", name="I agree").click()  # to what stands there no longer
+    expect(page.get_by_role("alert")).to_contain_text("The text was changed while you read it")
+    expect(text.locator("em")).to_have_text("times")
+    assert desk.grades() == {}
+    text.get_by_role("button", name="I agree").click()
+    expect(page.locator("#rate-right")).to_have_text("late train 2")
+    expect(page.locator("#rate-saved")).to_have_text(SAVED)
+    assert desk.grades() == {"late train 1": 3}
+    assert desk.comments() == {"late train 1": "my thoughts"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
+from hashlib import sha256
 
 import pytest
 from playwright.sync_api import expect
@@ -107,6 +108,37 @@ def test_a_text_is_not_lost_when_the_server_cannot_be_reached(site, browser, pro
     expect(page.locator("#write-saved")).to_contain_text("Saved")
 
 
+def test_a_text_to_agree_to_comes_before_the_first_item_and_keeps_what_is_typed_when_it_changes(
+    site, browser, project
+):
+    def ask_for(text):
+        now = site.services.projects.get(project.id).settings
+        site.services.projects.update(project.id, replace(now, consent=text))
+
+    ask_for("You may *stop* at any time.")
+    page = site.page(browser, "wes", f"/annotate/write?project={project.id}")
+    text, field = page.locator("#write-consent"), page.locator("#write-text")
+    expect(text.locator("em")).to_have_text("stop")
+    expect(page.locator("#write-work")).to_be_hidden()
+    text.get_by_role("button", name="I agree").click()
+    field.fill("a noon")
+    expect(page.locator("#write-saved")).to_contain_text("Saved")
+    ask_for("Texts are *kept*.")
+    field.fill("a noon departure")
+    expect(text).to_contain_text("This text has changed: please read it again")
+    expect(field).to_be_hidden()
+    page.keyboard.press("Control+Enter")
+    wes = site.services.accounts.user("wes").id
+    site.services.consents.agree(project.id, wes, sha256(b"Texts are *kept*.").hexdigest())
+    assert site.services.writing.desk(project.id, wes).task.text == "a noon"
+    text.get_by_role("button", name="I agree").click()  # as in another tab before
+    expect(page.locator("#write-saved")).to_contain_text("Saved")
+    expect(field).to_have_value("a noon departure")
+    field.press("Control+Enter")
+    expect(page.locator("#write-counts")).to_contain_text("You wrote 1 text")
+    expect(page.locator("#write-notices")).to_be_empty()
+
+
 @pytest.mark.parametrize("height", [844, 810, 664, 520])
 def test_on_a_phone_the_bar_hides_neither_the_field_nor_its_size(site, browser, project, height):
     phone = {"viewport": {"width": 390, "height": height}, "has_touch": True}
@@ -185,7 +217,7 @@ def test_what_is_not_sent_yet_is_told_and_nothing_can_be_typed_meanwhile(site, b
         page.locator("#write-blank-confirm").click()
     expect(saved).to_have_text("Not sent: trying again.")
     expect(field).not_to_be_editable()
-    for button in page.locator("[data-write]").all():
+    for button in page.locator("#write-work [data-write]").all():
         expect(button).to_be_disabled()
     page.unroute(f"**/{what}")
     expect(page.locator("#write-left")).not_to_have_text(left)

@@ -45,10 +45,12 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 
 def test_a_project_goes_from_its_making_to_its_deletion(call, tmp_path):
     (tmp_path / "guide.md").write_bytes("﻿# Grade\r\nwell".encode())
+    (tmp_path / "consent.md").write_text("Take part?\n", encoding="utf-8")
     made = call(
         "project", "create", "News", "--types", "sentence2phrase,title2abstract", "--types", "own",
         "--raters", "3", "--threshold", "1.5", "--step", "0.5", "--guidelines", "guide.md", "--seed", "7",
-        "--order", "file", "--no-revise", "--lease", "45", "--most-per-rater", "40", "--json",
+        "--order", "file", "--no-revise", "--lease", "45", "--most-per-rater", "40",
+        "--consent", "consent.md", "--json",
     )  # fmt: skip
     assert made[0] == 0, made[2]
     project = json.loads(made[1])
@@ -64,6 +66,7 @@ def test_a_project_goes_from_its_making_to_its_deletion(call, tmp_path):
         "may_revise": False,
         "lease_minutes": 45,
         "most_per_rater": 40,
+        "consent": "Take part?",
     }
     assert call("project", "list")[1].split()[-5:] == ["3", "0", "0", "0", "0"]
     status, _, errors = call("project", "delete", "news")
@@ -87,6 +90,19 @@ def test_the_limit_of_pairs_per_rater_is_set_shown_and_removed(call):
     changed = json.loads(call("project", "change", "NEWS", "--most-per-rater", "0", "--json")[1])
     assert changed == made
     assert call("project", "change", "news", "--most-per-rater", "0")[1].endswith("in News: no limit.\n")
+
+
+def test_the_consent_text_is_changed_by_a_file_and_ended_by_an_empty_one(call, tmp_path):
+    for name, text in (("consent.md", "Take part?\n"), ("empty.md", "\n")):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    call("project", "create", "News", "--most-per-rater", "7")
+    assert re.search(r"Consent text +none", call("project", "show", "news")[1])
+    asked = call("project", "change", "news", "--consent", "consent.md")
+    assert asked == (0, "Consent text of News: 10 characters.\n", "")
+    shown = json.loads(call("project", "show", "news", "--json")[1])
+    assert (shown["consent"], shown["most_per_rater"]) == ("Take part?", 7)
+    ended = call("project", "change", "news", "--consent", "empty.md", "--most-per-rater", "8")
+    assert ended[1] == "Most pairs per rater in News: 8.\nConsent text of News: none.\n"
 
 
 def test_ids_that_an_import_makes_up_are_told(call):
@@ -265,7 +281,8 @@ def test_members_are_added_and_removed(call):
         (("project", "create", "X", "--most-per-rater", "-1"), 2, "The limit of pairs per rater is a"),
         (("project", "change", "News", "--most-per-rater", "1000001"), 2, "from 1 to 1000000, not 1000001"),
         (("project", "change", "News", "--most-per-rater", "few"), 2, "it should be a valid integer"),
-        (("project", "change", "News"), 2, "Missing option '--most-per-rater'"),
+        (("project", "change", "News"), 2, "Nothing to change: give --most-per-rater or --consent."),
+        (("project", "change", "News", "--consent", "gone.md"), 2, "gone.md: cannot be read"),
         (("project", "change", "Olds", "--most-per-rater", "1"), 1, "There is no project 'Olds'"),
         (("project", "create", "X", "--types", ""), 2, "'' is no name of a comparison type"),
         (("project", "create", "X", "--guidelines", "gone.md"), 2, "gone.md: cannot be read"),

@@ -12,6 +12,7 @@ from annotation.pair_names import PairNames
 from annotation.services.access.invitations import InvitationService
 from annotation.services.access.sessions import start_session
 from annotation.services.access.sign_ins import SignInService
+from annotation.services.consents import ConsentService
 from annotation.services.rating.assignment import AssignmentService
 from annotation.services.rating.desk import lock_pair
 from annotation.services.rating.ratings import RatingService
@@ -34,7 +35,14 @@ def serve(world: World) -> FastAPI:
     ratings = RatingService(database, assignments=assignments)
     names = PairNames(lambda: b"key")
     server.include_router(
-        build_rating_routes(assignments, ratings, TrainingService(database), names, guard.user_of)
+        build_rating_routes(
+            assignments,
+            ratings,
+            TrainingService(database),
+            ConsentService(database),
+            names,
+            guard.user_of,
+        )
     )
     return server
 

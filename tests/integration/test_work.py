@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
+from hashlib import sha256
 
 import pytest
 
@@ -192,7 +193,28 @@ def test_the_command_lists_raters_and_json_has_all(sqlite_database, capsys):
         "per_hour": 2.0,
         "first_at": "2026-03-01T09:00:00+00:00",
         "last_at": "2026-03-01T09:00:00+00:00",
+        "consent": None,
     }
+
+
+def test_the_command_tells_who_agreed_and_to_what_once_there_is_a_text(sqlite_database, capsys):
+    desk = Desk(sqlite_database)
+    services, project = desk.services, desk.world.project
+    call = ["raters", "Project 0", "--database-url", f"sqlite:///{sqlite_database.url.database}"]
+    for text in ("Take part?", "Take part still?"):
+        settings = services.projects.get(project).settings
+        services.projects.update(project, replace(settings, consent=text))
+        hashed = sha256(text.encode()).hexdigest()
+        for rater in desk.world.raters[: 2 if text == "Take part?" else 1]:
+            services.consents.agree(project, rater, hashed)
+    assert main([*call, "--json"]) == 0
+    told = [rater["consent"] for rater in json.loads(capsys.readouterr().out)["raters"]]
+    assert [(each["sha256"] == hashed, each["current"]) for each in told] == [(True, True), (False, False)]
+    assert all(datetime.fromisoformat(each["at"]).tzinfo for each in told)
+    assert main(call) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].strip().endswith("Agreed (UTC)")
+    assert [line.strip().endswith("earlier text") for line in lines[-2:]] == [False, True]
 
 
 def test_the_page_has_a_table_that_can_be_saved():

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import gradio as gr
 import pytest
 
+from annotation.consent import text_hash
 from annotation.services.access.accounts import AccountService
 from annotation.services.access.invitations import InvitationService
+from annotation.services.consents import ConsentService
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
 from annotation.types import ProjectSettings, Role
@@ -26,7 +29,11 @@ def handlers(sqlite_database) -> MembersHandlers:
         for role in roles:
             projects.add_member(1, name, role)
     return MembersHandlers(
-        accounts, InvitationService(sqlite_database), projects, QualityService(sqlite_database)
+        accounts,
+        InvitationService(sqlite_database),
+        projects,
+        QualityService(sqlite_database),
+        ConsentService(sqlite_database),
     )
 
 
@@ -96,6 +103,29 @@ def test_who_leads_becomes_a_rater_with_one_press(handlers):
     assert not offer(shown)
     handlers.join(ask())
     assert offer(handlers.remove(ask(), "rater:Ana"))
+
+
+def test_members_tell_who_agreed_when_and_to_an_earlier_text_where_there_is_one(handlers):
+    def cells(name):
+        rows = handlers.show(ask())[0].split("<tr>")
+        return next(row.partition("</tr>")[0] for row in rows if f">{name}<" in row)
+
+    def ask_for(text):
+        now = handlers.projects.get(1).settings
+        return handlers.projects.update(1, replace(now, consent=text)).settings.consent
+
+    assert "Agreed" not in handlers.show(ask())[0]
+    hashed = text_hash(ask_for("Take part?"))
+    assert "Agreed" in handlers.show(ask())[0]
+    assert cells("Ben").endswith("<td>not yet</td>")
+    assert cells("Ana").endswith("<td>–</td>")
+    handlers.consents.agree(1, handlers.accounts.user("Ben").id, hashed)
+    assert "not yet" not in cells("Ben")
+    assert cells("Ben").endswith("UTC</time></td>")
+    ask_for("Take part still?")
+    assert cells("Ben").endswith("UTC</time>, to an earlier text</td>")
+    ask_for("")
+    assert ", to an earlier text" in cells("Ben")
 
 
 def test_nobody_else_chooses_or_joins(handlers):

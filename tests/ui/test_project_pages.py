@@ -41,7 +41,7 @@ from annotation.ui.project_html import counts_html, events_html
 from annotation.ui.quality_fields import check_fields, training_fields
 from annotation.ui.remarks import NO_REMARKS, RemarksHandlers, remarks_html, remarks_table
 from annotation.ui.settings_form import (
-    preview_guidelines,
+    preview_texts,
     read_settings_form,
     settings_fields,
     settings_values,
@@ -124,6 +124,7 @@ def test_the_form_gives_back_the_settings_that_it_shows():
         ProjectSettings("x", raters_per_pair=20, threshold=Decimal("0.25"), step=Decimal(1), seed=2**63 - 1),
         replace(SETTINGS, is_random=False, may_revise=False, guidelines=EVIL, lease_minutes=1),
         replace(SETTINGS, most_per_rater=1_000_000),
+        replace(SETTINGS, consent="Do you *agree*?"),
     ):
         assert read_settings_form(settings_values(settings)) == settings
 
@@ -236,6 +237,13 @@ def test_an_event_tells_what_a_setting_was_and_is():
     assert "events PROJECT --json" in html
 
 
+def test_the_preview_shows_what_is_agreed_to_before_the_guidelines():
+    assert preview_texts("Read *all*.") == preview_texts("Read *all*.", " \n")
+    both = preview_texts("Read *all*.", "Take **part**?")
+    assert "They agree to this first:" in both
+    assert both.index("Take <strong>part</strong>?") < both.index("Read <em>all</em>.")
+
+
 def test_markup_in_anything_that_users_write_is_shown_as_text():
     now = datetime.now(UTC)
     pages = (
@@ -243,7 +251,7 @@ def test_markup_in_anything_that_users_write_is_shown_as_text():
         events_html([Event(now, EVIL, EVIL, {EVIL: EVIL, "settings": [EVIL]})]),
         members_html([Member(User(1, EVIL), frozenset(Role))]),
         summary_html(ImportSummary(1, 0, (EVIL,))),
-        preview_guidelines(EVIL),
+        preview_texts(EVIL, EVIL),
     )
     for page in pages:
         assert "<img" not in page

@@ -6,6 +6,7 @@ import json
 import re
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
@@ -19,6 +20,7 @@ from annotation.services.access.invitations import InvitationService
 from annotation.services.access.sessions import start_session
 from annotation.services.access.sign_ins import SignInService
 from annotation.services.bundle import open_services
+from annotation.services.consents import ConsentService
 from annotation.services.imports.importing import ImportService
 from annotation.services.rating.assignment import AssignmentService
 from annotation.services.rating.ratings import RatingService
@@ -26,6 +28,7 @@ from annotation.services.training import TrainingService
 from annotation.types import NewPair
 from annotation.web.accounts import add_account_pages
 from annotation.web.bodies import LARGEST_BODY
+from annotation.web.consents import build_consent_routes
 from annotation.web.cookies import COOKIE
 from annotation.web.mount import add_annotation_routes
 from annotation.web.rating import build_rating_routes
@@ -88,9 +91,15 @@ def server(world) -> FastAPI:
     ratings = RatingService(world.database, assignments=assignments)
     server.include_router(
         build_rating_routes(
-            assignments, ratings, TrainingService(world.database), PlainNames(bytes), guard.user_of
+            assignments,
+            ratings,
+            TrainingService(world.database),
+            ConsentService(world.database),
+            PlainNames(bytes),
+            guard.user_of,
         )
     )
+    server.include_router(build_consent_routes(ConsentService(world.database), guard.user_of))
     return server
 
 
@@ -107,6 +116,34 @@ def test_the_queue_has_the_project_the_progress_and_two_pairs(browser, world):
         "waiting": False,
         "share_graded": False,
     }
+
+
+def test_a_text_to_agree_to_comes_in_place_of_the_queue_and_again_when_it_changes(browser, world):
+    services = open_services(world.database)
+
+    def ask_for(text: str) -> None:
+        now = services.projects.get(world.project).settings
+        services.projects.update(world.project, replace(now, consent=text))
+
+    agree = f"projects/{world.project}/consent"
+    ask_for("Take *part*?")
+    first = browser.queue()
+    assert set(first) == {"consent"}
+    told = first["consent"]
+    assert (told["html"], told["changed"]) == ('<p dir="auto">Take <em>part</em>?</p>\n', False)
+    assert browser.send("POST", agree, {"sha256": told["sha256"]}).json() == {}
+    pair = browser.queue()["pairs"][0]["id"]
+    ask_for("<script>alert(1)</script>")
+    refused = browser.rate(pair)
+    assert (refused.status_code, "text to agree to" in refused.json()["error"]) == (428, True)
+    late = browser.send("POST", agree, {"sha256": told["sha256"]})
+    assert (late.status_code, "changed while you read it" in late.json()["error"]) == (428, True)
+    assert browser.send("POST", agree, {"sha256": 7}).status_code == 422
+    told = browser.queue()["consent"]
+    assert told["changed"]
+    assert "<script" not in told["html"]
+    browser.send("POST", agree, {"sha256": told["sha256"]})
+    assert browser.rate(pair).status_code == 200
 
 
 def test_who_stops_for_today_gives_the_pairs_at_hand_to_others_at_once(server, sqlite_database):

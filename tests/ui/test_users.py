@@ -11,6 +11,7 @@ import pytest
 from annotation.errors import InvitationError
 from annotation.services.access.accounts import AccountService
 from annotation.services.access.invitations import InvitationService
+from annotation.services.consents import ConsentService
 from annotation.services.events import EventService
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
@@ -144,7 +145,13 @@ def test_who_administers_a_project_sees_and_revokes_its_links_and_no_others(hand
     invitations.invite(project_id=other, role=Role.RATER)
     before = invitations.open_invitations()
     asked = asked_in_project("Ana")
-    members = MembersHandlers(handlers.accounts, invitations, projects, QualityService(sqlite_database))
+    members = MembersHandlers(
+        handlers.accounts,
+        invitations,
+        projects,
+        QualityService(sqlite_database),
+        ConsentService(sqlite_database),
+    )
     made, listing, choice, _ = members.invite(asked, "editor")
     assert "whoever opens it first<small>editor in News, number " in listing
     assert members.show(asked)[-2].choices == choice.choices

@@ -12,6 +12,8 @@ from tests.databases import contents, fill
 STATEMENTS = (
     "UPDATE rating_history SET quarters = 1",
     "UPDATE adjudication_history SET note = ''",
+    "UPDATE consents SET at = '2026-03-01 12:00:00'",
+    "DELETE FROM consents",
     "UPDATE audit_events SET action = 'y'",
     "UPDATE audit_events SET project_id = NULL",  # the project still stands
     "DELETE FROM rating_history WHERE id = 1",

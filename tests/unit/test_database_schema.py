@@ -336,6 +336,21 @@ def test_projects_of_a_database_before_the_limit_of_pairs_per_rater_have_none(ba
     assert check(bare).problems == ()
 
 
+def test_projects_of_a_database_before_consent_ask_for_none(bare):
+    upgrade(bare, to="0011")
+    with bare.session() as session:
+        session.execute(text(ADD_PROJECT))
+    assert upgrade(bare).after == MIGRATIONS.head
+    assert differences(bare) == []
+    with bare.session() as session:
+        [project] = session.scalars(select(Project)).all()
+        assert (project.name, project.consent, project.consent_sha256) == ("a", None, None)
+    for column in ("consent", "consent_sha256"):
+        with pytest.raises(IntegrityError, match="consent_has_hash"), bare.session() as session:
+            session.execute(text(f"UPDATE projects SET {column} = 'x'"))
+    assert check(bare).problems == ()
+
+
 def test_assignments_of_a_database_before_setting_aside_stay_and_may_say_so_then(bare):
     upgrade(bare, to="0009")
     with bare.session() as session:

@@ -51,6 +51,7 @@ class AssignmentService:
         Raises:
             NotFoundError: there is no such project.
             AccessError: the user is no rater of it, or is paused.
+            ConsentError: they have to agree to the project's text first.
             TrainingError: they have to grade the training pairs first.
         """
 
@@ -71,7 +72,7 @@ class AssignmentService:
 
         Raises:
             NotFoundError: there is no such pair.
-            AccessError: the user is no rater of its project.
+            AccessError: the user is no rater of its project, or may not work as of `queue`.
             AssignmentError: the pair was never theirs, or they graded it.
         """
         said = kept_text(note, "note", LONGEST_NOTE)
@@ -167,7 +168,8 @@ class AssignmentService:
                 now = self._clock()
                 desk = open_desk(connection, queue.project.id, rater_id, now)
                 wait_for_pair(connection, desk, now)
-                return self.fill(connection, desk, now)
+                desk = open_desk(connection, queue.project.id, rater_id, now)  # it may have been a long wait
+                return queue if desk.must_consent else self.fill(connection, desk, now)
 
         return repeated_if_undone(wait)
 

@@ -32,6 +32,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from annotation.assignment import RaterProject
 from annotation.errors import AccessError, NotFoundError
+from annotation.services.consent_rows import lacks_consent
 from annotation.services.in_use import IN_USE
 from annotation.services.rating.rater_desk import Desk as Desk  # for whoever asks for its statements
 from annotation.types import from_quarters
@@ -182,6 +183,7 @@ DESK_COLUMNS = (
     .label("check_every"),
     _SHELF_ID.label("shelf_id"),
     _HAS_SET_ASIDE.correlate(PROJECTS).label("has_set_aside"),
+    lacks_consent(RATER).label("must_consent"),
 )
 _DESK = select(*DESK_COLUMNS).where(PROJECTS.c.id == PROJECT, PROJECTS.c.checks_of_id.is_(None))
 
@@ -209,6 +211,7 @@ def desk_of(row: AnyRow, rater_id: int) -> Desk:
         row.shelf_id or 0,
         row.most_per_rater,
         row.has_set_aside,
+        bool(row.must_consent),
     )
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from annotation.assignment import Progress, RaterProject
-from annotation.errors import AccessError, TrainingError
+from annotation.errors import AccessError, ConsentError, TrainingError
+from annotation.services.consent_rows import consent_lacking
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,8 @@ class Desk:
     """The most pairs that one rater is given; None for any number."""
     has_set_aside: bool = False
     """Grades of theirs are set aside."""
+    must_consent: bool = False
+    """The project has a text that they have not agreed to as it reads now."""
 
     @property
     def whose(self) -> dict[str, int]:
@@ -51,19 +54,30 @@ class Desk:
 
         Raises:
             AccessError: the rater is paused.
+            ConsentError: they have to agree to the project's text first.
             TrainingError: they have to pass the training first.
         """
-        self.check_not_paused()
+        self.check_may_train()
         if self.must_train:
             raise TrainingError(
                 f"{self.project.name} begins with training pairs: open its rating page and grade them first."
             )
 
-    def check_not_paused(self) -> None:
+    def check_consent(self) -> None:
+        """The same for what they write beside their work.
+
+        Raises:
+            ConsentError: they have to agree to the project's text first.
+        """
+        if self.must_consent:
+            raise ConsentError(consent_lacking(self.project.name))
+
+    def check_may_train(self) -> None:
         """The same for training.
 
         Raises:
             AccessError: the rater is paused.
+            ConsentError: they have to agree to the project's text first.
         """
         if self.is_paused and self.has_set_aside:
             raise AccessError(
@@ -75,3 +89,4 @@ class Desk:
                 f"Your work in {self.project.name} is paused: what you graded is kept and counts, and your "
                 "administrator can tell you when it goes on."
             )
+        self.check_consent()

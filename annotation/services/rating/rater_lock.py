@@ -11,7 +11,8 @@ from typing import cast
 
 from sqlalchemy import Connection, Table, and_, exists, literal_column, select
 
-from annotation.services.rating.desk import IS_RATER_ROLE, MEMBERSHIPS, PROJECT, RATER, STATES
+from annotation.services.consent_rows import lacks_consent
+from annotation.services.rating.desk import IS_RATER_ROLE, MEMBERSHIPS, PROJECT, PROJECTS, RATER, STATES
 from db.models import User
 
 _USERS = cast(Table, User.__table__)
@@ -21,11 +22,16 @@ _IS_PAUSED = exists(
     .select_from(STATES)
     .where(STATES.c.project_id == PROJECT, STATES.c.user_id == RATER, STATES.c.paused_at.is_not(None))
 )
+# Here too, for a claim may have waited long since the desk was opened.
+_LACKS_CONSENT = exists(
+    select(literal_column("1")).select_from(PROJECTS).where(PROJECTS.c.id == PROJECT, lacks_consent(RATER))
+)
 
 AT_WORK = (
     select(MEMBERSHIPS.c.user_id)
     .join(_USERS, _USERS.c.id == MEMBERSHIPS.c.user_id)
-    .where(_RATES, MEMBERSHIPS.c.project_id == PROJECT, _USERS.c.disabled_at.is_(None), ~_IS_PAUSED)
+    .where(_RATES, MEMBERSHIPS.c.project_id == PROJECT, _USERS.c.disabled_at.is_(None))
+    .where(~_IS_PAUSED, ~_LACKS_CONSENT)
     .with_for_update(of=(MEMBERSHIPS, _USERS), read=True, key_share=True, skip_locked=True)
 )
 """One row for a rater who may be given pairs, who stays one until the transaction ends; for others none."""

@@ -63,7 +63,8 @@ class RatingService:
 
         Raises:
             NotFoundError: there is no such pair.
-            AccessError: the user is no rater of its project, or is paused or in training there.
+            AccessError: the user is no rater of its project, is paused or in training there, or has not
+                agreed to its text.
             GradeError: the grade is not on the project's scale.
             AssignmentError: the pair was never theirs, others took it, the project keeps first grades, or the
                 rater could look at others' grades since they graded or skipped it.
@@ -93,6 +94,7 @@ class RatingService:
         Raises:
             NotFoundError: there is no such pair.
             AccessError: the user is no rater of its project.
+            ConsentError: they have to agree to the project's text first.
             AssignmentError: the pair was never theirs.
             NoteError: the comment is too long.
         """
@@ -101,6 +103,7 @@ class RatingService:
             now = self._clock()
             # Locked: the row that is written refers to the project too, and who deletes it locks pairs first.
             row, desk = lock_own_pair(session.connection(), pair_id, rater_id, now)
+            desk.check_consent()
             keep_comment(session.connection(), row, desk, kept, is_flagged, now)
         return now
 

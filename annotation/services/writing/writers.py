@@ -18,6 +18,7 @@ from annotation.authoring import Check, Task, WritingDesk, WrittenText, text_pro
 from annotation.clock import Clock, utcnow
 from annotation.errors import NotFoundError, StaleTextError, TextError, WritingError
 from annotation.notes import LONGEST_NOTE, clean_text, kept_text
+from annotation.services.consent_rows import check_consent
 from annotation.services.transactions import in_transaction
 from annotation.services.writing.claims import claim_item, current_writing, take_again
 from annotation.services.writing.plan import (
@@ -60,11 +61,13 @@ class WritingService:
         Raises:
             NotFoundError: there is no such project.
             AccessError: the user is no writer of it.
+            ConsentError: they have to agree to the project's text first.
         """
 
         def look(session: Session, now: datetime) -> WritingDesk:
             project, _ = admit(session, project_id, writer_id, Role.WRITER)
             plan = lock_plan(session, project_id, now)
+            check_consent(session, project_id, writer_id)  # once locked: that may have been a long wait
             return_expired_writings(session, project_id, now, but_writer=writer_id)
             row = current_writing(session, project_id, writer_id) or claim_item(
                 session, project, plan, writer_id, now
@@ -85,11 +88,13 @@ class WritingService:
 
         Raises:
             NotFoundError: there is no such text of theirs.
+            ConsentError: they have to agree to the project's text first.
             WritingError: it is submitted, or the item is no longer theirs.
         """
         with self._database.reading() as session:
             row = _own(session, writing_id, writer_id)
             admit(session, row.project_id, writer_id, Role.WRITER)
+            check_consent(session, row.project_id, writer_id)
             _check_state(row)
             return compared(session, task_of(session, row, read_plan(session, row.project_id)))
 
@@ -104,7 +109,7 @@ class WritingService:
 
         Raises:
             NotFoundError: there is no such text of the writer's.
-            AccessError: they are no longer a writer of the project.
+            AccessError: they are no longer a writer of the project, or have not agreed to its text.
             StaleTextError: it was changed in another window.
             WritingError: it is submitted or accepted already.
         """
@@ -261,6 +266,7 @@ def _opened(
     """The writer's text with its project and plan, both locked."""
     project, _ = admit(session, _own(session, writing_id, writer_id).project_id, writer_id, Role.WRITER)
     plan = lock_plan(session, project.id, now)
+    check_consent(session, project.id, writer_id)
     row = _own(session, writing_id, writer_id, lock=True)
     _check_state(row)
     return row, project, plan
