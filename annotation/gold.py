@@ -1,4 +1,4 @@
-"""The gold set: the grade that stands for each pair, the rows of its files and their manifest.
+"""The gold set: the grade that stands for each pair, and the rows of its files.
 
 Gold is the adjudicated grade while there is one, else the mean of the ratings, rounded half to even to
 four decimals (2.6667): what no rounding touches is exact, because grades are quarters.
@@ -17,15 +17,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_EVEN, Decimal
 from enum import StrEnum
-from hashlib import blake2b, sha256
+from hashlib import blake2b
 from typing import Any
 
 from annotation.adjudication import spread
-from annotation.scale import CLSS_POINTS
 from annotation.senses.network import PairSenses
 from annotation.types import Cause, ProjectSettings, RatedPair, RaterComment
 
-MANIFEST_FORMAT = 1
 PLACES = Decimal("0.0001")
 
 
@@ -207,11 +205,6 @@ def label_key(label: str) -> tuple[int, str]:
     return (len(label), label) if label.removeprefix("rater ").isdecimal() else (0, label)
 
 
-def scale_text() -> str:
-    """The scale as text, one point a line, for its hash: the protocol that raters were given."""
-    return "".join(f"{point.value}\t{point.name}\t{point.description}\n" for point in CLSS_POINTS)
-
-
 @dataclass
 class Tally:
     """Counts of rows as they go by."""
@@ -247,54 +240,3 @@ def _counted(many: Iterable[Counter[str]]) -> dict[str, int]:
     finished = {source.value: total[source] for source in GoldSource}
     open_pairs = {reason.value: total[reason] for reason in Reason}
     return {"pairs": total["pairs"], "ratings": total["ratings"], **finished, **open_pairs}
-
-
-def manifest(
-    settings: ProjectSettings,
-    options: ExportOptions,
-    *,
-    version: str,
-    counts: Mapping[str, Any],
-    agreement: Mapping[str, Any] | None,
-    files: Sequence[Mapping[str, Any]],
-) -> dict[str, Any]:
-    """What a reader of the gold set must know of how it came about. It holds no time of day.
-
-    Args:
-        settings: the project's.
-        version: of this software.
-        counts: of `Tally`.
-        agreement: α with its intervals; None when it was not computed.
-        files: name, bytes, SHA-256, rows and lines of each file.
-    """
-    return {
-        "manifest_format": MANIFEST_FORMAT,
-        "software": {"name": "kpdemo", "version": version},
-        "project": settings.name,
-        "protocol": {
-            "scale": [
-                {"value": point.value, "name": point.name, "description": point.description}
-                for point in CLSS_POINTS
-            ],
-            "scale_sha256": sha256(scale_text().encode()).hexdigest(),
-            "guidelines": settings.guidelines,
-            "guidelines_sha256": sha256(settings.guidelines.encode()).hexdigest(),
-            "types": list(settings.types),
-            "step": float(settings.step),
-            "adjudication_threshold": float(settings.threshold),
-            "raters_per_pair": settings.raters_per_pair,
-            "order": "random" if settings.is_random else "import",
-            "seed": settings.seed,
-            **({"most_per_rater": settings.most_per_rater} if settings.most_per_rater else {}),
-            "gold": "the adjudicated grade, else the mean of the ratings, rounded half to even to 4 decimals",
-        },
-        "options": {
-            "format": options.format.value,
-            "unfinished": options.unfinished.value,
-            "raters": options.raters.value,
-            **({"comments": True} if options.comments else {}),
-        },
-        "counts": dict(counts),
-        "agreement": None if agreement is None else dict(agreement),
-        "files": [dict(file) for file in files],
-    }

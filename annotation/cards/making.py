@@ -9,6 +9,7 @@ from annotation.cards.markdown import bullets, fenced, plain, table
 from annotation.figures import number_of
 from annotation.gold import RaterColumns
 from annotation.predictions.queue_order import QueueOrder
+from annotation.setting_changes import LONG_TEXTS
 
 _HASH_LENGTH = 12
 _ORDERS = {
@@ -30,6 +31,8 @@ _RATERS = {
 def making(manifest: Mapping[str, Any]) -> str:
     protocol = manifest["protocol"]
     parts = ["## How it was made", bullets(_steps(manifest)), _guidelines(protocol)]
+    if consent := manifest.get("consent"):
+        parts.append(_consent(consent))
     if aside := manifest.get("set_aside"):
         parts.append(
             "### Grades that were set aside\n\nThey count nowhere:\n\n" + bullets(map(_aside, aside))
@@ -95,6 +98,24 @@ def _guidelines(protocol: Mapping[str, Any]) -> str:
     return f"### Guidelines\n\nAs they stood when this was exported:\n\n{text}"
 
 
+def _consent(consent: Mapping[str, Any]) -> str:
+    raters, text = consent["raters"], consent["text"]
+    before, not_here = raters["agreed_to_earlier_text"], raters["not_agreed"]
+    told = [
+        f"{number_of(raters['agreed'], 'rater')} agreed to this text" if text else "",
+        f"{number_of(before, 'rater')} agreed to an earlier text" if before else "",
+        f"{number_of(not_here, 'rater')} agreed to none here, as those whose grades came from files"
+        if not_here
+        else "",
+    ]
+    asked = (
+        f"Raters must agree to it before their first pair:\n\n{fenced(text, 'markdown')}"
+        if text
+        else ("Raters are no longer asked to agree to a text.")
+    )
+    return f"### Consent\n\n{asked}\n\n{bullets(filter(None, told))}"
+
+
 def _aside(aside: Mapping[str, Any]) -> str:
     whose = f" of {plain(aside['rater'])}" if aside.get("rater") else " of one rater"
     return f"{number_of(aside['grades'], 'grade')}{whose}, on {aside['at'][:10]}: {plain(aside['reason'])}"
@@ -113,8 +134,9 @@ def _changes(changes: list[dict[str, Any]]) -> str:
     told = table(("date", "setting", "before", "after", "grades given before"), rows, numbers=(4,))
     return (
         "### What was changed while it ran\n\n"
-        f"{told}\n\nGuidelines stand here by the beginning of their SHA-256; `manifest.json` has the earlier "
-        "texts under `earlier_guidelines`. Grades given before are those still in force."
+        f"{told}\n\nGuidelines and consent texts stand here by the beginning of their SHA-256; "
+        "`manifest.json` has the earlier ones under `earlier_guidelines` and `earlier_consent`. Grades given "
+        "before are those still in force."
     )
 
 
@@ -122,7 +144,7 @@ def _value(change: Mapping[str, Any], side: str) -> str:
     value = change[side]
     if value is None:  # of the limit of pairs per rater it is a value
         return "not kept" if change["before"] == change["after"] else "none"
-    if change["setting"] == "guidelines":
+    if change["setting"] in LONG_TEXTS:
         return f"`{value[:_HASH_LENGTH]}`"
     if isinstance(value, bool):
         return "yes" if value else "no"

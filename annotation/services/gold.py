@@ -26,8 +26,8 @@ from annotation.gold import (
     anonymous_label,
     gold_row,
     label_key,
-    manifest,
 )
+from annotation.gold_manifest import manifest
 from annotation.predictions.queue_order import QueueOrder
 from annotation.reliability.gold_agreement import AgreementTally
 from annotation.services.audit import record

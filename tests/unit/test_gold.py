@@ -36,11 +36,10 @@ from annotation.gold import (
     Reason,
     Tally,
     gold_row,
-    manifest,
     rater_numbers,
-    scale_text,
     standing_of,
 )
+from annotation.gold_manifest import manifest, scale_text
 from annotation.types import Cause, ProjectSettings, RatedPair
 
 SETTINGS = ProjectSettings("harbour", raters_per_pair=2)

@@ -24,7 +24,8 @@ from annotation.files.gold_columns import Extras
 from annotation.files.gold_files import open_gold, open_unfinished
 from annotation.files.gold_folder import describe_files
 from annotation.files.spreadsheet import protected
-from annotation.gold import ExportOptions, Format, RaterColumns, Tally, Unfinished, gold_row, manifest
+from annotation.gold import ExportOptions, Format, RaterColumns, Tally, Unfinished, gold_row
+from annotation.gold_manifest import manifest
 from annotation.reliability.gold_agreement import AgreementTally
 from annotation.senses.network import PairSenses, SenseText
 from annotation.types import Cause, ProjectSettings, RatedPair, RaterComment
@@ -344,6 +345,34 @@ def test_what_was_changed_and_set_aside_is_told_as_the_manifest_tells_it(told):
         "- 1 grade of one rater, on 2026-03-05: one grade only",
     ):
         assert line in card.splitlines()
+
+
+def test_what_raters_agreed_to_is_told_without_names(told):
+    assert "Consent" not in gold_card(told)
+    counts = {"agreed": 1, "agreed_to_earlier_text": 2, "not_agreed": 3}
+    text = "I agree.\n```\n# All of it"
+    card = gold_card({**told, "consent": {"text": text, "sha256": "0" * 64, "raters": counts}})
+    assert (
+        f"### Consent\n\nRaters must agree to it before their first pair:\n\n````markdown\n{text}\n````"
+        in card
+    )
+    assert (
+        "- 1 rater agreed to this text\n- 2 raters agreed to an earlier text\n- 3 raters agreed to none"
+        in card
+    )
+
+    ended = gold_card({**told, "consent": {"text": None, "sha256": None, "raters": counts}})
+    assert "no longer asked to agree to a text.\n\n- 2 raters agreed to an earlier" in ended
+    changes = [
+        {
+            "at": "2026-03-01T09:00",
+            "setting": "consent",
+            "before": None,
+            "after": "b" * 64,
+            "ratings_before": 1,
+        }
+    ]
+    assert "| `consent` | none | `bbbbbbbbbbbb` | 1 |" in gold_card({**told, "protocol_changes": changes})
 
 
 @pytest.mark.parametrize("unfinished", [Unfinished.LEAVE_OUT, Unfinished.LIST])
