@@ -16,6 +16,7 @@ from annotation.commands import (
     items,
     pairs,
     predictions,
+    project_members,
     projects,
     quality,
     raters,
@@ -39,6 +40,7 @@ SUBJECTS = (
     users,
     set_aside,
     projects,
+    project_members,
     events,
     importing,
     pairs,
@@ -57,8 +59,8 @@ SUBJECTS = (
 )
 PATH_OPTIONS = frozenset(
     {
-        *("--calibrate-on", "--documents", "--gold", "--guidelines", "--output", "--predictions"),
-        *("--qrels", "--runs", "--system", "--training-scores", "--wordnet"),
+        *("--calibrate-on", "--consent", "--documents", "--gold", "--guidelines", "--output"),
+        *("--predictions", "--qrels", "--runs", "--system", "--training-scores", "--wordnet"),
     }
 )
 

@@ -39,7 +39,7 @@ def adjudicate(
         str, typer.Argument(metavar="FILE", help="TSV, CSV, JSON Lines or .gz; - is standard input.")
     ],
     by: Annotated[
-        str, typer.Option("--as", metavar="NAME", help="The adjudicator or administrator who decides.")
+        str, typer.Option("--as", metavar="USER", help="The adjudicator or administrator who decides.")
     ],
     replaces: Annotated[
         bool,

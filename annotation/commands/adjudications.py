@@ -52,7 +52,7 @@ def adjudications(
     ] = None,
     viewer: Annotated[
         str | None,
-        typer.Option("--as", metavar="NAME", help="Without pairs that this adjudicator may still grade."),
+        typer.Option("--as", metavar="USER", help="Without pairs that this adjudicator may still grade."),
     ] = None,
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,

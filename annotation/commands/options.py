@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -67,12 +67,13 @@ def decimal_option(text: str) -> Decimal:
     """The number that an option gives, as its `parser`.
 
     Raises:
-        BadParameter: it is no number.
+        BadParameter: it is no number, or infinite.
     """
-    try:
-        return Decimal(text)
-    except InvalidOperation:
-        raise typer.BadParameter(f"{text!r} is no number, such as 0.25") from None
+    with suppress(InvalidOperation):
+        number = Decimal(text)
+        if number.is_finite():
+            return number
+    raise typer.BadParameter(f"{text!r} is no number, such as 0.25")
 
 
 @contextmanager

@@ -1,11 +1,10 @@
-"""`python -m annotation project`: making, showing and deleting projects, and who works in them."""
+"""`python -m annotation project`: making, changing, showing and deleting projects."""
 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Collection
 from dataclasses import replace
-from decimal import Decimal
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,34 +12,45 @@ import typer
 from annotation.commands.options import (
     DatabaseOption,
     JsonOption,
-    decimal_option,
     open_database,
     options_checked,
 )
 from annotation.commands.project_views import (
     Order,
-    length_text,
-    most_text,
     project_json,
     roles_of,
     settings_rows,
     total_cells,
     totals,
 )
+from annotation.commands.setting_options import (
+    DEFAULTS,
+    ConsentOption,
+    GuidelinesOption,
+    LeaseOption,
+    MostOption,
+    OrderOption,
+    RatersOption,
+    ReviseOption,
+    SeedOption,
+    StepOption,
+    ThresholdOption,
+    TypesOption,
+    named_settings,
+)
 from annotation.commands.stuck import show_stuck, stuck_json
+from annotation.event_words import detail_words
 from annotation.figures import number_of
 from annotation.predictions.pool import TYPE as TYPE_OF_KEYPHRASES
 from annotation.projects import check_settings
 from annotation.services.projects import ProjectService
 from annotation.services.rating.stuck import StuckService
-from annotation.setting_changes import seen_settings
+from annotation.setting_changes import seen_settings, told_changes
 from annotation.terminal import show_json, show_line, show_table
-from annotation.types import ProjectSettings, Role
+from annotation.types import ProjectSettings
 from db import DEFAULT_URL
 from db.command import CallError
 
-_DEFAULTS = ProjectSettings("")
-_LARGEST_FILE = 1_000_000
 _MOST_STUCK = 20
 _EXAMPLES = """
 Examples:
@@ -48,7 +58,7 @@ Examples:
 \b
   python -m annotation project create news --types sentence2phrase --raters 3 --guidelines news.md
   python -m annotation project add-member news Ana --role rater
-  python -m annotation project change news --most-per-rater 40
+  python -m annotation project change news --raters 4 --guidelines news.md --no-revise
   python -m annotation project change news --consent consent.md
   python -m annotation project show news
   python -m annotation project list --json
@@ -57,18 +67,6 @@ Examples:
 
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The project's name.")]
-MostOption = Annotated[
-    int | None, typer.Option(metavar="N", help="How many pairs a rater is given at most; 0 for any number.")
-]
-ConsentOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Markdown that raters and writers must agree to before they work; an empty file for none.",
-    ),
-]
-UserArgument = Annotated[str, typer.Argument(metavar="USER", help="The account's name.")]
-
 projects = typer.Typer(help="Projects: pairs to grade, and how.", epilog=_EXAMPLES, rich_markup_mode=None)
 
 
@@ -80,58 +78,37 @@ def register(app: typer.Typer) -> None:
 @projects.command(epilog=_EXAMPLES)
 def create(
     name: NameArgument,
-    types: Annotated[
-        list[str] | None,
-        typer.Option(metavar="TYPE,…", help=f"Comparison types; by default {', '.join(_DEFAULTS.types)}."),
-    ] = None,
-    raters: Annotated[
-        int, typer.Option(metavar="K", help="How many raters grade each pair, 1 to 20.")
-    ] = _DEFAULTS.raters_per_pair,
-    threshold: Annotated[
-        Decimal,
-        typer.Option(
-            metavar="GRADES",
-            parser=decimal_option,
-            help="A pair is flagged when two ratings differ by so much or more, 0.25 to 4.",
-        ),
-    ] = _DEFAULTS.threshold,
-    step: Annotated[
-        Decimal, typer.Option(metavar="GRADES", parser=decimal_option, help="Between grades: 0.25, 0.5 or 1.")
-    ] = _DEFAULTS.step,
-    guidelines: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Markdown that raters are shown.")
-    ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of the random order.")] = _DEFAULTS.seed,
-    order: Annotated[Order, typer.Option(help="In which raters meet the pairs.")] = Order.RANDOM,
-    revise: Annotated[
-        bool, typer.Option("--revise/--no-revise", help="Whether raters may change their grades.")
-    ] = True,
-    lease: Annotated[
-        int, typer.Option(metavar="MINUTES", help="After so long an abandoned pair goes to others.")
-    ] = _DEFAULTS.lease_minutes,
+    types: TypesOption = None,
+    raters: RatersOption = DEFAULTS.raters_per_pair,
+    threshold: ThresholdOption = DEFAULTS.threshold,
+    step: StepOption = DEFAULTS.step,
+    guidelines: GuidelinesOption = None,
+    seed: SeedOption = DEFAULTS.seed,
+    order: OrderOption = Order.RANDOM,
+    revise: ReviseOption = DEFAULTS.may_revise,
+    lease: LeaseOption = DEFAULTS.lease_minutes,
     most_per_rater: MostOption = None,
     consent: ConsentOption = None,
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
     """Make a project; pairs are imported into it afterwards."""
-    settings = ProjectSettings(
-        name=name,
-        types=_DEFAULTS.types if types is None else tuple(part for text in types for part in text.split(",")),
-        guidelines="" if guidelines is None else _read(guidelines),
-        raters_per_pair=raters,
+    named = named_settings(
+        types=types,
+        raters=raters,
         threshold=threshold,
         step=step,
-        is_random=order is Order.RANDOM,
+        guidelines=guidelines,
         seed=seed,
-        may_revise=revise,
-        lease_minutes=lease,
-        most_per_rater=most_per_rater or None,
-        consent="" if consent is None else _read(consent),
+        order=order,
+        revise=revise,
+        lease=lease,
+        most_per_rater=most_per_rater,
+        consent=consent,
     )
     with options_checked():
-        checked = check_settings(settings)
-    project = ProjectService(open_database(database_url, may_make=True)).create(checked)
+        settings = check_settings(ProjectSettings(name, **named))
+    project = ProjectService(open_database(database_url, may_make=True)).create(settings)
     if as_json:
         show_json(project_json(project))
     else:
@@ -151,34 +128,64 @@ def _next_step(settings: ProjectSettings) -> str:
 @projects.command(epilog=_EXAMPLES)
 def change(
     name: NameArgument,
+    new_name: Annotated[str | None, typer.Option("--name", metavar="NEW", help="Its new name.")] = None,
+    types: TypesOption = None,
+    raters: RatersOption = None,
+    threshold: ThresholdOption = None,
+    step: StepOption = None,
+    guidelines: GuidelinesOption = None,
+    seed: SeedOption = None,
+    order: OrderOption = None,
+    revise: ReviseOption = None,
+    lease: LeaseOption = None,
     most_per_rater: MostOption = None,
     consent: ConsentOption = None,
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """Change how many pairs a rater is given, or the consent text, which all are then asked to agree to.
+    """Change the settings that are named, all of them or none; the others stay.
 
-    The page of the project changes all its settings.
+    What would falsify grades that were given is refused. A changed consent text has to be agreed to anew.
     """
-    if most_per_rater is None and consent is None:
-        raise CallError("Nothing to change: give --most-per-rater or --consent.")
+    named = named_settings(
+        types=types,
+        raters=raters,
+        threshold=threshold,
+        step=step,
+        guidelines=guidelines,
+        seed=seed,
+        order=order,
+        revise=revise,
+        lease=lease,
+        most_per_rater=most_per_rater,
+        consent=consent,
+    )
+    if new_name is not None:
+        named["name"] = new_name
+    if not named:
+        raise CallError(
+            "Nothing to change: name a setting, such as --raters 3; "
+            "`python -m annotation project change --help` lists them."
+        )
     service = ProjectService(open_database(database_url))
     before = service.get(name)
     with options_checked():
-        settings = before.settings
-        if most_per_rater is not None:
-            settings = replace(settings, most_per_rater=most_per_rater or None)
-        if consent is not None:
-            settings = replace(settings, consent=_read(consent))
-        settings = check_settings(settings)
+        settings = check_settings(replace(before.settings, **named))
     project = service.update(before.id, settings, seen=seen_settings(before.settings))
     if as_json:
         show_json(project_json(project))
         return
-    if most_per_rater is not None:
-        show_line(f"Most pairs per rater in {project.name}: {most_text(project.settings)}.")
-    if consent is not None:
-        show_line(f"Consent text of {project.name}: {length_text(project.settings.consent)}.")
+    changes = _change_words(before.settings, project.settings, named)
+    if changes:
+        show_line(f"Changed {project.name}: {changes}.")
+    else:
+        show_line(f"Nothing changed: {project.name} has these settings already.")
+
+
+def _change_words(before: ProjectSettings, after: ProjectSettings, named: Collection[str]) -> str:
+    """As events tell it; of settings that are not named, which somebody else may have changed, nothing."""
+    kept = {name: getattr(after, name) for name in named}
+    return detail_words(told_changes(before, replace(before, **kept)))
 
 
 @projects.command("list")
@@ -256,42 +263,3 @@ def delete(
         raise CallError(f"This would delete {what}: add --yes if that is what you want.")
     service.delete(project.id, project.name)
     show_line(f"Deleted {what}.")
-
-
-@projects.command("add-member")
-def add_member(
-    name: NameArgument,
-    user: UserArgument,
-    role: Annotated[Role, typer.Option(help="What the user may do.")] = Role.RATER,
-    database_url: DatabaseOption = DEFAULT_URL,
-) -> None:
-    """Give an account a role in a project."""
-    service = ProjectService(open_database(database_url))
-    project = service.get(name)
-    member = service.add_member(project.id, user, role)
-    show_line(f"{member.user.name} is now {', '.join(roles_of(member))} in {project.name}.")
-
-
-@projects.command("remove-member")
-def remove_member(
-    name: NameArgument,
-    user: UserArgument,
-    role: Annotated[Role | None, typer.Option(help="This role only; all if not given.")] = None,
-    database_url: DatabaseOption = DEFAULT_URL,
-) -> None:
-    """Take a role in a project from an account; what it graded stays."""
-    service = ProjectService(open_database(database_url))
-    project = service.get(name)
-    service.remove_member(project.id, user, role)
-    show_line(f"{user} is no longer {role or 'a member'} in {project.name}.")
-
-
-def _read(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            content = file.read(_LARGEST_FILE)
-        return content.decode("utf-8-sig").replace("\r\n", "\n")
-    except OSError as error:
-        raise CallError(f"{path}: cannot be read ({error.strerror}); check the name.") from None
-    except UnicodeDecodeError as error:
-        raise CallError(f"{path}: byte {error.start + 1} is no UTF-8; save the text as UTF-8.") from None

@@ -1,0 +1,110 @@
+"""The options of a project's settings, as `project create` and `project change` take them."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from annotation.commands.options import decimal_option
+from annotation.commands.project_views import Order
+from annotation.types import ProjectSettings
+from db.command import CallError
+
+DEFAULTS = ProjectSettings("")
+_LARGEST_FILE = 1_000_000
+
+TypesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="TYPE,…",
+        help=f"All its comparison types; those of a new project are {', '.join(DEFAULTS.types)} by default.",
+    ),
+]
+RatersOption = Annotated[
+    int | None, typer.Option(metavar="K", help="How many raters grade each pair, 1 to 20.")
+]
+ThresholdOption = Annotated[
+    Decimal | None,
+    typer.Option(
+        metavar="GRADES",
+        parser=decimal_option,
+        help="A pair is flagged when two ratings differ by so much or more, 0.25 to 4.",
+    ),
+]
+StepOption = Annotated[
+    Decimal | None,
+    typer.Option(metavar="GRADES", parser=decimal_option, help="Between grades: 0.25, 0.5 or 1."),
+]
+GuidelinesOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Markdown that raters are shown; an empty file for none."),
+]
+SeedOption = Annotated[int | None, typer.Option(metavar="N", help="Of the random order.")]
+OrderOption = Annotated[Order | None, typer.Option(help="In which raters meet the pairs.")]
+ReviseOption = Annotated[
+    bool | None, typer.Option("--revise/--no-revise", help="Whether raters may change their grades.")
+]
+LeaseOption = Annotated[
+    int | None, typer.Option(metavar="MINUTES", help="After so long an abandoned pair goes to others.")
+]
+MostOption = Annotated[
+    int | None, typer.Option(metavar="N", help="How many pairs a rater is given at most; 0 for any number.")
+]
+ConsentOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Markdown that raters and writers must agree to before they work; an empty file for none.",
+    ),
+]
+
+
+def named_settings(
+    *,
+    types: list[str] | None,
+    raters: int | None,
+    threshold: Decimal | None,
+    step: Decimal | None,
+    guidelines: Path | None,
+    seed: int | None,
+    order: Order | None,
+    revise: bool | None,
+    lease: int | None,
+    most_per_rater: int | None,
+    consent: Path | None,
+) -> dict[str, Any]:
+    """What the options say, by the fields of `ProjectSettings`; an option that is None says nothing.
+
+    Raises:
+        CallError: a file cannot be read.
+    """
+    said: dict[str, Any] = {
+        "types": None if types is None else tuple(part for text in types for part in text.split(",")),
+        "guidelines": None if guidelines is None else _read(guidelines),
+        "raters_per_pair": raters,
+        "threshold": threshold,
+        "step": step,
+        "is_random": None if order is None else order is Order.RANDOM,
+        "seed": seed,
+        "may_revise": revise,
+        "lease_minutes": lease,
+        "consent": None if consent is None else _read(consent),
+    }
+    named = {name: value for name, value in said.items() if value is not None}
+    if most_per_rater is not None:
+        named["most_per_rater"] = most_per_rater or None
+    return named
+
+
+def _read(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            content = file.read(_LARGEST_FILE)
+        return content.decode("utf-8-sig").replace("\r\n", "\n")
+    except OSError as error:
+        raise CallError(f"{path}: cannot be read ({error.strerror}); check the name.") from None
+    except UnicodeDecodeError as error:
+        raise CallError(f"{path}: byte {error.start + 1} is no UTF-8; save the text as UTF-8.") from None

@@ -1,0 +1,212 @@
+"""`python -m annotation project change`: every setting of the page, by the same rules."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import fields, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+import annotation.cli
+from annotation.errors import SettingsError
+from annotation.services.events import Event, EventService
+from annotation.services.imports.importing import ImportService
+from annotation.services.projects import ProjectService
+from annotation.setting_changes import seen_settings, told_changes
+from annotation.types import NewPair, Project, ProjectSettings
+from db import Database
+from tests.commands import main
+
+BEFORE = ProjectSettings(
+    "News", types=("sentence2phrase", "own"), guidelines="# Grade\n", most_per_rater=40, consent="Take part?"
+)
+SAME = (
+    *("--name", " News ", "--types", "sentence2phrase, own", "--raters", "2", "--threshold", "1.00"),
+    *("--step", ".25", "--guidelines", "guide.md", "--seed", "20140301", "--order", "random", "--revise"),
+    *("--lease", "30", "--most-per-rater", "40", "--consent", "consent.md"),
+)
+CHANGES: list[tuple[str, tuple[str, ...], object, str]] = [
+    ("name", ("--name", "Old  news"), "Old news", "name: News → Old news"),
+    (
+        *("types", ("--types", "own,new", "--types", "sentence2phrase"), ("own", "new", "sentence2phrase")),
+        "comparison types: sentence2phrase, own → own, new, sentence2phrase",
+    ),
+    ("guidelines", ("--guidelines", "new.md"), "Neu: ö\n", "guidelines: 8 → 7 characters"),
+    ("raters_per_pair", ("--raters", "3"), 3, "number of raters per pair: 2 → 3"),
+    ("threshold", ("--threshold", "1.5"), Decimal("1.5"), "threshold: 1 → 1.5"),
+    ("step", ("--step", "0.5"), Decimal("0.5"), "step: 0.25 → 0.5"),
+    ("is_random", ("--order", "file"), False, "order: random → as imported"),
+    ("seed", ("--seed", "0"), 0, "seed: 20140301 → 0"),
+    ("may_revise", ("--no-revise",), False, "switch for changing grades: yes → no"),
+    ("lease_minutes", ("--lease", "45"), 45, "minutes for a pair: 30 → 45"),
+    ("most_per_rater", ("--most-per-rater", "0"), None, "limit of pairs per rater: 40 → none"),
+    ("consent", ("--consent", "empty.md"), "", "consent text: 10 → 0 characters"),
+]
+
+Call = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def call(
+    sqlite_database: Database,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Call:
+    """Run a command of `project`, beside files of texts; gives status, output and errors."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KPDEMO_DATABASE_URL", f"sqlite:///{sqlite_database.path}")
+    texts = {
+        "guide.md": "﻿# Grade\r\n",
+        "consent.md": "\r\nTake part?\n",
+        "new.md": "Neu: ö\n",
+        "empty.md": "\n",
+    }
+    for name, text in texts.items():
+        Path(name).write_bytes(text.encode())
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        status = main(["project", *arguments])
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def project(sqlite_database: Database) -> Project:
+    """One with a pair that two raters have graded, and one that none has."""
+    made = ProjectService(sqlite_database).create(BEFORE)
+    graded = NewPair("a", "sentence2phrase", "Snow fell.", "snow", ratings=(("1", Decimal("2.75")),))
+    both = replace(graded, ratings=(*graded.ratings, ("2", Decimal(2))))
+    ImportService(sqlite_database).import_pairs(made.id, [both, NewPair("b", "own", "Rain fell.", "sun")])
+    return made
+
+
+def changes_of(database: Database, project: Project) -> list[Event]:
+    events = EventService(database).recent(project.id)
+    return [event for event in events if event.action == "project changed"]
+
+
+def options_of(command: str) -> dict[str, Any]:
+    """The options of a command of `project`, by what they are called."""
+    group: Any = typer.main.get_command(annotation.cli.app)
+    parameters = group.commands["project"].commands[command].params
+    return {one.opts[0]: one for one in parameters if one.param_type_name == "option"}
+
+
+def test_it_takes_what_create_takes_in_the_same_words_and_the_name():
+    create, change = options_of("create"), options_of("change")
+    assert [option for option in change if option != "--name"] == list(create)
+    told = [
+        {name: (one.help, one.metavar, one.opts) for name, one in each.items()} for each in (create, change)
+    ]
+    assert told[0].items() <= told[1].items()
+    assert all(
+        one.default is None for name, one in change.items() if name not in ("--json", "--database-url")
+    )
+    assert {field.name for field in fields(ProjectSettings)} == {name for name, *_ in CHANGES}
+
+
+@pytest.mark.parametrize(("name", "options", "value", "words"), CHANGES, ids=[name for name, *_ in CHANGES])
+def test_a_setting_that_is_named_changes_alone_and_is_told_as_by_the_page(
+    call, sqlite_database, name, options, value, words
+):
+    service = ProjectService(sqlite_database)
+    made = service.create(BEFORE)
+    table = call("show", "news")[1]
+    after = replace(BEFORE, **{name: value})
+    assert call("change", "NEWS", *options) == (0, f"Changed {after.name}: {words}.\n", "")
+    assert service.get(made.id).settings == after
+    [event] = changes_of(sqlite_database, made)
+    former = {"former_name": "News"} if name == "name" else {}
+    assert (event.user, event.detail) == (None, {**told_changes(BEFORE, after), **former})
+    assert call("show", after.name)[1] != table
+
+
+def test_all_settings_change_at_once(call, project, sqlite_database):
+    later = [change for change in CHANGES if change[0] not in ("step", "seed", "is_random")]
+    options = [option for _, given, *_ in later for option in given]
+    status, out, errors = call("change", "news", *options, "--json")
+    assert (status, errors) == (0, "")
+    after = replace(BEFORE, **{name: value for name, _, value, _ in later})
+    assert ProjectService(sqlite_database).get(project.id).settings == after
+    [event] = changes_of(sqlite_database, project)
+    assert event.detail == {**told_changes(BEFORE, after), "former_name": "News"}
+    shown = json.loads(call("show", "old news", "--json")[1])
+    assert json.loads(out).items() <= shown.items()
+    assert (shown["types"], shown["may_revise"]) == (["own", "new", "sentence2phrase"], False)
+
+
+def test_values_that_are_there_already_change_nothing(call, project, sqlite_database):
+    said = (0, "Nothing changed: News has these settings already.\n", "")
+    assert call("change", "news", *SAME) == said
+    assert call("change", "news", *SAME[-2:]) == said
+    assert {option for option in SAME if option.startswith("--")} == {
+        option for option in options_of("change") if option not in ("--json", "--database-url")
+    }
+    assert ProjectService(sqlite_database).get(project.id) == project
+    assert changes_of(sqlite_database, project) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "change"),
+    [
+        (("--raters", "1"), {"raters_per_pair": 1}),
+        (("--step", "1"), {"step": Decimal(1)}),
+        (("--seed", "8"), {"seed": 8}),
+        (("--order", "file"), {"is_random": False}),
+        (("--types", "sentence2phrase"), {"types": ("sentence2phrase",)}),
+        (("--name", "FABLES"), {"name": "FABLES"}),
+    ],
+)
+def test_what_the_page_refuses_is_refused_for_the_same_reason_with_all_else(
+    call, project, sqlite_database, options, change
+):
+    service = ProjectService(sqlite_database)
+    service.create(replace(BEFORE, name="Fables"))
+    with pytest.raises(SettingsError) as caught:
+        service.update(project.id, replace(BEFORE, **change), seen=seen_settings(BEFORE))
+    allowed = ("--threshold", "2", "--guidelines", "new.md", "--lease", "5", "--no-revise")
+    assert call("change", "news", *allowed, *options) == (1, "", f"{caught.value}\n")
+    assert service.get(project.id) == project
+    assert changes_of(sqlite_database, project) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--raters", "21"), "The number of raters per pair is a whole number from 1 to 20, not 21."),
+        (("--lease", "0"), "The lease is a whole number from 1 to 10080 minutes, not 0."),
+        (("--seed", "-1"), "The seed is a whole number from 0 to 9223372036854775807, not -1."),
+        (("--name", " "), "The project's name is empty: give 1 to 120 characters."),
+        (("--guidelines", "gone.md"), "gone.md: cannot be read (No such file or directory); check the name."),
+    ],
+)
+def test_a_value_that_cannot_be_is_a_wrong_call_and_nothing_changes(
+    call, project, sqlite_database, options, said
+):
+    assert call("change", "news", "--threshold", "2", *options) == (2, "", f"{said}\n")
+    assert ProjectService(sqlite_database).get(project.id) == project
+
+
+def test_what_somebody_else_changes_meanwhile_stays_and_is_not_told(
+    call, project, sqlite_database, monkeypatch
+):
+    get = ProjectService.get
+
+    def get_and_lose_the_race(self: ProjectService, name: str | int) -> Project:
+        found = get(self, name)
+        monkeypatch.setattr(ProjectService, "get", get)
+        self.update(found.id, replace(found.settings, lease_minutes=5))
+        return found
+
+    monkeypatch.setattr(ProjectService, "get", get_and_lose_the_race)
+    assert call("change", "news", "--raters", "3")[1] == "Changed News: number of raters per pair: 2 → 3.\n"
+    kept = ProjectService(sqlite_database).get(project.id).settings
+    assert kept == replace(BEFORE, lease_minutes=5, raters_per_pair=3)
