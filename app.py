@@ -32,6 +32,7 @@ from db import DatabaseError
 from db.errors import UrlError
 from kpdemo.cards import model_card
 from kpdemo.errors import ModelLoadError
+from kpdemo.latex import latex_table
 from kpdemo.predictors import available_models
 from kpdemo.ui.chosen import DELETED_SECONDS
 from kpdemo.ui.compare import CompareHandlers, build_compare_section
@@ -71,11 +72,10 @@ def build_context(settings: Settings, workers: Workers, similarities: Similariti
     models = available_models()
     if settings.model is not None:
         models = {settings.model: models.get(settings.model, "given with --model"), **models}
-    opened = partial(open_annotation, settings.database_url, in_space=settings.in_space)
-    services = opened(wordnet=settings.wordnet, similarities=similarities)
+    in_space, url, docs = settings.in_space, settings.database_url, settings.documentation
+    services = open_annotation(url, in_space=in_space, wordnet=settings.wordnet, similarities=similarities)
     index = partial(index_of, model=settings.model, index=settings.index)
     load, apart = workers.short.open, workers.long.open
-    in_space, docs = settings.in_space, settings.documentation
     return AppContext(models, load, in_space, services, index_of=index, load_apart=apart, documentation=docs)
 
 
@@ -113,7 +113,7 @@ def build_server(context: AppContext) -> FastAPI:
         guard = add_annotation_routes(server, services)
         mount_pages(
             server,
-            partial(annotation_pages.build_annotation_pages, services),
+            partial(annotation_pages.build_annotation_pages, services, latex_table),
             "/annotate",
             max_file_size=annotation_pages.MAX_FILE_SIZE,
             styles=annotation_pages.STYLES,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from html import unescape
 from itertools import pairwise
 
 _COMMAND = re.compile(
@@ -61,6 +62,16 @@ def read_tables(text: str) -> list[LatexTable]:
     """The tables of a file, each with all rows as wide as its head, and nothing else between them."""
     assert text.endswith("\\end{tabular}\n")
     return [_table(part.splitlines()) for part in text.removesuffix("\n").split("\n\n")]
+
+
+def saved_table(html: str, file: str) -> LatexTable:
+    """The one table of the only button of a page that saves LaTeX, and under this name."""
+    [(name, content)] = re.findall(
+        r'data-save="([^"]*\.tex)" data-type="application/x-tex;charset=utf-8" data-content="([^"]*)"', html
+    )
+    assert name == file
+    [table] = read_tables(unescape(content))
+    return table
 
 
 def _table(lines: list[str]) -> LatexTable:

@@ -79,7 +79,7 @@ def agreement(
     if as_json:
         show_json(report_to_json(report))
     elif as_latex:
-        show_line(report_to_latex(report, handed.latex))
+        show_line(report_to_latex(report, handed.latex, made_by="python -m annotation agreement --latex"))
     else:
         _show(report)
 

@@ -133,7 +133,7 @@ def score(
         told = {"upper_bound": bounds, "changed_gold": changed, "left_out": left_out}
         show_json({**report_to_json(report), **told})
     elif as_latex:
-        show_line(report_to_latex(report, handed.latex))
+        show_line(report_to_latex(report, handed.latex, made_by="python -m annotation score --latex"))
     else:
         show_report(report, people, pairs)
 

@@ -12,14 +12,20 @@ from annotation.reliability.report import AgreementReport, Part
 _HEADS = ("Pairs", "α", "95 %")
 
 
-def report_to_latex(report: AgreementReport, table: LatexTable) -> str:
-    """α with its interval, on all pairs with two grades and on the unadjudicated ones, by type and of all."""
+def report_to_latex(report: AgreementReport, table: LatexTable, *, made_by: str) -> str:
+    """α with its interval, on all pairs with two grades and on the unadjudicated ones, by type and of all.
+
+    `made_by` names what made it, the command or the page, in the comments.
+    """
     rows = [*((part.name, part) for part in report.by_type if part.pairs), ("All", report.whole)]
     return table(
         ("", "Type"),
         [("All pairs", _HEADS), ("Unadjudicated", _HEADS)],
         [(name, [*_cells(part.all), *_cells(part.unadjudicated)]) for name, part in rows],
-        comments=_comments(report, rows),
+        comments=[
+            f"{made_by}, version {__version__}, project {report.project}.",
+            *_comments(report, rows),
+        ],
     )
 
 
@@ -29,7 +35,6 @@ def _cells(alpha: Alpha) -> Sequence[Cell]:
 
 
 def _comments(report: AgreementReport, rows: Sequence[tuple[str, Part]]) -> Iterator[str]:
-    yield f"python -m annotation agreement --latex, version {__version__}, project {report.project}."
     yield (
         "Krippendorff's α, interval level; 95 % by the percentile bootstrap over pairs, "
         f"{report.resamples:,} resamples, seed {report.seed}."

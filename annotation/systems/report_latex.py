@@ -9,8 +9,11 @@ from annotation.latex import Cell, LatexTable
 from annotation.systems.report import ScoreReport, SystemReport
 
 
-def report_to_latex(report: ScoreReport, table: LatexTable) -> str:
-    """Pearson by type, its sum and rank, and the sum and rank of Spearman; the best system first."""
+def report_to_latex(report: ScoreReport, table: LatexTable, *, made_by: str) -> str:
+    """Pearson by type, its sum and rank, and the sum and rank of Spearman; the best system first.
+
+    `made_by` names what made it, the command or the page, in the comments.
+    """
     ranks = report.ranks()
     by_pearson, by_spearman = ranks["sum_pearson"], ranks["sum_spearman"]
     order = sorted(range(len(report.systems)), key=lambda place: by_pearson[place] or len(report.systems) + 1)
@@ -24,12 +27,11 @@ def report_to_latex(report: ScoreReport, table: LatexTable) -> str:
         ("", "System"),
         [("Pearson", (*report.types, "Sum", "Rank")), ("Spearman", ("Sum", "Rank"))],
         [(report.systems[place].name, cells(place)) for place in order],
-        comments=_comments(report),
+        comments=[f"{made_by}, version {__version__}.", *_comments(report)],
     )
 
 
 def _comments(report: ScoreReport) -> Iterator[str]:
-    yield f"python -m annotation score --latex, version {__version__}."
     yield "Correlations with the gold grades; systems rank by the sum over types, as in SemEval-2014 Task 3."
     first = report.systems[0]
     yield f"Pairs: {', '.join(f'{type} {first.types[type].pairs:,}' for type in report.types)}."

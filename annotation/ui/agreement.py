@@ -10,8 +10,10 @@ import gradio as gr
 
 from annotation.clock import Clock, utcnow
 from annotation.errors import AccessError, AnnotationError, SignedOutError
+from annotation.latex import LatexTable
 from annotation.reliability.planning import DEFAULT_WIDTH
 from annotation.reliability.report import AgreementReport
+from annotation.reliability.report_latex import report_to_latex
 from annotation.services.access.accounts import AccountService
 from annotation.services.agreement import AgreementService
 from annotation.ui.agreement_charts import CHARTS, charts_of, save_buttons
@@ -37,7 +39,7 @@ from annotation.ui.agreement_tables import (
 )
 from annotation.ui.asking import asked_by_leader
 from annotation.ui.number_fields import decimal_field, decimal_of
-from annotation.ui.tables import Table, table_html, undefined_html
+from annotation.ui.tables import Table, file_name, latex_button, table_html, undefined_html
 from annotation.ui.wording import all_withdrawn_text, held_back_text, time_html
 from kpdemo.ui.charts import show_chart
 from kpdemo.ui.widgets import QUIETLY, empty_html, escape, note_html, section_heading, shown_to_user
@@ -45,6 +47,7 @@ from kpdemo.ui.widgets import QUIETLY, empty_html, escape, note_html, section_he
 ASSETS = Path(__file__).parent.parent / "assets"
 AGREEMENT_STYLES = (ASSETS / "agreement.css",)
 SECONDS_BETWEEN_LOOKS = 10
+MADE_BY = "The page Agreement of kpdemo"
 NO_PAIRS = "No pairs yet. Agreement of types and genres appears with the first ones."
 
 TEXTS = (
@@ -67,6 +70,7 @@ TEXTS = (
 class AgreementHandlers:
     accounts: AccountService
     agreement: AgreementService
+    latex: LatexTable
     clock: Clock = utcnow
 
     def open(self, request: gr.Request) -> tuple[Any, ...]:
@@ -120,7 +124,7 @@ class AgreementHandlers:
         project_id, user, named = asked_by_leader(request, self.accounts)
         version = self.agreement.version(project_id)
         report = self.agreement.report(project_id, named=named, viewer=user.id)
-        texts = texts_of(report, project_id, leads=named)
+        texts = texts_of(report, project_id, self.latex, leads=named)
         status = f"<p>Counted {time_html(self.clock())}. New grades appear by themselves.</p>"
         charts = charts_of(report)
         return (
@@ -227,12 +231,12 @@ def _build_details(parts: _Parts) -> None:
     parts.text("method")
 
 
-def texts_of(report: AgreementReport, project_id: int, *, leads: bool) -> dict[str, str]:
+def texts_of(report: AgreementReport, project_id: int, latex: LatexTable, *, leads: bool) -> dict[str, str]:
     """What stands in the page's HTML, but for the status."""
     project = report.project
     types, genres = type_parts(report), genre_parts(report)
-    where = [parts_table("types", "Type", types)] if types else []
-    where += [parts_table("genres", "Genre", genres)] if genres else []
+    where = [(parts_table("types", "Type", types), _latex_button(report, latex))] if types else []
+    where += [(parts_table("genres", "Genre", genres), "")] if genres else []
     has_grades = report.whole.ratings > 0
     nobody = empty_html("Nobody has graded yet. The raters' figures appear with the first grades.")
     alone = empty_html("No two raters have graded the same pair yet.")
@@ -241,8 +245,8 @@ def texts_of(report: AgreementReport, project_id: int, *, leads: bool) -> dict[s
     return {
         "figures": figures_html(report, project_id),
         "enough": enough_html(report, project_id, leads=leads),
-        "where": "".join(table_html(table, project) for table in where)
-        + undefined_html("agreement-undefined", *where)
+        "where": "".join(table_html(table, project, beside=more) for table, more in where)
+        + undefined_html("agreement-undefined", *(table for table, _ in where))
         + few_pairs_html([*types, *genres])
         or empty_html(all_withdrawn_text(report.withdrawn) if report.withdrawn else NO_PAIRS),
         "grades": table_html(grades_table(report), project) if has_grades else "",
@@ -255,6 +259,11 @@ def texts_of(report: AgreementReport, project_id: int, *, leads: bool) -> dict[s
         + left_out,
         "method": method_html(report),
     }
+
+
+def _latex_button(report: AgreementReport, latex: LatexTable) -> str:
+    table = report_to_latex(report, latex, made_by=MADE_BY)
+    return latex_button(table, "agreement by type", file_name(report.project, "agreement"))
 
 
 def _explained(table: Table, project: str) -> str:

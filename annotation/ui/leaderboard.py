@@ -9,9 +9,11 @@ from typing import Any
 import gradio as gr
 
 from annotation.errors import AccessError, AnnotationError, SignedOutError
+from annotation.latex import LatexTable
 from annotation.services.access.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.services.systems import Board, SystemService
+from annotation.systems.report_latex import report_to_latex
 from annotation.ui.asking import asked_by_leader
 from annotation.ui.leaderboard_tables import (
     board_chart,
@@ -27,7 +29,7 @@ from annotation.ui.leaderboard_tables import (
     spearman_table,
     wide_intervals_html,
 )
-from annotation.ui.tables import file_name, table_html
+from annotation.ui.tables import file_name, latex_button, table_html
 from annotation.web.leaderboard import board_address
 from kpdemo.ui.charts import chart_buttons, show_chart
 from kpdemo.ui.widgets import QUIETLY, empty_html, escape, section_heading, shown_to_user, unseen_box
@@ -57,6 +59,7 @@ class LeaderboardHandlers:
     accounts: AccountService
     projects: ProjectService
     systems: SystemService
+    latex: LatexTable
 
     def open(self, request: gr.Request, zone: str | None = "") -> tuple[Any, ...]:
         """The newest gold set, or a sentence for whoever may not see the page."""
@@ -127,12 +130,18 @@ class LeaderboardHandlers:
             table_html(spearman_table(board), project, page=PAGE),
             table_html(ranks, project, page=PAGE) if ranks else "",
             table_html(genres, project, page=PAGE) if genres else empty_html(NO_GENRES),
-            save_html(project_id, board.gold.id),
+            save_html(project_id, board.gold.id, self._latex_button(project, board)),
             chart_buttons("leaderboard-chart", CHART, file_name(project, "leaderboard-genres"))
             if has_chart
             else "",
             method_html(board),
         ]
+
+    def _latex_button(self, project: str, board: Board) -> str:
+        gold = f"gold from {board.gold.name or 'the project'}, SHA-256 {board.gold.sha256}"
+        made_by = f"The page Leaderboard of kpdemo, project {project}, {gold}"
+        table = report_to_latex(board.report, self.latex, made_by=made_by)
+        return latex_button(table, "the ranking", file_name(project, PAGE))
 
 
 @dataclass(frozen=True)
@@ -197,11 +206,11 @@ def build_leaderboard_page(handlers: LeaderboardHandlers, page: gr.Blocks) -> Le
     return LeaderboardPage(gold, zone, shown)
 
 
-def save_html(project_id: int, gold_id: int) -> str:
-    """Links that download everything."""
+def save_html(project_id: int, gold_id: int, beside: str) -> str:
+    """Links that download everything, and what stands beside them."""
     links = "".join(
         f'<a class="keep" id="leaderboard-{ending}" download '
         f'href="{escape(board_address(project_id, gold_id, ending))}">All figures as {ending.upper()}</a>'
         for ending in ("csv", "json")
     )
-    return f'<p class="actions">{links}</p>'
+    return f'<p class="actions">{links}{beside}</p>'

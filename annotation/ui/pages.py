@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import gradio as gr
 
+from annotation.latex import LatexTable
 from annotation.services.bundle import Services
 from annotation.ui.adjudicate import (
     ADJUDICATE_SCRIPTS,
@@ -72,8 +74,8 @@ MAX_FILE_SIZE = LARGEST_FILE
 MINUTE = 60
 
 
-def build_annotation_pages(services: Services) -> gr.Blocks:
-    """All pages of annotation as one application."""
+def build_annotation_pages(services: Services, latex: LatexTable) -> gr.Blocks:
+    """All pages of annotation as one application; `latex` writes their tables for papers."""
     pages: gr.Blocks = gr.Blocks(
         title="Annotate", analytics_enabled=False, delete_cache=(MINUTE, KEPT_MINUTES * MINUTE)
     )
@@ -84,9 +86,9 @@ def build_annotation_pages(services: Services) -> gr.Blocks:
         ("write", "Write", _build_write),
         ("review", "Review", _build_review),
         ("rate", "Rate", _build_rate),
-        ("agreement", "Agreement", _build_agreement),
+        ("agreement", "Agreement", partial(_build_agreement, latex=latex)),
         ("adjudicate", "Adjudicate", _build_adjudicate),
-        ("leaderboard", "Leaderboard", _build_leaderboard),
+        ("leaderboard", "Leaderboard", partial(_build_leaderboard, latex=latex)),
         ("predictions", "Predictions", _build_predictions),
         ("senses", "Senses", _build_senses),
         ("users", "Accounts", _build_users),
@@ -122,8 +124,8 @@ def _build_review(services: Services, page: gr.Blocks) -> None:
     )
 
 
-def _build_agreement(services: Services, page: gr.Blocks) -> None:
-    build_agreement_page(AgreementHandlers(services.accounts, services.agreement), page)
+def _build_agreement(services: Services, page: gr.Blocks, *, latex: LatexTable) -> None:
+    build_agreement_page(AgreementHandlers(services.accounts, services.agreement, latex), page)
 
 
 def _build_adjudicate(services: Services, page: gr.Blocks) -> None:
@@ -131,8 +133,8 @@ def _build_adjudicate(services: Services, page: gr.Blocks) -> None:
     build_adjudicate_page(handlers, page)
 
 
-def _build_leaderboard(services: Services, page: gr.Blocks) -> None:
-    handlers = LeaderboardHandlers(services.accounts, services.projects, services.systems)
+def _build_leaderboard(services: Services, page: gr.Blocks, *, latex: LatexTable) -> None:
+    handlers = LeaderboardHandlers(services.accounts, services.projects, services.systems, latex)
     shown = build_leaderboard_page(handlers, page)
     form = SystemFormHandlers(services.accounts, services.systems, services.dictionary)
     build_system_form(form, handlers, shown, page)

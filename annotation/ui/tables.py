@@ -48,8 +48,12 @@ def type_label(name: str) -> str:
     return comparison_type(name).label
 
 
-def table_html(table: Table, project: str, *, page: str = "agreement") -> str:
-    """The table, and a button that saves it; its id begins with the page's."""
+def table_html(table: Table, project: str, *, page: str = "agreement", beside: str = "") -> str:
+    """The table, and a button that saves it; its id begins with the page's.
+
+    Args:
+        beside: further buttons, as HTML.
+    """
     links = table.links or ("",) * len(table.rows)
     rows = "".join(_row_html(table, row, link) for row, link in zip(table.rows, links, strict=True))
     shown = listing_html(
@@ -60,7 +64,7 @@ def table_html(table: Table, project: str, *, page: str = "agreement") -> str:
         label=table.caption,
         elem_id=f"{page}-{table.name}",
     )
-    return f'{shown}<p class="actions">{save_button(table, project)}</p>'
+    return f'{shown}<p class="actions">{save_button(table, project)}{beside}</p>'
 
 
 def undefined_html(elem_id: str, *tables: Table) -> str:
@@ -116,10 +120,25 @@ def listing_html(
 
 
 def save_button(table: Table, project: str) -> str:
+    file = f"{file_name(project, table.name)}.csv"
+    return _save_button(file, "text/csv", table_csv(table), f"“{table.caption}”", "CSV")
+
+
+def latex_button(latex: str, what: str, file: str) -> str:
+    """Saves a table for a paper, which is called `what`.
+
+    Args:
+        latex: the table.
+        file: the name of the saved file, without its ending.
+    """
+    return _save_button(f"{file}.tex", "application/x-tex", f"{latex}\n", what, "LaTeX")
+
+
+def _save_button(file: str, type: str, content: str, what: str, form: str) -> str:
+    """A button of which page.js knows what to do: nothing is asked of the server."""
     return (
-        f'<button type="button" class="keep" data-save="{escape(file_name(project, table.name))}.csv" '
-        f'data-type="text/csv;charset=utf-8" data-content="{escape(table_csv(table))}" '
-        f'aria-label="Save “{escape(table.caption)}” as CSV">Save CSV</button>'
+        f'<button type="button" class="keep" data-save="{escape(file)}" data-type="{type};charset=utf-8" '
+        f'data-content="{escape(content)}" aria-label="Save {escape(what)} as {form}">Save {form}</button>'
     )
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Annotated
 
 import typer
 
 from kpdemo.commands.options import CallError
-from kpdemo.evaluation.metrics import DEEP_CUT, Cut, with_further
+from kpdemo.errors import InputError
+from kpdemo.evaluation.cuts import read_cuts
+from kpdemo.evaluation.metrics import Cut, with_further
 
 AtOption = Annotated[
     list[str] | None,
@@ -21,25 +22,14 @@ AtOption = Annotated[
     ),
 ]
 
-_RANK = re.compile(r"[1-9][0-9]{0,5}")
 
-
-def read_cuts(written: Iterable[str]) -> tuple[Cut, ...]:
+def cuts_of_option(written: Iterable[str]) -> tuple[Cut, ...]:
     """Those that are always measured, and the ones of the option.
 
     Raises:
         CallError: one is none.
     """
-    return with_further(_read(part.strip()) for text in written for part in text.split(","))
-
-
-def _read(part: str) -> Cut:
-    if part == str(DEEP_CUT):
-        raise CallError(f"--at {part}: R@{part} is that of the candidates, and always given; leave it out.")
-    if _RANK.fullmatch(part):
-        return int(part)
-    if part.upper() == "O":
-        return "O"
-    if part.upper() == "M":
-        return "M"
-    raise CallError(f"--at {part!r}: give a number from 1, such as 10, or O for as many as are gold.")
+    try:
+        return with_further(cut for text in written for cut in read_cuts(text))
+    except InputError as error:
+        raise CallError(f"--at {error}") from None

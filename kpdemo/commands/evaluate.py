@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from kpdemo.commands.cuts import AtOption, read_cuts
+from kpdemo.commands.cuts import AtOption, cuts_of_option
 from kpdemo.commands.figures import (
     ConventionOption,
     JsonOption,
@@ -136,7 +136,7 @@ def evaluate(
     form = read_form(json=as_json, markdown=as_markdown, latex=as_latex, convention=convention)
     names = dataset_names(gold)
     code = "" if language is None else read_language(language)
-    cuts = read_cuts(at or ())
+    cuts = cuts_of_option(at or ())
     files = [check_file(file, LINE_SUFFIXES) for file in predictions]
     details_path = None if details_file is None else _check_details(details_file, [*map(Path, names), *files])
     from kpdemo.evaluation.measuring import not_in_text_message, without_gold_message

@@ -70,7 +70,8 @@ def print_runs(runs: Sequence[Run], form: Form) -> None:
     elif form.markdown:
         sys.stdout.write(report_to_markdown(alone) if alone else runs_to_markdown(runs))
     elif form.latex:
-        sys.stdout.write(f"{runs_to_latex(runs, form.convention)}\n")
+        made_by = f"python -m kpdemo evaluate --latex --convention {form.convention}"
+        sys.stdout.write(f"{runs_to_latex(runs, form.convention, made_by=made_by)}\n")
     elif alone:
         show_report(alone)
     else:

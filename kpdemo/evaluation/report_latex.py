@@ -17,15 +17,16 @@ Named = Sequence[tuple[str, DatasetFigures]]
 _KINDS = ("present", "absent")
 
 
-def runs_to_latex(runs: Sequence[Run], convention: Convention) -> str:
+def runs_to_latex(runs: Sequence[Run], convention: Convention, *, made_by: str) -> str:
     """A table of present and one of absent keyphrases, as SimCKP's Tables 2 and 3, the latter with R@50.
 
-    A row for each run; the data sets side by side, each of several languages before its parts.
+    A row for each run; the data sets side by side, each of several languages before its parts. `made_by`
+    names what made it, the command or the page, in the comments.
     """
-    return "\n\n".join(_table(runs, kind, convention) for kind in _KINDS)
+    return "\n\n".join(_table(runs, kind, convention, made_by) for kind in _KINDS)
 
 
-def _table(runs: Sequence[Run], kind: str, convention: Convention) -> str:
+def _table(runs: Sequence[Run], kind: str, convention: Convention, made_by: str) -> str:
     of_runs = [list(with_languages(run.report.datasets)) for run in runs]
     datasets = of_runs[0]
     heads = list(figure_names(datasets[0][1].cuts)[kind])
@@ -36,12 +37,11 @@ def _table(runs: Sequence[Run], kind: str, convention: Convention) -> str:
             (name, [shares(figures, convention)[kind][head] for _, figures in of_run for head in heads])
             for name, of_run in zip(run_names(runs), of_runs, strict=True)
         ],
-        comments=_comments(runs, datasets, kind, convention),
+        comments=[f"{made_by}, version {__version__}.", *_comments(runs, datasets, kind, convention)],
     )
 
 
 def _comments(runs: Sequence[Run], datasets: Named, kind: str, convention: Convention) -> Iterator[str]:
-    yield f"python -m kpdemo evaluate --latex --convention {convention}, version {__version__}."
     yield f"{kind.capitalize()} keyphrases, macro: {caption_of_f1(convention)}"
     for name, run in zip(run_names(runs), runs, strict=True):
         if run.report.identity:

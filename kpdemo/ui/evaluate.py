@@ -12,6 +12,9 @@ from typing import Any
 import gradio as gr
 
 from kpdemo.errors import InputError, KpdemoError
+from kpdemo.evaluation.cuts import read_cuts
+from kpdemo.evaluation.metrics import CUTS, Convention, Cut, with_further
+from kpdemo.evaluation.report_latex import runs_to_latex
 from kpdemo.evaluation.runs import run_to_json
 from kpdemo.reading.file_kinds import LINE_SUFFIXES, TABLE_SUFFIXES
 from kpdemo.ui.chosen import KEPT_MINUTES, MOST_FILES, checked_files, own_copies
@@ -45,10 +48,23 @@ HELP = (
 STOPPED = "Stopped before all was measured: press Evaluate to measure after all."
 OUTPUT_NAME = "figures.jsonl"
 DETAILS_NAME = "details.jsonl"
+MADE_BY = "The page Evaluate of kpdemo"
+AT = "Also F1 at"
+MOST_FURTHER = 10
+"""Cuts; each is a column for present and one for absent keyphrases."""
 SHOWN_EVERY = 10
 """Documents, between two looks of the reader at the progress."""
 
-CONVENTIONS = [("left out: skip_empty", "skip_empty"), ("count as zero: count_empty", "count_empty")]
+CONVENTIONS: list[tuple[str, Convention]] = [
+    ("left out: skip_empty", "skip_empty"),
+    ("count as zero: count_empty", "count_empty"),
+]
+DOWNLOADS = {
+    "download": "Download JSON",
+    "details": "Download each document",
+    **{f"latex-{convention}": "Download LaTeX" for _, convention in CONVENTIONS},
+}
+"""Their buttons, as `evaluate-NAME`; of those of the conventions the style sheet shows the chosen one's."""
 
 
 @dataclass(frozen=True)
@@ -60,22 +76,30 @@ class EvaluateHandlers:
         self,
         gold: str | None,
         predictions: list[str] | None,
+        at: str | None = "",
         request: gr.Request | None = None,
         progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
-    ) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
-        """The figures of each predictions file, a file with all of them, and one with each document."""
+    ) -> Iterator[tuple[str | dict[str, Any], ...]]:
+        """The figures of each predictions file, and the files of `DOWNLOADS`.
+
+        `at` are further numbers of predictions to measure, as for `evaluate --at`.
+        """
         with (
             shown_to_user(KpdemoError),
             self.stops.begun(page_of(request), STOPPED) as stop,
             TemporaryDirectory(prefix="kpdemo-") as folder,
         ):
+            cuts = _cuts_of(at)
             gold_file, *files = own_copies(_chosen(gold, predictions), Path(folder))
             with in_turn_of_files(self.shelf, stop, progress):
-                evaluation = _until(stop, gold_file, files, Path(folder) / DETAILS_NAME, progress)
-            output = Path(folder) / OUTPUT_NAME
-            output.write_text(figures_jsonl(evaluation), encoding="utf-8")
+                evaluation = _until(stop, gold_file, files, Path(folder) / DETAILS_NAME, progress, cuts)
+            written = [_written(Path(folder) / OUTPUT_NAME, figures_jsonl(evaluation)), evaluation.details]
+            written += [
+                _written(Path(folder) / f"figures-{convention}.tex", figures_latex(evaluation, convention))
+                for _, convention in CONVENTIONS
+            ]
             # Gradio copies the files when it takes these values, before the folder goes.
-            yield evaluation_html(evaluation), _offered(output), _offered(evaluation.details)
+            yield evaluation_html(evaluation), *map(_offered, written)
 
     def check_evaluated(self, gold: str | None, predictions: list[str] | None) -> str | dict[str, Any]:
         """What cannot be read of the chosen files; where all can, the page stays as it is."""
@@ -90,6 +114,11 @@ class EvaluateHandlers:
         self.stops.ask(page_of(request))
 
 
+def _written(file: Path, text: str) -> Path:
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
 def _offered(file: Path | None) -> dict[str, Any]:
     update: dict[str, Any] = gr.update(value=file and str(file), interactive=file is not None)
     return update
@@ -101,6 +130,11 @@ def figures_jsonl(evaluation: Evaluation) -> str:
     return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
 
 
+def figures_latex(evaluation: Evaluation, convention: Convention) -> str:
+    """The tables of `evaluate --latex`."""
+    return f"{runs_to_latex(evaluation.files, convention, made_by=MADE_BY)}\n"
+
+
 def _chosen(gold: str | None, predictions: list[str] | None) -> list[Path]:
     """The gold file, then those of predictions."""
     if not gold:
@@ -110,6 +144,22 @@ def _chosen(gold: str | None, predictions: list[str] | None) -> list[Path]:
     return _check_kinds(gold, predictions)
 
 
+def _cuts_of(at: str | None) -> tuple[Cut, ...]:
+    """Those that are always measured, and the ones that are asked for."""
+    if not at or not at.strip():
+        return CUTS
+    try:
+        cuts = with_further(read_cuts(at))
+    except InputError as error:
+        raise InputError(f"{AT} {error}") from None
+    if (further := len(cuts) - len(CUTS)) > MOST_FURTHER:
+        raise InputError(
+            f"{AT} {further} numbers: the page measures at most {MOST_FURTHER} besides 5 and M; give fewer, "
+            "or use the command line (python -m kpdemo evaluate --at)."
+        )
+    return cuts
+
+
 def _check_kinds(gold: str | None, predictions: list[str] | None) -> list[Path]:
     kinds = (*LINE_SUFFIXES, *TABLE_SUFFIXES)
     golds = checked_files([gold], suffixes=kinds, advice="JSON Lines with keyphrases") if gold else []
@@ -117,7 +167,14 @@ def _check_kinds(gold: str | None, predictions: list[str] | None) -> list[Path]:
     return golds + (checked_files(predictions, suffixes=LINE_SUFFIXES, advice=advice) if predictions else [])
 
 
-def _until(stop: Stop, gold: Path, files: list[Path], details: Path, progress: gr.Progress) -> Evaluation:
+def _until(
+    stop: Stop,
+    gold: Path,
+    files: list[Path],
+    details: Path,
+    progress: gr.Progress,
+    cuts: tuple[Cut, ...],
+) -> Evaluation:
     def measuring(done: int, total: int) -> None:
         stop.check()
         if done % SHOWN_EVERY == 0:
@@ -127,7 +184,7 @@ def _until(stop: Stop, gold: Path, files: list[Path], details: Path, progress: g
         stop.check()
         progress((done, total), desc="Comparing", unit="files")
 
-    return measure_uploads(gold, files, details, measuring, comparing)
+    return measure_uploads(gold, files, details, measuring, comparing, cuts)
 
 
 def build_evaluate_tab(handlers: EvaluateHandlers) -> None:
@@ -140,11 +197,24 @@ def build_evaluate_tab(handlers: EvaluateHandlers) -> None:
             predictions = gr.File(
                 label="Predictions files", file_count="multiple", height=140, elem_id="evaluate-predictions"
             )
+            with gr.Accordion("More figures", open=False, elem_id="evaluate-more"):
+                at = gr.Textbox(
+                    label=AT,
+                    info="Numbers of predicted keyphrases besides 5 and all; O is as many as are gold.",
+                    placeholder="such as 10, 15, O",
+                    max_lines=1,
+                    elem_id="evaluate-at",
+                )
             run = gr.Button("Evaluate", variant="primary", elem_id="evaluate-run")
-            download = gr.DownloadButton("Download JSON", interactive=False, elem_id="evaluate-download")
-            details = gr.DownloadButton(
-                "Download each document", interactive=False, elem_id="evaluate-details"
-            )
+            downloads = [
+                gr.DownloadButton(
+                    label,
+                    interactive=False,
+                    elem_id=f"evaluate-{name}",
+                    elem_classes=name.replace("latex-", "by-"),
+                )
+                for name, label in DOWNLOADS.items()
+            ]
             gr.HTML(
                 f'<p class="small">At most {grouped(MOST_DOCUMENTS)} documents and {MOST_FILES} predictions '
                 "files; the command line has no limit. Uploads and figures are deleted after "
@@ -161,10 +231,11 @@ def build_evaluate_tab(handlers: EvaluateHandlers) -> None:
             )
             stop_button(handlers.stop_evaluate, "evaluate")
             result = gr.HTML(empty_html(EMPTY), elem_id="evaluate-result")
-    asked = run.click(
+    asked = gr.on(
+        [run.click, at.submit],
         handlers.evaluate_files,
-        [gold, predictions],
-        [result, download, details],
+        [gold, predictions, at],
+        [result, *downloads],
         api_name="evaluate_files",
         **FILES_QUEUE,
         show_progress_on=result,
@@ -175,8 +246,8 @@ def build_evaluate_tab(handlers: EvaluateHandlers) -> None:
         kind = ("gold", "predictions")[number]
         # As on Files: by the browser itself, for the server might answer after the figures.
         name = f"forget_figures_of_{kind}"
-        forget = forget_script(EMPTY, downloads=2)
-        forgotten = upload.change(None, None, [result, download, details], js=forget, api_name=name)
+        forget = forget_script(EMPTY, downloads=len(downloads))
+        forgotten = upload.change(None, None, [result, *downloads], js=forget, api_name=name)
         forgotten.then(
             handlers.check_evaluated,
             [gold, predictions],

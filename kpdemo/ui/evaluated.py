@@ -17,7 +17,7 @@ from kpdemo.evaluation.measuring import (
     not_in_text_message,
     without_gold_message,
 )
-from kpdemo.evaluation.metrics import Convention
+from kpdemo.evaluation.metrics import CUTS, Convention, Cut
 from kpdemo.evaluation.report import CAPTIONS, POOLED_NOTE, caption_of_f1, interval_note
 from kpdemo.evaluation.runs import (
     WITHOUT_GOLD,
@@ -48,9 +48,11 @@ TOO_LARGE = (
 )
 MEANINGS = {
     "F1@5": "F1 of the first five predicted keyphrases",
+    "F1@O": "F1 of as many predicted keyphrases as there are gold ones of the kind",
     "F1@M": "F1 of all that are predicted",
     "R@50": "the share of the gold keyphrases that are among the first 50",
 }
+"""Of the figures that a sentence under the tables explains."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,12 @@ class Evaluation:
 
 
 def measure_uploads(
-    gold: Path, predictions: Sequence[Path], details: Path, measuring: Advance, comparing: Advance
+    gold: Path,
+    predictions: Sequence[Path],
+    details: Path,
+    measuring: Advance,
+    comparing: Advance,
+    cuts: Sequence[Cut] = CUTS,
 ) -> Evaluation:
     """Measure each predictions file, and compare each further one with the first.
 
@@ -81,6 +88,7 @@ def measure_uploads(
         details: where the lines on each document go.
         measuring: called before each document.
         comparing: called before each further file.
+        cuts: at how many predictions to measure.
 
     Raises:
         InputError: a file cannot be read or has a bad line, ids do not fit, or there are too many documents.
@@ -96,7 +104,7 @@ def measure_uploads(
         name = plain_name(gold)
         with details.open("wb") as stream:
             files = [
-                _measured(name, documents, path, before_document, PageDetails(stream, path.name))
+                _measured(name, documents, path, before_document, PageDetails(stream, path.name), cuts)
                 for path in predictions
             ]
             kept = None if PageDetails(stream).is_full else details
@@ -114,6 +122,7 @@ def _measured(
     path: Path,
     before_each: Callable[[], None],
     details: PageDetails,
+    cuts: Sequence[Cut],
 ) -> MeasuredFile:
     missing: list[str] = []
     report = measure_file(
@@ -122,6 +131,7 @@ def _measured(
         on_missing=lambda _, ids: missing.extend(ids),
         before_each=before_each,
         details=details,
+        cuts=cuts,
     )
     return MeasuredFile(path.name, report, missing_message(dataset, missing) if missing else "")
 
@@ -150,7 +160,8 @@ def evaluation_html(evaluation: Evaluation) -> str:
     told = [not_in_text_message(file.file, file.report.datasets[name]) for file in evaluation.files]
     parts += [note_html(said, role="status") for said in told if said]
     parts += [_convention_html(evaluation, convention) for convention in CAPTIONS]
-    meanings = "; ".join(f"{name} is {meaning}" for name, meaning in MEANINGS.items())
+    shown = {name for _, names in groups_of(report.datasets[name]) for name in names}
+    meanings = "; ".join(f"{of} is {meaning}" for of, meaning in MEANINGS.items() if of in shown)
     notes = [interval_note(report.datasets), f"{meanings}.", POOLED_NOTE]
     parts += [f'<p class="small">{escape(text)}</p>' for text in notes]
     parts.append(
@@ -206,7 +217,11 @@ def _table_html(
 def _head_html(group: str, name: str, names: Sequence[str]) -> str:
     """With its group in each column: on a phone not all of them are to be seen at once."""
     first = " first" if name == names[0] else ""
-    return f'<th scope="col" class="number{first}" title="{escape(MEANINGS[name])}">{group}<br>{name}</th>'
+    return f'<th scope="col" class="number{first}" title="{escape(_meaning(name))}">{group}<br>{name}</th>'
+
+
+def _meaning(name: str) -> str:
+    return MEANINGS.get(name) or f"F1 of the predicted keyphrases up to rank {name.removeprefix('F1@')}"
 
 
 def _row_html(label: str, cells: Sequence[Sequence[str]], firsts: Collection[int]) -> str:

@@ -12,6 +12,7 @@ from annotation.types import NewPair, NewRating, ProjectSettings, Role
 from annotation.web.cookies import COOKIE
 from tests.browser.conftest import PASSWORD, Watch
 from tests.browser.test_look import DOUBLED, PALE, UNNAMED, WIDTH
+from tests.latex_tables import read_tables
 
 GENRES = ("news", "fables", "<b>very</b> long-winded name of a genre")
 CHARTS = 5
@@ -127,7 +128,7 @@ def test_charts_are_saved_dark_on_white_whatever_the_theme(dark, format, begins)
         assert "rgb(255, 255, 255)" in text
 
 
-def test_tables_are_saved_as_csv(shown):
+def test_tables_are_saved(shown):
     with shown.expect_download() as saving:
         shown.get_by_role("button", name="Save “Agreement by genre” as CSV").click()
     assert saving.value.suggested_filename == "harbour-genres.csv"
@@ -135,6 +136,11 @@ def test_tables_are_saved_as_csv(shown):
         rows = {row["Genre"]: row for row in csv.DictReader(file)}
     assert set(rows) == set(GENRES)
     assert float(rows["news"]["α of all pairs: low"]) < float(rows["news"]["α of all pairs"])
+    with shown.expect_download() as saving:
+        shown.get_by_role("button", name="Save agreement by type as LaTeX").click()
+    assert saving.value.suggested_filename == "harbour-agreement.tex"
+    [table] = read_tables(saving.value.path().read_text(encoding="utf-8"))
+    assert "sentence2phrase" in table.rows
 
 
 def test_a_short_word_stays_whole_and_a_long_one_makes_no_column_wide(shown):

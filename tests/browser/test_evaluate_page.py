@@ -13,6 +13,7 @@ from tests.browser.conftest import choose_files, open_page, serious_violations
 from tests.browser.test_files_page import upload as upload_files
 from tests.browser.test_keyphrases_page import expect_refusal
 from tests.browser.test_look import WIDTH
+from tests.latex_tables import read_tables
 from tests.ui.test_evaluate_tab import FIGURES, FOUND, GOLD
 
 
@@ -60,6 +61,9 @@ def test_the_convention_chooses_the_table_and_the_figures_can_be_kept(fresh, cho
     open_tab(fresh)
     upload(fresh, "gold", chosen / "gold.jsonl")
     upload(fresh, "predictions", chosen / "found.jsonl", chosen / "other.jsonl")
+    latex = fresh.get_by_role("button", name="Download LaTeX")
+    expect(latex).to_have_count(1)  # that of the other convention is not there
+    expect(latex).to_be_disabled()
     fresh.locator("#evaluate-run").click()
     expect(fresh.locator("#evaluate-summary")).to_have_text("Measured on 2 documents of gold.")
     rows = table(fresh).locator("tbody tr")
@@ -81,6 +85,13 @@ def test_the_convention_chooses_the_table_and_the_figures_can_be_kept(fresh, cho
     lines = Path(download.value.path()).read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["predictions"] for line in lines] == ["found.jsonl", "other.jsonl"]
     with fresh.expect_download() as download:
+        latex.click()
+    assert download.value.suggested_filename == "figures-count_empty.tex"
+    [present, absent] = read_tables(Path(download.value.path()).read_text(encoding="utf-8"))
+    assert list(present.rows) == list(absent.rows) == ["found.jsonl", "a-model-with-a-long-name"]
+    assert [f"0{cell}" for cell in present.rows["found.jsonl"]] == FIGURES["count_empty"][:2]
+    assert present.comments[0].startswith("The page Evaluate of kpdemo, version ")
+    with fresh.expect_download() as download:
         fresh.locator("#evaluate-details").click()
     assert download.value.suggested_filename == "details.jsonl"
     lines = Path(download.value.path()).read_text(encoding="utf-8").splitlines()
@@ -90,6 +101,32 @@ def test_the_convention_chooses_the_table_and_the_figures_can_be_kept(fresh, cho
     expect(row.get_by_role("cell").first).to_have_text("-0.571")
     expect(row.locator("mark")).to_have_text(["graph kernels", "kernel machine"])
     assert serious_violations(fresh, "#evaluate-result") == []
+
+
+def test_other_numbers_of_predictions_are_asked_for_in_a_fold_and_a_wrong_one_keeps_the_figures(
+    fresh, chosen
+):
+    open_tab(fresh)
+    upload(fresh, "gold", chosen / "gold.jsonl")
+    upload(fresh, "predictions", chosen / "found.jsonl")
+    at = fresh.get_by_label("Also F1 at")
+    expect(at).to_be_hidden()
+    fresh.get_by_role("button", name="More figures").click()
+    at.fill("O, 1")
+    at.press("Enter")
+    heads = table(fresh).get_by_role("columnheader")
+    cuts = ["F1@1", "F1@5", "F1@O", "F1@M"]
+    shown = [f"{kind}{cut}" for kind in ("Present", "Absent") for cut in cuts]
+    expect(heads).to_have_text(["Model or file", *shown, "AbsentR@50", "PooledF1@M", "Documents"])
+    at.fill("1, 50")
+    fresh.locator("#evaluate-run").click()
+    expect_refusal(fresh, "Also F1 at 50: R@50 is that of the candidates", result="#evaluate-result")
+    fresh.get_by_text("Earlier answer").click()
+    expect(heads.nth(3)).to_have_text("PresentF1@O")
+    with fresh.expect_download() as download:
+        fresh.locator("#evaluate-latex-skip_empty").click()
+    [found, _] = read_tables(Path(download.value.path()).read_text(encoding="utf-8"))
+    assert found.heads == ["Model", *cuts]
 
 
 def test_a_refusal_leaves_the_files_chosen_and_other_files_forget_it(fresh, chosen):
@@ -102,7 +139,7 @@ def test_a_refusal_leaves_the_files_chosen_and_other_files_forget_it(fresh, chos
     expect(fresh.locator("#evaluate-gold")).to_contain_text("gold")
     fresh.locator("#evaluate-predictions input[type=file]").first.set_input_files(str(chosen / "found.jsonl"))
     expect(fresh.locator("#evaluate-result")).to_contain_text("No figures yet.")
-    for name in ("download", "details"):
+    for name in ("download", "details", "latex-skip_empty"):
         expect(fresh.locator(f"#evaluate-{name}")).to_be_disabled()
 
 

@@ -15,6 +15,7 @@ from annotation.services.system_rows import Gold
 from annotation.types import NewPair, ProjectSettings, Role
 from annotation.ui.wording import time_in
 from tests.browser.conftest import choose_files
+from tests.latex_tables import read_tables
 
 GRADES = ("0", "1.25", "4", "2.5", "3", "0.5", "3.75")
 GENRES = ("news", "fables", "<b>very</b> long-winded name of a genre")
@@ -142,6 +143,11 @@ def test_a_system_is_uploaded_ranked_compared_saved_and_removed(site, browser, p
         page.locator("#leaderboard-json").click()
     told = json.loads(download.value.path().read_text(encoding="utf-8"))
     assert (told["gold"]["pairs"], len(told["systems"]), len(told["differences"])) == (28, 3, 3)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save the ranking as LaTeX").click()
+    assert download.value.suggested_filename == "harbour-leaderboard.tex"
+    [table] = read_tables(download.value.path().read_text(encoding="utf-8"))
+    assert list(table.rows) == rows.locator("th").all_inner_texts()
     page.get_by_role("button", name="Remove a system").click()
     page.locator("#system-held input").click()
     page.get_by_role("option", name="lcs", exact=True).click()

@@ -24,6 +24,7 @@ from annotation.ui.pages import build_annotation_pages
 from annotation.web.cookies import COOKIE
 from annotation.web.missing import NOTHING
 from annotation.web.opening import start_notes
+from kpdemo.latex import latex_table
 from tests.fakes import FakePredictor
 
 ROOT = Path(app.__file__).parent
@@ -107,7 +108,7 @@ def tells_nothing(answer: str) -> bool:
 @pytest.fixture(scope="module")
 def events(services) -> list[BlockFunction]:
     """Those of the pages of annotation."""
-    return list(build_annotation_pages(services).fns.values())
+    return list(build_annotation_pages(services, latex_table).fns.values())
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from html import unescape
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -66,21 +67,26 @@ def write(tmp_path):
     return writing
 
 
-def run(handlers, gold, *predictions):
+def run(handlers, gold, *predictions, at=""):
     """What the page shows, and the lines of the download, which is gone afterwards."""
-    return run_with_details(handlers, gold, *predictions)[:2]
+    html, files = run_with_files(handlers, gold, *predictions, at=at)
+    return html, lines_of(files["figures.jsonl"])
 
 
-def run_with_details(handlers, gold, *predictions):
-    """The same, and the lines on each document."""
-    steps = handlers.evaluate_files(gold, list(predictions), PAGE)
+def run_with_files(handlers, gold, *predictions, at=""):
+    """What the page shows, and the text of each download by its name."""
+    steps = handlers.evaluate_files(gold, list(predictions), at, PAGE)
     html, *downloads = next(steps)
     assert all(download["interactive"] for download in downloads)
     files = [Path(download["value"]) for download in downloads]
-    texts = [file.read_text(encoding="utf-8") for file in files]
+    texts = {file.name: file.read_text(encoding="utf-8") for file in files}
     assert list(steps) == []
     assert not any(file.exists() for file in files)
-    return html, *([json.loads(line) for line in text.splitlines()] for text in texts)
+    return html, texts
+
+
+def lines_of(text):
+    return [json.loads(line) for line in text.splitlines()]
 
 
 def cells_of(html, convention):
@@ -174,7 +180,7 @@ def test_each_further_file_is_compared_with_the_first(handlers, write):
     }  # fmt: skip
 
 
-def test_the_download_is_what_the_command_prints(handlers, write, capsys):
+def test_the_download_of_one_file_is_what_the_command_prints(handlers, write, capsys):
     gold, found = write("gold.jsonl", GOLD), write("found.jsonl", FOUND)
     _, [row] = run(handlers, gold, found)
     assert cli.main(["evaluate", "--gold", gold, "--predictions", found, "--json"]) == 0
@@ -182,17 +188,63 @@ def test_the_download_is_what_the_command_prints(handlers, write, capsys):
     assert row == json.loads(capsys.readouterr().out)
 
 
-def test_the_download_of_each_document_is_what_the_command_writes(handlers, write, tmp_path):
+@pytest.mark.parametrize("at", ["", " 10, o,1 "])
+def test_the_downloads_are_what_the_command_prints_and_writes(handlers, write, tmp_path, capsys, at):
     gold, files = write("gold.jsonl", GOLD), [write("found.jsonl", FOUND), write("other.jsonl", FOUND[:1])]
-    _, _, rows = run_with_details(handlers, gold, *files)
-    given = [part for file in files for part in ("--predictions", file)]
+    _, texts = run_with_files(handlers, gold, *files, at=at)
     details = tmp_path / "details.jsonl"
-    assert cli.main(["evaluate", "--gold", gold, *given, "--details", str(details)]) == 1  # one is missing
-    assert rows == [json.loads(line) for line in details.read_text(encoding="utf-8").splitlines()]
-    assert [(row["predictions"], row["id"]) for row in rows][1:3] == [
-        ("found.jsonl", "b"),
-        ("other.jsonl", "a"),
-    ]
+    call = ["evaluate", "--gold", gold, *(part for file in files for part in ("--predictions", file))]
+    call += ["--details", str(details), *(["--at", at] if at else [])]
+
+    def printed(*form):
+        assert cli.main([*call, *form]) == 1  # a document has no prediction
+        return capsys.readouterr().out
+
+    assert lines_of(texts["figures.jsonl"]) == json.loads(printed("--json"))["runs"]
+    assert texts["details.jsonl"] == details.read_text(encoding="utf-8")
+    told = [(row["predictions"], row["id"]) for row in lines_of(texts["details.jsonl"])]
+    assert told[1:3] == [("found.jsonl", "b"), ("other.jsonl", "a")]
+    for convention in FIGURES:
+        command = f"% python -m kpdemo evaluate --latex --convention {convention}, version "
+        expected = printed("--latex", "--convention", convention)
+        assert expected.count(command) == 2
+        latex = texts[f"figures-{convention}.tex"]
+        assert latex == expected.replace(command, "% The page Evaluate of kpdemo, version ")
+        assert ("F1@10 & F1@O & F1@M" in latex) == bool(at)
+
+
+def test_further_cuts_have_columns_with_their_meaning(handlers, write):
+    files = [write("found.jsonl", FOUND, "1"), write("same.jsonl", FOUND, "2")]
+    html, _ = run(handlers, write("gold.jsonl", GOLD), *files, at="1,O")
+    [figures, differences] = re.findall("<thead>.*?</thead>", html.partition('"by-count_empty"')[2])
+    names = ["F1@1", "F1@5", "F1@O", "F1@M"]
+    heads = [f"{kind}<br>{name}" for kind in ("Present", "Absent") for name in names]
+    heads += ["Absent<br>R@50", "Pooled<br>F1@M"]
+    for table, more in ((figures, ["Documents"]), (differences, [])):
+        assert re.findall('<th scope="col"[^>]*>(.*?)</th>', table) == ["Model or file", *heads, *more]
+    assert 'title="F1 of the predicted keyphrases up to rank 1">Absent<br>F1@1<' in figures
+    meaning = "F1@O is F1 of as many predicted keyphrases as there are gold ones of the kind; "
+    assert meaning in html
+    # of 2 gold phrases the first prediction is one: P 1, R 1/2; of the first 2 one: 1/2 and 1/2
+    assert rows_of(html, "skip_empty")[0][1][:4] == ["0.667", "0.571", "0.500", "0.800"]
+    assert meaning not in run(handlers, write("gold.jsonl", GOLD), *files, at=None)[0]
+
+
+@pytest.mark.parametrize("at", ["0", "-1", "ten", "10,,15", "50", "1.5", "1000000", "١", "<b>", "9" * 99])
+def test_what_the_command_refuses_to_measure_at_the_page_refuses_too(handlers, write, capsys, at):
+    gold, found = write("gold.jsonl", GOLD), write("found.jsonl", FOUND)
+    told = unescape(refused(handlers, gold, found, at=at))
+    assert cli.main(["evaluate", "--gold", gold, "--predictions", found, f"--at={at}"]) == 2
+    assert f"{told}\n" == capsys.readouterr().err.replace("--at", "Also F1 at")
+    assert len(told) < 140
+
+
+def test_the_page_measures_at_ten_further_numbers_but_not_at_eleven(handlers, write):
+    gold, found = write("gold.jsonl", GOLD), write("found.jsonl", FOUND)
+    ten = ",".join(map(str, range(6, 16)))
+    assert "F1@15" in run(handlers, gold, found, at=f"{ten},5,M,6")[0]
+    told = refused(handlers, gold, found, at=f"{ten},o")
+    assert told.startswith("Also F1 at 11 numbers: the page measures at most 10 besides 5 and M; ")
 
 
 def documents_of(html):
@@ -254,9 +306,10 @@ def test_of_several_files_the_documents_are_shown_where_each_differs_most_from_t
 
 def test_details_that_are_too_many_leave_the_figures(handlers, write, monkeypatch):
     monkeypatch.setattr(evaluated_documents, "MOST_BYTES", 100)
-    steps = handlers.evaluate_files(write("gold.jsonl", GOLD), [write("found.jsonl", FOUND)], PAGE)
-    html, figures, details = next(steps)
+    steps = handlers.evaluate_files(write("gold.jsonl", GOLD), [write("found.jsonl", FOUND)], "", PAGE)
+    html, figures, details, *latex = next(steps)
     assert (figures["interactive"], details["interactive"], details["value"]) == (True, False, None)
+    assert [one["interactive"] for one in latex] == [True, True]
     assert "the command line writes it" in html
     assert "<details>" not in html
 
@@ -348,9 +401,9 @@ def test_a_document_without_gold_keyphrases_is_named(handlers, write):
     assert line["datasets"]["gold"]["without_gold"] == ["b"]
 
 
-def refused(handlers, gold, *predictions):
+def refused(handlers, gold, *predictions, at=""):
     with pytest.raises(gr.Error) as refusal:
-        run(handlers, gold, *predictions)
+        run(handlers, gold, *predictions, at=at)
     return refusal.value.message
 
 
@@ -421,7 +474,7 @@ def test_comparing_tells_how_far_it_is_and_can_be_stopped(handlers, write):
             handlers.stop_evaluate(PAGE)
 
     files = [write("found.jsonl", FOUND, folder) for folder in "1234"]
-    steps = handlers.evaluate_files(write("gold.jsonl", GOLD), files, PAGE, progress=progress)
+    steps = handlers.evaluate_files(write("gold.jsonl", GOLD), files, "", PAGE, progress=progress)
     with pytest.raises(gr.Error, match=STOPPED):
         next(steps)
     assert seen == [("Measuring", (0, 8)), ("Comparing", (0, 3)), ("Comparing", (1, 3))]
@@ -433,7 +486,7 @@ def test_files_of_others_come_first_and_the_wait_can_be_stopped(handlers, write)
         handlers.stop_evaluate(PAGE)
 
     steps = handlers.evaluate_files(
-        write("gold.jsonl", GOLD), [write("found.jsonl", FOUND)], PAGE, progress=stop
+        write("gold.jsonl", GOLD), [write("found.jsonl", FOUND)], "", PAGE, progress=stop
     )
     with handlers.shelf.turn_of_files, pytest.raises(gr.Error, match=STOPPED):
         next(steps)

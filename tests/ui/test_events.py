@@ -11,6 +11,7 @@ from fastapi import FastAPI
 import app
 from annotation.services.bundle import open_services
 from annotation.ui.pages import build_annotation_pages
+from kpdemo.latex import latex_table
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.mounting import mount_pages
 from tests.fakes import FakePredictor
@@ -28,7 +29,7 @@ def opening_events(pages: gr.Blocks) -> dict[str, set[str]]:
 def test_no_two_events_of_an_opened_page_wait_on_one_stream(sqlite_database):
     """Gradio loses an answer when one begins just as the server closes the stream after another."""
     public = app.build_app(ModelShelf({"default": "a fake"}, FakePredictor))
-    annotation = build_annotation_pages(open_services(sqlite_database))
+    annotation = build_annotation_pages(open_services(sqlite_database), latex_table)
     assert len({event.page for event in annotation.fns.values()}) > 5
     for pages in (public, annotation):
         assert all(len(names) < 2 for names in opening_events(pages).values())

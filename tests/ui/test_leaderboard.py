@@ -17,6 +17,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from scipy.stats import pearsonr
 
+from annotation import __version__
 from annotation.files.gold_pairs import GoldPair
 from annotation.senses.dictionary import Dictionary
 from annotation.services.access.accounts import AccountService
@@ -38,6 +39,8 @@ from annotation.web.accounts import add_account_pages
 from annotation.web.admission import Admission
 from annotation.web.cookies import COOKIE
 from annotation.web.leaderboard import board_address, build_board_downloads
+from kpdemo.latex import latex_table
+from tests.latex_tables import saved_table
 from tests.rated import pair, rated_project
 
 EVIL = "<img src=x onerror=alert(1)>"
@@ -76,7 +79,9 @@ def service(rated):
 
 @pytest.fixture
 def handlers(rated, service):
-    return LeaderboardHandlers(AccountService(rated.database), ProjectService(rated.database), service)
+    return LeaderboardHandlers(
+        AccountService(rated.database), ProjectService(rated.database), service, latex_table
+    )
 
 
 @pytest.fixture
@@ -459,6 +464,40 @@ def test_each_table_is_in_the_order_of_its_own_ranks_and_says_why_a_figure_is_un
     told = parts["method"].partition("Why some figures are undefined")[2]
     assert "<strong>half: sentence to phrase, " in told
     assert "The system does not score these pairs." in told
+
+
+def test_the_ranking_is_saved_for_papers_and_tells_of_the_page_and_its_gold(handlers, form, rated, upload):
+    own = [float(pair.gold) for pair in form.systems.own_gold(rated.id).pairs]
+    lines = "".join(f"{grade + 0.7 * (-1) ** n}\n" for n, grade in enumerate(own))
+    add(form, rated, f"R&D_{EVIL}", [upload("run.txt", lines)])
+    gold_id = add(form, rated, "half", [upload("phrase2word.txt", "2\n1\n0\n")])[-1]
+    parts = shown(handlers.show(gold_id, ask("judith", rated.id)))
+    table = saved_table(parts["save"], "harbour-leaderboard.tex")
+    assert table.heads == ["System", "sentence2phrase", "phrase2word", "Sum", "Rank", "Sum", "Rank"]
+    assert list(table.rows) == [f"R&D_{EVIL}", "half"]
+    spearman = {row[0]: row for row in cells(parts["spearman"], "spearman")}
+    for (name, row), (shown_name, rank, *pearson) in zip(
+        table.rows.items(), cells(parts["pearson"], "pearson"), strict=True
+    ):
+        _, second_rank, *_, second_sum = spearman[shown_name]
+        types_and_sum = pearson[:3]
+        expected = [*map(as_latex, types_and_sum), rank, as_latex(second_sum), second_rank]
+        assert (name, row) == (unescape(shown_name), expected)
+    sha256 = form.systems.own_gold(rated.id).sha256
+    assert table.comments[0] == (
+        "The page Leaderboard of kpdemo, project harbour, gold from the project, "
+        f"SHA-256 {sha256}, version {__version__}."
+    )
+    assert "--: half, sentence2phrase: The system does not score these pairs." in table.comments
+    assert not any("python -m" in comment for comment in table.comments)
+
+
+def as_latex(cell):
+    """The figure of a cell of the page, without its interval."""
+    figure = cell.split()[0]
+    if figure == "undefined":
+        return "--"
+    return re.sub(r"\b0\.", ".", figure).replace("\N{MINUS SIGN}", "$-$").replace("-", "$-$")
 
 
 def test_removing_leaves_the_others(handlers, form, rated):

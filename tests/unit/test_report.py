@@ -128,7 +128,7 @@ def test_documents_without_gold_are_named_where_there_are_some():
 
 
 def latex_of(*runs, convention="skip_empty"):
-    return read_tables(f"{runs_to_latex(runs, convention)}\n")
+    return read_tables(f"{runs_to_latex(runs, convention, made_by='The page Evaluate')}\n")
 
 
 @pytest.mark.parametrize(
@@ -147,9 +147,7 @@ def test_latex_has_the_figures_of_one_convention_and_names_it(convention, figure
     assert absent.heads == ["Model", "F1@5", "F1@M", "R@50"]
     assert absent.rows == {"fake": ["--"] * 3}
     for table, kind, with_gold in ((present, "present", 1), (absent, "absent", 0)):
-        assert table.comments[0] == (
-            f"python -m kpdemo evaluate --latex --convention {convention}, version {__version__}."
-        )
+        assert table.comments[0] == (f"The page Evaluate, version {__version__}.")
         assert said in table.comments[1]
         assert table.comments[2:4] == [
             "fake: identity abc.",

@@ -1,0 +1,34 @@
+"""At how many predictions to measure besides 5 and all, as readers write it: "10, 15, O"."""
+
+from __future__ import annotations
+
+import re
+
+from kpdemo.errors import InputError
+from kpdemo.evaluation.metrics import DEEP_CUT, Cut
+from kpdemo.text import shortened
+
+_RANK = re.compile(r"[1-9][0-9]{0,5}")
+_LONGEST_SHOWN = 40
+
+
+def read_cuts(text: str) -> list[Cut]:
+    """Those that are named between commas.
+
+    Raises:
+        InputError: one is none.
+    """
+    return [_read(part.strip()) for part in text.split(",")]
+
+
+def _read(part: str) -> Cut:
+    if part == str(DEEP_CUT):
+        raise InputError(f"{part}: R@{part} is that of the candidates, and always given; leave it out.")
+    if _RANK.fullmatch(part):
+        return int(part)
+    if part.upper() == "O":
+        return "O"
+    if part.upper() == "M":
+        return "M"
+    shown = shortened(part, _LONGEST_SHOWN)
+    raise InputError(f"{shown!r}: give a number from 1, such as 10, or O for as many as are gold.")
