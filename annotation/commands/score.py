@@ -18,7 +18,7 @@ from annotation.commands.options import (
     refuse_two_forms,
 )
 from annotation.commands.score_tables import show_report
-from annotation.files.gold_pairs import changed_gold, read_gold, read_ungraded
+from annotation.files.gold_pairs import changed_gold, gold_digest, read_gold, read_ungraded
 from annotation.reliability.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED
 from annotation.reliability.report_json import bound_json
 from annotation.senses.dictionary import Dictionary
@@ -112,7 +112,8 @@ def score(
     pairs = read_gold(gold)
     training = read_gold(calibrate_on) if calibrate_on else []
     files = [*gold, *(calibrate_on or ())]
-    changed = _note_changed(files)
+    changed = [str(file) for file in changed_gold(files)]
+    remarks = _remarks_on_changed(changed)
     check_apart(pairs, training)
     is_optional = wordnet is None and any(pair.type != WORD_TO_SENSE for pair in pairs)
     senses, reason = (
@@ -122,9 +123,9 @@ def score(
     )
     ungraded = read_ungraded(files)
     systems = [build_system(request, pairs, training, senses, reason, ungraded) for request in requests]
-    for one in systems:
-        if one.left_out:
-            show_note(f"{one.name}: {left_out_text(one.left_out)}")
+    remarks += [f"{one.name}: {left_out_text(one.left_out)}" for one in systems if one.left_out]
+    for remark in remarks:
+        show_note(remark)
     report = score_systems(pairs, systems, resamples=resamples, seed=seed)
     people = people_of(pairs, resamples=resamples, seed=seed)
     if as_json:
@@ -133,20 +134,21 @@ def score(
         told = {"upper_bound": bounds, "changed_gold": changed, "left_out": left_out}
         show_json({**report_to_json(report), **told})
     elif as_latex:
-        show_line(report_to_latex(report, handed.latex, made_by="python -m annotation score --latex"))
+        named = f"gold from {', '.join(map(str, gold))}, SHA-256 {gold_digest(pairs)}"
+        made_by = f"python -m annotation score --latex, {named}"
+        show_line(report_to_latex(report, handed.latex, made_by=made_by, remarks=remarks))
     else:
         show_report(report, people, pairs)
 
 
-def _note_changed(gold: Sequence[Path]) -> list[str]:
-    """Tell which gold files are not as they were exported."""
-    changed = [str(file) for file in changed_gold(gold)]
-    if changed:
-        show_note(
-            f"{', '.join(changed)}: changed after the export (manifest.json has another SHA-256); where "
-            "that is not meant, export the gold set again."
-        )
-    return changed
+def _remarks_on_changed(gold: Sequence[str]) -> list[str]:
+    """A sentence on the gold files that are not as they were exported; none where all are."""
+    if not gold:
+        return []
+    return [
+        f"{', '.join(gold)}: changed after the export (manifest.json has another SHA-256); where that is not "
+        "meant, export the gold set again."
+    ]
 
 
 def _requests(

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from annotation import __version__
 from annotation.latex import Cell, LatexTable
 from annotation.systems.report import ScoreReport, SystemReport
 
 
-def report_to_latex(report: ScoreReport, table: LatexTable, *, made_by: str) -> str:
+def report_to_latex(
+    report: ScoreReport, table: LatexTable, *, made_by: str, remarks: Iterable[str] = ()
+) -> str:
     """Pearson by type, its sum and rank, and the sum and rank of Spearman; the best system first.
 
-    `made_by` names what made it, the command or the page, in the comments.
+    `made_by` names what made it, the command or the page, in the comments; `remarks` stand there too.
     """
     ranks = report.ranks()
     by_pearson, by_spearman = ranks["sum_pearson"], ranks["sum_spearman"]
@@ -27,7 +29,7 @@ def report_to_latex(report: ScoreReport, table: LatexTable, *, made_by: str) -> 
         ("", "System"),
         [("Pearson", (*report.types, "Sum", "Rank")), ("Spearman", ("Sum", "Rank"))],
         [(report.systems[place].name, cells(place)) for place in order],
-        comments=[f"{made_by}, version {__version__}.", *_comments(report)],
+        comments=[f"{made_by}, version {__version__}.", *_comments(report), *remarks],
     )
 
 

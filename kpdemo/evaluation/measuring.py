@@ -92,14 +92,17 @@ def measure_file(
             on_error(problem)
     _check_ids(datasets, predictions, path if whole else None)
     model = recorded_model(path) or _named_model(path)
-    figures = {}
+    figures, without_prediction = {}, {}
     for name, documents in datasets.items():
         if missing := [document.id for document in documents if document.id not in predictions]:
             on_missing(name, missing)
+            without_prediction[name] = missing
         found = [predictions.get(document.id, Prediction(())) for document in documents]
         on_compared = None if details is None else partial(details.add, name, model)
         figures[name] = measure(documents, found, before_each, on_compared, cuts)
-    return Report(figures, model=model, without_gold=without_gold(datasets))
+    return Report(
+        figures, model=model, without_gold=without_gold(datasets), without_prediction=without_prediction
+    )
 
 
 def without_gold(datasets: Mapping[str, Sequence[Document]]) -> dict[str, list[str]]:

@@ -43,7 +43,7 @@ class Report:
 
     `model`, `device` and `seconds` are None when predictions came from a file that does not say. `identity`
     is that of `kpdemo.identity`, empty without weights. `without_gold` has the ids of the documents without
-    gold keyphrases, of each dataset that has such.
+    gold keyphrases, of each dataset that has such; `without_prediction` those that counted as empty.
     """
 
     datasets: Mapping[str, DatasetFigures]
@@ -52,6 +52,7 @@ class Report:
     seconds: float | None = None
     identity: str = ""
     without_gold: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    without_prediction: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def report_to_json(report: Report) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kpdemo import __version__
+from kpdemo.evaluation.measuring import missing_message
 from kpdemo.evaluation.metrics import Convention
 from kpdemo.evaluation.protocol import DatasetFigures
 from kpdemo.evaluation.report import caption_of_f1, shares, with_languages
@@ -46,10 +47,12 @@ def _comments(runs: Sequence[Run], datasets: Named, kind: str, convention: Conve
     for name, run in zip(run_names(runs), runs, strict=True):
         if run.report.identity:
             yield f"{name}: identity {run.report.identity}."
+        for dataset, ids in run.report.without_prediction.items():
+            yield f"{name}: {missing_message(dataset, ids)}"
     undefined = []
     for dataset, figures in datasets:
         with_gold = (figures.present if kind == "present" else figures.absent).with_gold
-        yield f"{dataset}: {figures.documents:,} documents, {with_gold:,} with {kind} gold keyphrases."
+        yield f"{dataset}: documents {figures.documents:,}, with {kind} gold keyphrases {with_gold:,}."
         undefined += [] if with_gold else [dataset]
     if undefined:
         yield f"{UNDEFINED}: no document of {', '.join(undefined)} has {kind} gold keyphrases."

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from scipy.stats import pearsonr
 
+from annotation.files.gold_pairs import gold_digest, read_gold
 from tests.commands import main
 from tests.latex_tables import read_tables
 from tests.tiny_wordnet import Sense, write_wordnet
@@ -113,10 +114,11 @@ def test_a_table_for_papers_has_the_figures_of_json_and_the_best_system_first(ca
     expected = [part["pearson"] for part in of_gst["types"].values()]
     expected += [of_gst["sum_pearson"], 1, of_gst["sum_spearman"], 1]
     assert [float(cell) for cell in gst] == pytest.approx(expected, abs=0.0005)
-    assert table.comments[0].startswith("python -m annotation score --latex, version ")
+    assert table.comments[0].startswith("python -m annotation score --latex, gold from both.jsonl, SHA-256 ")
     assert "Pairs: phrase2word 20, word_2% 20." in table.comments
     assert "--: R&D_{1}, word_2%: The system does not score these pairs." in table.comments
     assert not any("gst" in comment for comment in table.comments)
+    assert "SHA-256 " + gold_digest(read_gold([Path("both.jsonl")])) in table.comments[0]
 
 
 def test_json_and_latex_exclude_each_other(call):
@@ -266,6 +268,8 @@ def test_scores_of_pairs_that_the_gold_set_lists_as_unfinished_are_left_out_and_
     assert (status, json.loads(out)["left_out"]) == (0, {"run": 2, "lcs": 0})
     assert json.loads(out)["pairs"] == 20
     assert errors == "run: 2 scores are left out, as their pairs have no gold grade so far.\n"
+    _, out, _ = call("--gold", "gold.jsonl", "--system", "run.jsonl", "--latex")
+    assert errors.strip() in read_tables(out)[0].comments
 
     train = [{"id": row["id"], "score": row["gold"]} for row in (*pairs(50, 30), *pairs(20, 1))]
     Path("taught.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in train))

@@ -151,10 +151,16 @@ def test_latex_has_the_figures_of_one_convention_and_names_it(convention, figure
         assert said in table.comments[1]
         assert table.comments[2:4] == [
             "fake: identity abc.",
-            f"tiny: 2 documents, {with_gold} with {kind} gold keyphrases.",
+            f"tiny: documents 2, with {kind} gold keyphrases {with_gold}.",
         ]
     assert "--: no document of tiny has absent gold keyphrases." in absent.comments
     assert not any(comment.startswith("--") for comment in present.comments)
+
+
+def test_latex_says_of_how_many_documents_there_was_no_prediction():
+    report = replace(small_report(), without_prediction={"tiny": ["b"]})
+    for table in latex_of(Run("", report)):
+        assert 'fake: tiny, document "b": no prediction; counted as empty.' in table.comments
 
 
 def test_latex_has_data_sets_side_by_side_with_their_languages_and_a_row_for_each_run():
