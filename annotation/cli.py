@@ -14,6 +14,7 @@ from annotation.commands import (
     gold,
     importing,
     items,
+    leaderboard,
     pairs,
     predictions,
     project_members,
@@ -55,6 +56,7 @@ SUBJECTS = (
     gold,
     ratings,
     score,
+    leaderboard,
     predictions,
 )
 PATH_OPTIONS = frozenset(
@@ -88,7 +90,7 @@ def main(
         arguments: the command line without the program.
         phrases: what tells predicted phrases apart.
         latex: writes the tables of `--latex`.
-        embedding: what `score --system embedding` asks; without it there is no such system.
+        embedding: what the system `embedding` asks; without it there is none.
     """
     handed = HandedIn(embedding, phrases, latex)
     failures = (AnnotationError, DatabaseError)

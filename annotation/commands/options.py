@@ -30,7 +30,7 @@ class HandedIn:
     """What the program that runs the commands hands them; they find it as `typer.Context.obj`."""
 
     embedding: Similarities | None
-    """What `score --system embedding` asks; without it there is no such system."""
+    """What the system `embedding` asks; without it there is none."""
     phrases: PhraseRules
     latex: LatexTable
 
@@ -85,10 +85,12 @@ def options_checked() -> Iterator[None]:
         raise CallError(str(error)) from None
 
 
-def refuse_two_forms(*, as_json: bool, as_latex: bool) -> None:
+def refuse_two_forms(*, as_json: bool, as_latex: bool, as_csv: bool = False) -> None:
     """A result is printed in one form: `CallError` where two are asked for."""
-    if as_json and as_latex:
-        raise CallError("--json and --latex exclude each other; give one of them.")
+    forms = {"--json": as_json, "--latex": as_latex, "--csv": as_csv}
+    asked = [form for form, is_asked in forms.items() if is_asked]
+    if len(asked) > 1:
+        raise CallError(f"{' and '.join(asked)} exclude each other; give one of them.")
 
 
 def check_file(name: str | Path) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -18,29 +17,25 @@ from annotation.commands.options import (
     refuse_two_forms,
 )
 from annotation.commands.score_tables import show_report
+from annotation.commands.system_options import (
+    GOLD_HELP,
+    CalibrateOption,
+    SystemOption,
+    TrainingScoresOption,
+    named_systems,
+    scored,
+    show_remarks,
+)
 from annotation.files.gold_pairs import changed_gold, gold_digest, read_gold, read_ungraded
 from annotation.reliability.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED
 from annotation.reliability.report_json import bound_json
-from annotation.senses.dictionary import Dictionary
-from annotation.senses.network import WORD_TO_SENSE
-from annotation.systems.baselines import BASELINES, EMBEDDING, Similarities, UnknownWords
+from annotation.systems.baselines import UnknownWords
 from annotation.systems.people import people_of
 from annotation.systems.report import score_systems
 from annotation.systems.report_json import report_to_json
 from annotation.systems.report_latex import report_to_latex
-from annotation.systems.scored import (
-    BuiltInSystem,
-    ScoreFile,
-    build_system,
-    check_apart,
-    left_out_text,
-    needs_senses,
-    open_senses,
-)
-from annotation.terminal import show_json, show_line, show_note
-from db.command import CallError
+from annotation.terminal import show_json, show_line
 
-_RUN_HERE = (*BASELINES, EMBEDDING)
 _EXAMPLES = """
 Examples:
 
@@ -64,31 +59,10 @@ def register(app: typer.Typer) -> None:
 
 def score(
     context: typer.Context,
-    gold: Annotated[
-        list[Path],
-        typer.Option(metavar="FILE", exists=True, help="Gold grades: files or folders; repeatable."),
-    ],
-    system: Annotated[
-        list[str],
-        typer.Option(
-            metavar="SYSTEM",
-            help=f"[NAME=]FILE or folder of scores, or one of {', '.join(_RUN_HERE)}; repeatable.",
-        ),
-    ],
-    calibrate_on: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE", exists=True, help="Gold grades of other pairs, to fit each system's scores to."
-        ),
-    ] = None,
-    training_scores: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE",
-            exists=True,
-            help="Scores of the pairs of --calibrate-on: one for each file of --system, in that order.",
-        ),
-    ] = None,
+    gold: Annotated[list[Path], typer.Option(metavar="FILE", exists=True, help=GOLD_HELP)],
+    system: SystemOption,
+    calibrate_on: CalibrateOption = None,
+    training_scores: TrainingScoresOption = None,
     wordnet: WordNetOption = None,
     unknown_words: Annotated[
         UnknownWords, typer.Option(help="What baselines give a word that WordNet does not have.")
@@ -104,28 +78,16 @@ def score(
     systems are compared with each other, by the paired bootstrap and by Williams' test.
     """
     refuse_two_forms(as_json=as_json, as_latex=as_latex)
-    known = dict(BASELINES)
     handed: HandedIn = context.obj
-    if handed.embedding is not None:
-        known[EMBEDDING] = handed.embedding
-    requests = _requests(system, known, training_scores or [], unknown_words, calibrates=bool(calibrate_on))
+    requests = named_systems(
+        context, system, training_scores or [], calibrates=bool(calibrate_on), unknown_words=unknown_words
+    )
     pairs = read_gold(gold)
     training = read_gold(calibrate_on) if calibrate_on else []
     files = [*gold, *(calibrate_on or ())]
     changed = [str(file) for file in changed_gold(files)]
-    remarks = _remarks_on_changed(changed)
-    check_apart(pairs, training)
-    is_optional = wordnet is None and any(pair.type != WORD_TO_SENSE for pair in pairs)
-    senses, reason = (
-        open_senses(Dictionary(wordnet).open, is_optional=is_optional)
-        if needs_senses(requests, pairs)
-        else (None, "")
-    )
-    ungraded = read_ungraded(files)
-    systems = [build_system(request, pairs, training, senses, reason, ungraded) for request in requests]
-    remarks += [f"{one.name}: {left_out_text(one.left_out)}" for one in systems if one.left_out]
-    for remark in remarks:
-        show_note(remark)
+    systems = scored(requests, pairs, training, read_ungraded(files), wordnet)
+    remarks = show_remarks(changed, systems)
     report = score_systems(pairs, systems, resamples=resamples, seed=seed)
     people = people_of(pairs, resamples=resamples, seed=seed)
     if as_json:
@@ -138,57 +100,4 @@ def score(
         made_by = f"python -m annotation score --latex, {named}"
         show_line(report_to_latex(report, handed.latex, made_by=made_by, remarks=remarks))
     else:
-        show_report(report, people, pairs)
-
-
-def _remarks_on_changed(gold: Sequence[str]) -> list[str]:
-    """A sentence on the gold files that are not as they were exported; none where all are."""
-    if not gold:
-        return []
-    return [
-        f"{', '.join(gold)}: changed after the export (manifest.json has another SHA-256); where that is not "
-        "meant, export the gold set again."
-    ]
-
-
-def _requests(
-    systems: Sequence[str],
-    run_here: Mapping[str, Similarities],
-    training: Sequence[Path],
-    unknown_words: UnknownWords,
-    *,
-    calibrates: bool,
-) -> list[ScoreFile | BuiltInSystem]:
-    requests: list[ScoreFile | BuiltInSystem] = []
-    waiting = list(training)
-    for text in systems:
-        if text in run_here:
-            requests.append(BuiltInSystem(text, run_here[text], unknown_words, knows_words=text == EMBEDDING))
-            continue
-        name, path = _named_path(text, run_here)
-        requests.append(ScoreFile(name, path, waiting.pop(0) if waiting else None))
-    names = [request.name for request in requests]
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise CallError(f"Two systems are called {twice}: leave one out, or name its file as in other=FILE.")
-    if waiting or (training and not calibrates):
-        raise CallError(
-            f"{(waiting or training)[0]}: --training-scores are for --calibrate-on, one for each file of "
-            "--system; leave it out."
-        )
-    return requests
-
-
-def _named_path(text: str, baselines: Iterable[str]) -> tuple[str, Path]:
-    """A name and a file that is there: of "ours=run.tsv", or of "run.tsv" alone."""
-    path, name = Path(text), ""
-    if not path.exists() and "=" in text:
-        name, _, rest = text.partition("=")
-        if not rest.strip():
-            raise CallError(f"{text}: no file is named after the equals sign; give one.")
-        path = Path(rest)
-    if not path.exists():
-        raise CallError(
-            f"{text}: no such file or folder; name one, or a baseline ({', '.join(baselines)}) with --system."
-        )
-    plain = path.resolve().name if path.is_dir() else path.name.partition(".")[0]
-    return name.strip() or plain or str(path), path
+        show_report(report, people)

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from annotation.figures import figure_text, number_of, range_text
-from annotation.files.gold_pairs import GoldPair
 from annotation.reliability.upper_bound import mean_of_text
 from annotation.scoring import NO_RESAMPLES, Estimate
 from annotation.senses.network import WORD_TO_SENSE
@@ -21,7 +20,7 @@ _FIGURES = ("Pairs", "Pearson", "95 %", "Spearman", "95 % ")
 _CONTRASTS = ("Difference", "95 %", "p (bootstrap)", "Williams' t", "p (Williams)")
 
 
-def show_report(report: ScoreReport, people: People, pairs: Sequence[GoldPair]) -> None:
+def show_report(report: ScoreReport, people: People) -> None:
     """Print ranks, systems and differences, what people reach, and how all was measured."""
     if len(report.systems) > 1:
         _show_ranks(report)
@@ -30,12 +29,12 @@ def show_report(report: ScoreReport, people: People, pairs: Sequence[GoldPair]) 
     for difference in _shown_differences(report):
         _show_difference(difference, report)
     _show_people(people)
-    genres = {pair.genre for pair in pairs if pair.genre is not None}
+    genres = len(report.systems[0].genres)
     show_line("")
     for remark in dict.fromkeys(system.remark for system in report.systems if system.remark):
         show_line(remark)
     show_line(
-        f"{number_of(report.pairs, 'pair')}, types: {len(report.types)}, genres: {len(genres)}; "
+        f"{number_of(report.pairs, 'pair')}, types: {len(report.types)}, genres: {genres}; "
         "95 % intervals by the percentile bootstrap over pairs, "
         f"{report.resamples:,} resamples, seed {report.seed}."
     )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import delete, func, select
 
 from annotation.clock import Clock, utcnow
-from annotation.errors import ScoreFileError, SettingsError
 from annotation.files.gold_pairs import GoldPair, Key, gold_digest
 from annotation.gold import gold_row
 from annotation.names import check_name, name_key
@@ -18,6 +18,7 @@ from annotation.services.agreement import project_version
 from annotation.services.audit import record
 from annotation.services.gold_rows import stream_pairs
 from annotation.services.projects import as_project, find_project
+from annotation.services.system_limits import check_gold, check_names
 from annotation.services.system_rows import (
     Entry,
     Gold,
@@ -40,11 +41,7 @@ from db.models import GoldSet, ScoredSystem
 
 UPLOADED = "scores"
 """The origin of a system that is known by its scores."""
-MOST_PAIRS = 50_000
-MOST_SYSTEMS = 40
-"""On one gold set: each is compared with each other one."""
 KEPT_BOARDS = 4
-_LONGEST = {"type": 80, "id": 200, "genre": 200}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,51 +119,56 @@ class SystemService:
     def add(
         self, project_id: int, gold: Gold, system: System, *, origin: str = UPLOADED, by: User | None = None
     ) -> int:
-        """Keep a system with its scores, and the gold set if it is new; the id of the gold set.
+        """As `add_all` of a single system."""
+        return self.add_all(project_id, gold, [(system, origin)], by=by)
+
+    def add_all(
+        self, project_id: int, gold: Gold, systems: Sequence[tuple[System, str]], *, by: User | None = None
+    ) -> int:
+        """Keep systems with their scores, and the gold set if it is new; the id of the gold set.
+
+        All of them or none.
+
+        Args:
+            systems: each with its origin.
 
         Raises:
-            SettingsError: the name cannot be used or is taken, or there are too many systems.
+            SettingsError: a name cannot be used or is taken, or there are too many systems.
             ScoreFileError: the gold set has no pairs or too many, or texts that cannot be kept.
         """
-        name = check_name(system.name)
-        _check(gold)
+        names = [check_name(system.name) for system, _ in systems]
+        check_gold(gold)
         now = self._clock()
         with self._database.session() as session:
             find_project(session, project_id, lock=True)
             gold_id = keep_gold(session, project_id, gold, now)
-            names = session.scalars(
+            kept = session.scalars(
                 select(ScoredSystem.name_key).where(ScoredSystem.gold_set_id == gold_id)
             ).all()
-            if name_key(name) in names:
-                raise SettingsError(
-                    f"There is a system {name!r} already: give another name, or remove that one."
+            check_names(names, kept)
+            for name, (system, origin) in zip(names, systems, strict=True):
+                row = ScoredSystem(
+                    gold_set_id=gold_id,
+                    name=name,
+                    name_key=name_key(name),
+                    origin=origin,
+                    remark=system.remark,
+                    user_id=id_of(by),
+                    created_at=now,
                 )
-            if len(names) >= MOST_SYSTEMS:
-                raise SettingsError(
-                    f"There are {len(names)} systems on this gold set, as many as can be: remove some first."
+                session.add(row)
+                session.flush()
+                keep_scores(session, row, gold, system.scores)
+                record(
+                    session,
+                    now,
+                    "system added",
+                    user_id=id_of(by),
+                    project_id=project_id,
+                    name=name,
+                    origin=origin,
+                    gold_sha256=gold.sha256,
                 )
-            row = ScoredSystem(
-                gold_set_id=gold_id,
-                name=name,
-                name_key=name_key(name),
-                origin=origin,
-                remark=system.remark,
-                user_id=id_of(by),
-                created_at=now,
-            )
-            session.add(row)
-            session.flush()
-            keep_scores(session, row, gold, system.scores)
-            record(
-                session,
-                now,
-                "system added",
-                user_id=id_of(by),
-                project_id=project_id,
-                name=name,
-                origin=origin,
-                gold_sha256=gold.sha256,
-            )
         return gold_id
 
     def remove(self, project_id: int, system_id: int, *, by: User | None = None) -> None:
@@ -193,6 +195,15 @@ class SystemService:
                 project_id=project_id,
                 name=name,
             )
+
+    def entries(self, project_id: int, gold_id: int) -> tuple[Entry, ...]:
+        """The systems on a gold set, the first that was added first.
+
+        Raises:
+            NotFoundError: the project has no such gold set.
+        """
+        with self._database.reading() as session:
+            return read_entries(session, find_gold_set(session, project_id, gold_id).id)
 
     def board(self, project_id: int, gold_id: int) -> Board:
         """The systems on a gold set with their figures; counted once and kept for as long as nothing changes.
@@ -223,25 +234,3 @@ class SystemService:
             if key in self._boards:
                 self._boards.move_to_end(key)
             return self._boards.get(key)
-
-
-def _check(gold: Gold) -> None:
-    if not gold.pairs:
-        raise ScoreFileError(
-            "The gold set has no pairs with a grade yet: finish some, or choose another one."
-        )
-    if len(gold.pairs) > MOST_PAIRS:
-        raise ScoreFileError(
-            f"The gold set has {len(gold.pairs):,} pairs, and the leaderboard takes {MOST_PAIRS:,}: use "
-            "`python -m annotation score`."
-        )
-    for pair in gold.pairs:
-        fields = {"type": pair.type, "id": pair.id, "genre": pair.genre or ""}
-        for field, value in fields.items():
-            if len(value) > _LONGEST[field]:
-                most = _LONGEST[field]
-                raise ScoreFileError(
-                    f"{pair.place}, field {field!r}: has {len(value)} characters; shorten it to {most}."
-                )
-        if any("\0" in text for text in (*fields.values(), pair.left, pair.right)):
-            raise ScoreFileError(f"{pair.place}: holds the character U+0000; delete it.")

@@ -13,7 +13,7 @@ from annotation.exchange import fingerprint
 from annotation.files.gold_pairs import GoldPair, Key
 from annotation.files.score_files import Scores, read_scores
 from annotation.senses.network import WORD_TO_SENSE
-from annotation.systems.baselines import Senses, Similarities, UnknownWords, baseline_scores
+from annotation.systems.baselines import EMBEDDING, Senses, Similarities, UnknownWords, baseline_scores
 from annotation.systems.calibration import isotonic
 from annotation.systems.report import System
 
@@ -36,10 +36,10 @@ class BuiltInSystem:
     """A system that is run here."""
 
     name: str
+    baseline: str
+    """What it is called here: a baseline, or `EMBEDDING`."""
     similarities: Similarities
     unknown_words: UnknownWords = UnknownWords.ZERO
-    knows_words: bool = False
-    """See `baseline_scores`."""
 
 
 def needs_senses(requests: Sequence[ScoreFile | BuiltInSystem], pairs: Sequence[GoldPair]) -> bool:
@@ -168,7 +168,7 @@ def _scores(
         request.similarities,
         senses=senses,
         unknown_words=request.unknown_words,
-        knows_words=request.knows_words,
+        knows_words=request.baseline == EMBEDDING,
     )
     return Scores(tuple(found))
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from annotation.figures import number_of
 from annotation.scoring import NO_RESAMPLES, Estimate
 from annotation.systems.report import ScoreReport
 
@@ -40,6 +42,29 @@ def wide_parts(report: ScoreReport) -> list[WidePart]:
         if widest is not None and widest.width > WIDE:
             found.append(widest)
     return found
+
+
+def wide_intervals_text(report: ScoreReport, called: Callable[[str], str] = str) -> str:
+    """That ranks are uncertain, where an interval is undefined or wider than `WIDE`; else empty.
+
+    Args:
+        called: what the reader calls a comparison type.
+    """
+    wide = [
+        f"{called(part.type)} has {number_of(part.pairs, 'pair')}, and "
+        + (
+            f"for “{part.system}” {part.reason.rstrip('.')}"
+            if part.reason
+            else f"the interval of “{part.system}” is {part.width:.2f} wide"
+        )
+        for part in wide_parts(report)
+    ]
+    if not wide:
+        return ""
+    return (
+        f"Uncertain ranks: {'; '.join(wide)}. A correlation lies between \N{MINUS SIGN}1 and 1, so that such "
+        "figures hardly tell systems apart."
+    )
 
 
 def _width(found: Estimate) -> float:

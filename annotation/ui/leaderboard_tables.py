@@ -8,7 +8,7 @@ from annotation.scoring import Estimate
 from annotation.services.system_rows import Entry, GoldVersion
 from annotation.services.systems import UPLOADED, Board
 from annotation.systems.report import Contrast, Difference, Part, ScoreReport
-from annotation.systems.wide_intervals import wide_parts
+from annotation.systems.wide_intervals import wide_intervals_text
 from annotation.ui.score_charts import genre_chart
 from annotation.ui.tables import Cell, Column, Table, alpha_of, reasons_html, type_label
 from annotation.ui.wording import counted, grouped, regrouped, time_html, time_in
@@ -188,22 +188,8 @@ def gold_html(gold: GoldVersion, current: str, pairs_now: int) -> str:
 
 def wide_intervals_html(report: ScoreReport) -> str:
     """That ranks are uncertain, where an interval is undefined or over half of what a correlation can be."""
-    wide = [
-        f"{type_label(part.type)} has {counted(part.pairs, 'pair')}, and "
-        + (
-            f"for “{part.system}” {regrouped(part.reason).rstrip('.')}"
-            if part.reason
-            else f"the interval of “{part.system}” is {part.width:.2f} wide"
-        )
-        for part in wide_parts(report)
-    ]
-    if not wide:
-        return ""
-    text = (
-        f"Uncertain ranks: {'; '.join(wide)}. A correlation lies between \N{MINUS SIGN}1 and 1, so that such "
-        "figures hardly tell systems apart."
-    )
-    return note_html(text)
+    text = wide_intervals_text(report, type_label)
+    return note_html(regrouped(text)) if text else ""
 
 
 def method_html(board: Board) -> str:

@@ -15,8 +15,9 @@ from annotation.files.score_uploads import (
 )
 from annotation.senses.dictionary import Dictionary
 from annotation.senses.network import WORD_TO_SENSE
+from annotation.services.system_limits import check_training
 from annotation.services.system_rows import Gold
-from annotation.services.systems import MOST_PAIRS, UPLOADED, SystemService
+from annotation.services.systems import UPLOADED, SystemService
 from annotation.systems.baselines import BASELINES, EMBEDDING
 from annotation.systems.report import System
 from annotation.systems.scored import (
@@ -92,9 +93,7 @@ class SystemReader:
         similarities = run_here.get(choice.what)
         if similarities is None:
             raise ScoreFileError(f"There is no system {choice.what!r} here: choose another one.")
-        baseline = BuiltInSystem(
-            choice.name or choice.what, similarities, knows_words=choice.what == EMBEDDING
-        )
+        baseline = BuiltInSystem(choice.name or choice.what, choice.what, similarities)
         senses, reason = None, ""
         if needs_senses([baseline], gold.pairs):
             is_optional = any(pair.type != WORD_TO_SENSE for pair in gold.pairs)
@@ -124,10 +123,6 @@ def _training(files: Sequence[Path], gold: Gold) -> Sequence[GoldPair]:
     pairs = read_uploaded_gold(files, "training grades")
     if not pairs:
         raise ScoreFileError("The files of training grades hold no pairs: choose others.")
-    if len(pairs) > MOST_PAIRS:
-        raise ScoreFileError(
-            f"There are {grouped(len(pairs))} training pairs, and the leaderboard takes "
-            f"{grouped(MOST_PAIRS)}: use `python -m annotation score`."
-        )
+    check_training(len(pairs), grouped)
     check_apart(gold.pairs, pairs)
     return pairs

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from annotation.errors import AnnotationError, NotFoundError
-from annotation.files.leaderboard import board_csv, board_json
 from annotation.names import plain_name
 from annotation.numbers import whole_in
+from annotation.services.board_files import board_as_csv, board_as_json
 from annotation.services.systems import Board, SystemService
 from annotation.types import Role
 from annotation.web.admission import Admission
@@ -54,13 +53,6 @@ def board_address(project_id: int, gold_id: int, ending: str) -> str:
 
 
 def _written(board: Board, ending: str) -> str:
-    about = [{"origin": entry.origin, "at": entry.at.isoformat(), "by": entry.by} for entry in board.entries]
     if ending == "csv":
-        return board_csv(board.report, about)
-    gold: dict[str, Any] = {
-        "name": board.gold.name or None,
-        "pairs": board.gold.pairs,
-        "sha256": board.gold.sha256,
-        "at": board.gold.at.isoformat(),
-    }
-    return json.dumps(board_json(board.report, gold, about), ensure_ascii=False, indent=2) + "\n"
+        return board_as_csv(board)
+    return json.dumps(board_as_json(board), ensure_ascii=False, indent=2) + "\n"

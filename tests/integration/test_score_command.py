@@ -206,6 +206,16 @@ def shares_of_words(pairs):
     return [len(first & second) / len(first | second) for first, second in words]
 
 
+def test_a_baseline_has_the_name_that_it_is_given_also_beside_a_file_called_so(call):
+    scores_file("lcs", pairs(0))
+    named = ("--system", "lcs", "--system", "mine=lcs", "--system", "file=./lcs")
+    status, out, err = call("--gold", "gold.jsonl", *named, "--resamples", "0", "--json")
+    assert (status, err) == (0, "")
+    baseline, mine, file = json.loads(out)["systems"]
+    assert [one["system"] for one in (baseline, mine, file)] == ["lcs", "mine", "file"]
+    assert mine["types"] == baseline["types"] != file["types"]
+
+
 def test_the_embedding_is_asked_once_for_all_texts_and_compares_words_with_definitions(call, tmp_path):
     write_wordnet(tmp_path / "dict", SENSES)
     Path("senses.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [*pairs(0, 3), *SENSE_PAIRS]))

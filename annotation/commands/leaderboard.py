@@ -1,0 +1,285 @@
+"""The systems measured on a project's gold: python -m annotation leaderboard."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from annotation.commands.events import COMMAND_LINE
+from annotation.commands.options import (
+    DatabaseOption,
+    HandedIn,
+    JsonOption,
+    LatexOption,
+    ProjectArgument,
+    WordNetOption,
+    open_project,
+    refuse_two_forms,
+)
+from annotation.commands.score_tables import show_report
+from annotation.commands.system_options import (
+    GOLD_HELP,
+    CalibrateOption,
+    SystemOption,
+    TrainingScoresOption,
+    named_systems,
+    scored,
+    show_remarks,
+)
+from annotation.errors import NotFoundError
+from annotation.figures import number_of
+from annotation.files.gold_pairs import changed_gold, gold_digest, read_gold, read_ungraded
+from annotation.names import check_name, name_key
+from annotation.services.board_files import board_as_csv, board_as_json, gold_as_json
+from annotation.services.system_limits import check_gold, check_training
+from annotation.services.system_rows import Gold, GoldVersion
+from annotation.services.systems import UPLOADED, Board, SystemService
+from annotation.systems.people import People
+from annotation.systems.report_latex import report_to_latex
+from annotation.systems.scored import BuiltInSystem
+from annotation.systems.wide_intervals import wide_intervals_text
+from annotation.terminal import show_json, show_line, show_table
+from annotation.types import Project
+from db import DEFAULT_URL
+from db.command import CallError
+
+_SHOWN_DIGITS = 12
+"""Of the SHA-256 of a gold set."""
+_EXAMPLES = """
+Examples:
+
+\b
+  python -m annotation leaderboard show news
+  python -m annotation leaderboard show news --json | jq '.systems[] | {system, by, ranks}'
+  python -m annotation leaderboard show news --csv > leaderboard.csv
+  python -m annotation leaderboard add news --system ours=run.jsonl --system lcs
+  python -m annotation leaderboard add news --system run.jsonl --calibrate-on train.jsonl \\
+      --training-scores run-on-train.jsonl
+  python -m annotation leaderboard remove news ours
+"""
+
+GoldSetOption = Annotated[
+    str | None,
+    typer.Option(
+        "--gold-set", metavar="SHA256", help="A gold set of the leaderboard, by how its SHA-256 begins."
+    ),
+]
+
+leaderboard = typer.Typer(
+    help="Systems measured on a project's gold.", epilog=_EXAMPLES, rich_markup_mode=None
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.add_typer(leaderboard, name="leaderboard")
+
+
+@leaderboard.command(epilog=_EXAMPLES)
+def show(
+    context: typer.Context,
+    project: ProjectArgument,
+    gold_set: GoldSetOption = None,
+    as_json: JsonOption = False,
+    as_latex: LatexOption = False,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="Print all figures as CSV, as the page saves them.")
+    ] = False,
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """Show the systems on the newest gold set, or on another: ranks, figures and differences."""
+    refuse_two_forms(as_json=as_json, as_latex=as_latex, as_csv=as_csv)
+    handed: HandedIn = context.obj
+    database, found = open_project(database_url, project)
+    service = SystemService(database)
+    golds = service.golds(found.id)
+    if not golds and gold_set is None and not (as_latex or as_csv):
+        _show_nothing(found, service, as_json=as_json)
+        return
+    chosen = _chosen(golds, gold_set, found)
+    board = service.board(found.id, chosen.id)
+    if as_json:
+        show_json({**_about_golds(found, golds, service), **board_as_json(board)})
+    elif as_latex:
+        gold = f"gold from {chosen.name or 'the project'}, SHA-256 {chosen.sha256}"
+        made_by = f"python -m annotation leaderboard show --latex, project {found.name}, {gold}"
+        show_line(report_to_latex(board.report, handed.latex, made_by=made_by))
+    elif as_csv:
+        sys.stdout.buffer.write(board_as_csv(board).encode())
+    else:
+        _show(board, golds, service.own_gold(found.id))
+
+
+@leaderboard.command(epilog=_EXAMPLES)
+def add(
+    context: typer.Context,
+    project: ProjectArgument,
+    system: SystemOption,
+    gold: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", exists=True, help=f"{GOLD_HELP} Without, the project's gold now."),
+    ] = None,
+    gold_set: GoldSetOption = None,
+    calibrate_on: CalibrateOption = None,
+    training_scores: TrainingScoresOption = None,
+    wordnet: WordNetOption = None,
+    as_json: JsonOption = False,
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """Measure systems and keep them with the gold they were measured on. All of them or none."""
+    if gold and gold_set is not None:
+        raise CallError("--gold and --gold-set exclude each other; give one of them.")
+    requests = named_systems(context, system, training_scores or [], calibrates=bool(calibrate_on))
+    database, found = open_project(database_url, project)
+    service = SystemService(database)
+    if gold:
+        measured_on = _from_files(gold)
+    elif gold_set is not None:
+        measured_on = service.gold(found.id, _chosen(service.golds(found.id), gold_set, found).id)
+    else:
+        measured_on = service.own_gold(found.id)
+    check_gold(measured_on)
+    training = read_gold(calibrate_on) if calibrate_on else []
+    check_training(len(training))
+    changed = [str(file) for file in changed_gold([*(gold or ()), *(calibrate_on or ())])]
+    ungraded = measured_on.ungraded | read_ungraded(calibrate_on or ())
+    systems = scored(requests, measured_on.pairs, training, ungraded, wordnet)
+    show_remarks(changed, systems)
+    origins = [request.baseline if isinstance(request, BuiltInSystem) else UPLOADED for request in requests]
+    service.add_all(found.id, measured_on, list(zip(systems, origins, strict=True)))
+    added: list[dict[str, Any]] = [
+        {
+            "system": check_name(one.name),
+            "scores": sum(score is not None for score in one.scores),
+            "left_out": one.left_out,
+        }
+        for one in systems
+    ]
+    if as_json:
+        told = {"pairs": len(measured_on.pairs), "sha256": measured_on.sha256}
+        show_json({"project": found.name, "gold": told, "added": added, "changed_gold": changed})
+        return
+    for one in added:
+        scores = number_of(one["scores"], "score")
+        show_line(f"Added {one['system']} to the leaderboard of {found.name}: {scores}.")
+
+
+@leaderboard.command(epilog=_EXAMPLES)
+def remove(
+    project: ProjectArgument,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the system, as `show` lists it.")],
+    gold_set: GoldSetOption = None,
+    as_json: JsonOption = False,
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """Forget a system on the newest gold set, or on another; a gold set goes with its last system."""
+    database, found = open_project(database_url, project)
+    service = SystemService(database)
+    chosen = _chosen(service.golds(found.id), gold_set, found)
+    entries = service.entries(found.id, chosen.id)
+    entry = next((one for one in entries if name_key(one.name) == name_key(name)), None)
+    if entry is None:
+        raise NotFoundError(
+            f"There is no system {name!r} on the gold set {_digits(chosen)}: "
+            f"`python -m annotation leaderboard show {shlex.quote(found.name)}` lists systems and gold sets."
+        )
+    service.remove(found.id, entry.id)
+    if as_json:
+        show_json({"project": found.name, "gold": gold_as_json(chosen), "removed": entry.name})
+    else:
+        show_line(f"Removed {entry.name} from the leaderboard of {found.name}.")
+
+
+def _chosen(golds: Sequence[GoldVersion], digits: str | None, project: Project) -> GoldVersion:
+    """The newest gold set, or the one whose SHA-256 begins so.
+
+    Raises:
+        NotFoundError: there is none, or several begin so.
+    """
+    if not golds:
+        raise NotFoundError(
+            "No system has been measured yet: "
+            f"`python -m annotation leaderboard add {shlex.quote(project.name)}` adds one."
+        )
+    if digits is None:
+        return golds[0]
+    found = [gold for gold in golds if digits and gold.sha256.startswith(digits.lower())]
+    if len(found) == 1:
+        return found[0]
+    raise NotFoundError(
+        f"{len(found) or 'No'} gold sets of the leaderboard begin with {digits!r}: "
+        f"`python -m annotation leaderboard show {shlex.quote(project.name)}` lists them."
+    )
+
+
+def _from_files(files: Sequence[Path]) -> Gold:
+    pairs = tuple(read_gold(files))
+    names = ", ".join(file.resolve().name if file.is_dir() else file.name for file in files)
+    return Gold(names, gold_digest(pairs), pairs, read_ungraded(files))
+
+
+def _about_golds(project: Project, golds: Sequence[GoldVersion], service: SystemService) -> dict[str, Any]:
+    own = service.own_gold(project.id)
+    return {
+        "project": project.name,
+        "project_gold": {"pairs": len(own.pairs), "sha256": own.sha256},
+        "gold_sets": [gold_as_json(gold) for gold in golds],
+    }
+
+
+def _show_nothing(project: Project, service: SystemService, *, as_json: bool) -> None:
+    if as_json:
+        show_json({**_about_golds(project, [], service), "gold": None, "systems": []})
+        return
+    show_line(
+        "No system has been measured yet. Its scores are compared with the gold grades of finished pairs."
+    )
+    show_line(f"Next: python -m annotation leaderboard add {shlex.quote(project.name)} --system lcs")
+
+
+def _show(board: Board, golds: Sequence[GoldVersion], own: Gold) -> None:
+    """What the page shows: which gold, who added what, how sure ranks are, the report; other gold sets."""
+    show_line(_gold_text(board.gold, own))
+    if uncertain := wide_intervals_text(board.report):
+        show_line(uncertain)
+    show_line("")
+    entries = [
+        (entry.name, entry.origin, f"{entry.at:%Y-%m-%d %H:%M}", entry.by or COMMAND_LINE)
+        for entry in board.entries
+    ]
+    show_table(("System", "Scores", "Added (UTC)", "By"), entries)
+    show_line("")
+    show_report(board.report, People((), ()))
+    if len(golds) > 1:
+        rows = [
+            (_digits(gold), gold.name or "the project", f"{gold.pairs:,}", f"{gold.at:%Y-%m-%d %H:%M}")
+            for gold in golds
+        ]
+        columns = ("Gold set", "From", "Pairs", "Of (UTC)")
+        show_line("")
+        show_table(columns, rows, title="Gold sets, the newest first", right=("Pairs",))
+
+
+def _gold_text(gold: GoldVersion, own: Gold) -> str:
+    """Which gold the figures are of, and whether the project's has changed since."""
+    pairs, digits = number_of(gold.pairs, "pair"), _digits(gold)
+    if gold.sha256 == own.sha256:
+        return f"On the project's gold as it is now: {pairs}, version {digits}."
+    when = f"of {gold.at:%Y-%m-%d %H:%M} UTC"
+    if not gold.is_own:
+        return f"On gold from {gold.name}, {when}: {pairs}, version {digits}."
+    have = "has" if len(own.pairs) == 1 else "have"
+    return (
+        f"On the project's gold {when}: {pairs}, version {digits}. Grades have changed since, and "
+        f"{number_of(len(own.pairs), 'pair')} {have} one now: these figures are of the older gold. "
+        "To measure a system on the new one, add it again."
+    )
+
+
+def _digits(gold: GoldVersion) -> str:
+    return gold.sha256[:_SHOWN_DIGITS]
