@@ -143,8 +143,8 @@ def _note_changed(gold: Sequence[Path]) -> list[str]:
     changed = [str(file) for file in changed_gold(gold)]
     if changed:
         show_note(
-            f"{', '.join(changed)}: changed after the export (manifest.json has another SHA-256); where "
-            "that is not meant, export the gold set again."
+            f"{', '.join(changed)}: changed after the export (manifest.json has another SHA-256), so no "
+            "single ratings are read there; where that is not meant, export the gold set again."
         )
     return changed
 

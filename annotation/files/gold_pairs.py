@@ -51,7 +51,7 @@ class GoldPair:
     place: str = ""
     """Where it was read, such as "gold.jsonl, line 3"."""
     ratings: tuple[tuple[str, Decimal], ...] = ()
-    """Label of the rater and grade, of gold sets of ours that have single ratings."""
+    """Label of the rater and grade, of gold sets of ours that have single ratings and are as exported."""
 
     @property
     def key(self) -> Key:
@@ -173,13 +173,14 @@ def _read_gold_file(file: Path, named: Sequence[Path]) -> Iterator[GoldPair]:
         )
         yield from _task_pairs(file, grades or _beside(file, _INPUT, _GRADES))
         return
-    is_ours, raters_of = is_exported(file), f"{file}: " if len(named) > 1 else ""
+    is_as_written = is_exported(file) and not is_changed(file)
+    raters_of = f"{file}: " if len(named) > 1 else ""
     for row in _table_rows(file):
         where = f"{file}, {row.place}"
         if "gold" not in row.fields:
             raise ScoreFileError(f"{where}: no field 'gold'; add the grade of each pair.")
         type = row.fields.get("type") or type_of_name(file.name)
-        ratings = RowReader(row.fields, where, None).ratings() if is_ours else ()
+        ratings = RowReader(row.fields, where, None).ratings() if is_as_written else ()
         pair = _pair(row.fields, type, row.fields["gold"], where)
         yield replace(pair, ratings=tuple((f"{raters_of}{rater}", grade) for rater, grade in ratings))
 

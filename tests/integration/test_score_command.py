@@ -250,9 +250,21 @@ def test_a_gold_set_that_was_changed_after_its_export_is_named_and_scored(call, 
     status, out, errors = call("--gold", named, "--system", "lcs", "--json")
     assert (status, json.loads(out)["changed_gold"]) == (0, [str(grades)])
     assert errors == (
-        f"{grades}: changed after the export (manifest.json has another SHA-256); where that is not meant, "
-        "export the gold set again.\n"
+        f"{grades}: changed after the export (manifest.json has another SHA-256), so no single ratings are "
+        "read there; where that is not meant, export the gold set again.\n"
     )
+
+
+@pytest.mark.parametrize(("format", "ending"), [("jsonl", '"grade": 7}'), ("csv", ",7.0")])
+def test_of_a_changed_gold_file_no_single_rating_is_read(call, format, ending):
+    write_export(Path("gold"), rated(), format)
+    file = Path(f"gold/gold.{format}")
+    changed = file.read_text().replace({"jsonl": '"grade": 4}', "csv": ",4.0"}[format], ending, 1)
+    file.write_text(changed)
+    status, out, errors = call("--gold", "gold", "--system", "lcs", "--json")
+    assert (status, json.loads(out)["upper_bound"]) == (0, {})
+    assert errors.startswith(f"{file}: changed after the export")
+    assert call("--gold", "gold", "--system", "lcs")[1].count("People") == 0
 
 
 def test_scores_of_pairs_that_the_gold_set_lists_as_unfinished_are_left_out_and_counted(call):
