@@ -18,7 +18,7 @@ from annotation.commands.options import (
     refuse_two_forms,
 )
 from annotation.commands.score_tables import show_report
-from annotation.files.gold_pairs import changed_gold, read_gold, read_ungraded
+from annotation.files.gold_pairs import changed_gold, count_undecided, read_gold, read_ungraded
 from annotation.reliability.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED
 from annotation.reliability.report_json import bound_json
 from annotation.senses.dictionary import Dictionary
@@ -126,14 +126,16 @@ def score(
         if one.left_out:
             show_note(f"{one.name}: {left_out_text(one.left_out)}")
     report = score_systems(pairs, systems, resamples=resamples, seed=seed)
-    people = people_of(pairs, resamples=resamples, seed=seed)
+    if as_latex:
+        show_line(report_to_latex(report, handed.latex))
+        return
+    people = people_of(pairs, count_undecided(gold), resamples=resamples, seed=seed)
     if as_json:
         left_out = {one.name: one.left_out for one in systems}
         bounds = {bound.type: bound_json(bound, people.raters) for bound in people.bounds}
-        told = {"upper_bound": bounds, "changed_gold": changed, "left_out": left_out}
+        of_people = {"upper_bound": bounds, "not_adjudicated": people.undecided}
+        told = {**of_people, "changed_gold": changed, "left_out": left_out}
         show_json({**report_to_json(report), **told})
-    elif as_latex:
-        show_line(report_to_latex(report, handed.latex))
     else:
         show_report(report, people, pairs)
 

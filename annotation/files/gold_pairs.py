@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 from annotation.characters import shown
 from annotation.comparison import place_of_type
 from annotation.errors import ScoreFileError
-from annotation.files.exported_gold import is_changed, is_exported, refuse_empty_export
+from annotation.files.exported_gold import is_changed, is_exported, refuse_empty_export, undecided_pairs
 from annotation.files.formats import FileFormat, open_source, read_lines, read_rows, type_of_name
 from annotation.files.row_reader import RowReader
 from annotation.files.score_cells import check_count, number_of, numbers_of_lines, text_of
@@ -116,6 +116,12 @@ def changed_gold(paths: Sequence[Path]) -> list[Path]:
     grades = [file.with_name(file.name.replace(_INPUT, _GRADES, 1)) for file in texts]
     read = dict.fromkeys([*files, *texts, *grades])
     return [file for file in read if file.is_file() and is_changed(file)]
+
+
+def count_undecided(paths: Sequence[Path]) -> int:
+    """The flagged pairs without a decision that gold sets of ours, of those that `read_gold` reads, lack."""
+    folders = {file.parent for path in paths for file in _gold_files(path) if is_exported(file)}
+    return sum(map(undecided_pairs, folders))
 
 
 def gold_digest(gold: Sequence[GoldPair]) -> str:

@@ -345,6 +345,34 @@ def test_people_of_an_exported_gold_set_stand_beside_the_systems(call, format):
     assert "mean of 3 raters" in shown
 
 
+@pytest.mark.parametrize("named", ["gold", "gold/gold.jsonl"])
+def test_flagged_pairs_that_the_gold_set_lacks_are_told_beside_people(call, named):
+    """They are those on which raters differ most."""
+    write_export(Path("gold"), rated(), "jsonl")
+    told = json.loads(Path("gold/manifest.json").read_text())
+    said = {
+        0: "",
+        1: "1 flagged pair without a decision is not in the gold set: people would do worse on it.",
+        28: "28 flagged pairs without a decision are not in the gold set: people would do worse on them.",
+    }
+    for pairs, line in said.items():
+        Path("gold/manifest.json").write_text(json.dumps({**told, "counts": {"not_adjudicated": pairs}}))
+        _, shown, _ = call("--gold", named, "--system", "lcs")
+        assert [text for text in shown.splitlines() if "flagged" in text] == [line] * bool(line)
+        _, out, _ = call("--gold", named, "--gold", "train.jsonl", "--system", "lcs", "--json")
+        assert json.loads(out)["not_adjudicated"] == pairs
+
+    Path("gold/manifest.json").write_text(json.dumps({**told, "files": [], "counts": {"not_adjudicated": 2}}))
+    _, out, _ = call("--gold", named, "--system", "lcs", "--json")
+    assert json.loads(out)["not_adjudicated"] == 0
+
+
+def test_people_are_not_measured_for_a_table_that_does_not_show_them(call, monkeypatch):
+    monkeypatch.delattr("annotation.commands.score.people_of")
+    status, out, _ = call("--gold", "gold.jsonl", "--system", "lcs", "--latex")
+    assert (status, "tabular" in out) == (0, True)
+
+
 def test_people_are_told_apart_by_gold_set_and_read_from_exports_alone(call):
     """Two projects' "rater 1" are two people; a field `ratings` of others may hold anything."""
     write_export(Path("one"), rated(), "jsonl")
