@@ -82,7 +82,7 @@ def _beginning(manifest: Mapping[str, Any]) -> Iterator[str]:
 
 def _range(protocol: Mapping[str, Any]) -> str:
     values = [point["value"] for point in protocol["scale"]]
-    return f"{min(values):g} to {max(values):g} in steps of {protocol['step']:g}"
+    return f"{min(values):g} to {max(values):g}"
 
 
 def _pairs(counts: Mapping[str, Any]) -> Iterator[str]:
@@ -125,7 +125,7 @@ def _genres(by_type: Mapping[str, Any]) -> dict[str, int]:
 
 def _scale(protocol: Mapping[str, Any]) -> Iterator[str]:
     yield "## Scale"
-    yield f"{_range(protocol)}; these points have names:"
+    yield f"People grade {_range(protocol)} in steps of {protocol['step']:g}; these points have names:"
     points = (
         [f"{point['value']:g}", plain(point["name"]), plain(point["description"])]
         for point in protocol["scale"]

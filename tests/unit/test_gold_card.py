@@ -279,6 +279,13 @@ def test_no_text_of_users_becomes_markup_or_yaml(told, text):
     assert "".join(each.content for each in heading.children) == line
 
 
+def test_steps_are_those_of_people_and_not_of_means(told):
+    card = gold_card(told)
+    assert "4 pairs of texts, each with a gold grade: how much" in card
+    assert "carries, 0 to 4, the scale of" in card
+    assert "## Scale\n\nPeople grade 0 to 4 in steps of 0.25; these points have names:" in card
+
+
 def test_undefined_agreement_is_said_in_words(tmp_path):
     card = gold_card(export(tmp_path, [rated("a", "2", "2")]))
     assert "| all types | undefined. Only one pair has two ratings; it takes two. |" in card
