@@ -104,7 +104,8 @@ def _consent(consent: Mapping[str, Any]) -> str:
     told = [
         f"{number_of(raters['agreed'], 'rater')} agreed to this text" if text else "",
         f"{number_of(before, 'rater')} agreed to an earlier text" if before else "",
-        f"{number_of(not_here, 'rater')} agreed to none here, as those whose grades came from files"
+        f"{number_of(not_here, 'rater')} agreed to none here: they graded while there was no text, or their "
+        "grades came from files"
         if not_here
         else "",
     ]

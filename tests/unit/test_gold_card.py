@@ -364,8 +364,8 @@ def test_what_raters_agreed_to_is_told_without_names(told):
         in card
     )
     assert (
-        "- 1 rater agreed to this text\n- 2 raters agreed to an earlier text\n- 3 raters agreed to none"
-        in card
+        "- 1 rater agreed to this text\n- 2 raters agreed to an earlier text\n- 3 raters agreed to none "
+        "here: they graded while there was no text, or their grades came from files" in card
     )
 
     ended = gold_card({**told, "consent": {"text": None, "sha256": None, "raters": counts}})
