@@ -45,10 +45,11 @@ def making(manifest: Mapping[str, Any]) -> str:
 def _steps(manifest: Mapping[str, Any]) -> Iterator[str]:
     protocol, counts = manifest["protocol"], manifest["counts"]
     each = protocol["raters_per_pair"]
+    grades, raters = number_of(counts["ratings"], "grade"), number_of(counts["raters"], "rater")
+    given = f"{grades} of {raters}" if counts["ratings"] else "no grades yet"
     yield (
-        f"{number_of(counts['raters'], 'rater')} gave {number_of(counts['ratings'], 'grade')} to "
-        f"{number_of(counts['pairs'], 'pair')}, those without a gold grade among them; the project asks for "
-        f"{'one grade' if each == 1 else f'grades of {each} raters'} a pair."
+        f"The project has {number_of(counts['pairs'], 'pair')}, with or without a gold grade, and {given}; "
+        f"it asks for {'one grade' if each == 1 else f'grades of {each} raters'} a pair."
     )
     imported = counts.get("imported_ratings", 0)
     if imported:

@@ -286,6 +286,16 @@ def test_steps_are_those_of_people_and_not_of_means(told):
     assert "## Scale\n\nPeople grade 0 to 4 in steps of 0.25; these points have names:" in card
 
 
+def test_pairs_that_nobody_graded_are_not_told_as_graded(told, tmp_path):
+    made = (
+        "- The project has 6 pairs, with or without a gold grade, and 11 grades of 2 raters; it asks for "
+        "grades of 2 raters a pair."
+    )
+    assert made in gold_card(told).splitlines()
+    card = gold_card(export(tmp_path, [rated("a")], more={"counts": {"raters": 0}}))
+    assert "- The project has 1 pair, with or without a gold grade, and no grades yet; it asks" in card
+
+
 def test_undefined_agreement_is_said_in_words(tmp_path):
     card = gold_card(export(tmp_path, [rated("a", "2", "2")]))
     assert "| all types | undefined. Only one pair has two ratings; it takes two. |" in card
