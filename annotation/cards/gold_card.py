@@ -100,12 +100,14 @@ def _pairs(counts: Mapping[str, Any]) -> Iterator[str]:
     )
     yield table(heads, rows, numbers=(3, 4, 5))
     genres = _genres(by_type)
-    if not set(genres) - {""}:
+    named = set(genres) - {""}
+    if not named:
         return
-    if len(genres) > MOST_GENRES:
-        yield f"They are of {len(genres):,} genres; `manifest.json` counts each under `counts`."
+    if len(named) > MOST_GENRES:
+        none = f" or of none ({genres['']:,})" if "" in genres else ""
+        yield f"They are of {len(named):,} genres{none}; `manifest.json` counts each under `counts`."
         return
-    told = ([plain(genre) or "none", f"{pairs:,}"] for genre, pairs in sorted(genres.items()))
+    told = ([plain(genre) or "*no genre*", f"{pairs:,}"] for genre, pairs in sorted(genres.items()))
     yield table(("genre", "pairs"), told, numbers=(1,))
 
 
@@ -115,12 +117,12 @@ def _numbers(counts: Mapping[str, Any]) -> list[str]:
 
 
 def _genres(by_type: Mapping[str, Any]) -> dict[str, int]:
-    """Pairs with a gold grade by genre; unknown genres under an empty name."""
+    """Pairs with a gold grade by genre, of those that have any; unknown genres under an empty name."""
     found: dict[str, int] = {}
     for counts in by_type.values():
         for genre, of_genre in counts["by_genre"].items():
             found[genre] = found.get(genre, 0) + _graded(of_genre)
-    return found
+    return {genre: pairs for genre, pairs in found.items() if pairs}
 
 
 def _scale(protocol: Mapping[str, Any]) -> Iterator[str]:

@@ -406,14 +406,34 @@ def test_unfinished_and_doubtful_pairs_are_counted(tmp_path, unfinished):
     assert "None: every pair" in gold_card(export(tmp_path / "new", more=complete))
 
 
+def with_genres(told, genres):
+    """The card of a gold set whose pairs by genre are these."""
+    of_type = told["counts"]["by_type"]["sentence2phrase"]
+    by_genre = {genre: {"pairs": 9, "mean": pairs, "adjudicated": 0} for genre, pairs in genres.items()}
+    by_type = {"sentence2phrase": {**of_type, "by_genre": by_genre}}
+    return gold_card({**told, "counts": {**told["counts"], "by_type": by_type}})
+
+
 def test_many_genres_are_only_counted(told):
-    one = told["counts"]["by_type"]["sentence2phrase"]["by_genre"][""]
     for many in (MOST_GENRES, MOST_GENRES + 1):
-        genres = {f"genre {number}": one for number in range(many)}
-        by_type = {"sentence2phrase": {**told["counts"]["by_type"]["sentence2phrase"], "by_genre": genres}}
-        card = gold_card({**told, "counts": {**told["counts"], "by_type": by_type}})
+        genres = {"": 2, "without gold": 0} | {f"genre {number}": 3 for number in range(many)}
+        card = with_genres(told, genres)
         assert ("| genre 7 | 3 |" in card) is (many == MOST_GENRES)
-    assert f"They are of {MOST_GENRES + 1} genres" in card
+    assert f"They are of {MOST_GENRES + 1} genres or of none (2); `manifest.json`" in card
+    assert f"They are of {MOST_GENRES + 1} genres; `manifest" in with_genres(told, {**genres, "": 0})
+
+
+def test_genres_are_those_of_pairs_with_a_gold_grade(told):
+    rows = with_genres(told, {"": 2, "*no genre*": 1, "News": 0, "none": 4}).splitlines()
+    place = rows.index("| genre | pairs |")
+    assert rows[place + 2 : place + 6] == [
+        "| *no genre* | 2 |",
+        r"| \*no genre\* | 1 |",
+        "| none | 4 |",
+        "",
+    ]
+    for genres in ({"": 2, "News": 0}, {"": 2}, {}):
+        assert "| genre | pairs |" not in with_genres(told, genres)
 
 
 def test_the_card_cites_as_the_documentation_does():
