@@ -42,7 +42,7 @@ def front_matter(manifest: Mapping[str, Any], pairs: int) -> str:
         "task_categories": ["sentence-similarity"],
         "tags": ["semantic-similarity", "graded-similarity", "human-annotation", "kpdemo"],
         "size_categories": [next((name for limit, name in _SIZES if pairs < limit), _LARGEST)],
-        "configs": list(_configs(manifest)),
+        **({"configs": list(_configs(manifest))} if pairs else {"viewer": False}),
     }
     written = yaml.safe_dump(known, sort_keys=False, allow_unicode=True, width=_WIDTH)
     return f"---\n{written}---"

@@ -224,6 +224,8 @@ def _use(manifest: Mapping[str, Any]) -> Iterator[str]:
     yield "Check the files, in their folder:"
     sums = "\n".join(f"{file['sha256']}  {file['name']}" for file in manifest["files"])
     yield fenced(f"sha256sum --check <<'SUMS'\n{sums}\nSUMS", "bash")
+    if not _graded(manifest["counts"]):
+        return
     yield "Read it with `datasets`; FOLDER is this folder, or its name on the Hub:"
     yield fenced(_loading(manifest), "python")
     by_type = Format(manifest["options"]["format"]) is Format.SEMEVAL

@@ -440,7 +440,12 @@ def test_the_card_cites_as_the_documentation_does():
     assert TASK_BIBTEX in (ROOT / "docs" / "citing.md").read_text(encoding="utf-8")
 
 
-def test_an_empty_gold_set_is_called_so(tmp_path):
-    card = gold_card(export(tmp_path, [rated("b", "3")], unfinished=Unfinished.LIST))
+@pytest.mark.parametrize("format", Format)
+def test_an_empty_gold_set_is_called_so_and_has_nothing_to_read_or_to_score_on(tmp_path, format):
+    card = gold_card(export(tmp_path, [rated("b", "3")], format=format, unfinished=Unfinished.LIST))
     assert "This gold set is empty" in card
-    assert "gold.jsonl" in yaml.safe_dump(head(card)["configs"])  # and not the list of unfinished pairs
+    assert "sha256sum --check" in card
+    assert not [call for call in ("load_dataset", "annotation score") if call in card]
+    found = head(card)
+    assert "configs" not in found
+    assert found["viewer"] is False  # else the Hub shows the list of unfinished pairs
