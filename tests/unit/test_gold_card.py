@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -21,7 +22,7 @@ from annotation.cards.columns import COLUMNS
 from annotation.cards.front_matter import GRADES, front_matter
 from annotation.cards.gold_card import MOST_GENRES, TASK_BIBTEX, gold_card
 from annotation.files.gold_columns import Extras
-from annotation.files.gold_files import open_gold, open_unfinished
+from annotation.files.gold_files import open_gold, open_unfinished, safe_stem
 from annotation.files.gold_folder import describe_files
 from annotation.files.spreadsheet import protected
 from annotation.gold import ExportOptions, Format, RaterColumns, Tally, Unfinished, gold_row
@@ -294,6 +295,28 @@ def test_pairs_that_nobody_graded_are_not_told_as_graded(told, tmp_path):
     assert made in gold_card(told).splitlines()
     card = gold_card(export(tmp_path, [rated("a")], more={"counts": {"raters": 0}}))
     assert "- The project has 1 pair, with or without a gold grade, and no grades yet; it asks" in card
+
+
+class HubLoader(yaml.SafeLoader):
+    """Takes for numbers also what js-yaml 4 does, by which the Hub reads front matter."""
+
+
+for pattern in (
+    r"[-+]?(0b[01_]+|0x[0-9a-fA-F_]+|0o[0-7_]+|[0-9][0-9_]*)",
+    r"[-+]?[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?|\.[0-9_]+([eE][-+]?[0-9]+)?",
+):
+    HubLoader.add_implicit_resolver("!number", re.compile(f"^(?:{pattern})$"), list("-+.0123456789"))
+HubLoader.add_constructor("!number", lambda _, node: complex(0))
+
+
+@pytest.mark.parametrize("name", ["1e5", "0o17", "-1E3", ".5e1", "2026", "1_000", "0b1", "+7", "1.5", "="])
+def test_names_that_the_hub_would_take_for_numbers_are_quoted(tmp_path, name):
+    project = replace(SETTINGS, name=name, types=(name,))
+    card = gold_card(export(tmp_path, [rated("a", "1", "1", type=name)], project, format=Format.SEMEVAL))
+    front = yaml.load(REGEX_YAML_BLOCK.match(card)[2], HubLoader)
+    assert front["pretty_name"] == name
+    stem = safe_stem(name)
+    assert [config["config_name"] for config in front["configs"]] == [stem, f"{stem}{GRADES}"]
 
 
 def test_undefined_agreement_is_said_in_words(tmp_path):
