@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from typing import Any
 
 from annotation.cards.markdown import bullets, fenced, plain, table
@@ -12,6 +13,7 @@ from annotation.predictions.queue_order import QueueOrder
 from annotation.setting_changes import LONG_TEXTS
 
 _HASH_LENGTH = 12
+_HASH_OF_NOTHING = sha256(b"").hexdigest()
 _ORDERS = {
     "random": "All raters met the pairs in one random order (seed {seed}).",
     "import": "All raters met the pairs in the order of import.",
@@ -147,7 +149,7 @@ def _value(change: Mapping[str, Any], side: str) -> str:
     if value is None:  # of the limit of pairs per rater it is a value
         return "not kept" if change["before"] == change["after"] else "none"
     if change["setting"] in LONG_TEXTS:
-        return f"`{value[:_HASH_LENGTH]}`"
+        return "none" if value == _HASH_OF_NOTHING else f"`{value[:_HASH_LENGTH]}`"
     if isinstance(value, bool):
         return "yes" if value else "no"
     return plain(", ".join(value) if isinstance(value, list) else str(value))

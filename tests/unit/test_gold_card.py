@@ -373,6 +373,13 @@ def test_what_was_changed_and_set_aside_is_told_as_the_manifest_tells_it(told):
             "after": False,
             "ratings_before": 3,
         },
+        {
+            "at": "2026-03-03T10:00",
+            "setting": "consent",
+            "before": "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",  # of an empty text
+            "after": "c" * 64,
+            "ratings_before": 4,
+        },
         {"at": "2026-03-04T09:00", "setting": "step", "before": None, "after": None, "ratings_before": 4000},
     ]
     aside = [{"grades": 1, "reason": "one grade\nonly", "at": "2026-03-05T09:00:00+00:00"}]
@@ -381,6 +388,7 @@ def test_what_was_changed_and_set_aside_is_told_as_the_manifest_tells_it(told):
         "| 2026-03-01 | `guidelines` | `aaaaaaaaaaaa` | `bbbbbbbbbbbb` | 1 |",
         "| 2026-03-02 | `most_per_rater` | none | 40 | 2 |",
         "| 2026-03-03 | `may_revise` | yes | no | 3 |",
+        "| 2026-03-03 | `consent` | none | `cccccccccccc` | 4 |",
         "| 2026-03-04 | `step` | not kept | not kept | 4,000 |",
         "- 1 grade of one rater, on 2026-03-05: one grade only",
     ):
