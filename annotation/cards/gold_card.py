@@ -143,8 +143,8 @@ def _agreement(manifest: Mapping[str, Any]) -> Iterator[str]:
         return
     yield (
         f"{plain(found['coefficient'])}: {found['resamples']:,} resamples, seed {found['seed']}, intervals "
-        f"of {found['confidence']:.0%}. It is of all pairs with two ratings or more; “unadjudicated” leaves "
-        "out those that are flagged or decided."
+        f"of {found['confidence']:.0%}. It is of all pairs with two ratings or more, also those without a "
+        "gold grade; “unadjudicated” leaves out those that are flagged or decided."
     )
     parts = {"all types": found["alpha"]}
     parts |= {plain(type): found["by_type"][type] for type in types_in_order(found["by_type"])}

@@ -319,6 +319,13 @@ def test_names_that_the_hub_would_take_for_numbers_are_quoted(tmp_path, name):
     assert [config["config_name"] for config in front["configs"]] == [stem, f"{stem}{GRADES}"]
 
 
+def test_agreement_is_told_to_be_also_of_pairs_without_a_gold_grade(tmp_path):
+    card = gold_card(export(tmp_path, [*PAIRS[:3], rated("c", "0", "4")], unfinished=Unfinished.LEAVE_OUT))
+    assert "3 pairs of texts, each with a gold grade" in card
+    assert "all pairs with two ratings or more, also those without a gold grade; “unadjudicated”" in card
+    assert "; 4 pairs, 8 ratings) |" in card
+
+
 def test_undefined_agreement_is_said_in_words(tmp_path):
     card = gold_card(export(tmp_path, [rated("a", "2", "2")]))
     assert "| all types | undefined. Only one pair has two ratings; it takes two. |" in card
