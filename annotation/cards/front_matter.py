@@ -5,6 +5,7 @@ Licence and language are not in it: kpdemo knows neither.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -28,6 +29,19 @@ _SIZES = (
 _LARGEST = "10M<n<100M"
 _WIDTH = 2**31
 """No line is broken."""
+_LIKE_A_NUMBER = re.compile(r"[-+]?\.?\d[\w.+-]*")
+"""In YAML 1.2, as the Hub reads it, more texts are numbers than in PyYAML's 1.1: "1e5", "0o17"."""
+
+
+class _Dumper(yaml.SafeDumper):  # type: ignore[misc]
+    """Quotes also what only YAML 1.2 takes for a number."""
+
+    def represent_str(self, text: str) -> yaml.ScalarNode:
+        style = "'" if _LIKE_A_NUMBER.fullmatch(text) else None
+        return self.represent_scalar("tag:yaml.org,2002:str", text, style)
+
+
+_Dumper.add_representer(str, _Dumper.represent_str)
 
 
 def front_matter(manifest: Mapping[str, Any], pairs: int) -> str:
@@ -42,9 +56,9 @@ def front_matter(manifest: Mapping[str, Any], pairs: int) -> str:
         "task_categories": ["sentence-similarity"],
         "tags": ["semantic-similarity", "graded-similarity", "human-annotation", "kpdemo"],
         "size_categories": [next((name for limit, name in _SIZES if pairs < limit), _LARGEST)],
-        "configs": list(_configs(manifest)),
+        **({"configs": list(_configs(manifest))} if pairs else {"viewer": False}),
     }
-    written = yaml.safe_dump(known, sort_keys=False, allow_unicode=True, width=_WIDTH)
+    written = yaml.dump(known, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_WIDTH)
     return f"---\n{written}---"
 
 

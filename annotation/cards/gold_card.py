@@ -82,7 +82,7 @@ def _beginning(manifest: Mapping[str, Any]) -> Iterator[str]:
 
 def _range(protocol: Mapping[str, Any]) -> str:
     values = [point["value"] for point in protocol["scale"]]
-    return f"{min(values):g} to {max(values):g} in steps of {protocol['step']:g}"
+    return f"{min(values):g} to {max(values):g}"
 
 
 def _pairs(counts: Mapping[str, Any]) -> Iterator[str]:
@@ -100,12 +100,14 @@ def _pairs(counts: Mapping[str, Any]) -> Iterator[str]:
     )
     yield table(heads, rows, numbers=(3, 4, 5))
     genres = _genres(by_type)
-    if not set(genres) - {""}:
+    named = set(genres) - {""}
+    if not named:
         return
-    if len(genres) > MOST_GENRES:
-        yield f"They are of {len(genres):,} genres; `manifest.json` counts each under `counts`."
+    if len(named) > MOST_GENRES:
+        none = f" or of none ({genres['']:,})" if "" in genres else ""
+        yield f"They are of {len(named):,} genres{none}; `manifest.json` counts each under `counts`."
         return
-    told = ([plain(genre) or "none", f"{pairs:,}"] for genre, pairs in sorted(genres.items()))
+    told = ([plain(genre) or "*no genre*", f"{pairs:,}"] for genre, pairs in sorted(genres.items()))
     yield table(("genre", "pairs"), told, numbers=(1,))
 
 
@@ -115,17 +117,17 @@ def _numbers(counts: Mapping[str, Any]) -> list[str]:
 
 
 def _genres(by_type: Mapping[str, Any]) -> dict[str, int]:
-    """Pairs with a gold grade by genre; unknown genres under an empty name."""
+    """Pairs with a gold grade by genre, of those that have any; unknown genres under an empty name."""
     found: dict[str, int] = {}
     for counts in by_type.values():
         for genre, of_genre in counts["by_genre"].items():
             found[genre] = found.get(genre, 0) + _graded(of_genre)
-    return found
+    return {genre: pairs for genre, pairs in found.items() if pairs}
 
 
 def _scale(protocol: Mapping[str, Any]) -> Iterator[str]:
     yield "## Scale"
-    yield f"{_range(protocol)}; these points have names:"
+    yield f"People grade {_range(protocol)} in steps of {protocol['step']:g}; these points have names:"
     points = (
         [f"{point['value']:g}", plain(point["name"]), plain(point["description"])]
         for point in protocol["scale"]
@@ -141,8 +143,8 @@ def _agreement(manifest: Mapping[str, Any]) -> Iterator[str]:
         return
     yield (
         f"{plain(found['coefficient'])}: {found['resamples']:,} resamples, seed {found['seed']}, intervals "
-        f"of {found['confidence']:.0%}. It is of all pairs with two ratings or more; “unadjudicated” leaves "
-        "out those that are flagged or decided."
+        f"of {found['confidence']:.0%}. It is of all pairs with two ratings or more, also those without a "
+        "gold grade; “unadjudicated” leaves out those that are flagged or decided."
     )
     parts = {"all types": found["alpha"]}
     parts |= {plain(type): found["by_type"][type] for type in types_in_order(found["by_type"])}
@@ -222,6 +224,8 @@ def _use(manifest: Mapping[str, Any]) -> Iterator[str]:
     yield "Check the files, in their folder:"
     sums = "\n".join(f"{file['sha256']}  {file['name']}" for file in manifest["files"])
     yield fenced(f"sha256sum --check <<'SUMS'\n{sums}\nSUMS", "bash")
+    if not _graded(manifest["counts"]):
+        return
     yield "Read it with `datasets`; FOLDER is this folder, or its name on the Hub:"
     yield fenced(_loading(manifest), "python")
     by_type = Format(manifest["options"]["format"]) is Format.SEMEVAL

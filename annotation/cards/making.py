@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from typing import Any
 
 from annotation.cards.markdown import bullets, fenced, plain, table
@@ -12,6 +13,7 @@ from annotation.predictions.queue_order import QueueOrder
 from annotation.setting_changes import LONG_TEXTS
 
 _HASH_LENGTH = 12
+_HASH_OF_NOTHING = sha256(b"").hexdigest()
 _ORDERS = {
     "random": "All raters met the pairs in one random order (seed {seed}).",
     "import": "All raters met the pairs in the order of import.",
@@ -45,10 +47,11 @@ def making(manifest: Mapping[str, Any]) -> str:
 def _steps(manifest: Mapping[str, Any]) -> Iterator[str]:
     protocol, counts = manifest["protocol"], manifest["counts"]
     each = protocol["raters_per_pair"]
+    grades, raters = number_of(counts["ratings"], "grade"), number_of(counts["raters"], "rater")
+    given = f"{grades} of {raters}" if counts["ratings"] else "no grades yet"
     yield (
-        f"{number_of(counts['raters'], 'rater')} gave {number_of(counts['ratings'], 'grade')} to "
-        f"{number_of(counts['pairs'], 'pair')}, those without a gold grade among them; the project asks for "
-        f"{'one grade' if each == 1 else f'grades of {each} raters'} a pair."
+        f"The project has {number_of(counts['pairs'], 'pair')}, with or without a gold grade, and {given}; "
+        f"it asks for {'one grade' if each == 1 else f'grades of {each} raters'} a pair."
     )
     imported = counts.get("imported_ratings", 0)
     if imported:
@@ -104,7 +107,8 @@ def _consent(consent: Mapping[str, Any]) -> str:
     told = [
         f"{number_of(raters['agreed'], 'rater')} agreed to this text" if text else "",
         f"{number_of(before, 'rater')} agreed to an earlier text" if before else "",
-        f"{number_of(not_here, 'rater')} agreed to none here, as those whose grades came from files"
+        f"{number_of(not_here, 'rater')} agreed to none here: they graded while there was no text, or their "
+        "grades came from files"
         if not_here
         else "",
     ]
@@ -145,7 +149,7 @@ def _value(change: Mapping[str, Any], side: str) -> str:
     if value is None:  # of the limit of pairs per rater it is a value
         return "not kept" if change["before"] == change["after"] else "none"
     if change["setting"] in LONG_TEXTS:
-        return f"`{value[:_HASH_LENGTH]}`"
+        return "none" if value == _HASH_OF_NOTHING else f"`{value[:_HASH_LENGTH]}`"
     if isinstance(value, bool):
         return "yes" if value else "no"
     return plain(", ".join(value) if isinstance(value, list) else str(value))

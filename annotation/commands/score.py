@@ -26,7 +26,7 @@ from annotation.commands.system_options import (
     scored,
     show_remarks,
 )
-from annotation.files.gold_pairs import changed_gold, gold_digest, read_gold, read_ungraded
+from annotation.files.gold_pairs import changed_gold, count_undecided, gold_digest, read_gold, read_ungraded
 from annotation.reliability.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED
 from annotation.reliability.report_json import bound_json
 from annotation.systems.baselines import UnknownWords
@@ -89,15 +89,17 @@ def score(
     systems = scored(requests, pairs, training, read_ungraded(files), wordnet)
     remarks = show_remarks(changed, systems)
     report = score_systems(pairs, systems, resamples=resamples, seed=seed)
-    people = people_of(pairs, resamples=resamples, seed=seed)
-    if as_json:
-        left_out = {one.name: one.left_out for one in systems}
-        bounds = {bound.type: bound_json(bound, people.raters) for bound in people.bounds}
-        told = {"upper_bound": bounds, "changed_gold": changed, "left_out": left_out}
-        show_json({**report_to_json(report), **told})
-    elif as_latex:
+    if as_latex:
         named = f"gold from {', '.join(map(str, gold))}, SHA-256 {gold_digest(pairs)}"
         made_by = f"python -m annotation score --latex, {named}"
         show_line(report_to_latex(report, handed.latex, made_by=made_by, remarks=remarks))
+        return
+    people = people_of(pairs, count_undecided(gold), resamples=resamples, seed=seed)
+    if as_json:
+        left_out = {one.name: one.left_out for one in systems}
+        bounds = {bound.type: bound_json(bound, people.raters) for bound in people.bounds}
+        of_people = {"upper_bound": bounds, "not_adjudicated": people.undecided}
+        told = {**of_people, "changed_gold": changed, "left_out": left_out}
+        show_json({**report_to_json(report), **told})
     else:
         show_report(report, people)

@@ -138,6 +138,12 @@ def _show_people(people: People) -> None:
     show_table(
         ("", *_FIGURES, ""), rows, title="People: each rater against the mean of the others", right=_FIGURES
     )
+    if people.undecided:
+        are, them = ("is", "it") if people.undecided == 1 else ("are", "them")
+        show_line(
+            f"{number_of(people.undecided, 'flagged pair')} without a decision {are} not in the gold set: "
+            f"people would do worse on {them}."
+        )
 
 
 def _contrast_cells(contrast: Contrast) -> Sequence[str]:

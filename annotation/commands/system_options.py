@@ -127,8 +127,8 @@ def show_remarks(changed: Sequence[str], systems: Sequence[System]) -> list[str]
         named = ", ".join(changed)
         remarks.insert(
             0,
-            f"{named}: changed after the export (manifest.json has another SHA-256); where that is not "
-            "meant, export the gold set again.",
+            f"{named}: changed after the export (manifest.json has another SHA-256), so no single ratings "
+            "are read there; where that is not meant, export the gold set again.",
         )
     for remark in remarks:
         show_note(remark)

@@ -26,6 +26,13 @@ def refuse_empty_export(path: Path) -> None:
         )
 
 
+def undecided_pairs(folder: Path) -> int:
+    """How many flagged pairs without a decision an export into the folder left out of its gold grades."""
+    counts = _manifest(folder).get("counts")
+    undecided = counts.get("not_adjudicated") if isinstance(counts, dict) else None
+    return undecided if isinstance(undecided, int) else 0
+
+
 def is_exported(file: Path) -> bool:
     """Whether the manifest beside a file names it."""
     return _described(file) is not None

@@ -85,6 +85,15 @@ def open_gold(
     )
 
 
+def safe_stem(type: str) -> str:
+    """How the files of a comparison type begin, whatever its name.
+
+    >>> safe_stem("title/abstract")
+    'title_abstract'
+    """
+    return _UNSAFE_IN_NAME.sub("_", type).lstrip(".") or "type"
+
+
 def open_unfinished(
     format: Format,
     folder: Path,
@@ -212,7 +221,7 @@ class SemevalWriter(_Files):
 
     def _files_of(self, type: str) -> tuple[IO[str], IO[str]]:
         if type not in self._pairs:
-            stem = _UNSAFE_IN_NAME.sub("_", type).lstrip(".") or "type"
+            stem = safe_stem(type)
             while f"{stem}.gs.tsv" in self.rows:
                 stem += "_"
             texts = _SENSE_TEXTS if type == WORD_TO_SENSE else _TEXTS

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 from annotation.characters import shown
 from annotation.comparison import place_of_type
 from annotation.errors import ScoreFileError
-from annotation.files.exported_gold import is_changed, is_exported, refuse_empty_export
+from annotation.files.exported_gold import is_changed, is_exported, refuse_empty_export, undecided_pairs
 from annotation.files.formats import FileFormat, open_source, read_lines, read_rows, type_of_name
 from annotation.files.row_reader import RowReader
 from annotation.files.score_cells import check_count, number_of, numbers_of_lines, text_of
@@ -51,7 +51,7 @@ class GoldPair:
     place: str = ""
     """Where it was read, such as "gold.jsonl, line 3"."""
     ratings: tuple[tuple[str, Decimal], ...] = ()
-    """Label of the rater and grade, of gold sets of ours that have single ratings."""
+    """Label of the rater and grade, of gold sets of ours that have single ratings and are as exported."""
 
     @property
     def key(self) -> Key:
@@ -118,6 +118,12 @@ def changed_gold(paths: Sequence[Path]) -> list[Path]:
     return [file for file in read if file.is_file() and is_changed(file)]
 
 
+def count_undecided(paths: Sequence[Path]) -> int:
+    """The flagged pairs without a decision that gold sets of ours, of those that `read_gold` reads, lack."""
+    folders = {file.parent for path in paths for file in _gold_files(path) if is_exported(file)}
+    return sum(map(undecided_pairs, folders))
+
+
 def gold_digest(gold: Sequence[GoldPair]) -> str:
     """SHA-256 of types, ids, texts, genres and grades, in any order: tells one gold from another."""
     rows = sorted([pair.type, pair.id, pair.left, pair.right, pair.genre or "", pair.gold] for pair in gold)
@@ -173,13 +179,14 @@ def _read_gold_file(file: Path, named: Sequence[Path]) -> Iterator[GoldPair]:
         )
         yield from _task_pairs(file, grades or _beside(file, _INPUT, _GRADES))
         return
-    is_ours, raters_of = is_exported(file), f"{file}: " if len(named) > 1 else ""
+    is_as_written = is_exported(file) and not is_changed(file)
+    raters_of = f"{file}: " if len(named) > 1 else ""
     for row in _table_rows(file):
         where = f"{file}, {row.place}"
         if "gold" not in row.fields:
             raise ScoreFileError(f"{where}: no field 'gold'; add the grade of each pair.")
         type = row.fields.get("type") or type_of_name(file.name)
-        ratings = RowReader(row.fields, where, None).ratings() if is_ours else ()
+        ratings = RowReader(row.fields, where, None).ratings() if is_as_written else ()
         pair = _pair(row.fields, type, row.fields["gold"], where)
         yield replace(pair, ratings=tuple((f"{raters_of}{rater}", grade) for rater, grade in ratings))
 

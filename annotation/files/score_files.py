@@ -13,6 +13,7 @@ but for scores by id of pairs that are known to have no gold grade: these are le
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -22,6 +23,7 @@ from annotation.characters import shown
 from annotation.comparison import COMPARISON_TYPES, types_in_order
 from annotation.errors import ScoreFileError
 from annotation.files.formats import FileFormat, open_source, read_lines, read_rows, type_of_name
+from annotation.files.gold_files import safe_stem
 from annotation.files.gold_pairs import GoldPair, Key
 from annotation.files.score_cells import check_count, is_number, number_of, numbers_of_lines, text_of
 from annotation.files.tables import Row, column_names, only_rows, separator, table_rows
@@ -76,6 +78,15 @@ def read_scores(path: Path, gold: Sequence[GoldPair], ungraded: Collection[Key] 
     return Scores(tuple(scores.get(pair.key) for pair in gold), sum(key not in graded for key in scores))
 
 
+def type_among(types: Collection[str], name: str) -> str | None:
+    """Which of the types a file is named after: as it stands or, if no other is the same, as exports do."""
+    often = Counter(map(safe_stem, types))
+    stems = {safe_stem(type): type for type in types if often[safe_stem(type)] == 1}
+    stems |= {type: type for type in types}
+    found = [stem for stem in stems if f"{name}.".startswith(f"{stem}.")]
+    return stems[max(found, key=len)] if found else None
+
+
 def is_json(file: Path) -> bool:
     """Whether its name is one of JSON Lines, compressed or not."""
     return file.name.lower().endswith(_JSON_SUFFIXES)
@@ -84,11 +95,11 @@ def is_json(file: Path) -> bool:
 def _system_files(folder: Path, gold: Sequence[GoldPair]) -> list[Path]:
     types = {pair.type for pair in gold}
     files = sorted(file for file in folder.iterdir() if file.is_file() and not file.name.startswith("."))
-    found = [file for file in files if is_json(file) or type_of_name(file.name) in types]
+    found = [file for file in files if is_json(file) or type_among(types, file.name)]
     if not found:
         raise ScoreFileError(
             f"{folder} has no scores of {', '.join(types_in_order(types))}; name the files after "
-            "their types, as in phrase2word.output.tsv, or .jsonl."
+            f"their types, as in {safe_stem(types_in_order(types)[0])}.output.tsv, or .jsonl."
         )
     return found
 
@@ -108,19 +119,18 @@ def _read_score_file(
             raise ScoreFileError(f"{file}: there is no score under the header; add those of all pairs.")
         yield from _scores_by_id(file, rows, gold, ungraded)
         return
-    type = type_of_name(file.name)
     types = {pair.type for pair in gold}
-    if type not in types and type in COMPARISON_TYPES:
+    type = type_among(types, file.name)
+    if type is None and (named := type_of_name(file.name)) in COMPARISON_TYPES:
         raise ScoreFileError(
-            f"{file}: the gold grades have no {type}, only {', '.join(types_in_order(types))}; "
+            f"{file}: the gold grades have no {named}, only {', '.join(types_in_order(types))}; "
             "leave the file out or rename it."
         )
-    of_type = type in types
-    wanted = [pair for pair in gold if not of_type or pair.type == type]
+    wanted = [pair for pair in gold if type in (None, pair.type)]
     _refuse_header(file, lines)
     _refuse_ids(file, lines, wanted)
     found = list(numbers_of_lines(file, lines, "score"))
-    what = f"the gold grades of {type} have" if of_type else "the gold grades have"
+    what = f"the gold grades of {type} have" if type else "the gold grades have"
     check_count(file, found, len(wanted), what, "score")
     yield from ((pair.key, score) for pair, (_, score) in zip(wanted, found, strict=True))
 
@@ -162,8 +172,7 @@ def _scores_by_id(
     graded_keys = [pair.key for pair in gold]
     graded, others = _types_by_id(graded_keys), _types_by_id(ungraded)
     places: dict[Key, str] = {}
-    named = type_of_name(file.name)
-    default = named if any(type == named for type, _ in chain(graded_keys, ungraded)) else None
+    default = type_among({type for type, _ in chain(graded_keys, ungraded)}, file.name)
     for row in rows:
         where = f"{file}, {row.place}"
         id = text_of(row.fields.get("id"), "id", where).strip()

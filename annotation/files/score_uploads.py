@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from annotation.errors import AnnotationError, ScoreFileError
-from annotation.files.formats import type_of_name
+from annotation.files.gold_files import safe_stem
 from annotation.files.gold_pairs import UNGRADED, GoldPair, Key, read_gold, read_ungraded_lists
-from annotation.files.score_files import Scores, is_json, read_scores
+from annotation.files.score_files import Scores, is_json, read_scores, type_among
 
 PLAIN = (".tsv", ".tab", ".csv", ".txt", ".jsonl", ".ndjson")
 """Nothing compressed: a small file may hold gigabytes."""
@@ -77,10 +77,10 @@ def read_uploaded_scores(
             return read_scores(gathered[0], gold, ungraded)
         types = {pair.type for pair in gold}
         for file in gathered:
-            if not is_json(file) and type_of_name(file.name) not in types:
+            if not is_json(file) and type_among(types, file.name) is None:
                 raise ScoreFileError(
                     f"{file.name}: its name tells no comparison type of the gold grades; name it as in "
-                    f"{min(types)}.output.tsv, or choose one file with all scores."
+                    f"{safe_stem(min(types))}.output.tsv, or choose one file with all scores."
                 )
         return read_scores(folder, gold, ungraded)
 

@@ -22,13 +22,16 @@ class People:
     """Of the types that have a pair with two ratings or more."""
     raters: tuple[str, ...]
     """Their labels; the bounds have their places here as numbers."""
+    undecided: int = 0
+    """Flagged pairs without a decision, which the gold set lacks: people differ most on them."""
 
 
-def people_of(gold: Sequence[GoldPair], *, resamples: int, seed: int) -> People:
+def people_of(gold: Sequence[GoldPair], undecided: int = 0, *, resamples: int, seed: int) -> People:
     """The upper bound of each type, from the single ratings of its pairs.
 
     Args:
         gold: in any order, which changes nothing.
+        undecided: flagged pairs without a decision that `gold` lacks.
         resamples: how often the bootstrap draws.
         seed: what the draws start from.
     """
@@ -44,7 +47,7 @@ def people_of(gold: Sequence[GoldPair], *, resamples: int, seed: int) -> People:
         ]
         found = upper_bound(type, _grades(rows), resamples=resamples, seed=seed)
         bounds += [found] if found.raters else []
-    return People(tuple(bounds), tuple(raters))
+    return People(tuple(bounds), tuple(raters), undecided)
 
 
 def _grades(rows: Sequence[tuple[int, int, float]]) -> Grades:

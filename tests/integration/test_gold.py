@@ -24,7 +24,7 @@ from annotation.commands.options import open_database
 from annotation.errors import ExportError, ImportFileError
 from annotation.files.formats import open_source
 from annotation.files.gold_folder import GoldFolder, write_manifest
-from annotation.files.gold_pairs import changed_gold, read_gold
+from annotation.files.gold_pairs import changed_gold, count_undecided, read_gold
 from annotation.gold import ExportOptions, Format, RaterColumns, Reason, Unfinished, gold_row, rater_numbers
 from annotation.predictions.queue_order import QueueOrder
 from annotation.services import gold
@@ -169,6 +169,7 @@ def test_unfinished_pairs_are_left_out_or_listed(database, tmp_path):
     counts = export(rated, tmp_path / "out", unfinished=Unfinished.LEAVE_OUT).manifest["counts"]
     assert (counts["pairs"], counts["mean"], counts["adjudicated"]) == (6, 2, 1)
     assert [row["id"] for row in lines(tmp_path / "out" / "gold.jsonl")] == ["b-1", "a-2", "c-3"]
+    assert [count_undecided([file]) for file in (tmp_path / "out", tmp_path / "out" / "gold.jsonl")] == [1, 1]
     export(rated, tmp_path / "list", unfinished=Unfinished.LIST)
     assert contents(tmp_path / "list")["gold.jsonl"] == contents(tmp_path / "out")["gold.jsonl"]
     assert [

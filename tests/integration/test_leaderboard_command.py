@@ -161,7 +161,10 @@ def test_figures_are_those_of_score_on_the_exported_gold(call, rated):
     about = ("origin", "at", "by")
     origins = [[one.pop(field) for field in about][::2] for one in board["systems"]]
     assert origins == [["scores", None], ["lcs", None], ["embedding", None]]
-    of_score = {key: scored[key] for key in scored.keys() - {"left_out", "upper_bound", "changed_gold"}}
+    of_score = {
+        key: scored[key]
+        for key in scored.keys() - {"left_out", "upper_bound", "not_adjudicated", "changed_gold"}
+    }
     assert {key: board[key] for key in of_score} == of_score
     assert board.keys() - of_score.keys() == {"project", "project_gold", "gold_sets", "gold"}
     assert board["project_gold"] == added["gold"] == {"pairs": 8, "sha256": board["gold"]["sha256"]}

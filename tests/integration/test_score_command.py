@@ -262,9 +262,21 @@ def test_a_gold_set_that_was_changed_after_its_export_is_named_and_scored(call, 
     status, out, errors = call("--gold", named, "--system", "lcs", "--json")
     assert (status, json.loads(out)["changed_gold"]) == (0, [str(grades)])
     assert errors == (
-        f"{grades}: changed after the export (manifest.json has another SHA-256); where that is not meant, "
-        "export the gold set again.\n"
+        f"{grades}: changed after the export (manifest.json has another SHA-256), so no single ratings are "
+        "read there; where that is not meant, export the gold set again.\n"
     )
+
+
+@pytest.mark.parametrize(("format", "ending"), [("jsonl", '"grade": 7}'), ("csv", ",7.0")])
+def test_of_a_changed_gold_file_no_single_rating_is_read(call, format, ending):
+    write_export(Path("gold"), rated(), format)
+    file = Path(f"gold/gold.{format}")
+    changed = file.read_text().replace({"jsonl": '"grade": 4}', "csv": ",4.0"}[format], ending, 1)
+    file.write_text(changed)
+    status, out, errors = call("--gold", "gold", "--system", "lcs", "--json")
+    assert (status, json.loads(out)["upper_bound"]) == (0, {})
+    assert errors.startswith(f"{file}: changed after the export")
+    assert call("--gold", "gold", "--system", "lcs")[1].count("People") == 0
 
 
 def test_scores_of_pairs_that_the_gold_set_lists_as_unfinished_are_left_out_and_counted(call):
@@ -345,6 +357,34 @@ def test_people_of_an_exported_gold_set_stand_beside_the_systems(call, format):
     assert "People: each rater against the mean of the others" in shown
     assert f"{bound['pearson']['value']:.3f}" in shown
     assert "mean of 3 raters" in shown
+
+
+@pytest.mark.parametrize("named", ["gold", "gold/gold.jsonl"])
+def test_flagged_pairs_that_the_gold_set_lacks_are_told_beside_people(call, named):
+    """They are those on which raters differ most."""
+    write_export(Path("gold"), rated(), "jsonl")
+    told = json.loads(Path("gold/manifest.json").read_text())
+    said = {
+        0: "",
+        1: "1 flagged pair without a decision is not in the gold set: people would do worse on it.",
+        28: "28 flagged pairs without a decision are not in the gold set: people would do worse on them.",
+    }
+    for pairs, line in said.items():
+        Path("gold/manifest.json").write_text(json.dumps({**told, "counts": {"not_adjudicated": pairs}}))
+        _, shown, _ = call("--gold", named, "--system", "lcs")
+        assert [text for text in shown.splitlines() if "flagged" in text] == [line] * bool(line)
+        _, out, _ = call("--gold", named, "--gold", "train.jsonl", "--system", "lcs", "--json")
+        assert json.loads(out)["not_adjudicated"] == pairs
+
+    Path("gold/manifest.json").write_text(json.dumps({**told, "files": [], "counts": {"not_adjudicated": 2}}))
+    _, out, _ = call("--gold", named, "--system", "lcs", "--json")
+    assert json.loads(out)["not_adjudicated"] == 0
+
+
+def test_people_are_not_measured_for_a_table_that_does_not_show_them(call, monkeypatch):
+    monkeypatch.delattr("annotation.commands.score.people_of")
+    status, out, _ = call("--gold", "gold.jsonl", "--system", "lcs", "--latex")
+    assert (status, "tabular" in out) == (0, True)
 
 
 def test_people_are_told_apart_by_gold_set_and_read_from_exports_alone(call):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -21,7 +22,7 @@ from annotation.cards.columns import COLUMNS
 from annotation.cards.front_matter import GRADES, front_matter
 from annotation.cards.gold_card import MOST_GENRES, TASK_BIBTEX, gold_card
 from annotation.files.gold_columns import Extras
-from annotation.files.gold_files import open_gold, open_unfinished
+from annotation.files.gold_files import open_gold, open_unfinished, safe_stem
 from annotation.files.gold_folder import describe_files
 from annotation.files.spreadsheet import protected
 from annotation.gold import ExportOptions, Format, RaterColumns, Tally, Unfinished, gold_row
@@ -279,6 +280,52 @@ def test_no_text_of_users_becomes_markup_or_yaml(told, text):
     assert "".join(each.content for each in heading.children) == line
 
 
+def test_steps_are_those_of_people_and_not_of_means(told):
+    card = gold_card(told)
+    assert "4 pairs of texts, each with a gold grade: how much" in card
+    assert "carries, 0 to 4, the scale of" in card
+    assert "## Scale\n\nPeople grade 0 to 4 in steps of 0.25; these points have names:" in card
+
+
+def test_pairs_that_nobody_graded_are_not_told_as_graded(told, tmp_path):
+    made = (
+        "- The project has 6 pairs, with or without a gold grade, and 11 grades of 2 raters; it asks for "
+        "grades of 2 raters a pair."
+    )
+    assert made in gold_card(told).splitlines()
+    card = gold_card(export(tmp_path, [rated("a")], more={"counts": {"raters": 0}}))
+    assert "- The project has 1 pair, with or without a gold grade, and no grades yet; it asks" in card
+
+
+class HubLoader(yaml.SafeLoader):
+    """Takes for numbers also what js-yaml 4 does, by which the Hub reads front matter."""
+
+
+for pattern in (
+    r"[-+]?(0b[01_]+|0x[0-9a-fA-F_]+|0o[0-7_]+|[0-9][0-9_]*)",
+    r"[-+]?[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?|\.[0-9_]+([eE][-+]?[0-9]+)?",
+):
+    HubLoader.add_implicit_resolver("!number", re.compile(f"^(?:{pattern})$"), list("-+.0123456789"))
+HubLoader.add_constructor("!number", lambda _, node: complex(0))
+
+
+@pytest.mark.parametrize("name", ["1e5", "0o17", "-1E3", ".5e1", "2026", "1_000", "0b1", "+7", "1.5", "="])
+def test_names_that_the_hub_would_take_for_numbers_are_quoted(tmp_path, name):
+    project = replace(SETTINGS, name=name, types=(name,))
+    card = gold_card(export(tmp_path, [rated("a", "1", "1", type=name)], project, format=Format.SEMEVAL))
+    front = yaml.load(REGEX_YAML_BLOCK.match(card)[2], HubLoader)
+    assert front["pretty_name"] == name
+    stem = safe_stem(name)
+    assert [config["config_name"] for config in front["configs"]] == [stem, f"{stem}{GRADES}"]
+
+
+def test_agreement_is_told_to_be_also_of_pairs_without_a_gold_grade(tmp_path):
+    card = gold_card(export(tmp_path, [*PAIRS[:3], rated("c", "0", "4")], unfinished=Unfinished.LEAVE_OUT))
+    assert "3 pairs of texts, each with a gold grade" in card
+    assert "all pairs with two ratings or more, also those without a gold grade; “unadjudicated”" in card
+    assert "; 4 pairs, 8 ratings) |" in card
+
+
 def test_undefined_agreement_is_said_in_words(tmp_path):
     card = gold_card(export(tmp_path, [rated("a", "2", "2")]))
     assert "| all types | undefined. Only one pair has two ratings; it takes two. |" in card
@@ -333,6 +380,13 @@ def test_what_was_changed_and_set_aside_is_told_as_the_manifest_tells_it(told):
             "after": False,
             "ratings_before": 3,
         },
+        {
+            "at": "2026-03-03T10:00",
+            "setting": "consent",
+            "before": "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",  # of an empty text
+            "after": "c" * 64,
+            "ratings_before": 4,
+        },
         {"at": "2026-03-04T09:00", "setting": "step", "before": None, "after": None, "ratings_before": 4000},
     ]
     aside = [{"grades": 1, "reason": "one grade\nonly", "at": "2026-03-05T09:00:00+00:00"}]
@@ -341,6 +395,7 @@ def test_what_was_changed_and_set_aside_is_told_as_the_manifest_tells_it(told):
         "| 2026-03-01 | `guidelines` | `aaaaaaaaaaaa` | `bbbbbbbbbbbb` | 1 |",
         "| 2026-03-02 | `most_per_rater` | none | 40 | 2 |",
         "| 2026-03-03 | `may_revise` | yes | no | 3 |",
+        "| 2026-03-03 | `consent` | none | `cccccccccccc` | 4 |",
         "| 2026-03-04 | `step` | not kept | not kept | 4,000 |",
         "- 1 grade of one rater, on 2026-03-05: one grade only",
     ):
@@ -357,8 +412,8 @@ def test_what_raters_agreed_to_is_told_without_names(told):
         in card
     )
     assert (
-        "- 1 rater agreed to this text\n- 2 raters agreed to an earlier text\n- 3 raters agreed to none"
-        in card
+        "- 1 rater agreed to this text\n- 2 raters agreed to an earlier text\n- 3 raters agreed to none "
+        "here: they graded while there was no text, or their grades came from files" in card
     )
 
     ended = gold_card({**told, "consent": {"text": None, "sha256": None, "raters": counts}})
@@ -389,21 +444,46 @@ def test_unfinished_and_doubtful_pairs_are_counted(tmp_path, unfinished):
     assert "None: every pair" in gold_card(export(tmp_path / "new", more=complete))
 
 
+def with_genres(told, genres):
+    """The card of a gold set whose pairs by genre are these."""
+    of_type = told["counts"]["by_type"]["sentence2phrase"]
+    by_genre = {genre: {"pairs": 9, "mean": pairs, "adjudicated": 0} for genre, pairs in genres.items()}
+    by_type = {"sentence2phrase": {**of_type, "by_genre": by_genre}}
+    return gold_card({**told, "counts": {**told["counts"], "by_type": by_type}})
+
+
 def test_many_genres_are_only_counted(told):
-    one = told["counts"]["by_type"]["sentence2phrase"]["by_genre"][""]
     for many in (MOST_GENRES, MOST_GENRES + 1):
-        genres = {f"genre {number}": one for number in range(many)}
-        by_type = {"sentence2phrase": {**told["counts"]["by_type"]["sentence2phrase"], "by_genre": genres}}
-        card = gold_card({**told, "counts": {**told["counts"], "by_type": by_type}})
+        genres = {"": 2, "without gold": 0} | {f"genre {number}": 3 for number in range(many)}
+        card = with_genres(told, genres)
         assert ("| genre 7 | 3 |" in card) is (many == MOST_GENRES)
-    assert f"They are of {MOST_GENRES + 1} genres" in card
+    assert f"They are of {MOST_GENRES + 1} genres or of none (2); `manifest.json`" in card
+    assert f"They are of {MOST_GENRES + 1} genres; `manifest" in with_genres(told, {**genres, "": 0})
+
+
+def test_genres_are_those_of_pairs_with_a_gold_grade(told):
+    rows = with_genres(told, {"": 2, "*no genre*": 1, "News": 0, "none": 4}).splitlines()
+    place = rows.index("| genre | pairs |")
+    assert rows[place + 2 : place + 6] == [
+        "| *no genre* | 2 |",
+        r"| \*no genre\* | 1 |",
+        "| none | 4 |",
+        "",
+    ]
+    for genres in ({"": 2, "News": 0}, {"": 2}, {}):
+        assert "| genre | pairs |" not in with_genres(told, genres)
 
 
 def test_the_card_cites_as_the_documentation_does():
     assert TASK_BIBTEX in (ROOT / "docs" / "citing.md").read_text(encoding="utf-8")
 
 
-def test_an_empty_gold_set_is_called_so(tmp_path):
-    card = gold_card(export(tmp_path, [rated("b", "3")], unfinished=Unfinished.LIST))
+@pytest.mark.parametrize("format", Format)
+def test_an_empty_gold_set_is_called_so_and_has_nothing_to_read_or_to_score_on(tmp_path, format):
+    card = gold_card(export(tmp_path, [rated("b", "3")], format=format, unfinished=Unfinished.LIST))
     assert "This gold set is empty" in card
-    assert "gold.jsonl" in yaml.safe_dump(head(card)["configs"])  # and not the list of unfinished pairs
+    assert "sha256sum --check" in card
+    assert not [call for call in ("load_dataset", "annotation score") if call in card]
+    found = head(card)
+    assert "configs" not in found
+    assert found["viewer"] is False  # else the Hub shows the list of unfinished pairs

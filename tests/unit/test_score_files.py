@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -225,6 +226,8 @@ def test_a_score_a_line_in_the_order_of_the_gold(tmp_path):
 def test_scores_of_one_type_or_of_a_folder(tmp_path):
     assert read(tmp_path, "1\n2\n", "phrase2word.test.output.tsv") == [1, 2, None]
     assert read(tmp_path, "3\n", "word2sense.txt") == [None, None, 3]
+    assert read(tmp_path, "3\n", "word2sense") == [None, None, 3]
+    (tmp_path / "word2sense").unlink()
     assert list(read_scores(tmp_path, PAIRS).values) == [1, 2, 3]
 
 
@@ -399,6 +402,36 @@ def test_a_folder_of_scores_is_checked(tmp_path):
     (tmp_path / "word2sense.b.txt").write_text("1\n")
     with pytest.raises(ScoreFileError, match="word2sense 'w2s-1' has a score already in another file"):
         read_scores(tmp_path, PAIRS)
+
+
+OWN_TYPES = ["title-abstract", "title", "v1.2", "a/b", "paper abstract", "..", "?!", "摘要", "phrase2word"]
+
+
+def test_scores_by_type_are_found_under_the_names_that_an_export_gives_its_files(tmp_path):
+    gold = [GoldPair(type, "1", "a boat", "canoe", number / 4) for number, type in enumerate(OWN_TYPES)]
+    with open_gold(Format.SEMEVAL, tmp_path, OWN_TYPES, None) as writer:
+        for pair in gold:
+            writer.add(exported(pair, Decimal(str(pair.gold))))
+    run = tmp_path / "run"
+    run.mkdir()
+    for file in tmp_path.glob("*.gs.tsv"):
+        shutil.copy(file, run / file.name.replace(".gs.", ".output."))
+    (run / "readme.txt").write_text("what is no type is passed over\n")
+    wanted = tuple(pair.gold for pair in gold)
+    assert read_scores(run, gold) == Scores(wanted)
+    for file in run.glob("*.output.tsv"):  # also one by one, and by id
+        [score] = [score for score in read_scores(file, gold).values if score is not None]
+        file.with_suffix(".csv").write_text(f"id,score\n1,{score}\n")
+        file.unlink()
+        assert read_scores(run, gold) == Scores(wanted)
+
+
+def test_of_types_that_files_call_the_same_the_one_that_is_so_called_has_the_file(tmp_path):
+    gold = [GoldPair(type, "1", "a boat", "canoe", 1.0) for type in ("a/b", "a_b")]
+    (tmp_path / "a_b.output.tsv").write_text("2\n")
+    assert read_scores(tmp_path, gold) == Scores((None, 2.0))
+    with pytest.raises(ScoreFileError, match="has no scores of a b, a/b; name the files"):  # which is a guess
+        read_scores(tmp_path, [replace(gold[1], type="a b"), gold[0]])
 
 
 def test_a_file_of_bytes_is_explained(tmp_path):
