@@ -486,6 +486,10 @@ def test_a_group_writes_a_table_fills_it_in_and_has_it_read(call, sqlite_databas
         writer = csv.DictWriter(stream, COLUMNS, delimiter=";")
         writer.writeheader()
         writer.writerows(rows)
+    filled_in = file.read_bytes()
+    problem = "flagged.csv is there already: give another name, or --force to replace it.\n"
+    assert call("adjudications", "harbour", "--output", "flagged.csv") == (2, "", problem)
+    assert file.read_bytes() == filled_in
     decide = ("adjudicate", "harbour", "flagged.csv", "--as", "Judith")
     told = "2 pairs of harbour decided, 0 as before, 2 rows without a grade.\n"
     assert call(*decide) == (0, told, "")
@@ -505,6 +509,8 @@ def test_a_group_writes_a_table_fills_it_in_and_has_it_read(call, sqlite_databas
     assert (status, told) == (1, "")
     assert problem.startswith("flagged.csv, line 2: judith decided 4, scale already;")
     assert call(*decide, "--replace")[1].startswith("1 pair of harbour decided, 1 as before")
+    assert call("adjudications", "harbour", "--output", "flagged.csv", "--force")[0] == 0
+    assert file.read_text() == study.text()
 
 
 def test_wrong_calls_are_told(call, sqlite_database, tmp_path):
