@@ -170,10 +170,9 @@ def test_what_raters_said_stands_in_it_without_their_names(study):
     assert far["comments"] in ("I see\na harbour\nproblem", "problem\nI see\na harbour")
 
 
-def test_rows_with_a_grade_are_decided_others_are_passed_over(study):
+def test_rows_with_a_grade_are_decided_and_empty_ones_passed_over(study):
     rows = filled(study.rows(), far="1,25", also_far="0")
     rows[0] |= {"cause": " True Ambiguity ", "note": "  =both "}
-    rows[3] |= {"note": "nobody knew"}  # and no grade
     assert study.read(rows) == DecisionSummary(decided=2, unchanged=0, empty=2)
     assert study.decided() == {
         "far": (1.25, Cause.TRUE_AMBIGUITY, "=both", "judith"),
@@ -231,8 +230,8 @@ def test_what_was_decided_meanwhile_is_refused_unless_it_is_to_be_replaced(study
     study.decide("far", "3", note="read it twice")
     study.decide("half", "2")  # the same
     assert study.refused(rows) == (
-        "flagged.csv, line 2: judith decided 3, scale, “read it twice” already; leave the grade of the pair "
-        "'far' empty, or give --replace to decide all the same."
+        "flagged.csv, line 2: judith decided 3, scale, “read it twice” already; leave the row of the pair "
+        "'far' out, or give --replace to decide all the same."
     )
     assert study.read(rows, replaces=True) == DecisionSummary(decided=1, unchanged=1, empty=2)
     assert study.decided()["far"][0] == 1
@@ -253,7 +252,7 @@ def test_a_rating_that_changed_is_told_and_cannot_be_overruled_unseen(study):
     for replaces in (False, True):
         assert study.refused(rows, replaces=replaces) == (
             "flagged.csv, line 2: a rating of the pair 'far' changed since the table was written; leave the "
-            "grade empty, and look at the pair in a new table."
+            "row out, and look at the pair in a new table."
         )
     study.decide("far", "3")
     assert "judith decided 3" in study.refused(rows)
@@ -268,7 +267,7 @@ def test_a_pair_that_got_another_rating_or_is_flagged_no_longer(database):
     study.rate("point", "ana", "2.5")
     assert study.refused(rows) == (
         "2 lines cannot be imported; these are: (1) flagged.csv, line 2: a rating of the pair 'far' changed "
-        "since the table was written; leave the grade empty, and look at the pair in a new table; (2) "
+        "since the table was written; leave the row out, and look at the pair in a new table; (2) "
         "flagged.csv, line 3: The ratings of this pair are 0.5 apart, less than 1: their mean is its gold "
         "grade."
     )
@@ -338,7 +337,7 @@ def test_who_may_still_grade_a_pair_neither_sees_it_in_a_table_nor_decides_on_it
     rows = filled(study.rows(), lacking="1", done="2")
     assert study.refused(rows) == (
         "flagged.csv, line 3: judith may still grade the pair 'lacking', and who decides on it must not; "
-        "leave the grade empty, or let another adjudicator decide."
+        "leave the row out, or let another adjudicator decide."
     )
     study.add("kim", Role.ADJUDICATOR)
     study.read(rows, "kim")
@@ -359,6 +358,9 @@ def test_who_may_still_grade_a_pair_neither_sees_it_in_a_table_nor_decides_on_it
         ({"grade": "high"}, "field 'grade': 'high' is no grade; write 0 to 4 such as 2.75."),
         ({"grade": "2.25"}, "field 'grade': A decision is a grade of 0 to 4 in steps of 0.5, not 2.25: "
          "choose one."),
+        ({"grade": " "}, "field 'grade': is empty; write it, or empty cause and note too."),
+        ({"grade": "", "cause": "", "note": "nobody knew"}, "field 'grade': is empty; write it, or empty "
+         "cause and note too."),
         ({"cause": " "}, f"field 'cause': is empty; write one of {CAUSES}."),
         ({"cause": "mood"}, f"field 'cause': 'mood' is no cause; write one of {CAUSES}."),
         ({"note": "x" * 4001}, "field 'note': has 4,001 characters; shorten it to 4,000."),
