@@ -123,7 +123,7 @@ class _Table:
 
     def decide(self, rows: Sequence[NewDecision | ImportFileError], *, empty: int) -> DecisionSummary:
         pairs = self._locked_pairs({row.pair for row in rows if isinstance(row, NewDecision)})
-        wrong, decided, unchanged = WrongLines(), 0, 0
+        wrong, decided, unchanged = WrongLines("used"), 0, 0
         for row in rows:
             try:
                 if isinstance(row, ImportFileError):
@@ -184,7 +184,10 @@ class _Table:
             for kind, statement in known.items():
                 if self._session.scalar(statement.limit(1)) is not None:
                     return f"{row.pair!r} is a {kind}, whose grade is known; leave the row out"
-        return f"the project {self._project.name} has no pair {row.pair!r}; mend it or leave the row out"
+        return (
+            f"the project {self._project.name} has no pair {row.pair!r}; mend the id, which a spreadsheet "
+            "may have rewritten (open the column id as text), or leave the row out"
+        )
 
     def _decide(self, row: NewDecision, pair: Pair) -> bool:
         """Whether it is a new decision.

@@ -266,7 +266,7 @@ def test_a_pair_that_got_another_rating_or_is_flagged_no_longer(database):
     study.rated.rate("far", cleo="4")
     study.rate("point", "ana", "2.5")
     assert study.refused(rows) == (
-        "2 lines cannot be imported; these are: (1) flagged.csv, line 2: a rating of the pair 'far' changed "
+        "2 lines cannot be used; these are: (1) flagged.csv, line 2: a rating of the pair 'far' changed "
         "since the table was written; leave the row out, and look at the pair in a new table; (2) "
         "flagged.csv, line 3: The ratings of this pair are 0.5 apart, less than 1: their mean is its gold "
         "grade."
@@ -296,7 +296,12 @@ def test_pairs_that_are_not_there_or_have_known_grades_are_told(study):
             "",
             "field 'id': 'training' is a training pair, whose grade is known; leave the row out.",
         ),
-        ("fern", "", "field 'id': the project harbour has no pair 'fern'; mend it or leave the row out."),
+        (
+            "1.23457E+19",
+            "",
+            "field 'id': the project harbour has no pair '1.23457E+19'; mend the id, which a spreadsheet may "
+            "have rewritten (open the column id as text), or leave the row out.",
+        ),
         ("far", "x2y", "field 'id': the pair 'far' is of the type sentence2phrase, not x2y; mend it."),
         ("single", "", "The pair 'single' has 1 of 2 ratings, none far apart: wait for the others."),
         ("near", "", "The ratings of this pair are 0.75 apart, less than 1: their mean is its gold grade."),
@@ -391,7 +396,7 @@ def test_a_pair_twice_in_a_table_and_an_id_of_two_types(database):
 
 def test_many_wrong_rows_are_told_together(study):
     rows = [row | {"grade": "9"} for row in study.rows()] * 2
-    with pytest.raises(WrongLinesError, match="8 lines cannot be imported; the first 5 are"):
+    with pytest.raises(WrongLinesError, match="8 lines cannot be used; the first 5 are"):
         study.read(rows)
 
 
