@@ -15,7 +15,7 @@ array of objects is read like JSON Lines.
 - Ratings in long form: `id`, `rater`, `grade` and, if ids are not unique, `type`: a rating a row, of pairs
   imported before or earlier in the same file; with `left` and `right` in the row it brings its pair along.
 - Decisions: `id`, `grade`, `cause` and, if wished, `type` (as above), `note` and `version_seen`; a row
-  without a grade is none.
+  without grade, cause and note is none.
 
 The files of SemEval-2014 Task 3 are UTF-8 without header and without quoting: a quotation mark is a character
 like any other. A pair a line, item ids at the end, which begin with the genre ("Travel-12"):
@@ -99,8 +99,8 @@ def read_larger_items(
 
 
 def read_decisions(source: Source) -> Iterator[ReadDecision]:
-    """The decisions of an open table, such as `annotation.files.decision_tables` writes; None of a row that
-    has no grade. Errors are those of `read_items_or_errors`."""
+    """The decisions of an open table, such as `annotation.files.decision_tables` writes; None of a row
+    without grade, cause and note. Errors are those of `read_items_or_errors`."""
     rows = rows_or_errors(source, format=None, type=None, needs=decision_columns)
     return _or_errors(source.name, _readers(source, rows, None), RowReader.decision)
 

@@ -75,8 +75,8 @@ def merged_settings(mine: Settings, now: Settings, seen: str) -> Settings:
             continue
         if own[name] != before[name]:
             raise SettingsError(
-                f"Somebody else changed the {SETTING_WORDS.get(name, name)} while this page was open, so "
-                "nothing was saved: copy what you wrote there, open the page again, and change it anew."
+                f"Somebody else changed the {SETTING_WORDS.get(name, name)} meanwhile, so nothing was saved: "
+                "copy what you wrote there, open the settings again, and change it anew."
             )
         theirs[name] = getattr(now, name)
     return replace(mine, **theirs)

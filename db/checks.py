@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 
 from sqlalchemy import Connection, inspect, text
 
@@ -192,7 +194,17 @@ def _check(database: Database, problems: list[str]) -> Check:
 
 def row_problems(connection: Connection) -> list[str]:
     """A sentence for each invariant that does not hold; the tables must be those of this version."""
-    return [problem for invariant in INVARIANTS if (problem := _violated(connection, invariant))]
+    found = [problem for invariant in INVARIANTS if (problem := _violated(connection, invariant))]
+    return found + _wrong_hashes(connection)
+
+
+def _wrong_hashes(connection: Connection) -> list[str]:
+    """SQLite has no SHA-256 to ask for."""
+    texts = connection.execute(
+        text("SELECT id, consent, consent_sha256 FROM projects WHERE consent IS NOT NULL ORDER BY id")
+    )
+    wrong = [id for id, consent, digest in texts if sha256(consent.encode()).hexdigest() != digest]
+    return [_not_so("a consent text has the SHA-256 that is stored with it", wrong, "project")] * bool(wrong)
 
 
 def missing_tables(connection: Connection) -> list[str]:
@@ -257,11 +269,14 @@ def _words(difference: object) -> str:
 def _violated(connection: Connection, invariant: Invariant) -> str | None:
     query = f"WITH violations (id) AS ({invariant.violations}) SELECT DISTINCT id FROM violations ORDER BY id"
     found = connection.scalars(text(query)).all()
-    if not found:
-        return None
+    return _not_so(invariant.rule, found, invariant.what) if found else None
+
+
+def _not_so(rule: str, found: Sequence[int], what: str) -> str:
+    """The sentence of a rule that does not hold, by the ids where it does not."""
     shown = ", ".join(map(str, found[:5])) + (", …" if len(found) > 5 else "")
-    counted = f"{len(found)} {invariant.what}{'' if len(found) == 1 else 's'}"
-    return f"Not so for {counted} ({shown}): {invariant.rule}."
+    counted = f"{len(found)} {what}{'' if len(found) == 1 else 's'}"
+    return f"Not so for {counted} ({shown}): {rule}."
 
 
 def _rows(connection: Connection) -> dict[str, int]:

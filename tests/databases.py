@@ -11,6 +11,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -281,6 +282,8 @@ def fill(database: Database) -> None:
             may_revise=True,
             lease_minutes=30,
             most_per_rater=2,
+            consent=AWKWARD,
+            consent_sha256=sha256(AWKWARD.encode()).hexdigest(),
             created_by=ana.id,
             created_at=NOON,
         )

@@ -23,8 +23,8 @@ Examples:
   python -m annotation adjudicate news flagged.csv --as Judith
 
 \b
-A table has the fields id, grade and cause and, if wished, note, type and version_seen. Rows without a grade
-are passed over. All decisions are taken, or none.
+A table has the fields id, grade and cause and, if wished, note, type and version_seen. Rows without grade,
+cause and note are passed over. All decisions are taken, or none.
 """
 
 

@@ -50,6 +50,9 @@ def adjudications(
             help="Write a table to fill in, which `adjudicate` reads: a file that ends in .csv or .tsv.",
         ),
     ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace FILE, with what was filled in there.")
+    ] = False,
     viewer: Annotated[
         str | None,
         typer.Option("--as", metavar="USER", help="Without pairs that this adjudicator may still grade."),
@@ -64,7 +67,7 @@ def adjudications(
     viewer_id = None if viewer is None else tables.adjudicator(of.id, viewer)
     if output is not None and delimiter is not None:
         items = tables.items(of.id, which, type, viewer=viewer_id)
-        written = f"{output}: {number_of(_write(output, delimiter, items, database), 'pair')}."
+        written = f"{output}: {number_of(_write(output, delimiter, items, database, force=force), 'pair')}."
         page = AdjudicationService(database).queue(of.id, limit=0, viewer=viewer_id)
         show_line(f"{written}{_held_back(page, viewer)}")
         return
@@ -92,7 +95,9 @@ def _delimiter(output: Path, *, as_json: bool) -> str:
     return delimiter
 
 
-def _write(output: Path, delimiter: str, items: Iterable[AdjudicationItem], database: Database) -> int:
+def _write(
+    output: Path, delimiter: str, items: Iterable[AdjudicationItem], database: Database, *, force: bool
+) -> int:
     """How many pairs the table has."""
     count = 0
 
@@ -102,7 +107,7 @@ def _write(output: Path, delimiter: str, items: Iterable[AdjudicationItem], data
             count += 1
             yield item
 
-    write_all([Output(output, decision_lines(counted(), delimiter))], database)
+    write_all([Output(output, decision_lines(counted(), delimiter))], database, replaces=force)
     return count
 
 

@@ -41,14 +41,23 @@ def folder_made(folder: Path) -> Iterator[None]:
         raise
 
 
-def write_all(outputs: Sequence[Output], database: Database) -> None:
+def write_all(outputs: Sequence[Output], database: Database, *, replaces: bool = True) -> None:
     """Write every file beside its place, then put all in place of earlier ones; devices and pipes come last.
 
+    Args:
+        outputs: what is written where.
+        database: that no place may belong to.
+        replaces: whether earlier files may be lost.
+
     Raises:
-        CallError: a place is the database's, another output's, a folder, or takes no file.
+        CallError: a place is the database's, another output's, a folder, has an earlier file that may not be
+            lost, or takes no file.
         ExportError: the disk failed; every file is as it was before.
     """
     _refuse_places([output.path for output in outputs], database)
+    earlier = next((output.path for output in outputs if output.path.is_file()), None)
+    if earlier is not None and not replaces:
+        raise CallError(f"{earlier} is there already: give another name, or --force to replace it.")
     devices = [output for output in outputs if output.path.exists() and not output.path.is_file()]
     moved: list[tuple[Path, Path]] = []
     with ExitStack() as stack:

@@ -41,7 +41,7 @@ def raters(
 
     Grades of check pairs are counted too, and those that count no longer, since they were set aside or their
     pair withdrawn. Hours are how long the pairs that were graded were looked at; imported grades have no
-    time. Where the project has a consent text, the list says when each one agreed to it.
+    time. Where the project has a consent text, or had one, the list says when each one agreed to it.
     """
     database, found = open_project(database_url, project)
     works = WorkService(database).work(found.id)
@@ -51,9 +51,12 @@ def raters(
     if not works:
         show_line("No raters yet. Add one with `python -m annotation project add-member`.")
         return
-    is_asked = bool(found.settings.consent) or any(work.consent for work in works)
-    heads = ("Rater", *_COUNTS, *_MOMENTS, *([_AGREED] if is_asked else []))
-    rows = [(*_cells(work), *([_agreed(work.consent)] if is_asked else [])) for work in works]
+    is_asked = bool(found.settings.consent)
+    ever_asked = is_asked or any(work.consent for work in works)
+    heads = ("Rater", *_COUNTS, *_MOMENTS, *([_AGREED] if ever_asked else []))
+    rows = [
+        (*_cells(work), *([_agreed(work.consent, is_asked=is_asked)] if ever_asked else [])) for work in works
+    ]
     show_table(heads, rows, right=_COUNTS)
 
 
@@ -94,10 +97,11 @@ def _cells(work: Work) -> tuple[str, ...]:
     )
 
 
-def _agreed(consent: Consent | None) -> str:
+def _agreed(consent: Consent | None, *, is_asked: bool) -> str:
+    """When; whether somebody did not, or to an earlier text, is told where there is a text now."""
     if consent is None:
-        return "no"
-    return _moment(consent.at) if consent.is_current else "earlier text"
+        return "no" if is_asked else UNKNOWN
+    return "earlier text" if is_asked and not consent.is_current else _moment(consent.at)
 
 
 def _moment(at: datetime | None) -> str:

@@ -99,9 +99,11 @@ class RowReader:
         return KnownPair(pair, self._grade(self._fields[name], name), explanation)
 
     def decision(self) -> NewDecision | None:
-        """None where the grade is empty."""
-        if _is_empty(self._fields.get("grade")):
+        """None where grade, cause and note are empty."""
+        if all(_is_empty(self._fields.get(name)) for name in ("grade", "cause", "note")):
             return None
+        if _is_empty(self._fields.get("grade")):
+            raise self._blank("grade", "write it, or empty cause and note too")
         return NewDecision(
             pair=self._needed("id", LONGEST_ID),
             type=self._short("type", LONGEST_NAME),

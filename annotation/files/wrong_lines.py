@@ -1,4 +1,4 @@
-"""The lines of an import that cannot be used: how many they are, and the first few with their reasons."""
+"""The lines of a file that cannot be used: how many they are, and the first few with their reasons."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ class WrongLinesError(ImportFileError):
     `lines` has the same for a list: how many they are, then the reason of each.
     """
 
-    def __init__(self, reasons: Sequence[str], total: int) -> None:
+    def __init__(self, reasons: Sequence[str], total: int, done: str = "imported") -> None:
         """Prepare it.
 
         Args:
             reasons: of the first ones, each a sentence with its place.
             total: how many there are.
+            done: what cannot be done with them.
         """
         few = "these are" if total == len(reasons) else f"the first {len(reasons)} are"
-        self.lines = (f"{total:,} lines cannot be imported; {few}:", *reasons)
+        self.lines = (f"{total:,} lines cannot be {done}; {few}:", *reasons)
         numbered = (
             f"({number}) {' '.join(reason.split()).removesuffix('.')}"
             for number, reason in enumerate(reasons, start=1)
@@ -34,7 +35,9 @@ class WrongLinesError(ImportFileError):
 class WrongLines:
     """Collects them; of all but the first few only the number is kept."""
 
-    def __init__(self) -> None:
+    def __init__(self, done: str = "imported") -> None:
+        """`done` is what cannot be done with them."""
+        self._done = done
         self._first: list[ImportFileError] = []
         self._total = 0
 
@@ -56,4 +59,4 @@ class WrongLines:
         if self._total == 1:
             raise self._first[0]
         if self._total:
-            raise WrongLinesError([str(error) for error in self._first], self._total)
+            raise WrongLinesError([str(error) for error in self._first], self._total, self._done)

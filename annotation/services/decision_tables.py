@@ -51,7 +51,7 @@ class DecisionSummary:
     unchanged: int
     """Rows with the decision that stands already."""
     empty: int
-    """Rows without a grade."""
+    """Rows without grade, cause and note."""
 
 
 class DecisionTableService:
@@ -123,7 +123,7 @@ class _Table:
 
     def decide(self, rows: Sequence[NewDecision | ImportFileError], *, empty: int) -> DecisionSummary:
         pairs = self._locked_pairs({row.pair for row in rows if isinstance(row, NewDecision)})
-        wrong, decided, unchanged = WrongLines(), 0, 0
+        wrong, decided, unchanged = WrongLines("used"), 0, 0
         for row in rows:
             try:
                 if isinstance(row, ImportFileError):
@@ -184,7 +184,10 @@ class _Table:
             for kind, statement in known.items():
                 if self._session.scalar(statement.limit(1)) is not None:
                     return f"{row.pair!r} is a {kind}, whose grade is known; leave the row out"
-        return f"the project {self._project.name} has no pair {row.pair!r}; mend it or leave the row out"
+        return (
+            f"the project {self._project.name} has no pair {row.pair!r}; mend the id, which a spreadsheet "
+            "may have rewritten (open the column id as text), or leave the row out"
+        )
 
     def _decide(self, row: NewDecision, pair: Pair) -> bool:
         """Whether it is a new decision.
@@ -211,7 +214,7 @@ class _Table:
         except HeldBackError:
             problem = (
                 f"{self._adjudicator.name} may still grade the pair {row.pair!r}, and who decides on it "
-                "must not; leave the grade empty, or let another adjudicator decide."
+                "must not; leave the row out, or let another adjudicator decide."
             )
         except ConflictError:
             unflagged = "" if standing is not None else unflagged_text(pair, self._project)
@@ -246,12 +249,12 @@ class _Table:
         last = decided_since(expected, found, history[0] if history else None)
         if last is None:
             return (
-                f"a rating of the pair {row.pair!r} changed since the table was written; leave the grade "
-                "empty, and look at the pair in a new table."
+                f"a rating of the pair {row.pair!r} changed since the table was written; leave the row out, "
+                "and look at the pair in a new table."
             )
         return (
-            f"{decision_text(last)} already; leave the grade of the pair {row.pair!r} empty, or give "
-            "--replace to decide all the same."
+            f"{decision_text(last)} already; leave the row of the pair {row.pair!r} out, or give --replace "
+            "to decide all the same."
         )
 
 

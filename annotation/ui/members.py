@@ -133,8 +133,9 @@ class MembersHandlers:
             for role in ROLE_ORDER
             if role in member.roles
         ]
+        consents, text = self.consents.given(project_id), self.projects.get(project_id).settings.consent
         return (
-            members_html(members, paused, self.consents.given(project_id)),
+            members_html(members, paused, consents, is_asked=bool(text)),
             gr.Dropdown(choices=accounts, value=None),
             gr.Dropdown(choices=held, value=chosen),
             *_buttons(chosen, members, paused),

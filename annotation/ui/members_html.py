@@ -30,12 +30,15 @@ def members_html(
     members: Sequence[Member],
     paused: Collection[int] = (),
     consents: Mapping[int, Consent] | None = None,
+    *,
+    is_asked: bool = False,
 ) -> str:
     """Who is in the project, with what they may do, whether they can sign in, and when they agreed.
 
     Args:
         paused: the ids of the raters who are paused.
         consents: by the id of who agreed; None where there never was a text to agree to.
+        is_asked: whether there is one now.
     """
     if not members:
         return empty_html(NOBODY)
@@ -45,17 +48,19 @@ def members_html(
         f"<td>{escape(roles_text(member.roles))}"
         f"{' (paused)' if Role.RATER in member.roles and member.user.id in paused else ''}</td>"
         f"<td>{escape(_state(member))}</td>"
-        f"{'' if consents is None else f'<td>{_agreed(member, consents.get(member.user.id))}</td>'}</tr>"
+        f"{'' if consents is None else _agreed(member, consents.get(member.user.id), is_asked=is_asked)}</tr>"
         for member in members
     )
     return listing_html(heads, rows, label="Members")
 
 
-def _agreed(member: Member, consent: Consent | None) -> str:
-    """When; those are asked who rate or write."""
+def _agreed(member: Member, consent: Consent | None, *, is_asked: bool) -> str:
+    """A cell that says when; those are asked who rate or write."""
     if consent is None:
-        return "not yet" if member.roles & {Role.RATER, Role.WRITER} else "–"
-    return time_html(consent.at) + ("" if consent.is_current else ", to an earlier text")
+        lacks = is_asked and member.roles & {Role.RATER, Role.WRITER}
+        return f"<td>{'not yet' if lacks else '–'}</td>"
+    is_earlier = is_asked and not consent.is_current
+    return f"<td>{time_html(consent.at)}{', to an earlier text' if is_earlier else ''}</td>"
 
 
 def _state(member: Member) -> str:

@@ -170,10 +170,9 @@ def test_what_raters_said_stands_in_it_without_their_names(study):
     assert far["comments"] in ("I see\na harbour\nproblem", "problem\nI see\na harbour")
 
 
-def test_rows_with_a_grade_are_decided_others_are_passed_over(study):
+def test_rows_with_a_grade_are_decided_and_empty_ones_passed_over(study):
     rows = filled(study.rows(), far="1,25", also_far="0")
     rows[0] |= {"cause": " True Ambiguity ", "note": "  =both "}
-    rows[3] |= {"note": "nobody knew"}  # and no grade
     assert study.read(rows) == DecisionSummary(decided=2, unchanged=0, empty=2)
     assert study.decided() == {
         "far": (1.25, Cause.TRUE_AMBIGUITY, "=both", "judith"),
@@ -231,8 +230,8 @@ def test_what_was_decided_meanwhile_is_refused_unless_it_is_to_be_replaced(study
     study.decide("far", "3", note="read it twice")
     study.decide("half", "2")  # the same
     assert study.refused(rows) == (
-        "flagged.csv, line 2: judith decided 3, scale, “read it twice” already; leave the grade of the pair "
-        "'far' empty, or give --replace to decide all the same."
+        "flagged.csv, line 2: judith decided 3, scale, “read it twice” already; leave the row of the pair "
+        "'far' out, or give --replace to decide all the same."
     )
     assert study.read(rows, replaces=True) == DecisionSummary(decided=1, unchanged=1, empty=2)
     assert study.decided()["far"][0] == 1
@@ -253,7 +252,7 @@ def test_a_rating_that_changed_is_told_and_cannot_be_overruled_unseen(study):
     for replaces in (False, True):
         assert study.refused(rows, replaces=replaces) == (
             "flagged.csv, line 2: a rating of the pair 'far' changed since the table was written; leave the "
-            "grade empty, and look at the pair in a new table."
+            "row out, and look at the pair in a new table."
         )
     study.decide("far", "3")
     assert "judith decided 3" in study.refused(rows)
@@ -267,8 +266,8 @@ def test_a_pair_that_got_another_rating_or_is_flagged_no_longer(database):
     study.rated.rate("far", cleo="4")
     study.rate("point", "ana", "2.5")
     assert study.refused(rows) == (
-        "2 lines cannot be imported; these are: (1) flagged.csv, line 2: a rating of the pair 'far' changed "
-        "since the table was written; leave the grade empty, and look at the pair in a new table; (2) "
+        "2 lines cannot be used; these are: (1) flagged.csv, line 2: a rating of the pair 'far' changed "
+        "since the table was written; leave the row out, and look at the pair in a new table; (2) "
         "flagged.csv, line 3: The ratings of this pair are 0.5 apart, less than 1: their mean is its gold "
         "grade."
     )
@@ -297,7 +296,12 @@ def test_pairs_that_are_not_there_or_have_known_grades_are_told(study):
             "",
             "field 'id': 'training' is a training pair, whose grade is known; leave the row out.",
         ),
-        ("fern", "", "field 'id': the project harbour has no pair 'fern'; mend it or leave the row out."),
+        (
+            "1.23457E+19",
+            "",
+            "field 'id': the project harbour has no pair '1.23457E+19'; mend the id, which a spreadsheet may "
+            "have rewritten (open the column id as text), or leave the row out.",
+        ),
         ("far", "x2y", "field 'id': the pair 'far' is of the type sentence2phrase, not x2y; mend it."),
         ("single", "", "The pair 'single' has 1 of 2 ratings, none far apart: wait for the others."),
         ("near", "", "The ratings of this pair are 0.75 apart, less than 1: their mean is its gold grade."),
@@ -338,7 +342,7 @@ def test_who_may_still_grade_a_pair_neither_sees_it_in_a_table_nor_decides_on_it
     rows = filled(study.rows(), lacking="1", done="2")
     assert study.refused(rows) == (
         "flagged.csv, line 3: judith may still grade the pair 'lacking', and who decides on it must not; "
-        "leave the grade empty, or let another adjudicator decide."
+        "leave the row out, or let another adjudicator decide."
     )
     study.add("kim", Role.ADJUDICATOR)
     study.read(rows, "kim")
@@ -359,6 +363,9 @@ def test_who_may_still_grade_a_pair_neither_sees_it_in_a_table_nor_decides_on_it
         ({"grade": "high"}, "field 'grade': 'high' is no grade; write 0 to 4 such as 2.75."),
         ({"grade": "2.25"}, "field 'grade': A decision is a grade of 0 to 4 in steps of 0.5, not 2.25: "
          "choose one."),
+        ({"grade": " "}, "field 'grade': is empty; write it, or empty cause and note too."),
+        ({"grade": "", "cause": "", "note": "nobody knew"}, "field 'grade': is empty; write it, or empty "
+         "cause and note too."),
         ({"cause": " "}, f"field 'cause': is empty; write one of {CAUSES}."),
         ({"cause": "mood"}, f"field 'cause': 'mood' is no cause; write one of {CAUSES}."),
         ({"note": "x" * 4001}, "field 'note': has 4,001 characters; shorten it to 4,000."),
@@ -389,7 +396,7 @@ def test_a_pair_twice_in_a_table_and_an_id_of_two_types(database):
 
 def test_many_wrong_rows_are_told_together(study):
     rows = [row | {"grade": "9"} for row in study.rows()] * 2
-    with pytest.raises(WrongLinesError, match="8 lines cannot be imported; the first 5 are"):
+    with pytest.raises(WrongLinesError, match="8 lines cannot be used; the first 5 are"):
         study.read(rows)
 
 
@@ -486,6 +493,10 @@ def test_a_group_writes_a_table_fills_it_in_and_has_it_read(call, sqlite_databas
         writer = csv.DictWriter(stream, COLUMNS, delimiter=";")
         writer.writeheader()
         writer.writerows(rows)
+    filled_in = file.read_bytes()
+    problem = "flagged.csv is there already: give another name, or --force to replace it.\n"
+    assert call("adjudications", "harbour", "--output", "flagged.csv") == (2, "", problem)
+    assert file.read_bytes() == filled_in
     decide = ("adjudicate", "harbour", "flagged.csv", "--as", "Judith")
     told = "2 pairs of harbour decided, 0 as before, 2 rows without a grade.\n"
     assert call(*decide) == (0, told, "")
@@ -505,6 +516,8 @@ def test_a_group_writes_a_table_fills_it_in_and_has_it_read(call, sqlite_databas
     assert (status, told) == (1, "")
     assert problem.startswith("flagged.csv, line 2: judith decided 4, scale already;")
     assert call(*decide, "--replace")[1].startswith("1 pair of harbour decided, 1 as before")
+    assert call("adjudications", "harbour", "--output", "flagged.csv", "--force")[0] == 0
+    assert file.read_text() == study.text()
 
 
 def test_wrong_calls_are_told(call, sqlite_database, tmp_path):

@@ -195,7 +195,7 @@ def test_a_value_that_cannot_be_is_a_wrong_call_and_nothing_changes(
     assert ProjectService(sqlite_database).get(project.id) == project
 
 
-def test_what_somebody_else_changes_meanwhile_stays_and_is_not_told(
+def test_what_somebody_else_changes_meanwhile_stays_is_not_told_and_not_replaced(
     call, project, sqlite_database, monkeypatch
 ):
     get = ProjectService.get
@@ -203,10 +203,18 @@ def test_what_somebody_else_changes_meanwhile_stays_and_is_not_told(
     def get_and_lose_the_race(self: ProjectService, name: str | int) -> Project:
         found = get(self, name)
         monkeypatch.setattr(ProjectService, "get", get)
-        self.update(found.id, replace(found.settings, lease_minutes=5))
+        self.update(found.id, replace(found.settings, lease_minutes=found.settings.lease_minutes - 1))
         return found
 
     monkeypatch.setattr(ProjectService, "get", get_and_lose_the_race)
     assert call("change", "news", "--raters", "3")[1] == "Changed News: number of raters per pair: 2 → 3.\n"
-    kept = ProjectService(sqlite_database).get(project.id).settings
-    assert kept == replace(BEFORE, lease_minutes=5, raters_per_pair=3)
+    kept = replace(BEFORE, lease_minutes=BEFORE.lease_minutes - 1, raters_per_pair=3)
+    assert ProjectService(sqlite_database).get(project.id).settings == kept
+
+    monkeypatch.setattr(ProjectService, "get", get_and_lose_the_race)
+    status, told, problem = call("change", "news", "--raters", "4", "--lease", "7")
+    assert (status, told) == (1, "")
+    assert problem.startswith("Somebody else changed the minutes for a pair meanwhile, so nothing was saved:")
+    assert "page" not in problem
+    kept = replace(kept, lease_minutes=kept.lease_minutes - 1)
+    assert ProjectService(sqlite_database).get(project.id).settings == kept

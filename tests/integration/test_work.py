@@ -215,6 +215,13 @@ def test_the_command_tells_who_agreed_and_to_what_once_there_is_a_text(sqlite_da
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].strip().endswith("Agreed (UTC)")
     assert [line.strip().endswith("earlier text") for line in lines[-2:]] == [False, True]
+    services.projects.add_member(project, services.accounts.add_user("Zoe").name, Role.RATER)
+    moment = f"{datetime.fromisoformat(told[1]['at']):%Y-%m-%d %H:%M}"
+    for text, of_earlier, of_none in (("Take part now?", "earlier text", "no"), ("", moment, "–")):
+        services.projects.update(project, replace(settings, consent=text))
+        assert main(call) == 0
+        *_, second, zoe = capsys.readouterr().out.splitlines()
+        assert (second.split("  ")[-1].strip(), zoe.split()[-1]) == (of_earlier, of_none)
 
 
 def test_the_page_has_a_table_that_can_be_saved():

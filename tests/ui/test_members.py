@@ -125,7 +125,11 @@ def test_members_tell_who_agreed_when_and_to_an_earlier_text_where_there_is_one(
     ask_for("Take part still?")
     assert cells("Ben").endswith("UTC</time>, to an earlier text</td>")
     ask_for("")
-    assert ", to an earlier text" in cells("Ben")
+    assert cells("Ben").endswith("UTC</time></td>")
+    handlers.projects.add_member(1, "Ana", Role.WRITER)
+    assert cells("Ana").endswith("<td>–</td>")  # who is asked nothing any more
+    ask_for("Take part now?")
+    assert cells("Ana").endswith("<td>not yet</td>")
 
 
 def test_nobody_else_chooses_or_joins(handlers):
