@@ -1,6 +1,7 @@
 // The text to agree to, which stands in place of the work on the pages of raters and writers.
 (() => {
   "use strict";
+  const { watchWidths } = window.kpdemoParts;
 
   // Put it into its section; null for nothing to agree to. The style sheet hides the work meanwhile.
   const showConsent = (section, consent, hasBegun) => {
@@ -11,6 +12,7 @@
     section.querySelector(".small").textContent = `${hasBegun || consent.changed ? "You go on" : "You begin"} once you agree.`
       + (hasBegun ? " What you have filled in is kept." : "");
     section.querySelector(".rate-guidelines").innerHTML = consent.html;  // made by the server, which trusts no markup in the text
+    watchWidths(section);
     section.scrollIntoView({ block: "nearest" });
   };
 

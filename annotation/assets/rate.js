@@ -41,6 +41,7 @@
   const start = (form) => {
     const isSame = root && ["project", "storage"].every((name) => root.dataset[name] === form.dataset[name]);
     root = form;
+    window.kpdemoParts.watchWidths(root);
     restoreOptions();
     if (isSame) {
       changed();

@@ -282,6 +282,7 @@
     const form = document.getElementById("write-form");
     if (!form || form === root) return;
     root = form;
+    window.kpdemoParts.watchWidths(root);
     copies?.leave();
     copies = new parts.Copies(root.dataset.storage);
     task = null;
