@@ -1269,7 +1269,9 @@ def test_who_stops_for_today_keeps_pairs_and_answers_until_a_changed_text_is_agr
     press(page, "3", "Enter")
     ask_for(desk, "One.")
     page.get_by_role("button", name="Stop for today").click()
-    expect(text).to_contain_text("Once you agree, your last answers are saved, and you have stopped for today.")
+    expect(text).to_contain_text(
+        "Once you agree, your last answers are saved, and you have stopped for today."
+    )
     ask_for(desk, "Two.")
     text.get_by_role("button", name="I agree").click()
     expect(text).to_contain_text("Two.")
