@@ -1,26 +1,55 @@
 // The text to agree to, which stands in place of the work on the pages of raters and writers.
 (() => {
   "use strict";
+  const { watchWidths } = window.kpdemoParts;
+  const REREAD = "This text has changed: please read it again";
 
-  // Put it into its section; null for nothing to agree to. The style sheet hides the work meanwhile.
-  const showConsent = (section, consent, hasBegun) => {
+  const textsOf = ({ changed }, { hasBegun, isStopping }, isOther) => [
+    changed || isOther ? REREAD : "Please read this first",
+    (isOther ? "It was changed while you read it, so you have not agreed yet. " : "")
+      + (isStopping
+        ? "Once you agree, your last answers are saved, and you have stopped for today."
+        : `${hasBegun || changed ? "You go on" : "You begin"} once you agree.${hasBegun ? " What you have filled in is kept." : ""}`),
+  ];
+
+  // Put it into its section, or take it away with null. The style sheet hides the work meanwhile. Whoever was at
+  // the work, or read another text here, is taken to the beginning of this one.
+  const showConsent = (section, consent, work, say) => {
+    const wasShown = !section.hidden;
+    const { activeElement: before } = document;
+    const form = section.parentElement;
     section.hidden = !consent;
-    if (!consent || section.dataset.sha256 === consent.sha256) return;
-    section.dataset.sha256 = consent.sha256;
-    section.querySelector("h2").textContent = consent.changed ? "This text has changed: please read it again" : "Please read this first";
-    section.querySelector(".small").textContent = `${hasBegun || consent.changed ? "You go on" : "You begin"} once you agree.`
-      + (hasBegun ? " What you have filled in is kept." : "");
-    section.querySelector(".rate-guidelines").innerHTML = consent.html;  // made by the server, which trusts no markup in the text
-    section.scrollIntoView({ block: "nearest" });
+    if (consent ? wasShown && section.dataset.sha256 === consent.sha256 : !wasShown) return;
+    if (consent) {
+      const [title, small] = textsOf(consent, work, wasShown);
+      section.dataset.sha256 = consent.sha256;
+      section.querySelector("h2").textContent = title;
+      section.querySelector(".small").textContent = small;
+      section.querySelector(".rate-guidelines").innerHTML = consent.html;  // made by the server, which trusts no markup in the text
+      watchWidths(section);
+      warn(section, "");
+      for (const dialog of form.querySelectorAll("dialog[open]")) dialog.close();  // unseen, it would keep all keys and clicks
+      if (before === document.body ? wasShown || work.hasBegun : form.contains(before)) section.focus({ preventScroll: true });
+      say(`${title}. ${small}`);
+    }
+    if (form.getBoundingClientRect().top < 0) form.scrollIntoView({ block: "start" });
+  };
+
+  // Beside the button, as long as it is true.
+  const warn = (section, text = "There is no connection: press again in a moment.") => {
+    const place = section.querySelector("[role=alert]");
+    place.textContent = text;
+    if (text) place.scrollIntoView({ block: "nearest" });
   };
 
   // The status of what the server answers to “I agree”: 200, or 428 where the text is another one by now.
-  const agree = async (answer, notify, lost) => {
+  const agree = async (section, answer, lost) => {
+    warn(section, "");
     const { status, body } = await answer;
     if (status === 401) lost();
-    else if (status !== 200) notify(body.error ?? "There is no connection: press again in a moment.");
+    else if (status !== 200) warn(section, body.error);
     return status;
   };
 
-  Object.assign(window.kpdemoParts, { showConsent, agree });
+  Object.assign(window.kpdemoParts, { showConsent, agree, warn });
 })();

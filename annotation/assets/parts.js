@@ -53,5 +53,16 @@
     return low === grade ? nameOf(low) : `between ${low} ${nameOf(low)} and ${low + 1} ${nameOf(low + 1)}`;
   };
 
-  window.kpdemoParts = { Stopwatch, Storage, time, element, notice, button, gradeWords };
+  // A table or code that is wider than its place scrolls there; only then keys have to reach it.
+  const widths = new ResizeObserver((entries) => {
+    for (const { target } of entries) {
+      if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
+      else target.removeAttribute("tabindex");
+    }
+  });
+  const watchWidths = (place) => {
+    for (const wide of place.querySelectorAll(".rate-guidelines :is(table, pre)")) widths.observe(wide);
+  };
+
+  window.kpdemoParts = { Stopwatch, Storage, time, element, notice, button, gradeWords, watchWidths };
 })();

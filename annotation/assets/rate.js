@@ -25,7 +25,7 @@
   const changed = () => {
     if (!root?.isConnected) return;
     const { activeElement } = document;
-    const wasThere = activeElement === document.body || activeElement.matches("#rate-work *, #rate-message, #rate-message *");
+    const wasThere = activeElement === document.body || activeElement.closest("#rate-work, #rate-message, #rate-consent");
     const { phase } = root.dataset;
     const isNewPair = parts.render(root, session);
     if (wasThere && session.phase !== phase) parts.land(root, session, activeElement);
@@ -41,6 +41,7 @@
   const start = (form) => {
     const isSame = root && ["project", "storage"].every((name) => root.dataset[name] === form.dataset[name]);
     root = form;
+    window.kpdemoParts.watchWidths(root);
     restoreOptions();
     if (isSame) {
       changed();
@@ -161,14 +162,14 @@
     else session.notify(body.error ?? "There is no connection: press again in a moment.");
   };
 
-  // The server gives the pairs at hand to others once it has all answers: each would claim a new one.
+  // The server gives the pairs at hand to others once it has all answers: each needs its pair, and would claim a new one.
   const stop = async () => {
     if (session.training.isOn) return;
     const stopped = session;
     stopped.rest();
     find("[data-rate=resume]").focus();
     await sender.run();
-    if (stopped.isResting && stopped === session) {
+    if (stopped.isResting && stopped === session && !sender.outbox.length) {
       const { status, body } = await sender.post(`projects/${root.dataset.project}/stop`);
       if (status === 401) lost();
       else stopped.returned(status === 200, body.error);
@@ -181,7 +182,7 @@
     down: () => session.move(-1),
     submit: () => session.submit(),
     training: goOn,
-    agree: () => session.consent.agree(),
+    agree: async () => { if (await session.consent.agree(find("#rate-consent"))) stop(); },
     back: () => { if (!session.training.isOn) session.back(); },
     return: () => session.close(),
     change: () => openEarlier(session.last?.pair),

@@ -17,22 +17,26 @@
       return this.isAsked;
     }
 
-    async agree() {
+    // Whether it is over and the rater had stopped: the stop is then done anew.
+    async agree(section) {
       const { session } = this;
       const { sender } = session;
       const { sha256 } = this.asked;
       const answer = sender.post(`projects/${sender.project}/consent`, { sha256 });
-      const status = await agree(answer, (text) => session.notify(text), sender.lost);
+      const status = await agree(section, answer, sender.lost);
       if (status === 200) {
         this.take({});
+        session.say("You can go on.");
         sender.release();
-      }
-      if (status === 200 || status === 428) session.look();
+        session.look();
+      } else if (status === 428) sender.askQueue();  // also for who has stopped: that gives out no pair
+      return status === 200 && session.isResting;
     }
   }
 
-  const show = (root, { consent, ready, sender }) => {
-    showConsent(root.querySelector("#rate-consent"), consent.asked, ready.length + sender.outbox.length > 0);
+  const show = (root, { consent, ready, sender, isResting, say }) => {
+    const work = { hasBegun: ready.length + sender.outbox.length > 0, isStopping: isResting };
+    showConsent(root.querySelector("#rate-consent"), consent.asked, work, say);
   };
 
   Object.assign(parts, { Consent, showConsent: show });

@@ -71,8 +71,7 @@
   // What had the focus is gone: what is next has it, the answer that had been opened, or the sentence in its place.
   const land = (root, { phase, training }, before) => {
     if (phase === training.phase) root.querySelector("[data-rate=training]").focus();
-    else if (before === document.body) return;
-    else if (phase === "consent") root.querySelector("#rate-consent").focus({ preventScroll: true });
+    else if (before === document.body || phase === "consent") return;  // a text to agree to takes the focus by itself
     else if (phase === "pair") root.querySelector("#rate-pair").focus({ preventScroll: true });
     else {
       root.querySelector("#rate-message").focus();

@@ -33,6 +33,7 @@
   const dropCopy = () => copies.drop();
 
   const stateOf = () => {
+    if (parts.isHeld(isDirty)) return "held";
     if (isBusy) return failures ? "unsent" : "sending";
     if (isDirty) return isLong() ? "long" : failures ? "trying" : "saving";
     return savedAt ? "saved" : "idle";
@@ -49,7 +50,9 @@
 
   const receive = (desk) => {
     clearTimeout(timer);
-    if (parts.takeConsent(root, desk, task !== null)) return;
+    const isConsentAsked = parts.takeConsent(root, desk, task !== null);
+    if (task) show();
+    if (isConsentAsked) return;
     const isSame = desk.task && task?.id === desk.task.id;
     parts.showDesk(root, desk);
     if (isSame && isDirty) save();
@@ -58,6 +61,7 @@
 
   const openTask = (next) => {
     const unsaved = copies.take();
+    if (next?.id !== task?.id) find("#write-blank form").reset();
     for (const copy of unsaved.filter(({ id, text }) => id !== next?.id && text.trim())) {
       parts.notify(root, "This text had not been saved, and its item is no longer the one here:", copy.text);
     }
@@ -197,8 +201,11 @@
   const leaveBlank = (note) => task && whileBusy(async () => {
     const { id } = task;
     await save();
-    if (task?.id === id) await send(`writings/${id}/blank`, { note });
+    if (task?.id === id && !parts.isConsentAsked()) await send(`writings/${id}/blank`, { note });
+    parts.afterConsent(() => { if (task?.id === id) leaveBlank(note); });
   });
+
+  const land = () => (task ? field : find("#write-message")).focus();
 
   const send = async (path, body) => {
     for (;;) {
@@ -208,8 +215,7 @@
         dropCopy();
         task = null;
         receive(answer.body);
-        if (task) field.focus();
-        else find("#write-message").focus?.();
+        land();
         root.scrollIntoView({ block: "start" });
         if (find("#write-recent").open) loadRecent();
         return;
@@ -241,18 +247,12 @@
     else parts.notify(root, body.error ?? "There is no connection: press again in a moment.");
   };
 
-  const openBlank = () => {
-    if (!task || isBusy) return;
-    find("#write-blank form").reset();
-    find("#write-blank").showModal();
-  };
-
   document.addEventListener("click", (event) => {
     const button = event.target.closest?.("#write-form [data-write]");
     if (!button || !root) return;
-    if (button.dataset.write === "agree") parts.agree(root, ask, look);
+    if (button.dataset.write === "agree") parts.agree(root, ask, look, land);
     else if (button.dataset.write === "submit") submit();
-    else openBlank();
+    else if (task && !isBusy) find("#write-blank").showModal();
   });
   document.addEventListener("submit", (event) => {
     if (event.target.closest("#write-blank") && event.submitter?.value === "blank") leaveBlank(find("#write-blank-note").value);
@@ -282,6 +282,7 @@
     const form = document.getElementById("write-form");
     if (!form || form === root) return;
     root = form;
+    window.kpdemoParts.watchWidths(root);
     copies?.leave();
     copies = new parts.Copies(root.dataset.storage);
     task = null;

@@ -2,21 +2,36 @@
 (() => {
   "use strict";
   const parts = (window.kpdemoWrite ??= {});
-  const { agree, showConsent } = window.kpdemoParts;
+  const { agree, showConsent, warn } = window.kpdemoParts;
   let asked = null;
+  let later = null;  // what was pressed and could not be done before
+
+  const sectionOf = (root) => root.querySelector("#write-consent");
+  const sayIn = (root) => (text) => { root.querySelector("#write-live").textContent = text; };
 
   // Whether the server asks for it in place of an item.
   parts.takeConsent = (root, { consent = null }, hasBegun) => {
     asked = consent;
-    showConsent(root.querySelector("#write-consent"), asked, hasBegun);
+    showConsent(sectionOf(root), asked, { hasBegun }, sayIn(root));
     return asked !== null;
   };
 
   parts.isConsentAsked = () => asked !== null;
+  parts.isHeld = (isDirty) => asked !== null && (isDirty || later !== null);
+  parts.afterConsent = (work) => { later = asked && work; };
 
-  parts.agree = async (root, ask, look) => {
-    const answer = ask("POST", `projects/${root.dataset.project}/consent`, { sha256: asked.sha256 });
-    const status = await agree(answer, (text) => parts.notify(root, text), window.kpdemoSignInAgain);
+  // Once the work is there again, `land` has the focus go to it.
+  parts.agree = async (root, ask, look, land) => {
+    const { sha256 } = asked;
+    const answer = ask("POST", `projects/${root.dataset.project}/consent`, { sha256 });
+    const status = await agree(sectionOf(root), answer, window.kpdemoSignInAgain);
     if (status === 200 || status === 428) await look();
+    if (status === 200 && asked?.sha256 === sha256) warn(sectionOf(root));
+    if (asked) return;
+    sayIn(root)("You can go on.");
+    land();
+    const work = later;
+    later = null;
+    work?.();
   };
 })();

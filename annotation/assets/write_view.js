@@ -66,7 +66,7 @@
       idle: "", saving: "Saving…", saved: savedAt ? `Saved ${time(savedAt)}` : "",
       trying: "Not saved: trying again. Your text is kept in this browser.",
       sending: "Sending…", unsent: "Not sent: trying again.",
-      long: "Not saved: the text is too long.",
+      long: "Not saved: the text is too long.", held: "Not sent until you agree.",
     };
     const place = root.querySelector("#write-saved");
     place.dataset.state = state;

@@ -50,7 +50,8 @@ class ConsentService:
     def agree(self, project_id: int, user_id: int, sha256: str) -> None:
         """Keep that the user agrees to the text that they read; doing it twice is doing it once.
 
-        It counts for this text alone: should it be changed at the same moment, they are asked anew.
+        It counts for this text alone: should it be changed at the same moment, they are asked anew. Where the
+        project has no text any more nothing is kept, and they can go on.
 
         Args:
             sha256: of the text that they read.
@@ -64,7 +65,10 @@ class ConsentService:
             admit(session, project_id, user_id, Role.RATER, Role.WRITER)
             text = select(Project.consent_sha256).where(Project.id == project_id)
             # Locked against deletion alone: nobody waits for an import to agree.
-            if session.scalar(text.with_for_update(read=True, key_share=True)) != sha256:
+            current = session.scalar(text.with_for_update(read=True, key_share=True))
+            if current is None:
+                return
+            if current != sha256:
                 raise ConsentError(_CHANGED)
             now = self._clock()
             connection = session.connection()

@@ -15,6 +15,6 @@ def consent_html(page: str) -> str:
 <p class="small"></p>
 <div class="rate-guidelines"></div>
 <p class="consent-answer"><button type="button" class="rate-primary" data-{page}="agree">I agree</button>
-<a href="/annotate/">Back to my projects</a></p>
+<a href="/annotate/">Back to my projects</a> <span class="note" role="alert"></span></p>
 </section>
 """

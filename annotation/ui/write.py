@@ -59,9 +59,10 @@ def form_html(project: Project, user: User) -> str:
         f' data-storage="{storage_name(project, user)}" data-longest="{LONGEST_WRITTEN}">'
         f"{_BAR}"
         f'<div id="write-notices"></div>{consent_html("write")}'
-        '<div id="write-message" class="empty" role="status">Loading your item.</div>'
+        '<div id="write-message" class="empty" role="status" tabindex="-1">Loading your item.</div>'
         f'<div id="write-work" hidden>{_request_html(types, project)}{_BACK}{_ITEMS}{_ACTIONS}</div>'
-        f"{_guidelines_html(project)}{_RECENT}{_BLANK}</div>"
+        f"{_guidelines_html(project)}{_RECENT}{_BLANK}"
+        '<p id="write-live" class="rate-unseen" aria-live="polite"></p></div>'
     )
 
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from hashlib import sha256
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -1167,11 +1168,22 @@ def test_a_project_without_pairs_says_so(open_desk):
     expect(page.locator("#rate-message")).to_contain_text("There are no pairs for you to grade:")
 
 
+WIDE = f"| kept | for whom |\n|-|-|\n| {'grades' * 20} | {'raters' * 20} |\n\n```\n{'code ' * 50}\n```\n\n"
+PHONE = {"width": 390, "height": 844}
+
+
+def ask_for(desk: Desk, text: str) -> None:
+    projects = desk.site.services.projects
+    now = projects.get(desk.project.id).settings
+    projects.update(desk.project.id, replace(now, consent=text))
+
+
 def test_a_text_is_agreed_to_before_the_first_pair_and_a_changed_one_loses_nothing(open_desk):
     desk = open_desk(consent="You may *stop* at any time.\n\n" * 3)
     page = desk.open(color_scheme="dark")
     text, services = page.locator("#rate-consent"), desk.site.services
     expect(text).to_contain_text("Please read this first")
+    expect(page.locator("#rate-live")).to_have_text("Please read this first. You begin once you agree.")
     expect(text.locator("em").first).to_have_text("stop")
     expect(page.locator("#rate-work, #rate-message, #rate-guidelines").locator("visible=true")).to_have_count(
         0
@@ -1180,24 +1192,26 @@ def test_a_text_is_agreed_to_before_the_first_pair_and_a_changed_one_loses_nothi
     assert serious_violations(page, "#rate-consent") == []
     assert services.assignment.give_back(desk.project.id, desk.rater.id) == 0  # nothing was claimed
     expect(text.get_by_role("link", name="Back to my projects")).to_have_attribute("href", "/annotate/")
-    text.get_by_role("button", name="I agree").click()
+    text.get_by_role("button", name="I agree").press("Enter")
     expect(page.locator("#rate-right")).to_have_text("late train 1")
     expect(text).to_be_hidden()
+    expect(page.locator("#rate-pair")).to_be_focused()
+    expect(page.locator("#rate-live")).to_have_text("You can go on.")
 
     press(page, "3", "c")
     page.keyboard.type("my thoughts")
-    settings = services.projects.get(desk.project.id).settings
-    services.projects.update(desk.project.id, replace(settings, consent="Comments are kept *too*."))
+    ask_for(desk, "Comments are kept *too*.")
     page.locator("#rate-submit").click()
     expect(text).to_contain_text("This text has changed: please read it again")
     expect(text).to_contain_text("You go on once you agree. What you have filled in is kept.")
+    expect(text).to_be_focused()
     expect(page.locator("#rate-saved")).to_have_text("Not sent: 1 answer kept in this browser.")
     assert desk.grades() == {}
     page.reload()
     expect(text.locator("em")).to_have_text("too")
-    services.projects.update(desk.project.id, replace(settings, consent="And *times*."))
+    ask_for(desk, "And *times*.")
     text.get_by_role("button", name="I agree").click()  # to what stands there no longer
-    expect(page.get_by_role("alert")).to_contain_text("The text was changed while you read it")
+    expect(text).to_contain_text("It was changed while you read it, so you have not agreed yet.")
     expect(text.locator("em")).to_have_text("times")
     assert desk.grades() == {}
     text.get_by_role("button", name="I agree").click()
@@ -1205,3 +1219,83 @@ def test_a_text_is_agreed_to_before_the_first_pair_and_a_changed_one_loses_nothi
     expect(page.locator("#rate-saved")).to_have_text(SAVED)
     assert desk.grades() == {"late train 1": 3}
     assert desk.comments() == {"late train 1": "my thoughts"}
+
+    press(page, "s")
+    ask_for(desk, "And *reasons*.")
+    page.evaluate(SEEN_AGAIN)
+    expect(text.locator("em")).to_have_text("reasons")
+    text.get_by_role("button", name="I agree").click()  # no dialog keeps the click
+    expect(page.locator("#rate-pair")).to_be_focused()
+
+
+def test_a_long_text_that_changes_is_read_from_its_beginning_before_it_can_be_agreed_to(open_desk):
+    desk = open_desk(consent="One.\n\n" * 60)
+    page = desk.open(viewport=PHONE)
+    text, given = page.locator("#rate-consent"), desk.site.services.consents.given
+    agree, alert = text.get_by_role("button", name="I agree"), text.get_by_role("alert")
+    page.route("**/consent", lambda route: route.abort())
+    agree.press("Enter")
+    expect(alert).to_have_text("There is no connection: press again in a moment.")
+    expect(alert).to_be_in_viewport(ratio=1)
+    page.unroute("**/consent")
+    ask_for(desk, WIDE + "Another.\n\n" * 60)
+    agree.press("Enter")
+    expect(text.get_by_role("heading", name="This text has changed")).to_be_in_viewport(ratio=1)
+    expect(text.locator(".small")).to_be_in_viewport(ratio=1)
+    expect(agree).not_to_be_in_viewport()
+    expect(text).to_be_focused()
+    expect(alert).to_have_count(0)
+    press(page, "Enter", "Enter")
+    assert given(desk.project.id) == {}
+    assert serious_violations(page, "#rate-consent") == []
+    for wide in text.locator("table, pre").all():
+        expect(wide).to_have_attribute("tabindex", "0")
+        assert wide.evaluate("e => { e.scrollLeft = 1e6; return e.scrollLeft; }") > 0
+        assert wide.bounding_box()["width"] <= PHONE["width"]
+    expect(text.locator("td").last).to_be_in_viewport()
+    ask_for(desk, "")  # it is ended while it is read
+    agree.press("Enter")
+    expect(page.locator("#rate-pair")).to_be_focused()
+    expect(page.locator("#rate-pair")).to_be_in_viewport(ratio=1)
+    assert given(desk.project.id) is None
+
+
+def test_who_stops_for_today_keeps_pairs_and_answers_until_a_changed_text_is_agreed_to(open_desk):
+    desk = open_desk(2)
+    other, assignment = desk.add_rater(), desk.site.services.assignment
+    page = desk.open()
+    text = page.locator("#rate-consent")
+    page.route("**/rating", lambda route: (time.sleep(0.5), route.continue_()))
+    press(page, "3", "Enter")
+    ask_for(desk, "One.")
+    page.get_by_role("button", name="Stop for today").click()
+    expect(text).to_contain_text(
+        "Once you agree, your last answers are saved, and you have stopped for today."
+    )
+    ask_for(desk, "Two.")
+    text.get_by_role("button", name="I agree").click()
+    expect(text).to_contain_text("Two.")
+    desk.site.services.consents.agree(desk.project.id, other.id, sha256(b"Two.").hexdigest())
+    assert assignment.queue(desk.project.id, other.id).pairs == ()
+    expect(page.locator("#rate-saved")).to_have_text("Not sent: 1 answer kept in this browser.")
+    text.get_by_role("button", name="I agree").click()
+    expect(page.locator("#rate-message")).to_contain_text("You have stopped. All your answers are saved")
+    expect(page.get_by_role("button", name="Go on grading")).to_be_focused()
+    expect(page.get_by_role("alert")).to_have_count(0)
+    assert desk.grades() == {"late train 1": 3}
+    assert [pair.right for pair in assignment.queue(desk.project.id, other.id).pairs] == ["late train 2"]
+
+
+def test_a_text_to_agree_to_takes_the_focus_from_a_training_pair(open_desk):
+    desk = open_desk(1)
+    known = KnownPair(NewPair("t1", "sentence2phrase", "The cat sleeps.", "a sleeping cat"), Decimal(4))
+    desk.site.services.known_pairs.import_training(desk.project.id, [known])
+    page = desk.open()
+    expect(page.locator("#rate-right")).to_have_text("a sleeping cat")
+    ask_for(desk, "One.")
+    press(page, "4")
+    page.locator("#rate-submit").press("Enter")
+    expect(page.locator("#rate-consent")).to_be_focused()
+    page.get_by_role("button", name="I agree").press("Enter")
+    expect(page.locator("#rate-feedback")).to_contain_text("You gave 4, exactly as expected.")
+    expect(page.locator("#rate-pair")).to_be_focused()

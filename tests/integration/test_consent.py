@@ -109,6 +109,8 @@ def test_a_changed_text_stops_all_work_until_it_is_agreed_to_and_keeps_the_pairs
     services.ratings.rate(second, ana, Decimal(3))
     ask_for(services, project, "")
     assert services.consents.asked(project, ana) is None
+    services.consents.agree(project, world.raters[1], digest(FIRST))  # it ended while they read it
+    assert set(services.consents.given(project) or ()) == {ana}
     assert services.assignment.queue(project, world.raters[1]).pairs
     check(world)
 
