@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from annotation.characters import UNSTORABLE, shown
+from annotation.comparison import types_in_order
 from annotation.errors import SettingsError
 from annotation.names import composed, name_key
 from annotation.types import ProjectSettings, Role, User
@@ -131,7 +132,7 @@ def check_project_name(name: str) -> str:
 
 
 def _check_types(types: tuple[str, ...]) -> tuple[str, ...]:
-    kept = tuple(dict.fromkeys(unicodedata.normalize("NFC", type.strip()) for type in types))
+    kept = tuple(types_in_order(unicodedata.normalize("NFC", type.strip()) for type in types))
     if not kept:
         raise SettingsError(
             "The project has no comparison types: give at least one, such as sentence2phrase."

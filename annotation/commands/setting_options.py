@@ -82,7 +82,7 @@ def named_settings(
         CallError: a file cannot be read.
     """
     said: dict[str, Any] = {
-        "types": None if types is None else tuple(part for text in types for part in text.split(",")),
+        "types": None if types is None else _names(types),
         "guidelines": None if guidelines is None else _read(guidelines),
         "raters_per_pair": raters,
         "threshold": threshold,
@@ -99,10 +99,16 @@ def named_settings(
     return named
 
 
+def _names(texts: list[str]) -> tuple[str, ...]:
+    return tuple(part for text in texts for part in text.split(",") if part.strip())
+
+
 def _read(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            content = file.read(_LARGEST_FILE)
+            content = file.read(_LARGEST_FILE + 1)
+        if len(content) > _LARGEST_FILE:
+            raise CallError(f"{path}: has more than {_LARGEST_FILE:,} bytes; shorten the text.")
         return content.decode("utf-8-sig").replace("\r\n", "\n")
     except OSError as error:
         raise CallError(f"{path}: cannot be read ({error.strerror}); check the name.") from None

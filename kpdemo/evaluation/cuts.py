@@ -31,4 +31,4 @@ def _read(part: str) -> Cut:
     if part.upper() == "M":
         return "M"
     shown = shortened(part, _LONGEST_SHOWN)
-    raise InputError(f"{shown!r}: give a number from 1, such as 10, or O for as many as are gold.")
+    raise InputError(f"{shown!r}: give a number from 1 to 999999, such as 10, or O for as many as are gold.")

@@ -56,7 +56,7 @@ def test_a_project_goes_from_its_making_to_its_deletion(call, tmp_path):
     project = json.loads(made[1])
     assert {key: project[key] for key in project if key not in ("id", "created_at")} == {
         "name": "News",
-        "types": ["sentence2phrase", "title2abstract", "own"],
+        "types": ["sentence2phrase", "own", "title2abstract"],
         "guidelines": "# Grade\nwell",
         "raters_per_pair": 3,
         "threshold": 1.5,
@@ -284,7 +284,8 @@ def test_members_are_added_and_removed(call):
         (("project", "change", "News", "--step", "sNaN"), 2, "'sNaN' is no number, such as 0.25"),
         (("project", "change", "News", "--consent", "gone.md"), 2, "gone.md: cannot be read"),
         (("project", "change", "Olds", "--most-per-rater", "1"), 1, "There is no project 'Olds'"),
-        (("project", "create", "X", "--types", ""), 2, "'' is no name of a comparison type"),
+        (("project", "create", "X", "--types", " ,"), 2, "The project has no comparison types: give"),
+        (("project", "create", "X", "--types", "a b"), 2, "'a b' is no name of a comparison type"),
         (("project", "create", "X", "--guidelines", "gone.md"), 2, "gone.md: cannot be read"),
         (("project", "create", " "), 2, "name is empty"),
         (("project", "create", "NEWS"), 1, "There is a project named 'NEWS' already"),

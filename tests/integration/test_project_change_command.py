@@ -26,15 +26,15 @@ BEFORE = ProjectSettings(
     "News", types=("sentence2phrase", "own"), guidelines="# Grade\n", most_per_rater=40, consent="Take part?"
 )
 SAME = (
-    *("--name", " News ", "--types", "sentence2phrase, own", "--raters", "2", "--threshold", "1.00"),
+    *("--name", " News ", "--types", "own,,sentence2phrase,", "--raters", "2", "--threshold", "1.00"),
     *("--step", ".25", "--guidelines", "guide.md", "--seed", "20140301", "--order", "random", "--revise"),
     *("--lease", "30", "--most-per-rater", "40", "--consent", "consent.md"),
 )
 CHANGES: list[tuple[str, tuple[str, ...], object, str]] = [
     ("name", ("--name", "Old  news"), "Old news", "name: News → Old news"),
     (
-        *("types", ("--types", "own,new", "--types", "sentence2phrase"), ("own", "new", "sentence2phrase")),
-        "comparison types: sentence2phrase, own → own, new, sentence2phrase",
+        *("types", ("--types", "own,new", "--types", "sentence2phrase"), ("sentence2phrase", "new", "own")),
+        "comparison types: sentence2phrase, own → sentence2phrase, new, own",
     ),
     ("guidelines", ("--guidelines", "new.md"), "Neu: ö\n", "guidelines: 8 → 7 characters"),
     ("raters_per_pair", ("--raters", "3"), 3, "number of raters per pair: 2 → 3"),
@@ -140,7 +140,7 @@ def test_all_settings_change_at_once(call, project, sqlite_database):
     assert event.detail == {**told_changes(BEFORE, after), "former_name": "News"}
     shown = json.loads(call("show", "old news", "--json")[1])
     assert json.loads(out).items() <= shown.items()
-    assert (shown["types"], shown["may_revise"]) == (["own", "new", "sentence2phrase"], False)
+    assert (shown["types"], shown["may_revise"]) == (["sentence2phrase", "new", "own"], False)
 
 
 def test_values_that_are_there_already_change_nothing(call, project, sqlite_database):
@@ -218,3 +218,10 @@ def test_what_somebody_else_changes_meanwhile_stays_is_not_told_and_not_replaced
     assert "page" not in problem
     kept = replace(kept, lease_minutes=kept.lease_minutes - 1)
     assert ProjectService(sqlite_database).get(project.id).settings == kept
+
+
+def test_a_text_that_is_too_large_is_not_cut_in_the_middle_of_a_character(call: Call):
+    Path("large.md").write_text("é" * 700_000, encoding="utf-8")
+    refused = (2, "", "large.md: has more than 1,000,000 bytes; shorten the text.\n")
+    for option in ("--guidelines", "--consent"):
+        assert call("change", "News", option, "large.md") == refused

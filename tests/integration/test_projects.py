@@ -267,7 +267,7 @@ def test_what_falsifies_nothing_may_change_at_any_time(database):
         may_revise=False,
         lease_minutes=1,
         most_per_rater=1,
-        types=("own2type", "sentence2phrase"),
+        types=("sentence2phrase", "own2type"),
     )
     assert ProjectService(database).update(project.id, changed).settings == changed
     assert ProjectService(database).counts(project.id).flagged == 0
