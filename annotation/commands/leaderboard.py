@@ -106,7 +106,7 @@ def show(
     if as_json:
         show_json({**_about_golds(found, golds, service), **board_as_json(board)})
     elif as_latex:
-        gold = f"gold from {chosen.name or 'the project'}, SHA-256 {chosen.sha256}"
+        gold = f"gold from {chosen.name or 'the project'}, SHA-256 of its pairs {chosen.sha256}"
         made_by = f"python -m annotation leaderboard show --latex, project {found.name}, {gold}"
         show_line(report_to_latex(board.report, handed.latex, made_by=made_by))
     elif as_csv:

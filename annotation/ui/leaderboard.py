@@ -138,7 +138,7 @@ class LeaderboardHandlers:
         ]
 
     def _latex_button(self, project: str, board: Board) -> str:
-        gold = f"gold from {board.gold.name or 'the project'}, SHA-256 {board.gold.sha256}"
+        gold = f"gold from {board.gold.name or 'the project'}, SHA-256 of its pairs {board.gold.sha256}"
         made_by = f"The page Leaderboard of kpdemo, project {project}, {gold}"
         table = report_to_latex(board.report, self.latex, made_by=made_by)
         return latex_button(table, "the ranking", file_name(project, PAGE))

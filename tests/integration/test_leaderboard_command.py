@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
+from hashlib import sha256
 from html import unescape
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,6 +14,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from annotation.files.gold_pairs import gold_digest, read_gold
 from annotation.senses.dictionary import Dictionary
 from annotation.services import system_limits
 from annotation.services.access.accounts import AccountService
@@ -35,7 +38,7 @@ from tests.rated import Rated, pair, rated_project
 
 PAIRS = [
     pair("a", "0", "0.5", genre="news"),
-    pair("b", "4", "3.5", genre="news"),
+    pair("b", "4", "3.5", genre="news", right='=a  "noon", ferry'),
     pair("c", "1", "1.5", genre="news"),
     pair("d", "2.75", "2.25", genre="fable"),
     pair("e", "1", "1.5", genre="fable", left="a boat", right="boat"),
@@ -175,6 +178,18 @@ def test_figures_are_those_of_score_on_the_exported_gold(call, rated):
     assert board["systems"][3]["types"] == board["systems"][0]["types"]
 
 
+def test_all_exports_of_a_gold_set_have_its_sha256_but_for_semevals_which_have_no_genres(call, rated):
+    own = SystemService(rated.database).own_gold(rated.id)
+    for format in ("jsonl", "csv", "parquet", "semeval"):
+        options = ("--format", format, "--output", format, "--unfinished", "list")
+        assert call("export", "harbour", *options)[0] == 0
+    read = {format: read_gold([Path(format)]) for format in ("jsonl", "csv", "parquet", "semeval")}
+    assert {gold_digest(read[format][::-1]) for format in ("jsonl", "csv", "parquet")} == {own.sha256}
+    bare = [replace(pair, genre=None) for pair in own.pairs]
+    assert gold_digest(read["semeval"]) == gold_digest(bare) != own.sha256
+    assert own.sha256 not in {sha256(file.read_bytes()).hexdigest() for file in Path("jsonl").iterdir()}
+
+
 def test_the_report_is_printed_as_score_prints_it_below_who_added_what(call, rated, leader):
     without_people = ("--unfinished", "list", "--raters", "none", "--output", "gold")
     assert call("export", "harbour", "--format", "jsonl", *without_people)[0] == 0
@@ -216,10 +231,10 @@ def test_files_are_those_that_the_page_saves(call, rated, leader):
 
     [table] = read_tables(call("leaderboard", "show", "harbour", "--latex")[1])
     assert list(table.rows) == ["+1", "lcs"]
-    sha256 = service.golds(rated.id)[0].sha256
+    digest = service.golds(rated.id)[0].sha256
     assert table.comments[0].startswith(
         "python -m annotation leaderboard show --latex, project harbour, gold from the project, "
-        f"SHA-256 {sha256}, version "
+        f"SHA-256 of its pairs {digest}, version "
     )
 
 

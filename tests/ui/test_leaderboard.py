@@ -486,7 +486,7 @@ def test_the_ranking_is_saved_for_papers_and_tells_of_the_page_and_its_gold(hand
     sha256 = form.systems.own_gold(rated.id).sha256
     assert table.comments[0] == (
         "The page Leaderboard of kpdemo, project harbour, gold from the project, "
-        f"SHA-256 {sha256}, version {__version__}."
+        f"SHA-256 of its pairs {sha256}, version {__version__}."
     )
     assert "--: half, sentence2phrase: The system does not score these pairs." in table.comments
     assert not any("python -m" in comment for comment in table.comments)
