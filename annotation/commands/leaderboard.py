@@ -35,12 +35,18 @@ from annotation.errors import NotFoundError
 from annotation.figures import number_of
 from annotation.files.gold_pairs import changed_gold, gold_digest, read_gold, read_ungraded
 from annotation.names import check_name, name_key
-from annotation.services.board_files import board_as_csv, board_as_json, gold_as_json
+from annotation.services.board_files import (
+    board_as_csv,
+    board_as_json,
+    board_as_latex,
+    digits_of,
+    gold_as_json,
+    gold_text,
+)
 from annotation.services.system_limits import check_gold, check_training
 from annotation.services.system_rows import Gold, GoldVersion
 from annotation.services.systems import UPLOADED, Board, SystemService
 from annotation.systems.people import People
-from annotation.systems.report_latex import report_to_latex
 from annotation.systems.scored import BuiltInSystem
 from annotation.systems.wide_intervals import wide_intervals_text
 from annotation.terminal import show_json, show_line, show_table
@@ -48,8 +54,6 @@ from annotation.types import Project
 from db import DEFAULT_URL
 from db.command import CallError
 
-_SHOWN_DIGITS = 12
-"""Of the SHA-256 of a gold set."""
 _EXAMPLES = """
 Examples:
 
@@ -106,9 +110,8 @@ def show(
     if as_json:
         show_json({**_about_golds(found, golds, service), **board_as_json(board)})
     elif as_latex:
-        gold = f"gold from {chosen.name or 'the project'}, SHA-256 of its pairs {chosen.sha256}"
-        made_by = f"python -m annotation leaderboard show --latex, project {found.name}, {gold}"
-        show_line(report_to_latex(board.report, handed.latex, made_by=made_by))
+        made_by = f"python -m annotation leaderboard show --latex, project {found.name}"
+        show_line(board_as_latex(board, service.own_gold(found.id), handed.latex, made_by=made_by))
     elif as_csv:
         sys.stdout.buffer.write(board_as_csv(board).encode())
     else:
@@ -185,7 +188,7 @@ def remove(
     entry = next((one for one in entries if name_key(one.name) == name_key(name)), None)
     if entry is None:
         raise NotFoundError(
-            f"There is no system {name!r} on the gold set {_digits(chosen)}: "
+            f"There is no system {name!r} on the gold set {digits_of(chosen)}: "
             f"`python -m annotation leaderboard show {shlex.quote(found.name)}` lists systems and gold sets."
         )
     service.remove(found.id, entry.id)
@@ -244,7 +247,7 @@ def _show_nothing(project: Project, service: SystemService, *, as_json: bool) ->
 
 def _show(board: Board, golds: Sequence[GoldVersion], own: Gold) -> None:
     """What the page shows: which gold, who added what, how sure ranks are, the report; other gold sets."""
-    show_line(_gold_text(board.gold, own))
+    show_line(gold_text(board.gold, own))
     if uncertain := wide_intervals_text(board.report):
         show_line(uncertain)
     show_line("")
@@ -257,29 +260,9 @@ def _show(board: Board, golds: Sequence[GoldVersion], own: Gold) -> None:
     show_report(board.report, People((), ()))
     if len(golds) > 1:
         rows = [
-            (_digits(gold), gold.name or "the project", f"{gold.pairs:,}", f"{gold.at:%Y-%m-%d %H:%M}")
+            (digits_of(gold), gold.name or "the project", f"{gold.pairs:,}", f"{gold.at:%Y-%m-%d %H:%M}")
             for gold in golds
         ]
         columns = ("Gold set", "From", "Pairs", "Of (UTC)")
         show_line("")
         show_table(columns, rows, title="Gold sets, the newest first", right=("Pairs",))
-
-
-def _gold_text(gold: GoldVersion, own: Gold) -> str:
-    """Which gold the figures are of, and whether the project's has changed since."""
-    pairs, digits = number_of(gold.pairs, "pair"), _digits(gold)
-    if gold.sha256 == own.sha256:
-        return f"On the project's gold as it is now: {pairs}, version {digits}."
-    when = f"of {gold.at:%Y-%m-%d %H:%M} UTC"
-    if not gold.is_own:
-        return f"On gold from {gold.name}, {when}: {pairs}, version {digits}."
-    have = "has" if len(own.pairs) == 1 else "have"
-    return (
-        f"On the project's gold {when}: {pairs}, version {digits}. Grades have changed since, and "
-        f"{number_of(len(own.pairs), 'pair')} {have} one now: these figures are of the older gold. "
-        "To measure a system on the new one, add it again."
-    )
-
-
-def _digits(gold: GoldVersion) -> str:
-    return gold.sha256[:_SHOWN_DIGITS]

@@ -250,6 +250,12 @@ def test_figures_of_older_gold_stay_and_systems_are_removed_from_the_gold_set_th
     assert f"as it is now: 9 pairs, version {new.sha256[:12]}." in shown
     assert [line.split()[0] for line in shown.splitlines()[-2:]] == [new.sha256[:12], old.sha256[:12]]
     older = ("--gold-set", old.sha256[:12].upper())
+    _, shown, _ = call("leaderboard", "show", "harbour", *older)
+    since = shown.splitlines()[0]
+    assert since.startswith(f"On the project's gold of {old.at:%Y-%m-%d %H:%M} UTC: 8 pairs, ")
+    tables = [call("leaderboard", "show", "harbour", *words, "--latex")[1] for words in (older, ())]
+    assert [table.count(f"\n% {since}\n") for table in tables] == [1, 0]
+    assert "changed" not in tables[1]
     shown = json.loads(call("leaderboard", "show", "harbour", *older, "--json")[1])
     assert (shown["gold"]["sha256"], shown["project_gold"]["sha256"]) == (old.sha256, new.sha256)
     assert call("leaderboard", "add", "harbour", "--system", "gst", *older)[0] == 0

@@ -490,6 +490,14 @@ def test_the_ranking_is_saved_for_papers_and_tells_of_the_page_and_its_gold(hand
     )
     assert "--: half, sentence2phrase: The system does not score these pairs." in table.comments
     assert not any("python -m" in comment for comment in table.comments)
+    rated.rate("open", ben="2")
+    parts = shown(handlers.show(gold_id, ask("judith", rated.id)))
+    older = saved_table(parts["save"], "harbour-leaderboard.tex")
+    assert [comment for comment in older.comments if comment not in table.comments] == [
+        f"On the project's gold of 2026-03-01 09:00 UTC: 8 pairs, version {sha256[:12]}. Grades have changed "
+        "since, and 9 pairs have one now: these figures are of the older gold. To measure a system on the "
+        "new one, add it again."
+    ]
 
 
 def as_latex(cell):
