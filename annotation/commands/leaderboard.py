@@ -41,6 +41,7 @@ from annotation.services.board_files import (
     board_as_latex,
     digits_of,
     gold_as_json,
+    gold_name,
     gold_text,
 )
 from annotation.services.system_limits import check_gold, check_training
@@ -154,7 +155,7 @@ def add(
     systems = scored(requests, measured_on.pairs, training, ungraded, wordnet)
     show_remarks(changed, systems)
     origins = [request.baseline if isinstance(request, BuiltInSystem) else UPLOADED for request in requests]
-    service.add_all(found.id, measured_on, list(zip(systems, origins, strict=True)))
+    kept = service.add_all(found.id, measured_on, list(zip(systems, origins, strict=True)))
     added: list[dict[str, Any]] = [
         {
             "system": check_name(one.name),
@@ -167,9 +168,12 @@ def add(
         told = {"pairs": len(measured_on.pairs), "sha256": measured_on.sha256}
         show_json({"project": found.name, "gold": told, "added": added, "changed_gold": changed})
         return
+    golds = service.golds(found.id)
+    on = next(gold for gold in golds if gold.id == kept)
     for one in added:
         scores = number_of(one["scores"], "score")
-        show_line(f"Added {one['system']} to the leaderboard of {found.name}: {scores}.")
+        show_line(f"Added {one['system']} on {gold_name(on)} to the leaderboard of {found.name}: {scores}.")
+    _show_how_to_see(on, golds, found)
 
 
 @leaderboard.command(epilog=_EXAMPLES)
@@ -195,7 +199,18 @@ def remove(
     if as_json:
         show_json({"project": found.name, "gold": gold_as_json(chosen), "removed": entry.name})
     else:
-        show_line(f"Removed {entry.name} from the leaderboard of {found.name}.")
+        show_line(f"Removed {entry.name} on {gold_name(chosen)} from the leaderboard of {found.name}.")
+        _show_how_to_see(chosen, service.golds(found.id), found)
+
+
+def _show_how_to_see(changed: GoldVersion, golds: Sequence[GoldVersion], project: Project) -> None:
+    """A hint where `show` has another of the gold sets than the one that was changed."""
+    if changed in golds[1:]:
+        show = f"python -m annotation leaderboard show {shlex.quote(project.name)}"
+        show_line(
+            f"`{show}` shows a newer gold set, {gold_name(golds[0])}; to see this one: "
+            f"{show} --gold-set {digits_of(changed)}"
+        )
 
 
 def _chosen(golds: Sequence[GoldVersion], digits: str | None, project: Project) -> GoldVersion:

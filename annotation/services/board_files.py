@@ -20,6 +20,12 @@ def digits_of(gold: GoldVersion) -> str:
     return gold.sha256[:_SHOWN_DIGITS]
 
 
+def gold_name(gold: GoldVersion) -> str:
+    """What a sentence calls it: "the project's gold (8e3cd24a1f0b)"."""
+    name = "the project's gold" if gold.is_own else f"gold from {gold.name}"
+    return f"{name} ({digits_of(gold)})"
+
+
 def gold_text(gold: GoldVersion, own: Gold) -> str:
     """Which gold the figures are of, and whether the project's, which is `own` now, has changed since."""
     pairs, digits = number_of(gold.pairs, "pair"), digits_of(gold)

@@ -144,7 +144,9 @@ def test_a_system_is_added_as_by_the_page(call, rated, leader, arguments, choice
     assert (mine.gold.name, mine.gold.sha256) == (page.gold.name, page.gold.sha256)
     [event, *_], [on_page_event, *_] = events.recent(rated.id, 1), events.recent(twin, 1)
     assert (event.action, event.detail, event.user) == (on_page_event.action, on_page_event.detail, None)
-    assert out == f"Added {entry.name} to the leaderboard of harbour: {mine.gold.pairs} scores.\n"
+    origin = "gold from train.jsonl" if "--gold" in arguments else "the project's gold"
+    gold = f"{origin} ({mine.gold.sha256[:12]})"
+    assert out == f"Added {entry.name} on {gold} to the leaderboard of harbour: {mine.gold.pairs} scores.\n"
     assert [line.partition(": ")[2] in said for line in errors.splitlines()] == [True] * errors.count("\n")
     assert errors.count("\n") == ("left out" in said)
 
@@ -262,15 +264,51 @@ def test_figures_of_older_gold_stay_and_systems_are_removed_from_the_gold_set_th
 
     status, _, told = call("leaderboard", "remove", "harbour", "run")
     assert (status, f"no system 'run' on the gold set {new.sha256[:12]}" in told) == (1, True)
-    said = "Removed Run from the leaderboard of harbour.\n"
-    assert call("leaderboard", "remove", "harbour", "run", *older) == (0, said, "")
+    status, out, told = call("leaderboard", "remove", "harbour", "run", *older)
+    done, hint = out.splitlines()
+    of_old, of_new = (f"the project's gold ({gold.sha256[:12]})" for gold in (old, new))
+    assert (status, done, told) == (0, f"Removed Run on {of_old} from the leaderboard of harbour.", "")
+    assert f"leaderboard show harbour` shows a newer gold set, {of_new}; to see this one: " in hint
+    way = hint.partition("to see this one: python -m annotation ")[2].split()
+    assert call(*way, "--json") == call("leaderboard", "show", "harbour", *older, "--json")
     left = json.loads(call("leaderboard", "show", "harbour", *older, "--json")[1])
     assert [one["system"] for one in left["systems"]] == ["lcs", "gst"]
     [event] = EventService(rated.database).recent(rated.id, 1)
-    assert (event.action, event.user, event.detail) == ("system removed", None, {"name": "Run"})
+    assert (event.action, event.user, event.detail) == (
+        "system removed",
+        None,
+        {"name": "Run", "gold_sha256": old.sha256},
+    )
     _, out, _ = call("leaderboard", "remove", "harbour", "lcs", "--json")
     assert (json.loads(out)["removed"], json.loads(out)["gold"]["sha256"]) == ("lcs", new.sha256)
     assert [gold.sha256 for gold in SystemService(rated.database).golds(rated.id)] == [old.sha256]
+
+
+def test_a_system_on_another_gold_set_than_show_has_is_said_to_be_there(call, rated):
+    def done(verb: str, *words: str) -> list[str]:
+        status, out, _ = call("leaderboard", verb, "harbour", *words)
+        assert status == 0
+        return out.splitlines()
+
+    assert len(done("add", "--system", "lcs")) == 1
+    assert len(done("add", "--gold", "train.jsonl", "--system", "lcs")) == 1
+    files, own = SystemService(rated.database).golds(rated.id)
+    of_files = f"gold from train.jsonl ({files.sha256[:12]})"
+    *added, hint = done("add", "--system", "gst", "--system", "run.jsonl")
+    assert added == [
+        f"Added {name} on the project's gold ({own.sha256[:12]}) to the leaderboard of harbour: 8 scores."
+        for name in ("gst", "run")
+    ]
+    assert hint == (
+        f"`python -m annotation leaderboard show harbour` shows a newer gold set, {of_files}; to see this "
+        f"one: python -m annotation leaderboard show harbour --gold-set {own.sha256[:12]}"
+    )
+    older = ("--gold-set", own.sha256[:12])
+    for name in ("lcs", "gst"):
+        assert done("remove", name, *older)[1:] == [hint]
+    assert len(done("remove", "run", *older)) == 1, "its gold set is gone with it"
+    assert done("remove", "lcs") == [f"Removed lcs on {of_files} from the leaderboard of harbour."]
+    assert SystemService(rated.database).golds(rated.id) == []
 
 
 def test_all_systems_of_a_call_are_added_or_none_with_the_sentences_of_the_page(
