@@ -49,7 +49,6 @@ from annotation.services.system_rows import Gold, GoldVersion
 from annotation.services.systems import UPLOADED, Board, SystemService
 from annotation.systems.people import People
 from annotation.systems.scored import BuiltInSystem
-from annotation.systems.wide_intervals import wide_intervals_text
 from annotation.terminal import show_json, show_line, show_table
 from annotation.types import Project
 from db import DEFAULT_URL
@@ -261,10 +260,8 @@ def _show_nothing(project: Project, service: SystemService, *, as_json: bool) ->
 
 
 def _show(board: Board, golds: Sequence[GoldVersion], own: Gold) -> None:
-    """What the page shows: which gold, who added what, how sure ranks are, the report; other gold sets."""
+    """What the page shows: which gold, who added what, the report; other gold sets."""
     show_line(gold_text(board.gold, own))
-    if uncertain := wide_intervals_text(board.report):
-        show_line(uncertain)
     show_line("")
     entries = [
         (entry.name, entry.origin, f"{entry.at:%Y-%m-%d %H:%M}", entry.by or COMMAND_LINE)

@@ -209,8 +209,8 @@ def test_the_report_is_printed_as_score_prints_it_below_who_added_what(call, rat
     head = shown.removesuffix(scored).splitlines()
     board = newest(SystemService(rated.database), rated.id)
     assert head[0] == f"On the project's gold as it is now: 8 pairs, version {board.gold.sha256[:12]}."
-    assert head[1] == wide_intervals_text(board.report) != ""
-    assert [line.split()[:2] + line.split()[4:] for line in head[4:6]] == [
+    assert scored.splitlines()[:2] == [wide_intervals_text(board.report), ""]
+    assert [line.split()[:2] + line.split()[4:] for line in head[3:5]] == [
         ["gst", "gst", "leader"],
         ["lcs", "lcs", "command", "line"],
     ]
@@ -234,6 +234,7 @@ def test_files_are_those_that_the_page_saves(call, rated, leader):
     [table] = read_tables(call("leaderboard", "show", "harbour", "--latex")[1])
     assert list(table.rows) == ["+1", "lcs"]
     digest = service.golds(rated.id)[0].sha256
+    assert wide_intervals_text(newest(service, rated.id).report) in table.comments
     assert table.comments[0].startswith(
         "python -m annotation leaderboard show --latex, project harbour, gold from the project, "
         f"SHA-256 of its pairs {digest}, version "

@@ -27,7 +27,7 @@ from annotation.services.access.sign_ins import SignInService
 from annotation.services.projects import ProjectService
 from annotation.services.systems import SystemService
 from annotation.systems.report import System, score_systems
-from annotation.systems.wide_intervals import wide_parts
+from annotation.systems.wide_intervals import wide_intervals_text, wide_parts
 from annotation.types import Role
 from annotation.ui.leaderboard import FOR_LEADERS, TEXTS, LeaderboardHandlers
 from annotation.ui.leaderboard_form import SystemFormHandlers
@@ -483,6 +483,9 @@ def test_the_ranking_is_saved_for_papers_and_tells_of_the_page_and_its_gold(hand
         types_and_sum = pearson[:3]
         expected = [*map(as_latex, types_and_sum), rank, as_latex(second_sum), second_rank]
         assert (name, row) == (unescape(shown_name), expected)
+    uncertain = wide_intervals_text(form.systems.board(rated.id, gold_id).report)
+    assert uncertain.startswith("Uncertain ranks: ")
+    assert uncertain in table.comments
     sha256 = form.systems.own_gold(rated.id).sha256
     assert table.comments[0] == (
         "The page Leaderboard of kpdemo, project harbour, gold from the project, "
