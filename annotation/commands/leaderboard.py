@@ -35,21 +35,25 @@ from annotation.errors import NotFoundError
 from annotation.figures import number_of
 from annotation.files.gold_pairs import changed_gold, gold_digest, read_gold, read_ungraded
 from annotation.names import check_name, name_key
-from annotation.services.board_files import board_as_csv, board_as_json, gold_as_json
+from annotation.services.board_files import (
+    board_as_csv,
+    board_as_json,
+    board_as_latex,
+    digits_of,
+    gold_as_json,
+    gold_name,
+    gold_text,
+)
 from annotation.services.system_limits import check_gold, check_training
 from annotation.services.system_rows import Gold, GoldVersion
 from annotation.services.systems import UPLOADED, Board, SystemService
 from annotation.systems.people import People
-from annotation.systems.report_latex import report_to_latex
 from annotation.systems.scored import BuiltInSystem
-from annotation.systems.wide_intervals import wide_intervals_text
 from annotation.terminal import show_json, show_line, show_table
 from annotation.types import Project
 from db import DEFAULT_URL
 from db.command import CallError
 
-_SHOWN_DIGITS = 12
-"""Of the SHA-256 of a gold set."""
 _EXAMPLES = """
 Examples:
 
@@ -106,9 +110,8 @@ def show(
     if as_json:
         show_json({**_about_golds(found, golds, service), **board_as_json(board)})
     elif as_latex:
-        gold = f"gold from {chosen.name or 'the project'}, SHA-256 {chosen.sha256}"
-        made_by = f"python -m annotation leaderboard show --latex, project {found.name}, {gold}"
-        show_line(report_to_latex(board.report, handed.latex, made_by=made_by))
+        made_by = f"python -m annotation leaderboard show --latex, project {found.name}"
+        show_line(board_as_latex(board, service.own_gold(found.id), handed.latex, made_by=made_by))
     elif as_csv:
         sys.stdout.buffer.write(board_as_csv(board).encode())
     else:
@@ -151,7 +154,7 @@ def add(
     systems = scored(requests, measured_on.pairs, training, ungraded, wordnet)
     show_remarks(changed, systems)
     origins = [request.baseline if isinstance(request, BuiltInSystem) else UPLOADED for request in requests]
-    service.add_all(found.id, measured_on, list(zip(systems, origins, strict=True)))
+    kept = service.add_all(found.id, measured_on, list(zip(systems, origins, strict=True)))
     added: list[dict[str, Any]] = [
         {
             "system": check_name(one.name),
@@ -164,9 +167,12 @@ def add(
         told = {"pairs": len(measured_on.pairs), "sha256": measured_on.sha256}
         show_json({"project": found.name, "gold": told, "added": added, "changed_gold": changed})
         return
+    golds = service.golds(found.id)
+    on = next(gold for gold in golds if gold.id == kept)
     for one in added:
         scores = number_of(one["scores"], "score")
-        show_line(f"Added {one['system']} to the leaderboard of {found.name}: {scores}.")
+        show_line(f"Added {one['system']} on {gold_name(on)} to the leaderboard of {found.name}: {scores}.")
+    _show_how_to_see(on, golds, found)
 
 
 @leaderboard.command(epilog=_EXAMPLES)
@@ -185,14 +191,25 @@ def remove(
     entry = next((one for one in entries if name_key(one.name) == name_key(name)), None)
     if entry is None:
         raise NotFoundError(
-            f"There is no system {name!r} on the gold set {_digits(chosen)}: "
+            f"There is no system {name!r} on the gold set {digits_of(chosen)}: "
             f"`python -m annotation leaderboard show {shlex.quote(found.name)}` lists systems and gold sets."
         )
     service.remove(found.id, entry.id)
     if as_json:
         show_json({"project": found.name, "gold": gold_as_json(chosen), "removed": entry.name})
     else:
-        show_line(f"Removed {entry.name} from the leaderboard of {found.name}.")
+        show_line(f"Removed {entry.name} on {gold_name(chosen)} from the leaderboard of {found.name}.")
+        _show_how_to_see(chosen, service.golds(found.id), found)
+
+
+def _show_how_to_see(changed: GoldVersion, golds: Sequence[GoldVersion], project: Project) -> None:
+    """A hint where `show` has another of the gold sets than the one that was changed."""
+    if changed in golds[1:]:
+        show = f"python -m annotation leaderboard show {shlex.quote(project.name)}"
+        show_line(
+            f"`{show}` shows a newer gold set, {gold_name(golds[0])}; to see this one: "
+            f"{show} --gold-set {digits_of(changed)}"
+        )
 
 
 def _chosen(golds: Sequence[GoldVersion], digits: str | None, project: Project) -> GoldVersion:
@@ -243,10 +260,8 @@ def _show_nothing(project: Project, service: SystemService, *, as_json: bool) ->
 
 
 def _show(board: Board, golds: Sequence[GoldVersion], own: Gold) -> None:
-    """What the page shows: which gold, who added what, how sure ranks are, the report; other gold sets."""
-    show_line(_gold_text(board.gold, own))
-    if uncertain := wide_intervals_text(board.report):
-        show_line(uncertain)
+    """What the page shows: which gold, who added what, the report; other gold sets."""
+    show_line(gold_text(board.gold, own))
     show_line("")
     entries = [
         (entry.name, entry.origin, f"{entry.at:%Y-%m-%d %H:%M}", entry.by or COMMAND_LINE)
@@ -257,29 +272,9 @@ def _show(board: Board, golds: Sequence[GoldVersion], own: Gold) -> None:
     show_report(board.report, People((), ()))
     if len(golds) > 1:
         rows = [
-            (_digits(gold), gold.name or "the project", f"{gold.pairs:,}", f"{gold.at:%Y-%m-%d %H:%M}")
+            (digits_of(gold), gold.name or "the project", f"{gold.pairs:,}", f"{gold.at:%Y-%m-%d %H:%M}")
             for gold in golds
         ]
         columns = ("Gold set", "From", "Pairs", "Of (UTC)")
         show_line("")
         show_table(columns, rows, title="Gold sets, the newest first", right=("Pairs",))
-
-
-def _gold_text(gold: GoldVersion, own: Gold) -> str:
-    """Which gold the figures are of, and whether the project's has changed since."""
-    pairs, digits = number_of(gold.pairs, "pair"), _digits(gold)
-    if gold.sha256 == own.sha256:
-        return f"On the project's gold as it is now: {pairs}, version {digits}."
-    when = f"of {gold.at:%Y-%m-%d %H:%M} UTC"
-    if not gold.is_own:
-        return f"On gold from {gold.name}, {when}: {pairs}, version {digits}."
-    have = "has" if len(own.pairs) == 1 else "have"
-    return (
-        f"On the project's gold {when}: {pairs}, version {digits}. Grades have changed since, and "
-        f"{number_of(len(own.pairs), 'pair')} {have} one now: these figures are of the older gold. "
-        "To measure a system on the new one, add it again."
-    )
-
-
-def _digits(gold: GoldVersion) -> str:
-    return gold.sha256[:_SHOWN_DIGITS]

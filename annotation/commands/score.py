@@ -90,7 +90,7 @@ def score(
     remarks = show_remarks(changed, systems)
     report = score_systems(pairs, systems, resamples=resamples, seed=seed)
     if as_latex:
-        named = f"gold from {', '.join(map(str, gold))}, SHA-256 {gold_digest(pairs)}"
+        named = f"gold from {', '.join(map(str, gold))}, SHA-256 of its pairs {gold_digest(pairs)}"
         made_by = f"python -m annotation score --latex, {named}"
         show_line(report_to_latex(report, handed.latex, made_by=made_by, remarks=remarks))
         return

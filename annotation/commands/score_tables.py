@@ -12,6 +12,7 @@ from annotation.senses.network import WORD_TO_SENSE
 from annotation.systems.people import People
 from annotation.systems.report import Contrast, Difference, Part, ScoreReport, SystemReport
 from annotation.systems.scored import LEFT_OUT
+from annotation.systems.wide_intervals import wide_intervals_text
 from annotation.terminal import show_line, show_table
 
 _ALL_DIFFERENCES = 4
@@ -21,7 +22,9 @@ _CONTRASTS = ("Difference", "95 %", "p (bootstrap)", "Williams' t", "p (Williams
 
 
 def show_report(report: ScoreReport, people: People) -> None:
-    """Print ranks, systems and differences, what people reach, and how all was measured."""
+    """Print how sure ranks are, ranks, systems, differences, what people reach, and how all was measured."""
+    if uncertain := wide_intervals_text(report):
+        show_line(f"{uncertain}\n")
     if len(report.systems) > 1:
         _show_ranks(report)
     for system in report.systems:

@@ -125,7 +125,10 @@ def count_undecided(paths: Sequence[Path]) -> int:
 
 
 def gold_digest(gold: Sequence[GoldPair]) -> str:
-    """SHA-256 of types, ids, texts, genres and grades, in any order: tells one gold from another."""
+    """SHA-256 of types, ids, texts, genres and grades, in any order: tells one gold from another.
+
+    It is no file's: all formats of a gold set give the same, but for SemEval's, which has no genres.
+    """
     rows = sorted([pair.type, pair.id, pair.left, pair.right, pair.genre or "", pair.gold] for pair in gold)
     return sha256("".join(f"{json.dumps(row)}\n" for row in rows).encode()).hexdigest()
 

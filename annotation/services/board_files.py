@@ -4,9 +4,42 @@ from __future__ import annotations
 
 from typing import Any
 
+from annotation.figures import number_of
 from annotation.files.leaderboard import board_csv, board_json
-from annotation.services.system_rows import GoldVersion
+from annotation.latex import LatexTable
+from annotation.services.system_rows import Gold, GoldVersion
 from annotation.services.systems import Board
+from annotation.systems.report_latex import report_to_latex
+
+_SHOWN_DIGITS = 12
+"""Of the SHA-256 of a gold set."""
+
+
+def digits_of(gold: GoldVersion) -> str:
+    """How its SHA-256 begins, which tells it from others."""
+    return gold.sha256[:_SHOWN_DIGITS]
+
+
+def gold_name(gold: GoldVersion) -> str:
+    """What a sentence calls it: "the project's gold (8e3cd24a1f0b)"."""
+    name = "the project's gold" if gold.is_own else f"gold from {gold.name}"
+    return f"{name} ({digits_of(gold)})"
+
+
+def gold_text(gold: GoldVersion, own: Gold) -> str:
+    """Which gold the figures are of, and whether the project's, which is `own` now, has changed since."""
+    pairs, digits = number_of(gold.pairs, "pair"), digits_of(gold)
+    if gold.sha256 == own.sha256:
+        return f"On the project's gold as it is now: {pairs}, version {digits}."
+    when = f"of {gold.at:%Y-%m-%d %H:%M} UTC"
+    if not gold.is_own:
+        return f"On gold from {gold.name}, {when}: {pairs}, version {digits}."
+    have = "has" if len(own.pairs) == 1 else "have"
+    return (
+        f"On the project's gold {when}: {pairs}, version {digits}. Grades have changed since, and "
+        f"{number_of(len(own.pairs), 'pair')} {have} one now: these figures are of the older gold. "
+        "To measure a system on the new one, add it again."
+    )
 
 
 def gold_as_json(gold: GoldVersion) -> dict[str, Any]:
@@ -27,6 +60,20 @@ def board_as_json(board: Board) -> dict[str, Any]:
 def board_as_csv(board: Board) -> str:
     """A row for each system and part."""
     return board_csv(board.report, _about(board))
+
+
+def board_as_latex(board: Board, own: Gold, table: LatexTable, *, made_by: str) -> str:
+    """The ranking as a table of a paper; a comment says so where the project's gold has changed since.
+
+    Args:
+        own: the project's gold now.
+        made_by: the command or the page, and the project.
+    """
+    gold = board.gold
+    named = f"gold from {gold.name or 'the project'}, SHA-256 of its pairs {gold.sha256}"
+    is_older = gold.is_own and gold.sha256 != own.sha256
+    remarks = [gold_text(gold, own)] if is_older else []
+    return report_to_latex(board.report, table, made_by=f"{made_by}, {named}", remarks=remarks)
 
 
 def _about(board: Board) -> list[dict[str, Any]]:

@@ -181,6 +181,7 @@ class SystemService:
             find_project(session, project_id, lock=True)
             row = find_system(session, project_id, system_id)
             name, gold_id = row.name, row.gold_set_id
+            sha256 = find_gold_set(session, project_id, gold_id).sha256
             session.execute(delete(ScoredSystem).where(ScoredSystem.id == system_id))
             left = session.scalar(
                 select(func.count()).select_from(ScoredSystem).where(ScoredSystem.gold_set_id == gold_id)
@@ -194,6 +195,7 @@ class SystemService:
                 user_id=id_of(by),
                 project_id=project_id,
                 name=name,
+                gold_sha256=sha256,
             )
 
     def entries(self, project_id: int, gold_id: int) -> tuple[Entry, ...]:

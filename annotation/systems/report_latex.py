@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from annotation import __version__
 from annotation.latex import Cell, LatexTable
 from annotation.systems.report import ScoreReport, SystemReport
+from annotation.systems.wide_intervals import wide_intervals_text
 
 
 def report_to_latex(
@@ -38,6 +39,8 @@ def _comments(report: ScoreReport) -> Iterator[str]:
     first = report.systems[0]
     yield f"Pairs: {', '.join(f'{type} {first.types[type].pairs:,}' for type in report.types)}."
     yield from dict.fromkeys(system.remark for system in report.systems if system.remark)
+    if uncertain := wide_intervals_text(report):
+        yield uncertain
     undefined = [said for system in report.systems for said in _undefined(system)]
     yield from undefined
     if undefined:

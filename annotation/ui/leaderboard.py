@@ -11,9 +11,10 @@ import gradio as gr
 from annotation.errors import AccessError, AnnotationError, SignedOutError
 from annotation.latex import LatexTable
 from annotation.services.access.accounts import AccountService
+from annotation.services.board_files import board_as_latex
 from annotation.services.projects import ProjectService
+from annotation.services.system_rows import Gold
 from annotation.services.systems import Board, SystemService
-from annotation.systems.report_latex import report_to_latex
 from annotation.ui.asking import asked_by_leader
 from annotation.ui.leaderboard_tables import (
     board_chart,
@@ -130,17 +131,16 @@ class LeaderboardHandlers:
             table_html(spearman_table(board), project, page=PAGE),
             table_html(ranks, project, page=PAGE) if ranks else "",
             table_html(genres, project, page=PAGE) if genres else empty_html(NO_GENRES),
-            save_html(project_id, board.gold.id, self._latex_button(project, board)),
+            save_html(project_id, board.gold.id, self._latex_button(project, board, own)),
             chart_buttons("leaderboard-chart", CHART, file_name(project, "leaderboard-genres"))
             if has_chart
             else "",
             method_html(board),
         ]
 
-    def _latex_button(self, project: str, board: Board) -> str:
-        gold = f"gold from {board.gold.name or 'the project'}, SHA-256 {board.gold.sha256}"
-        made_by = f"The page Leaderboard of kpdemo, project {project}, {gold}"
-        table = report_to_latex(board.report, self.latex, made_by=made_by)
+    def _latex_button(self, project: str, board: Board, own: Gold) -> str:
+        made_by = f"The page Leaderboard of kpdemo, project {project}"
+        table = board_as_latex(board, own, self.latex, made_by=made_by)
         return latex_button(table, "the ranking", file_name(project, PAGE))
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
+from hashlib import sha256
 from html import unescape
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,6 +14,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from annotation.files.gold_pairs import gold_digest, read_gold
 from annotation.senses.dictionary import Dictionary
 from annotation.services import system_limits
 from annotation.services.access.accounts import AccountService
@@ -35,7 +38,7 @@ from tests.rated import Rated, pair, rated_project
 
 PAIRS = [
     pair("a", "0", "0.5", genre="news"),
-    pair("b", "4", "3.5", genre="news"),
+    pair("b", "4", "3.5", genre="news", right='=a  "noon", ferry'),
     pair("c", "1", "1.5", genre="news"),
     pair("d", "2.75", "2.25", genre="fable"),
     pair("e", "1", "1.5", genre="fable", left="a boat", right="boat"),
@@ -141,7 +144,9 @@ def test_a_system_is_added_as_by_the_page(call, rated, leader, arguments, choice
     assert (mine.gold.name, mine.gold.sha256) == (page.gold.name, page.gold.sha256)
     [event, *_], [on_page_event, *_] = events.recent(rated.id, 1), events.recent(twin, 1)
     assert (event.action, event.detail, event.user) == (on_page_event.action, on_page_event.detail, None)
-    assert out == f"Added {entry.name} to the leaderboard of harbour: {mine.gold.pairs} scores.\n"
+    origin = "gold from train.jsonl" if "--gold" in arguments else "the project's gold"
+    gold = f"{origin} ({mine.gold.sha256[:12]})"
+    assert out == f"Added {entry.name} on {gold} to the leaderboard of harbour: {mine.gold.pairs} scores.\n"
     assert [line.partition(": ")[2] in said for line in errors.splitlines()] == [True] * errors.count("\n")
     assert errors.count("\n") == ("left out" in said)
 
@@ -175,6 +180,18 @@ def test_figures_are_those_of_score_on_the_exported_gold(call, rated):
     assert board["systems"][3]["types"] == board["systems"][0]["types"]
 
 
+def test_all_exports_of_a_gold_set_have_its_sha256_but_for_semevals_which_have_no_genres(call, rated):
+    own = SystemService(rated.database).own_gold(rated.id)
+    for format in ("jsonl", "csv", "parquet", "semeval"):
+        options = ("--format", format, "--output", format, "--unfinished", "list")
+        assert call("export", "harbour", *options)[0] == 0
+    read = {format: read_gold([Path(format)]) for format in ("jsonl", "csv", "parquet", "semeval")}
+    assert {gold_digest(read[format][::-1]) for format in ("jsonl", "csv", "parquet")} == {own.sha256}
+    bare = [replace(pair, genre=None) for pair in own.pairs]
+    assert gold_digest(read["semeval"]) == gold_digest(bare) != own.sha256
+    assert own.sha256 not in {sha256(file.read_bytes()).hexdigest() for file in Path("jsonl").iterdir()}
+
+
 def test_the_report_is_printed_as_score_prints_it_below_who_added_what(call, rated, leader):
     without_people = ("--unfinished", "list", "--raters", "none", "--output", "gold")
     assert call("export", "harbour", "--format", "jsonl", *without_people)[0] == 0
@@ -192,8 +209,8 @@ def test_the_report_is_printed_as_score_prints_it_below_who_added_what(call, rat
     head = shown.removesuffix(scored).splitlines()
     board = newest(SystemService(rated.database), rated.id)
     assert head[0] == f"On the project's gold as it is now: 8 pairs, version {board.gold.sha256[:12]}."
-    assert head[1] == wide_intervals_text(board.report) != ""
-    assert [line.split()[:2] + line.split()[4:] for line in head[4:6]] == [
+    assert scored.splitlines()[:2] == [wide_intervals_text(board.report), ""]
+    assert [line.split()[:2] + line.split()[4:] for line in head[3:5]] == [
         ["gst", "gst", "leader"],
         ["lcs", "lcs", "command", "line"],
     ]
@@ -216,10 +233,11 @@ def test_files_are_those_that_the_page_saves(call, rated, leader):
 
     [table] = read_tables(call("leaderboard", "show", "harbour", "--latex")[1])
     assert list(table.rows) == ["+1", "lcs"]
-    sha256 = service.golds(rated.id)[0].sha256
+    digest = service.golds(rated.id)[0].sha256
+    assert wide_intervals_text(newest(service, rated.id).report) in table.comments
     assert table.comments[0].startswith(
         "python -m annotation leaderboard show --latex, project harbour, gold from the project, "
-        f"SHA-256 {sha256}, version "
+        f"SHA-256 of its pairs {digest}, version "
     )
 
 
@@ -235,21 +253,63 @@ def test_figures_of_older_gold_stay_and_systems_are_removed_from_the_gold_set_th
     assert f"as it is now: 9 pairs, version {new.sha256[:12]}." in shown
     assert [line.split()[0] for line in shown.splitlines()[-2:]] == [new.sha256[:12], old.sha256[:12]]
     older = ("--gold-set", old.sha256[:12].upper())
+    _, shown, _ = call("leaderboard", "show", "harbour", *older)
+    since = shown.splitlines()[0]
+    assert since.startswith(f"On the project's gold of {old.at:%Y-%m-%d %H:%M} UTC: 8 pairs, ")
+    tables = [call("leaderboard", "show", "harbour", *words, "--latex")[1] for words in (older, ())]
+    assert [table.count(f"\n% {since}\n") for table in tables] == [1, 0]
+    assert "changed" not in tables[1]
     shown = json.loads(call("leaderboard", "show", "harbour", *older, "--json")[1])
     assert (shown["gold"]["sha256"], shown["project_gold"]["sha256"]) == (old.sha256, new.sha256)
     assert call("leaderboard", "add", "harbour", "--system", "gst", *older)[0] == 0
 
     status, _, told = call("leaderboard", "remove", "harbour", "run")
     assert (status, f"no system 'run' on the gold set {new.sha256[:12]}" in told) == (1, True)
-    said = "Removed Run from the leaderboard of harbour.\n"
-    assert call("leaderboard", "remove", "harbour", "run", *older) == (0, said, "")
+    status, out, told = call("leaderboard", "remove", "harbour", "run", *older)
+    done, hint = out.splitlines()
+    of_old, of_new = (f"the project's gold ({gold.sha256[:12]})" for gold in (old, new))
+    assert (status, done, told) == (0, f"Removed Run on {of_old} from the leaderboard of harbour.", "")
+    assert f"leaderboard show harbour` shows a newer gold set, {of_new}; to see this one: " in hint
+    way = hint.partition("to see this one: python -m annotation ")[2].split()
+    assert call(*way, "--json") == call("leaderboard", "show", "harbour", *older, "--json")
     left = json.loads(call("leaderboard", "show", "harbour", *older, "--json")[1])
     assert [one["system"] for one in left["systems"]] == ["lcs", "gst"]
     [event] = EventService(rated.database).recent(rated.id, 1)
-    assert (event.action, event.user, event.detail) == ("system removed", None, {"name": "Run"})
+    assert (event.action, event.user, event.detail) == (
+        "system removed",
+        None,
+        {"name": "Run", "gold_sha256": old.sha256},
+    )
     _, out, _ = call("leaderboard", "remove", "harbour", "lcs", "--json")
     assert (json.loads(out)["removed"], json.loads(out)["gold"]["sha256"]) == ("lcs", new.sha256)
     assert [gold.sha256 for gold in SystemService(rated.database).golds(rated.id)] == [old.sha256]
+
+
+def test_a_system_on_another_gold_set_than_show_has_is_said_to_be_there(call, rated):
+    def done(verb: str, *words: str) -> list[str]:
+        status, out, _ = call("leaderboard", verb, "harbour", *words)
+        assert status == 0
+        return out.splitlines()
+
+    assert len(done("add", "--system", "lcs")) == 1
+    assert len(done("add", "--gold", "train.jsonl", "--system", "lcs")) == 1
+    files, own = SystemService(rated.database).golds(rated.id)
+    of_files = f"gold from train.jsonl ({files.sha256[:12]})"
+    *added, hint = done("add", "--system", "gst", "--system", "run.jsonl")
+    assert added == [
+        f"Added {name} on the project's gold ({own.sha256[:12]}) to the leaderboard of harbour: 8 scores."
+        for name in ("gst", "run")
+    ]
+    assert hint == (
+        f"`python -m annotation leaderboard show harbour` shows a newer gold set, {of_files}; to see this "
+        f"one: python -m annotation leaderboard show harbour --gold-set {own.sha256[:12]}"
+    )
+    older = ("--gold-set", own.sha256[:12])
+    for name in ("lcs", "gst"):
+        assert done("remove", name, *older)[1:] == [hint]
+    assert len(done("remove", "run", *older)) == 1, "its gold set is gone with it"
+    assert done("remove", "lcs") == [f"Removed lcs on {of_files} from the leaderboard of harbour."]
+    assert SystemService(rated.database).golds(rated.id) == []
 
 
 def test_all_systems_of_a_call_are_added_or_none_with_the_sentences_of_the_page(

@@ -114,11 +114,33 @@ def test_a_table_for_papers_has_the_figures_of_json_and_the_best_system_first(ca
     expected = [part["pearson"] for part in of_gst["types"].values()]
     expected += [of_gst["sum_pearson"], 1, of_gst["sum_spearman"], 1]
     assert [float(cell) for cell in gst] == pytest.approx(expected, abs=0.0005)
-    assert table.comments[0].startswith("python -m annotation score --latex, gold from both.jsonl, SHA-256 ")
+    digest = gold_digest(read_gold([Path("both.jsonl")]))
+    assert table.comments[0].startswith(
+        f"python -m annotation score --latex, gold from both.jsonl, SHA-256 of its pairs {digest}, version "
+    )
     assert "Pairs: phrase2word 20, word_2% 20." in table.comments
     assert "--: R&D_{1}, word_2%: The system does not score these pairs." in table.comments
     assert not any("gst" in comment for comment in table.comments)
-    assert "SHA-256 " + gold_digest(read_gold([Path("both.jsonl")])) in table.comments[0]
+
+
+def test_ranks_on_few_pairs_are_said_to_be_uncertain_on_the_terminal_and_in_tables(call):
+    Path("few.jsonl").write_text("".join(json.dumps(row) + "\n" for row in pairs(0, 6)))
+    Path("mixed.tsv").write_text("3\n1\n2\n2\n4\n0\n")
+    call_of_few = ("--gold", "few.jsonl", "--system", "mixed.tsv")
+    part = json.loads(call(*call_of_few, "--json")[1])["types"]["phrase2word"]
+    low, high = part["pearson_interval"]
+    assert high - low > 1
+    uncertain = (
+        f"Uncertain ranks: phrase2word has 6 pairs, and the interval of “mixed” is {high - low:.2f} wide. A "
+        "correlation lies between −1 and 1, so that such figures hardly tell systems apart."
+    )
+    assert call(*call_of_few)[1].startswith(f"{uncertain}\n\n")
+    [table] = read_tables(call(*call_of_few, "--latex")[1])
+    assert table.comments.count(uncertain) == 1
+    scores_file("run.tsv", pairs(0))
+    for form in ((), ("--latex",)):
+        assert "Uncertain" not in call("--gold", "gold.jsonl", "--system", "run.tsv", *form)[1]
+        assert "Uncertain" not in call(*call_of_few, "--resamples", "0", *form)[1]
 
 
 def test_json_and_latex_exclude_each_other(call):

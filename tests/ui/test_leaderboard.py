@@ -27,7 +27,7 @@ from annotation.services.access.sign_ins import SignInService
 from annotation.services.projects import ProjectService
 from annotation.services.systems import SystemService
 from annotation.systems.report import System, score_systems
-from annotation.systems.wide_intervals import wide_parts
+from annotation.systems.wide_intervals import wide_intervals_text, wide_parts
 from annotation.types import Role
 from annotation.ui.leaderboard import FOR_LEADERS, TEXTS, LeaderboardHandlers
 from annotation.ui.leaderboard_form import SystemFormHandlers
@@ -483,13 +483,24 @@ def test_the_ranking_is_saved_for_papers_and_tells_of_the_page_and_its_gold(hand
         types_and_sum = pearson[:3]
         expected = [*map(as_latex, types_and_sum), rank, as_latex(second_sum), second_rank]
         assert (name, row) == (unescape(shown_name), expected)
+    uncertain = wide_intervals_text(form.systems.board(rated.id, gold_id).report)
+    assert uncertain.startswith("Uncertain ranks: ")
+    assert uncertain in table.comments
     sha256 = form.systems.own_gold(rated.id).sha256
     assert table.comments[0] == (
         "The page Leaderboard of kpdemo, project harbour, gold from the project, "
-        f"SHA-256 {sha256}, version {__version__}."
+        f"SHA-256 of its pairs {sha256}, version {__version__}."
     )
     assert "--: half, sentence2phrase: The system does not score these pairs." in table.comments
     assert not any("python -m" in comment for comment in table.comments)
+    rated.rate("open", ben="2")
+    parts = shown(handlers.show(gold_id, ask("judith", rated.id)))
+    older = saved_table(parts["save"], "harbour-leaderboard.tex")
+    assert [comment for comment in older.comments if comment not in table.comments] == [
+        f"On the project's gold of 2026-03-01 09:00 UTC: 8 pairs, version {sha256[:12]}. Grades have changed "
+        "since, and 9 pairs have one now: these figures are of the older gold. To measure a system on the "
+        "new one, add it again."
+    ]
 
 
 def as_latex(cell):
