@@ -96,7 +96,10 @@ def show(
     ] = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """Show the systems on the newest gold set, or on another: ranks, figures and differences."""
+    """Show the systems on a gold set: ranks, figures and differences.
+
+    Without --gold-set it is the project's gold of now, or else the newest.
+    """
     refuse_two_forms(as_json=as_json, as_latex=as_latex, as_csv=as_csv)
     handed: HandedIn = context.obj
     database, found = open_project(database_url, project)
@@ -183,7 +186,7 @@ def remove(
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """Forget a system on the newest gold set, or on another; a gold set goes with its last system."""
+    """Forget a system on the gold set that `show` shows, or on another; the last one takes that along."""
     database, found = open_project(database_url, project)
     service = SystemService(database)
     chosen = _chosen(service.golds(found.id), gold_set, found)
@@ -207,13 +210,13 @@ def _show_how_to_see(changed: GoldVersion, golds: Sequence[GoldVersion], project
     if changed in golds[1:]:
         show = f"python -m annotation leaderboard show {shlex.quote(project.name)}"
         show_line(
-            f"`{show}` shows a newer gold set, {gold_name(golds[0])}; to see this one: "
+            f"`{show}` shows another gold set, {gold_name(golds[0])}; to see this one: "
             f"{show} --gold-set {digits_of(changed)}"
         )
 
 
 def _chosen(golds: Sequence[GoldVersion], digits: str | None, project: Project) -> GoldVersion:
-    """The newest gold set, or the one whose SHA-256 begins so.
+    """The project's gold of now, else the newest gold set, or the one whose SHA-256 begins so.
 
     Raises:
         NotFoundError: there is none, or several begin so.
@@ -277,4 +280,4 @@ def _show(board: Board, golds: Sequence[GoldVersion], own: Gold) -> None:
         ]
         columns = ("Gold set", "From", "Pairs", "Of (UTC)")
         show_line("")
-        show_table(columns, rows, title="Gold sets, the newest first", right=("Pairs",))
+        show_table(columns, rows, title="Gold sets", right=("Pairs",))

@@ -60,12 +60,16 @@ class Entry:
 
 
 def keep_gold(session: Session, project_id: int, gold: Gold, now: datetime) -> int:
-    """The id of this very gold set, which is written down if it is not there yet."""
+    """The id of this very gold set, which is written down if it is not there yet.
+
+    One that came from files and turns out to be the project's is the project's from then on.
+    """
     found = session.scalar(
-        select(GoldSet.id).where(GoldSet.project_id == project_id, GoldSet.sha256 == gold.sha256)
+        select(GoldSet).where(GoldSet.project_id == project_id, GoldSet.sha256 == gold.sha256)
     )
     if found is not None:
-        return found
+        found.name = gold.name and found.name
+        return found.id
     row = GoldSet(
         project_id=project_id,
         name=gold.name[:200],

@@ -99,10 +99,16 @@ class SystemService:
         return gold
 
     def golds(self, project_id: int) -> list[GoldVersion]:
-        """The gold sets that systems are measured on, the last first."""
+        """The gold sets that systems are measured on: that of the project as it is now, then the last first.
+
+        Raises:
+            NotFoundError: there is no such project.
+        """
+        now = self.own_gold(project_id).sha256
         with self._database.reading() as session:
             golds = select(GoldSet).where(GoldSet.project_id == project_id).order_by(GoldSet.id.desc())
-            return [as_version(row) for row in session.scalars(golds)]
+            found = [as_version(row) for row in session.scalars(golds)]
+        return sorted(found, key=lambda gold: gold.sha256 != now)
 
     def gold(self, project_id: int, gold_id: int) -> Gold:
         """A gold set with its pairs.

@@ -63,7 +63,7 @@ class LeaderboardHandlers:
     latex: LatexTable
 
     def open(self, request: gr.Request, zone: str | None = "") -> tuple[Any, ...]:
-        """The newest gold set, or a sentence for whoever may not see the page."""
+        """The first gold set, or a sentence for whoever may not see the page."""
         try:
             return ("", *self._shown(request, None, zone))
         except AccessError as error:
@@ -73,7 +73,7 @@ class LeaderboardHandlers:
         return (empty_html(reason), *(gr.skip() for _ in range(_PLACES)))
 
     def show(self, gold_id: int | None, request: gr.Request, zone: str | None = "") -> tuple[Any, ...]:
-        """The systems on a gold set; without one the newest. The list of them has times of the `zone`."""
+        """The systems on a gold set, or on the first. The list of gold sets has times of the `zone`."""
         with shown_to_user(AnnotationError):
             return self._shown(request, gold_id, zone)
 

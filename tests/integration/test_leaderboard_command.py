@@ -22,6 +22,7 @@ from annotation.services.access.invitations import InvitationService
 from annotation.services.access.sessions import start_session
 from annotation.services.access.sign_ins import SignInService
 from annotation.services.events import EventService
+from annotation.services.pair_withdrawal import PairWithdrawalService
 from annotation.services.projects import ProjectService
 from annotation.services.systems import SystemService
 from annotation.systems.wide_intervals import wide_intervals_text
@@ -269,7 +270,7 @@ def test_figures_of_older_gold_stay_and_systems_are_removed_from_the_gold_set_th
     done, hint = out.splitlines()
     of_old, of_new = (f"the project's gold ({gold.sha256[:12]})" for gold in (old, new))
     assert (status, done, told) == (0, f"Removed Run on {of_old} from the leaderboard of harbour.", "")
-    assert f"leaderboard show harbour` shows a newer gold set, {of_new}; to see this one: " in hint
+    assert f"leaderboard show harbour` shows another gold set, {of_new}; to see this one: " in hint
     way = hint.partition("to see this one: python -m annotation ")[2].split()
     assert call(*way, "--json") == call("leaderboard", "show", "harbour", *older, "--json")
     left = json.loads(call("leaderboard", "show", "harbour", *older, "--json")[1])
@@ -292,24 +293,49 @@ def test_a_system_on_another_gold_set_than_show_has_is_said_to_be_there(call, ra
         return out.splitlines()
 
     assert len(done("add", "--system", "lcs")) == 1
-    assert len(done("add", "--gold", "train.jsonl", "--system", "lcs")) == 1
-    files, own = SystemService(rated.database).golds(rated.id)
+    added, hint = done("add", "--gold", "train.jsonl", "--system", "lcs")
+    own, files = SystemService(rated.database).golds(rated.id)
+    assert (own.is_own, files.is_own) == (True, False)
     of_files = f"gold from train.jsonl ({files.sha256[:12]})"
-    *added, hint = done("add", "--system", "gst", "--system", "run.jsonl")
-    assert added == [
-        f"Added {name} on the project's gold ({own.sha256[:12]}) to the leaderboard of harbour: 8 scores."
-        for name in ("gst", "run")
-    ]
+    of_project = f"the project's gold ({own.sha256[:12]})"
+    assert added.startswith(f"Added lcs on {of_files} to the leaderboard of harbour: ")
     assert hint == (
-        f"`python -m annotation leaderboard show harbour` shows a newer gold set, {of_files}; to see this "
-        f"one: python -m annotation leaderboard show harbour --gold-set {own.sha256[:12]}"
+        f"`python -m annotation leaderboard show harbour` shows another gold set, {of_project}; to see this "
+        f"one: python -m annotation leaderboard show harbour --gold-set {files.sha256[:12]}"
     )
-    older = ("--gold-set", own.sha256[:12])
+    assert done("add", "--system", "gst") == [
+        f"Added gst on {of_project} to the leaderboard of harbour: 8 scores."
+    ]
+    other = ("--gold-set", files.sha256[:12])
+    done("add", "--system", "gst", *other)
+    assert done("remove", "gst", *other)[1:] == [hint]
+    assert len(done("remove", "lcs", *other)) == 1, "its gold set is gone with it"
     for name in ("lcs", "gst"):
-        assert done("remove", name, *older)[1:] == [hint]
-    assert len(done("remove", "run", *older)) == 1, "its gold set is gone with it"
-    assert done("remove", "lcs") == [f"Removed lcs on {of_files} from the leaderboard of harbour."]
+        assert done("remove", name) == [f"Removed {name} on {of_project} from the leaderboard of harbour."]
     assert SystemService(rated.database).golds(rated.id) == []
+
+
+def test_gold_that_is_again_as_it_was_is_the_one_that_is_shown(call, rated):
+    """The advice to add a system again would else be refused: it is there already."""
+    assert call("leaderboard", "add", "harbour", "--system", "lcs")[0] == 0
+    rated.rate("open", ben="2")
+    assert call("leaderboard", "add", "harbour", "--system", "gst")[0] == 0
+    PairWithdrawalService(rated.database).withdraw(rated.id, ["open"])
+    _, shown, _ = call("leaderboard", "show", "harbour", "--json")
+    told = json.loads(shown)
+    assert [one["system"] for one in told["systems"]] == ["lcs"]
+    assert told["gold"]["sha256"] == told["project_gold"]["sha256"]
+
+
+def test_gold_from_a_file_that_turns_out_to_be_the_project_s_is_the_project_s(call, rated):
+    assert call("export", "harbour", "--output", "own", "--unfinished", "leave-out")[0] == 0
+    assert call("leaderboard", "add", "harbour", "--gold", "own", "--system", "lcs")[0] == 0
+    assert [gold.name for gold in SystemService(rated.database).golds(rated.id)] == ["own"]
+    assert call("leaderboard", "add", "harbour", "--system", "gst")[0] == 0
+    [gold] = SystemService(rated.database).golds(rated.id)
+    assert gold.is_own
+    assert call("leaderboard", "add", "harbour", "--gold", "own", "--system", "embedding")[0] == 0
+    assert SystemService(rated.database).golds(rated.id) == [gold]
 
 
 def test_all_systems_of_a_call_are_added_or_none_with_the_sentences_of_the_page(
