@@ -13,6 +13,7 @@ from annotation.cards.markdown import bullets, code, fenced, plain, table
 from annotation.comparison import comparison_type, types_in_order
 from annotation.figures import figure_text, number_of, range_text
 from annotation.gold import Format, GoldSource, Reason, Unfinished
+from annotation.reliability.few_pairs import Compared, few_pairs_text
 
 MOST_GENRES = 30
 """More are only counted."""
@@ -152,6 +153,14 @@ def _agreement(manifest: Mapping[str, Any]) -> Iterator[str]:
         [name, *(_alpha(part[among]) for among in ("all", "unadjudicated"))] for name, part in parts.items()
     )
     yield table(("", "α, all pairs", "α, unadjudicated"), rows)
+    whole, *others = (_compared(name, part) for name, part in parts.items())
+    if said := few_pairs_text(whole, others):
+        yield said
+
+
+def _compared(name: str, part: Mapping[str, Any]) -> Compared:
+    both = (part[among] for among in ("all", "unadjudicated"))
+    return Compared(name, *(None if alpha["low"] is None else alpha["pairs"] for alpha in both))
 
 
 def _alpha(alpha: Mapping[str, Any]) -> str:

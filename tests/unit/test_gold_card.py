@@ -326,6 +326,28 @@ def test_agreement_is_told_to_be_also_of_pairs_without_a_gold_grade(tmp_path):
     assert "; 4 pairs, 8 ratings) |" in card
 
 
+def test_the_card_tells_where_the_intervals_are_of_too_few_pairs(told):
+    def card(whole, unadjudicated, of_type, low=0.5):
+        def alphas(pairs, kept):
+            figures = {"value": 0.7, "low": low, "high": 0.8, "ratings": 200}
+            return {"all": {**figures, "pairs": pairs}, "unadjudicated": {**figures, "pairs": kept}}
+
+        by_type = {"a|b": alphas(of_type, of_type)}
+        found = {**told["agreement"], "alpha": alphas(whole, unadjudicated), "by_type": by_type}
+        return gold_card({**told, "agreement": found})
+
+    said = (
+        "\n\nToo few pairs to tell: 49 pairs with two grades or more, and with fewer than 50 the interval is "
+    )
+    assert f"{said}often narrower than it should be.\n\n## Files" in card(49, 49, 49)
+    parts = (
+        "\n\nFewer than 50 pairs with two grades, so that the interval is often narrower than it should be: "
+    )
+    assert f"{parts}all types (unadjudicated), a\\|b.\n\n## Files" in card(50, 49, 49)
+    for pairs, low in ((50, 0.5), (49, None)):
+        assert "narrower than it should be" not in card(pairs, pairs, pairs, low)
+
+
 def test_undefined_agreement_is_said_in_words(tmp_path):
     card = gold_card(export(tmp_path, [rated("a", "2", "2")]))
     assert "| all types | undefined. Only one pair has two ratings; it takes two. |" in card
