@@ -1,4 +1,4 @@
-"""That the intervals of few pairs are too narrow: the same words on the page, in the terminal and in files."""
+"""That the intervals of few pairs are too narrow: the same words on pages, in the terminal and in files."""
 
 from __future__ import annotations
 
