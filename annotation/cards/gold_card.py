@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from annotation.adjudication import CAUSES
 from annotation.cards.columns import meanings
 from annotation.cards.front_matter import GRADES, SPLIT, front_matter
 from annotation.cards.gold_files import gold_files, is_unfinished, stem_of
@@ -197,6 +198,9 @@ def _files(manifest: Mapping[str, Any]) -> Iterator[str]:
         )
     columns = dict.fromkeys(name for file in files for name in file["columns"])
     yield table(("column", "what"), ([code(name), meaning] for name, meaning in meanings(list(columns))))
+    if "cause" in columns:
+        yield "`cause` is one of these:"
+        yield table(("cause", "meaning"), ([code(cause), meaning] for cause, (_, meaning) in CAUSES.items()))
 
 
 def _what(name: str, manifest: Mapping[str, Any]) -> str:

@@ -192,6 +192,14 @@ def test_every_column_that_a_gold_set_can_have_is_explained():
     assert set(every) == set(COLUMNS)
 
 
+@pytest.mark.parametrize("format", Format)
+def test_every_cause_is_explained_where_there_is_the_column(tmp_path, format):
+    lines = gold_card(export(tmp_path, format=format)).splitlines()
+    told = {line.split("`")[1] for line in lines if line.startswith("| `") and "|" in line[3:]}
+    causes = {cause.value for cause in Cause}
+    assert causes & told == (set() if format is Format.SEMEVAL else causes)
+
+
 def test_the_same_manifest_gives_the_same_card_also_when_it_names_it(told):
     assert gold_card({**told, "card": {"name": "README.md", "sha256": "0"}}) == gold_card(told)
     assert gold_card(json.loads(json.dumps(told))) == gold_card(told)
@@ -430,9 +438,13 @@ def test_what_raters_agreed_to_is_told_without_names(told):
     text = "I agree.\n```\n# All of it"
     card = gold_card({**told, "consent": {"text": text, "sha256": "0" * 64, "raters": counts}})
     assert (
-        f"### Consent\n\nRaters must agree to it before their first pair:\n\n````markdown\n{text}\n````"
-        in card
+        "### Consent\n\nThe text was changed on the way. Raters must agree to it as it reads now before they "
+        f"go on:\n\n````markdown\n{text}\n````" in card
     )
+    for before, not_here, begin in ((0, 0, "before their first pair"), (0, 3, "before they go on")):
+        counted = {"agreed": 1, "agreed_to_earlier_text": before, "not_agreed": not_here}
+        unchanged = gold_card({**told, "consent": {"text": text, "sha256": "0" * 64, "raters": counted}})
+        assert f"### Consent\n\nRaters must agree to it as it reads now {begin}:" in unchanged
     assert (
         "- 1 rater agreed to this text\n- 2 raters agreed to an earlier text\n- 3 raters agreed to none "
         "here: they graded while there was no text, or their grades came from files" in card
