@@ -13,6 +13,7 @@ from annotation.errors import AssignmentError, ImportFileError
 from annotation.services.access.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
+from annotation.services.consents import ConsentService
 from annotation.services.events import DECIDED, EventService
 from annotation.services.imports.importing import ImportService
 from annotation.services.overview import OverviewService
@@ -361,7 +362,8 @@ def test_comments_and_skips_leave_out_what_was_said_of_such_a_pair(study):
 def test_the_page_of_the_project_shows_its_leader_no_more_than_that(study):
     database, projects = study.rated.database, study.projects
     accounts, events = AccountService(database), EventService(database)
-    page = ProjectHandlers(accounts, projects, events, StuckService(database, clock=study.rated.clock))
+    stuck, consents = StuckService(database, clock=study.rated.clock), ConsentService(database)
+    page = ProjectHandlers(accounts, projects, events, stuck, consents)
     listing = PairListHandlers(accounts, PairListService(database), None)
     remarks = RemarksHandlers(accounts, projects, RemarkService(database))
     request = SimpleNamespace(username="judith", query_params={"project": str(study.id)}, headers={})
