@@ -93,7 +93,9 @@ class ProjectHandlers:
         shown = settings_values(kept)
         is_mine = shown == settings_values(mine)
         fields = [gr.skip() for _ in shown] if is_mine else shown  # somebody may be typing
-        said = saved_html(SAVED, is_alone=is_mine) + (note_html(anew_text(anew)) if anew else "")
+        said = saved_html(SAVED, is_alone=is_mine) + (
+            note_html(anew_text(anew), role="status") if anew else ""
+        )
         return said, seen_settings(kept), *fields
 
     def delete(self, request: gr.Request, typed: str | None) -> str:

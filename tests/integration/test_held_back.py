@@ -10,6 +10,7 @@ import pytest
 
 from annotation.adjudication import AdjudicationError, Which
 from annotation.errors import AssignmentError, ImportFileError
+from annotation.event_words import detail_words
 from annotation.services.access.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
@@ -306,6 +307,23 @@ def test_events_tell_no_grade_and_cause_of_a_pair_that_is_held_back(study):
     study.join()
     assert told(study.judith) == [{"pair": "lacking"}, whole[1]]
     assert told(None) == whole
+
+
+def test_nor_do_they_where_decisions_in_a_row_are_one_event(study):
+    for name in ("done", "lacking"):
+        study.rated.clock.move()
+        study.decide(name, study.ben)
+    study.join()
+    events = EventService(study.rated.database)
+    decided = {"grade": "2", "cause": "scale"}
+    for viewer, of_lacking, words in (
+        (study.judith, {}, "lacking, done (2, scale)"),
+        (None, decided, "lacking (2, scale), done (2, scale)"),
+    ):
+        [event] = [one for one in events.recent(study.id, viewer=viewer) if one.action == DECIDED]
+        told = [{"pair": "lacking", **of_lacking}, {"pair": "done", **decided}]
+        assert event.detail == {"times": 2, "decisions": told}
+        assert detail_words(event.detail) == f"times: 2; decisions: {words}"
 
 
 def test_lists_and_counts_of_the_project_do_not_tell_that_such_a_pair_is_flagged(study):
