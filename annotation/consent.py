@@ -32,3 +32,11 @@ class Consent:
 def text_hash(text: str) -> str | None:
     """SHA-256 of the text in UTF-8, 64 hexadecimal digits; None where there is nothing to agree to."""
     return sha256(text.encode()).hexdigest() if text else None
+
+
+def anew_text(people: int) -> str:
+    """How many have to agree to a changed text; nothing where nobody has to."""
+    if not people:
+        return ""
+    have = "rater or writer has" if people == 1 else "raters and writers have"
+    return f"{people:,} {have} to agree anew before they go on; “My projects” tells them so."

@@ -67,6 +67,8 @@ def _value(name: str, value: object, grouped: Callable[[int], str]) -> str:
     if isinstance(value, list):
         if name == "settings":
             value = [SETTING_WORDS.get(setting, setting) for setting in value]
+        if name == "decisions":
+            value = [_decision(one) if isinstance(one, dict) else one for one in value]
         first = ", ".join(map(str, value[:MOST_NAMED]))
         is_told = len(value) <= MOST_NAMED or value[MOST_NAMED:] == ["…"]
         return (
@@ -75,3 +77,10 @@ def _value(name: str, value: object, grouped: Callable[[int], str]) -> str:
     if name == "cause":
         return str(value).replace("_", " ")
     return str(value)[:DIGEST_LENGTH] if name.endswith("sha256") else str(value)
+
+
+def _decision(told: Mapping[str, str]) -> str:
+    """One of several in an event: "p1 (2.5, scale)"; of a pair that is held back its id alone."""
+    if "grade" not in told:
+        return told["pair"]
+    return f"{told['pair']} ({told['grade']}, {told['cause'].replace('_', ' ')})"

@@ -21,7 +21,7 @@ COLUMNS = {
     "mean": (_NUMBER, "mean of the ratings, rounded half to even to 4 decimals"),
     "spread": (_NUMBER, "highest minus lowest rating"),
     "rating_count": (_COUNT, "number of ratings"),
-    "cause": (_TEXT, "why raters differed, as the adjudicator saw it"),
+    "cause": (_TEXT, "why raters differed, as the adjudicator saw it; empty without a decision"),
     "intended": (_NUMBER, "the grade that the smaller item was written or chosen for"),
     "source": (_TEXT, "what came with the pair as its source"),
     "word_flag": (_TEXT, "`oov`: the word is not in WordNet; `oos`: its meaning is not"),
@@ -32,7 +32,11 @@ COLUMNS = {
     "sense_parents": (("words", "definition"), "more general senses"),
     "sense_siblings": (("words", "definition"), "other senses below these, or the first of them"),
     "sense_sibling_count": (_COUNT, "how many there are"),
-    "reason": (_TEXT, "why there is no gold grade: `too_few_ratings` or `not_adjudicated`"),
+    "reason": (
+        _TEXT,
+        "why there is no gold grade, `too_few_ratings` or `not_adjudicated`; only in the file of unfinished "
+        "pairs",
+    ),
     "comments": (("rater", "text", "problem"), "what raters wrote, and whether they told a problem"),
     "ratings": (("rater", "grade"), "the single ratings"),
 }

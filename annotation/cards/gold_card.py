@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from annotation.adjudication import CAUSES
 from annotation.cards.columns import meanings
 from annotation.cards.front_matter import GRADES, SPLIT, front_matter
 from annotation.cards.gold_files import gold_files, is_unfinished, stem_of
@@ -13,6 +14,7 @@ from annotation.cards.markdown import bullets, code, fenced, plain, table
 from annotation.comparison import comparison_type, types_in_order
 from annotation.figures import figure_text, number_of, range_text
 from annotation.gold import Format, GoldSource, Reason, Unfinished
+from annotation.reliability.few_pairs import Compared, few_pairs_text
 
 MOST_GENRES = 30
 """More are only counted."""
@@ -152,6 +154,14 @@ def _agreement(manifest: Mapping[str, Any]) -> Iterator[str]:
         [name, *(_alpha(part[among]) for among in ("all", "unadjudicated"))] for name, part in parts.items()
     )
     yield table(("", "α, all pairs", "α, unadjudicated"), rows)
+    whole, *others = (_compared(name, part) for name, part in parts.items())
+    if said := few_pairs_text(whole, others):
+        yield said
+
+
+def _compared(name: str, part: Mapping[str, Any]) -> Compared:
+    both = (part[among] for among in ("all", "unadjudicated"))
+    return Compared(name, *(None if alpha["low"] is None else alpha["pairs"] for alpha in both))
 
 
 def _alpha(alpha: Mapping[str, Any]) -> str:
@@ -188,6 +198,9 @@ def _files(manifest: Mapping[str, Any]) -> Iterator[str]:
         )
     columns = dict.fromkeys(name for file in files for name in file["columns"])
     yield table(("column", "what"), ([code(name), meaning] for name, meaning in meanings(list(columns))))
+    if "cause" in columns:
+        yield "`cause` is one of these:"
+        yield table(("cause", "meaning"), ([code(cause), meaning] for cause, (_, meaning) in CAUSES.items()))
 
 
 def _what(name: str, manifest: Mapping[str, Any]) -> str:

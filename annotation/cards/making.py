@@ -112,8 +112,11 @@ def _consent(consent: Mapping[str, Any]) -> str:
         if not_here
         else "",
     ]
+    # Without such raters it stood as it is from the beginning, for all that is told here.
+    begin = "before they go on" if before or not_here else "before their first pair"
+    changed = "The text was changed on the way. " if before else ""
     asked = (
-        f"Raters must agree to it before their first pair:\n\n{fenced(text, 'markdown')}"
+        f"{changed}Raters must agree to it as it reads now {begin}:\n\n{fenced(text, 'markdown')}"
         if text
         else ("Raters are no longer asked to agree to a text.")
     )

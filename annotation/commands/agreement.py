@@ -21,6 +21,7 @@ from annotation.commands.options import (
 )
 from annotation.figures import figure_text, range_text
 from annotation.reliability.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED, Alpha
+from annotation.reliability.few_pairs import few_pairs_text
 from annotation.reliability.planning import DEFAULT_WIDTH, NARROWEST, WIDEST, plan_sentences, plan_to_json
 from annotation.reliability.report import BUCKET_NAMES, AgreementReport, Part, shares
 from annotation.reliability.report_json import report_to_json
@@ -131,6 +132,9 @@ def _show(report: AgreementReport) -> None:
     for reason, names in _reasons(parts[1:]).items():
         if reason != whole.all.reason:
             show_line(f"{', '.join(names)}: {reason}")
+    compared = [part.compared(name) for name, part in parts]
+    if said := few_pairs_text(compared[0], compared[1:]):
+        show_line(said)
     _show_raters(report)
     _show_upper_bounds(report)
     _show_grades(report)

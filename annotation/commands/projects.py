@@ -39,10 +39,12 @@ from annotation.commands.setting_options import (
     named_settings,
 )
 from annotation.commands.stuck import show_stuck, stuck_json
+from annotation.consent import anew_text
 from annotation.event_words import detail_words
 from annotation.figures import number_of
 from annotation.predictions.pool import TYPE as TYPE_OF_KEYPHRASES
 from annotation.projects import check_settings
+from annotation.services.consents import ConsentService
 from annotation.services.projects import ProjectService
 from annotation.services.rating.stuck import StuckService
 from annotation.setting_changes import seen_settings, told_changes
@@ -167,7 +169,8 @@ def change(
             "Nothing to change: name a setting, such as --raters 3; "
             "`python -m annotation project change --help` lists them."
         )
-    service = ProjectService(open_database(database_url))
+    database = open_database(database_url)
+    service = ProjectService(database)
     before = service.get(name)
     with options_checked():
         settings = check_settings(replace(before.settings, **named))
@@ -178,6 +181,9 @@ def change(
     changes = _change_words(before.settings, project.settings, named)
     if changes:
         show_line(f"Changed {project.name}: {changes}.")
+        is_asked = project.settings.consent != before.settings.consent
+        if is_asked and (said := anew_text(ConsentService(database).lacking_anew(project.id))):
+            show_line(said)
     else:
         show_line(f"Nothing changed: {project.name} has these settings already.")
 

@@ -57,6 +57,11 @@ class Alpha:
     """Resamples that drew one grade only; they are left out of the interval."""
 
     @property
+    def interval_pairs(self) -> int | None:
+        """The pairs that the interval is of; None where there is none."""
+        return None if self.low is None else self.pairs
+
+    @property
     def remark(self) -> str:
         """What there is to know of the interval: why there is none, or what it leaves out."""
         if self.interval_reason or not self.undefined_resamples:

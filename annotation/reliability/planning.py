@@ -26,11 +26,10 @@ from annotation.reliability.bootstrap import (
     percentile_interval,
     resampled_alphas,
 )
+from annotation.reliability.few_pairs import FEWEST_PAIRS
 
 DEFAULT_WIDTH = 0.05
 NARROWEST, WIDEST = 0.001, 2.0
-FEWEST_PAIRS = 50
-"""With fewer the width itself is too uncertain to plan with."""
 SIZES = (0.5, 1.0, 2.0, 4.0)
 """Of the resamples, as multiples of the pairs so far."""
 REPEATS = 400

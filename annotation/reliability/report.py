@@ -11,6 +11,7 @@ from annotation.agreement import ALL, UNADJUDICATED, Among, Floats, Grades, Inte
 from annotation.reliability.bootstrap import Alpha, measure
 from annotation.reliability.conspicuous import conspicuous
 from annotation.reliability.drift import Drift, drifts
+from annotation.reliability.few_pairs import Compared
 from annotation.reliability.planning import Plan, plan_pairs
 from annotation.reliability.raters import (
     LeftOut,
@@ -76,6 +77,10 @@ class Part:
     """On the pairs that are neither flagged nor decided."""
     buckets: tuple[int, ...]
     """How many grades are in each bucket of `BUCKET_NAMES`."""
+
+    def compared(self, name: str) -> Compared:
+        """What its intervals are of, for whoever tells that they are too narrow."""
+        return Compared(name, self.all.interval_pairs, self.unadjudicated.interval_pairs)
 
 
 @dataclass(frozen=True, slots=True)

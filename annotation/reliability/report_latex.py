@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from annotation import __version__
 from annotation.latex import Cell, LatexTable
 from annotation.reliability.bootstrap import Alpha
+from annotation.reliability.few_pairs import few_pairs_text
 from annotation.reliability.report import AgreementReport, Part
 
 _HEADS = ("Pairs", "α", "95 %")
@@ -43,6 +44,9 @@ def _comments(report: AgreementReport, rows: Sequence[tuple[str, Part]]) -> Iter
         "Pairs: with two grades or more. Unadjudicated: neither flagged "
         f"(grades {report.threshold:g} or more apart) nor decided."
     )
+    *parts, whole = (part.compared(name) for name, part in rows)
+    if said := few_pairs_text(whole, parts):
+        yield said
     for name, part in rows:
         for among, alpha in (("all pairs", part.all), ("unadjudicated", part.unadjudicated)):
             if said := alpha.reason or alpha.remark:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from sqlalchemy import ColumnElement, Table, and_, literal, literal_column, select
+from sqlalchemy import ColumnElement, SQLColumnExpression, Table, and_, literal, literal_column, select
 from sqlalchemy.orm import Session
 
 from annotation.consent import Consent
@@ -15,7 +15,7 @@ PROJECTS = cast(Table, models.Project.__table__)
 CONSENTS = cast(Table, models.Consent.__table__)
 
 
-def lacks_consent(user: ColumnElement[int]) -> ColumnElement[bool]:
+def lacks_consent(user: SQLColumnExpression[int]) -> ColumnElement[bool]:
     """Of a row of projects: it has a text that the user has not agreed to as it reads now."""
     agreed = (
         select(literal_column("1"))
@@ -25,10 +25,22 @@ def lacks_consent(user: ColumnElement[int]) -> ColumnElement[bool]:
             CONSENTS.c.user_id == user,
             CONSENTS.c.text_sha256 == PROJECTS.c.consent_sha256,
         )
-        .correlate(PROJECTS)
+        .correlate_except(CONSENTS)
         .exists()
     )
     return and_(PROJECTS.c.consent_sha256.is_not(None), ~agreed)
+
+
+def agreed_before(user: SQLColumnExpression[int]) -> ColumnElement[bool]:
+    """Of a row of projects: the user agreed to an earlier text, and has to agree to the one there is now."""
+    before = (
+        select(literal_column("1"))
+        .select_from(CONSENTS)
+        .where(CONSENTS.c.project_id == PROJECTS.c.id, CONSENTS.c.user_id == user)
+        .correlate_except(CONSENTS)
+        .exists()
+    )
+    return and_(lacks_consent(user), before)
 
 
 def consent_lacking(project_name: str) -> str:

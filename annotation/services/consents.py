@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import exists, select
+from sqlalchemy import ColumnElement, exists, func, select
 from sqlalchemy.orm import Session
 
 from annotation.clock import Clock, utcnow
 from annotation.consent import Consent, ConsentText
 from annotation.errors import ConsentError
 from annotation.services.audit import record
-from annotation.services.consent_rows import CONSENTS, consents_of
+from annotation.services.consent_rows import CONSENTS, agreed_before, consents_of
 from annotation.services.projects import find_project
 from annotation.services.rating.desk import per_system
 from annotation.services.writing.rows import admit
 from annotation.types import Role
 from db import Database
-from db.models import Project
+from db.models import Membership, Project, User
 
 AGREED = "consent given"
 _CHANGED = "The text was changed while you read it, so you have not agreed yet: read it as it is now."
@@ -85,6 +85,27 @@ class ConsentService:
         with self._database.reading() as session:
             project = find_project(session, project_id)
             return consents_of(session, project) if _ever_asked(session, project) else None
+
+    def lacking_anew(self, project_id: int) -> int:
+        """How many raters and writers agreed to an earlier text alone, and have to agree to the one now.
+
+        Raises:
+            NotFoundError: there is no such project.
+        """
+        with self._database.reading() as session:
+            project = find_project(session, project_id)
+            works = (
+                select(func.count(User.id))
+                .join(Project, Project.id == project.id)
+                .where(agreed_before(User.id), User.disabled_at.is_(None), _works_in(project.id))
+            )
+            return session.scalar(works) or 0
+
+
+def _works_in(project_id: int) -> ColumnElement[bool]:
+    """Of a row of users: they rate or write there."""
+    working = Membership.role.in_((Role.RATER, Role.WRITER))
+    return exists().where(Membership.user_id == User.id, Membership.project_id == project_id, working)
 
 
 def told_consent(session: Session, project: Project, raters: Iterable[int]) -> dict[str, Any]:

@@ -247,7 +247,7 @@ class _Table:
     def _conflict_text(self, row: NewDecision, pair: Pair, expected: str) -> str:
         found, history = read_version(self._session, pair.id), read_history(self._session, pair.id)
         last = decided_since(expected, found, history[0] if history else None)
-        if last is None:
+        if last is None or with_decision_of(expected, found) != found:  # --replace would not help there
             return (
                 f"a rating of the pair {row.pair!r} changed since the table was written; leave the row out, "
                 "and look at the pair in a new table."

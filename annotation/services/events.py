@@ -117,14 +117,17 @@ def _decision(
 
 
 def _folded(action: str, run: Sequence[Event], oldest: Event | None) -> Sequence[Event]:
-    """Several decisions as one event, at the time of the last.
+    """Several decisions as one event, at the time of the last: of some pairs, the last first, what it was.
 
     Args:
         oldest: before which there may be more of them, which nobody looked at.
     """
     if action not in (DECIDED, DECISION_WITHDRAWN) or len(run) == 1:
         return run
-    pairs = list(dict.fromkeys(event.detail["pair"] for event in run))
-    named = pairs[:_NAMED] + (["…"] if len(pairs) > _NAMED else [])
+    last = {event.detail["pair"]: event.detail for event in reversed(run)}
+    of_pairs = [last[pair] for pair in dict.fromkeys(event.detail["pair"] for event in run)]
+    named: list[Any] = of_pairs[:_NAMED] if action == DECIDED else [one["pair"] for one in of_pairs[:_NAMED]]
+    named += ["…"] if len(of_pairs) > _NAMED else []
     times = f"{len(run)} or more" if run[-1] is oldest else len(run)
-    return [Event(run[0].at, action, run[0].user, {"times": times, "pairs": named})]
+    told = "decisions" if action == DECIDED else "pairs"
+    return [Event(run[0].at, action, run[0].user, {"times": times, told: named})]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, and_, case, func, or_, select
+from sqlalchemy import Select, and_, case, func, literal, or_, select
 
 from annotation.clock import Clock, utcnow
 from annotation.errors import NotFoundError
@@ -15,6 +15,7 @@ from annotation.services.access.open_invitations import can_come_in
 from annotation.services.access.roles import roles_of
 from annotation.services.access.users import find_user
 from annotation.services.adjudication_queue import CHANGED
+from annotation.services.consent_rows import agreed_before
 from annotation.services.in_use import IN_USE
 from annotation.services.rating.held_back import may_still_grade
 from annotation.types import Role, User
@@ -44,6 +45,8 @@ class ProjectLine:
     """Pairs that count nowhere."""
     is_paused: bool = False
     """Whoever sees it is a rater who is given no pairs for now."""
+    must_agree_anew: bool = False
+    """They rate or write there, agreed to an earlier consent text, and have to agree to the one now."""
 
     @property
     def is_graded(self) -> bool:
@@ -60,6 +63,9 @@ class Place:
     """To lead to pages; administrators of the server count as administrator and adjudicator everywhere."""
     types: tuple[str, ...] = ()
     """The project's comparison types."""
+
+
+_WORKING = {Role.RATER, Role.WRITER}
 
 
 class OverviewService:
@@ -89,6 +95,7 @@ class OverviewService:
             to_review = dict(session.execute(_to_review(ids)).all())
             withdrawn = dict(session.execute(_withdrawn(ids)).all())
             paused = set(session.scalars(_paused(user)))
+            changed = set(session.scalars(select(Project.id).where(agreed_before(literal(user.id)))))
         return [
             ProjectLine(
                 id=row.id,
@@ -102,6 +109,7 @@ class OverviewService:
                 to_review=to_review.get(row.id, 0),
                 withdrawn=withdrawn.get(row.id, 0),
                 is_paused=row.id in paused and Role.RATER in roles.get(row.id, ()),
+                must_agree_anew=row.id in changed and not roles.get(row.id, set()).isdisjoint(_WORKING),
             )
             for row in shown
         ]

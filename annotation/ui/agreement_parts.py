@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from annotation.reliability.bootstrap import Alpha
 from annotation.reliability.drift import FEWEST, MOST_WINDOWS
-from annotation.reliability.planning import FEWEST_PAIRS, Plan, plan_sentences
+from annotation.reliability.few_pairs import FEWEST_PAIRS, Compared, few_parts_text, too_few_text
+from annotation.reliability.planning import Plan, plan_sentences
 from annotation.reliability.report import AgreementReport, Part
 from annotation.set_aside import set_aside_text
 from annotation.ui.agreement_tables import bounds_table, drift_table
@@ -105,10 +106,7 @@ def verdict(alpha: Alpha) -> str:
             f"There is no interval, so nobody can tell how certain α is. {regrouped(alpha.interval_reason)}"
         )
     if alpha.pairs < FEWEST_PAIRS:
-        return (
-            f"Too few pairs to tell: {counted(alpha.pairs, 'pair')} with two grades or more, and with fewer "
-            f"than {FEWEST_PAIRS} the interval is often narrower than it should be."
-        )
+        return too_few_text(alpha.pairs)
     if alpha.low >= FIRM:
         return f"Yes, by custom: the whole interval is at or above {FIRM:.3f}."
     if alpha.high < TENTATIVE:
@@ -166,13 +164,9 @@ def next_step_html(report: AgreementReport, project_id: int, *, leads: bool) -> 
 
 def few_pairs_html(parts: Sequence[tuple[str, Part]]) -> str:
     """Of which types and genres the intervals are not to be trusted; nothing where each has pairs enough."""
-    few = [label for label, part in parts if part.all.low is not None and part.all.pairs < FEWEST_PAIRS]
-    if not few:
+    said = few_parts_text([Compared(label, part.all.interval_pairs) for label, part in parts])
+    if not said:
         return ""
-    said = (
-        f"Fewer than {FEWEST_PAIRS} pairs with two grades, so that the interval is often narrower than it "
-        f"should be: {', '.join(few)}."
-    )
     return f'<p class="small" id="agreement-few" dir="auto">{escape(said)}</p>'
 
 

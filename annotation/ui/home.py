@@ -34,6 +34,7 @@ from kpdemo.ui.widgets import (
 NOTHING_YET = "You are not in any project yet. Ask the administrator of a project to add you."
 NO_PROJECTS = "No projects yet. Make one below, then import pairs and invite raters."
 PAUSED = "Paused: your administrator can tell you when your work goes on"
+CHANGED_TEXT = "The text that you agreed to was changed: you are asked anew"
 NEW_TYPE = "type"
 """Of the address: the comparison type of a project that is to be made."""
 
@@ -108,6 +109,8 @@ def next_steps(line: ProjectLine, user: User, progress: Progress | None) -> list
         steps.append(PageLink(text, f"/annotate/project?{there}"))
     if leads and not line.raters and not line.is_graded:
         steps.append(PageLink("Invite raters", f"/annotate/project?{there}&tab=members"))
+    if page := _page_of_the_text(line):
+        steps.append(PageLink("Agree to the changed text", f"/annotate/{page}?{there}"))
     if Role.WRITER in line.roles and line.unwritten:
         steps.append(PageLink("Write", f"/annotate/write?{there}"))
     if (leads or Role.EDITOR in line.roles) and line.to_review:
@@ -127,6 +130,13 @@ def next_steps(line: ProjectLine, user: User, progress: Progress | None) -> list
     return steps
 
 
+def _page_of_the_text(line: ProjectLine) -> str:
+    """Where the user agrees anew; none where they need not, or are given no work that asks for it."""
+    if line.must_agree_anew and Role.RATER in line.roles and not line.is_paused:
+        return "rate"
+    return "write" if line.must_agree_anew and Role.WRITER in line.roles else ""
+
+
 def project_html(line: ProjectLine, user: User, progress: Progress | None) -> str:
     leads = user.is_administrator or line.roles & {Role.ADMINISTRATOR, Role.ADJUDICATOR}
     steps = next_steps(line, user, progress)
@@ -135,6 +145,8 @@ def project_html(line: ProjectLine, user: User, progress: Progress | None) -> st
         facts.append(progress_html(progress.rated, progress.total, graded_text(progress)))
     if line.is_paused:
         facts.append(PAUSED)
+    if _page_of_the_text(line):
+        facts.append(CHANGED_TEXT)
     if leads and line.pairs:
         text = f"{grouped(line.finished)} of {counted(line.pairs, 'pair')} fully graded"
         facts.append(progress_html(line.finished, line.pairs, text))

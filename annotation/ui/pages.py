@@ -158,7 +158,9 @@ def _build_senses(services: Services, page: gr.Blocks) -> None:
 
 def _build_project(services: Services, header: Filling, page: gr.Blocks) -> None:
     build_project_page(
-        ProjectHandlers(services.accounts, services.projects, services.events, services.stuck),
+        ProjectHandlers(
+            services.accounts, services.projects, services.events, services.stuck, services.consents
+        ),
         ImportHandlers(services.accounts, services.projects, services.importing, services.dictionary),
         MembersHandlers(
             services.accounts,

@@ -8,8 +8,10 @@ from typing import Any
 
 import gradio as gr
 
+from annotation.consent import anew_text
 from annotation.errors import AnnotationError
 from annotation.services.access.accounts import AccountService
+from annotation.services.consents import ConsentService
 from annotation.services.events import EventService
 from annotation.services.projects import ProjectService
 from annotation.services.rating.stuck import StuckService
@@ -34,6 +36,7 @@ from kpdemo.ui.widgets import (
     empty_html,
     escape,
     keep_reason,
+    note_html,
     section_heading,
     shown_to_user,
     unseen_box,
@@ -49,6 +52,7 @@ class ProjectHandlers:
     projects: ProjectService
     events: EventService
     stuck: StuckService
+    consents: ConsentService
 
     def open(self, request: gr.Request) -> tuple[Any, ...]:
         """The tab that the address names, and the settings; for others than administrators nothing."""
@@ -83,11 +87,16 @@ class ProjectHandlers:
         with shown_to_user(AnnotationError):
             project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             mine = read_settings_form(values)
+            before = self.projects.get(project_id).settings
             kept = self.projects.update(project_id, mine, seen=seen, by=user).settings
+            anew = self.consents.lacking_anew(project_id) if kept.consent != before.consent else 0
         shown = settings_values(kept)
         is_mine = shown == settings_values(mine)
         fields = [gr.skip() for _ in shown] if is_mine else shown  # somebody may be typing
-        return saved_html(SAVED, is_alone=is_mine), seen_settings(kept), *fields
+        said = saved_html(SAVED, is_alone=is_mine) + (
+            note_html(anew_text(anew), role="status") if anew else ""
+        )
+        return said, seen_settings(kept), *fields
 
     def delete(self, request: gr.Request, typed: str | None) -> str:
         """Delete the project whose name was typed; where to go then."""

@@ -35,6 +35,10 @@ from tests.grade_tables import grades_of_table, krippendorff_alpha
 from tests.latex_tables import read_tables
 from tests.rated import pair, rated_project
 
+TOO_FEW = (
+    "Too few pairs to tell: 6 pairs with two grades or more, and with fewer than 50 the interval is often "
+    "narrower than it should be."
+)
 PAIRS = [
     pair("a", "0", "0.25", "0", genre="news"),
     pair("b", "4", "3.5", genre="news"),
@@ -399,6 +403,7 @@ def test_the_command_prints_tables_for_people(url, capsys):
         "undefined",
         "mean of 2 raters",
         "cleo (sentence2phrase), ana (phrase2word), ben (phrase2word): 2 pairs that others graded too",
+        TOO_FEW,
     ):
         assert words in out
     assert f"{alpha_of(ANA, BEN, CLEO):.3f}" in out
@@ -427,6 +432,7 @@ def test_the_command_prints_a_table_for_papers(url, capsys):
     assert table.rows["All"][3:5] == ["5", f"{alpha_of(*columns(0, 1, 3, 4, 5, 6)):.3f}".removeprefix("0")]
     assert table.comments[0].endswith("project harbour.")
     assert "--: word2sense, all pairs: No pair has two ratings yet." in table.comments
+    assert TOO_FEW in table.comments
     assert any(comment.endswith("1,000 resamples, seed 7.") for comment in table.comments)
 
 

@@ -18,7 +18,7 @@ from annotation.gold import ExportOptions, Unfinished
 from annotation.services.bundle import Services, open_services
 from annotation.services.consents import AGREED
 from annotation.services.rating.desk import lock_pair
-from annotation.types import KnownPair, NewPair, NewRating, Role, SkipReason
+from annotation.types import KnownPair, NewPair, NewRating, ProjectSettings, Role, SkipReason
 from annotation.ui.project_html import events_html
 from db.models import Assignment, Comment, Consent, Rating, Skip, TrainingGrade, Writing
 from tests.people import at_once, count
@@ -113,6 +113,41 @@ def test_a_changed_text_stops_all_work_until_it_is_agreed_to_and_keeps_the_pairs
     assert set(services.consents.given(project) or ()) == {ana}
     assert services.assignment.queue(project, world.raters[1]).pairs
     check(world)
+
+
+def test_whoever_agreed_to_an_earlier_text_is_counted_and_sees_it_among_their_projects(world, services):
+    project, (ana, ben) = world.project, world.raters
+    services.projects.create(ProjectSettings("another", consent=SECOND))
+    users = {user.id: user for user in services.accounts.users()}
+
+    def told() -> list[int]:
+        """The number, and who of the two sees it."""
+        lines = {user: services.overview.projects(users[user]) for user in (ana, ben)}
+        seen = [user for user in lines if any(line.must_agree_anew for line in lines[user])]
+        return [services.consents.lacking_anew(project), *seen]
+
+    ask_for(services, project, FIRST)
+    assert told() == [0]
+    services.consents.agree(project, ana, digest(FIRST))
+    assert told() == [0]
+    ask_for(services, project, SECOND)  # ben never agreed
+    assert told() == [1, ana]
+    services.projects.add_member(project, users[ana].name, Role.WRITER)
+    assert told() == [1, ana]  # one person in two roles
+    services.consents.agree(project, ben, digest(SECOND))
+    assert told() == [1, ana]
+    ask_for(services, project, FIRST)  # which ana agreed to already
+    assert told() == [1, ben]
+    ask_for(services, project, "")
+    assert told() == [0]
+    ask_for(services, project, FIRST + SECOND)
+    assert told() == [2, ana, ben]
+    services.accounts.disable(users[ben].name)
+    for role in (Role.RATER, Role.WRITER):
+        services.projects.remove_member(project, users[ana].name, role)
+    services.projects.add_member(project, users[ana].name, Role.EDITOR)
+    assert told()[0] == 0
+    assert ana not in told()
 
 
 def test_events_tell_who_agreed_and_what_the_text_was(world, services):

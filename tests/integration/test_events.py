@@ -63,11 +63,36 @@ def test_decisions_in_a_row_are_one_event_that_something_else_ends(rated):
     decide(rated, "c", note="and again")
     later, role, earlier, *_ = EventService(rated.database).recent(rated.id)
     assert (later.action, earlier.action) == (DECIDED, DECIDED)
-    assert later.detail == {"times": 7, "pairs": ["c", "g", "f", "e", "d", "…"]}
-    assert earlier.detail == {"times": 2, "pairs": ["b", "a"]}
+    as_decided = {"grade": "2.5", "cause": "scale"}
+    told = [{"pair": name, **as_decided} for name in "cgfedba"]
+    assert later.detail == {"times": 7, "decisions": [*told[:5], "…"]}
+    assert earlier.detail == {"times": 2, "decisions": told[5:]}
+    assert "times: 2; decisions: b (2.5, scale), a (2.5, scale)</td>" in events_html([earlier])
+    assert "e (2.5, scale), d (2.5, scale), …</td>" in events_html([later])
     assert earlier.at < role.at < later.at
     assert later.at == rated.clock()
     assert EventService(rated.database).recent(rated.id, limit=2) == [later, role]
+
+
+def test_of_a_pair_decided_twice_in_a_row_the_last_decision_is_told(rated):
+    decide(rated, "a", "b")
+    rated.clock.move()
+    service = AdjudicationService(rated.database, clock=rated.clock)
+    service.decide(
+        rated.id, rated.pair_id("a"), rated.adjudicator.id, Decimal("3.25"), Cause.OVERLOOKED_TEXT, ""
+    )
+    event = EventService(rated.database).recent(rated.id)[0]
+    assert "times: 3; decisions: a (3.25, overlooked text), b (2.5, scale)</td>" in events_html([event])
+
+
+def test_withdrawals_in_a_row_name_their_pairs(rated):
+    decide(rated, "a", "b")
+    service = AdjudicationService(rated.database, clock=rated.clock)
+    for name in "ab":
+        rated.clock.move()
+        service.withdraw(rated.id, rated.pair_id(name), rated.adjudicator.id)
+    event = EventService(rated.database).recent(rated.id)[0]
+    assert (event.action, event.detail) == (DECISION_WITHDRAWN, {"times": 2, "pairs": ["b", "a"]})
 
 
 def test_more_decisions_in_a_row_than_are_looked_at_are_told_as_so_many_or_more(rated, monkeypatch):

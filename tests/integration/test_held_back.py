@@ -10,9 +10,11 @@ import pytest
 
 from annotation.adjudication import AdjudicationError, Which
 from annotation.errors import AssignmentError, ImportFileError
+from annotation.event_words import detail_words
 from annotation.services.access.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
+from annotation.services.consents import ConsentService
 from annotation.services.events import DECIDED, EventService
 from annotation.services.imports.importing import ImportService
 from annotation.services.overview import OverviewService
@@ -307,6 +309,23 @@ def test_events_tell_no_grade_and_cause_of_a_pair_that_is_held_back(study):
     assert told(None) == whole
 
 
+def test_nor_do_they_where_decisions_in_a_row_are_one_event(study):
+    for name in ("done", "lacking"):
+        study.rated.clock.move()
+        study.decide(name, study.ben)
+    study.join()
+    events = EventService(study.rated.database)
+    decided = {"grade": "2", "cause": "scale"}
+    for viewer, of_lacking, words in (
+        (study.judith, {}, "lacking, done (2, scale)"),
+        (None, decided, "lacking (2, scale), done (2, scale)"),
+    ):
+        [event] = [one for one in events.recent(study.id, viewer=viewer) if one.action == DECIDED]
+        told = [{"pair": "lacking", **of_lacking}, {"pair": "done", **decided}]
+        assert event.detail == {"times": 2, "decisions": told}
+        assert detail_words(event.detail) == f"times: 2; decisions: {words}"
+
+
 def test_lists_and_counts_of_the_project_do_not_tell_that_such_a_pair_is_flagged(study):
     listing = PairListService(study.rated.database)
 
@@ -361,7 +380,8 @@ def test_comments_and_skips_leave_out_what_was_said_of_such_a_pair(study):
 def test_the_page_of_the_project_shows_its_leader_no_more_than_that(study):
     database, projects = study.rated.database, study.projects
     accounts, events = AccountService(database), EventService(database)
-    page = ProjectHandlers(accounts, projects, events, StuckService(database, clock=study.rated.clock))
+    stuck, consents = StuckService(database, clock=study.rated.clock), ConsentService(database)
+    page = ProjectHandlers(accounts, projects, events, stuck, consents)
     listing = PairListHandlers(accounts, PairListService(database), None)
     remarks = RemarksHandlers(accounts, projects, RemarkService(database))
     request = SimpleNamespace(username="judith", query_params={"project": str(study.id)}, headers={})

@@ -14,11 +14,13 @@ import typer
 
 import annotation.cli
 from annotation.errors import SettingsError
+from annotation.services.access.accounts import AccountService
+from annotation.services.consents import ConsentService
 from annotation.services.events import Event, EventService
 from annotation.services.imports.importing import ImportService
 from annotation.services.projects import ProjectService
 from annotation.setting_changes import seen_settings, told_changes
-from annotation.types import NewPair, Project, ProjectSettings
+from annotation.types import NewPair, Project, ProjectSettings, Role
 from db import Database
 from tests.commands import main
 
@@ -127,6 +129,21 @@ def test_a_setting_that_is_named_changes_alone_and_is_told_as_by_the_page(
     former = {"former_name": "News"} if name == "name" else {}
     assert (event.user, event.detail) == (None, {**told_changes(BEFORE, after), **former})
     assert call("show", after.name)[1] != table
+
+
+def test_a_changed_consent_text_tells_how_many_have_to_agree_anew(call, project, sqlite_database):
+    accounts, consents = AccountService(sqlite_database), ConsentService(sqlite_database)
+    for name in ("Ana", "Ben"):
+        user = accounts.add_user(name).id
+        ProjectService(sqlite_database).add_member(project.id, name, Role.RATER)
+        asked = consents.asked(project.id, user)
+        assert asked is not None
+        consents.agree(project.id, user, asked.sha256)
+    said = "2 raters and writers have to agree anew before they go on; “My projects” tells them so.\n"
+    words = "consent text: 10 → 6 characters"
+    assert call("change", "news", "--consent", "new.md") == (0, f"Changed News: {words}.\n{said}", "")
+    assert call("change", "news", "--raters", "3")[1].count("\n") == 1
+    assert call("change", "news", "--consent", "empty.md")[1].count("\n") == 1
 
 
 def test_all_settings_change_at_once(call, project, sqlite_database):

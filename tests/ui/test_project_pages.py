@@ -19,6 +19,7 @@ from annotation.projects import GroupCounts, Member, ProjectCounts, sum_counts
 from annotation.senses.dictionary import Dictionary
 from annotation.services.access.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
+from annotation.services.consents import ConsentService
 from annotation.services.events import Event, EventService
 from annotation.services.imports.importing import ImportService
 from annotation.services.overview import OverviewService, ProjectLine
@@ -31,7 +32,7 @@ from annotation.setting_changes import seen_settings, told_changes
 from annotation.types import Cause, ImportSummary, NewPair, ProjectSettings, Role, SkipReason, User
 from annotation.ui.asking import project_in
 from annotation.ui.header import HeaderHandlers
-from annotation.ui.home import HomeHandlers, next_steps, project_html
+from annotation.ui.home import CHANGED_TEXT, HomeHandlers, next_steps, project_html
 from annotation.ui.importing import SHOWN_DUPLICATES, ImportHandlers, summary_html
 from annotation.ui.members_html import members_html
 from annotation.ui.number_fields import decimal_of, whole_of
@@ -95,6 +96,23 @@ def test_the_next_step_is_what_this_user_can_do_now(project, user, progress, exp
     assert steps(project, user, progress) == expected
 
 
+@pytest.mark.parametrize(
+    ("roles", "is_paused", "page"),
+    [
+        ({Role.RATER}, False, "rate"),
+        ({Role.RATER, Role.WRITER}, False, "rate"),
+        ({Role.WRITER}, False, "write"),
+        ({Role.RATER, Role.WRITER}, True, "write"),
+        ({Role.RATER}, True, ""),  # is given nothing, and asked nothing
+    ],
+)
+def test_who_has_to_agree_anew_is_told_and_led_to_the_text_also_when_all_is_graded(roles, is_paused, page):
+    project = line(roles=frozenset(roles), is_paused=is_paused, must_agree_anew=True, finished=10)
+    asked = [link.address for link in next_steps(project, RATER, Progress(10, 10)) if "Agree" in link.text]
+    assert asked == ([f"/annotate/{page}?project=7"] if page else [])
+    assert (CHANGED_TEXT in project_html(project, RATER, Progress(10, 10))) is bool(page)
+
+
 def test_of_the_items_to_write_for_some_may_be_set_aside():
     shown = project_html(line(roles=frozenset({Role.WRITER}), unwritten=5), RATER, None)
     assert "Up to 5 larger items to write for" in shown
@@ -105,11 +123,34 @@ def test_saved_settings_are_said_to_reach_raters_when_they_open_their_page_again
     accounts.add_user("root", is_administrator=True)
     projects.create(SETTINGS)
     handlers = ProjectHandlers(
-        accounts, projects, EventService(sqlite_database), StuckService(sqlite_database)
+        *(accounts, projects, EventService(sqlite_database), StuckService(sqlite_database)),
+        ConsentService(sqlite_database),
     )
     new = replace(SETTINGS, step=Decimal("0.5"), guidelines="Grade what is said.")
     said, *_ = handlers.save(Asked(), seen_settings(SETTINGS), *settings_values(new))
     assert "Raters see what is new once they open their page again" in said
+    assert "agree anew" not in said
+
+
+def test_a_changed_consent_text_is_saved_with_the_number_who_have_to_agree_anew(sqlite_database):
+    accounts, projects = AccountService(sqlite_database), ProjectService(sqlite_database)
+    consents = ConsentService(sqlite_database)
+    accounts.add_user("root", is_administrator=True)
+    ana = accounts.add_user("Ana").id
+    first = replace(SETTINGS, consent="Take part?")
+    project = projects.create(first).id
+    projects.add_member(project, "Ana", Role.RATER)
+    asked = consents.asked(project, ana)
+    assert asked is not None
+    consents.agree(project, ana, asked.sha256)
+    handlers = ProjectHandlers(
+        *(accounts, projects, EventService(sqlite_database), StuckService(sqlite_database)), consents
+    )
+    second = replace(first, consent="Take part now?")
+    said, *_ = handlers.save(Asked(), seen_settings(first), *settings_values(second))
+    assert "1 rater or writer has to agree anew before they go on" in said
+    third = replace(second, guidelines="Grade what is said.")
+    assert "agree anew" not in handlers.save(Asked(), seen_settings(second), *settings_values(third))[0]
 
 
 @pytest.mark.parametrize(("pairs", "finished", "graded"), [(0, 0, False), (10, 9, False), (10, 10, True)])

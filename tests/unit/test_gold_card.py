@@ -192,6 +192,14 @@ def test_every_column_that_a_gold_set_can_have_is_explained():
     assert set(every) == set(COLUMNS)
 
 
+@pytest.mark.parametrize("format", Format)
+def test_every_cause_is_explained_where_there_is_the_column(tmp_path, format):
+    lines = gold_card(export(tmp_path, format=format)).splitlines()
+    told = {line.split("`")[1] for line in lines if line.startswith("| `") and "|" in line[3:]}
+    causes = {cause.value for cause in Cause}
+    assert causes & told == (set() if format is Format.SEMEVAL else causes)
+
+
 def test_the_same_manifest_gives_the_same_card_also_when_it_names_it(told):
     assert gold_card({**told, "card": {"name": "README.md", "sha256": "0"}}) == gold_card(told)
     assert gold_card(json.loads(json.dumps(told))) == gold_card(told)
@@ -326,6 +334,28 @@ def test_agreement_is_told_to_be_also_of_pairs_without_a_gold_grade(tmp_path):
     assert "; 4 pairs, 8 ratings) |" in card
 
 
+def test_the_card_tells_where_the_intervals_are_of_too_few_pairs(told):
+    def card(whole, unadjudicated, of_type, low=0.5):
+        def alphas(pairs, kept):
+            figures = {"value": 0.7, "low": low, "high": 0.8, "ratings": 200}
+            return {"all": {**figures, "pairs": pairs}, "unadjudicated": {**figures, "pairs": kept}}
+
+        by_type = {"a|b": alphas(of_type, of_type)}
+        found = {**told["agreement"], "alpha": alphas(whole, unadjudicated), "by_type": by_type}
+        return gold_card({**told, "agreement": found})
+
+    said = (
+        "\n\nToo few pairs to tell: 49 pairs with two grades or more, and with fewer than 50 the interval is "
+    )
+    assert f"{said}often narrower than it should be.\n\n## Files" in card(49, 49, 49)
+    parts = (
+        "\n\nFewer than 50 pairs with two grades, so that the interval is often narrower than it should be: "
+    )
+    assert f"{parts}all types (unadjudicated), a\\|b.\n\n## Files" in card(50, 49, 49)
+    for pairs, low in ((50, 0.5), (49, None)):
+        assert "narrower than it should be" not in card(pairs, pairs, pairs, low)
+
+
 def test_undefined_agreement_is_said_in_words(tmp_path):
     card = gold_card(export(tmp_path, [rated("a", "2", "2")]))
     assert "| all types | undefined. Only one pair has two ratings; it takes two. |" in card
@@ -408,9 +438,13 @@ def test_what_raters_agreed_to_is_told_without_names(told):
     text = "I agree.\n```\n# All of it"
     card = gold_card({**told, "consent": {"text": text, "sha256": "0" * 64, "raters": counts}})
     assert (
-        f"### Consent\n\nRaters must agree to it before their first pair:\n\n````markdown\n{text}\n````"
-        in card
+        "### Consent\n\nThe text was changed on the way. Raters must agree to it as it reads now before they "
+        f"go on:\n\n````markdown\n{text}\n````" in card
     )
+    for before, not_here, begin in ((0, 0, "before their first pair"), (0, 3, "before they go on")):
+        counted = {"agreed": 1, "agreed_to_earlier_text": before, "not_agreed": not_here}
+        unchanged = gold_card({**told, "consent": {"text": text, "sha256": "0" * 64, "raters": counted}})
+        assert f"### Consent\n\nRaters must agree to it as it reads now {begin}:" in unchanged
     assert (
         "- 1 rater agreed to this text\n- 2 raters agreed to an earlier text\n- 3 raters agreed to none "
         "here: they graded while there was no text, or their grades came from files" in card
