@@ -7,6 +7,8 @@
 VENV := .venv
 PYTHON_IN_VENV := $(VENV)/bin/python
 ARGS ?=
+# One more than there are cores, four at most: tests of pages mostly wait.
+WORKERS ?= $(shell cores=$$(getconf _NPROCESSORS_ONLN); echo $$((cores < 4 ? cores + 1 : 4)))
 
 export VENV PYTHON PIP_ARGS
 
@@ -19,7 +21,7 @@ run: $(VENV)/.run ## Serve the pages on http://127.0.0.1:7860; accounts and rati
 	$(PYTHON_IN_VENV) app.py $(ARGS)
 
 test: $(VENV)/.dev chromium ## Run all tests; without PostgreSQL some are skipped (docs/architecture.md, Tests)
-	$(PYTHON_IN_VENV) -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile $(ARGS)
+	$(PYTHON_IN_VENV) -m pytest --numprocesses $(WORKERS) --dist loadfile $(ARGS)
 
 chromium: $(VENV)/.dev ## Find or install Chromium for the browser tests
 	@sh tools/chromium.sh
