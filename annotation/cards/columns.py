@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from annotation.files.gold_columns import RATING
 from annotation.files.spreadsheet import GOLD_COLUMN
+from annotation.files.tables import RATING_COLUMN
 
 _TEXT, _NUMBER, _COUNT, _TRUTH = "string", "float64", "int64", "bool"
 
@@ -47,8 +47,8 @@ _FIELDS = {"grade": _NUMBER, "problem": _TRUTH}
 def meanings(columns: Sequence[str]) -> list[tuple[str, str]]:
     """Of each column its name and meaning; those of single raters together."""
     found = [(name, COLUMNS[name][1]) for name in columns if name in COLUMNS]
-    if any(name.startswith(RATING) for name in columns):
-        found.append((f"{RATING}…", "the ratings of one rater; empty where they gave none"))
+    if any(name.startswith(RATING_COLUMN) for name in columns):
+        found.append((f"{RATING_COLUMN}…", "the ratings of one rater; empty where they gave none"))
     return found
 
 
@@ -63,7 +63,7 @@ def features(columns: Sequence[str], *, with_lists: bool) -> list[dict[str, Any]
 
 
 def _feature(name: str, with_lists: bool) -> dict[str, Any]:
-    kind = _NUMBER if name.startswith(RATING) else COLUMNS[name][0]
+    kind = _NUMBER if name.startswith(RATING_COLUMN) else COLUMNS[name][0]
     if isinstance(kind, str):
         return {"name": name, "dtype": kind}
     if not with_lists:

@@ -9,7 +9,7 @@ from typing import Any
 from annotation.errors import ScoreFileError
 from annotation.files.json_text import parse_json
 
-_MANIFEST = "manifest.json"
+MANIFEST = "manifest.json"
 
 
 def refuse_empty_export(path: Path) -> None:
@@ -18,7 +18,7 @@ def refuse_empty_export(path: Path) -> None:
     Raises:
         ScoreFileError: its manifest counts no gold grade, since it was exported before there were any.
     """
-    counts = _manifest(path if path.is_dir() else path.parent).get("counts")
+    counts = read_manifest(path if path.is_dir() else path.parent).get("counts")
     if isinstance(counts, dict) and counts.get("adjudicated") == 0 and counts.get("mean") == 0:
         raise ScoreFileError(
             f"{path}: an empty gold set, since no pair had a gold grade when it was exported; export it "
@@ -28,7 +28,7 @@ def refuse_empty_export(path: Path) -> None:
 
 def undecided_pairs(folder: Path) -> int:
     """How many flagged pairs without a decision an export into the folder left out of its gold grades."""
-    counts = _manifest(folder).get("counts")
+    counts = read_manifest(folder).get("counts")
     undecided = counts.get("not_adjudicated") if isinstance(counts, dict) else None
     return undecided if isinstance(undecided, int) else 0
 
@@ -49,17 +49,17 @@ def is_changed(file: Path) -> bool:
 
 def _described(file: Path) -> dict[str, Any] | None:
     """What the manifest beside a file says of it; None where it does not name it."""
-    files = _manifest(file.parent).get("files")
+    files = read_manifest(file.parent).get("files")
     for one in files if isinstance(files, list) else ():
         if isinstance(one, dict) and one.get("name") == file.name:
             return one
     return None
 
 
-def _manifest(folder: Path) -> dict[str, Any]:
-    """Empty where there is none of ours."""
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """What the manifest in the folder says; empty where there is none of ours."""
     try:
-        found = parse_json((folder / _MANIFEST).read_bytes())
+        found = parse_json((folder / MANIFEST).read_bytes())
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) and "manifest_format" in found else {}

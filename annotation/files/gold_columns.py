@@ -10,9 +10,6 @@ from annotation.files.spreadsheet import GOLD_COLUMN
 from annotation.gold import GoldRow
 from annotation.senses.fields import SENSE_COLUMNS, sense_values
 
-RATING = "rating:"
-"""How the columns of single raters begin, in CSV."""
-
 
 @dataclass(frozen=True, slots=True)
 class Extras:

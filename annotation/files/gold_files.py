@@ -24,8 +24,9 @@ from types import TracebackType
 from typing import IO, Any, Protocol, Self
 
 from annotation.adjudication import grade_text
-from annotation.files.gold_columns import RATING, Extras, row_values
+from annotation.files.gold_columns import Extras, row_values
 from annotation.files.spreadsheet import protected
+from annotation.files.tables import RATING_COLUMN
 from annotation.gold import Format, GoldRow
 from annotation.senses.fields import LISTS
 from annotation.senses.network import WORD_TO_SENSE
@@ -161,7 +162,7 @@ class CsvWriter(_Files):
     def __init__(self, path: Path, labels: Sequence[str], extras: Extras) -> None:
         super().__init__()
         self._labels, self._name, self._extras = tuple(labels), path.name, extras
-        header = [*extras.columns, *(f"{RATING}{label}" for label in self._labels)]
+        header = [*extras.columns, *(f"{RATING_COLUMN}{label}" for label in self._labels)]
         self._file = self._open(path, header)
         self._file.write(csv_line(header))
 

@@ -15,10 +15,9 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from annotation.errors import ExportError
-from annotation.files.json_text import parse_json
+from annotation.files.exported_gold import MANIFEST, read_manifest
 from annotation.links import resolved
 
-MANIFEST = "manifest.json"
 CARD = "README.md"
 _PARTIAL = ".export-"
 _EARLIEST = (1980, 1, 1, 0, 0, 0)
@@ -137,7 +136,7 @@ def _earlier_files(shown: Path, target: Path, *, force: bool) -> Sequence[str]:
         raise ExportError(
             f"{shown} is not empty: give another folder, or --force to replace an earlier export there."
         )
-    manifest = _manifest_in(target)
+    manifest = read_manifest(target)
     if _is_changed(target / CARD, manifest):
         raise ExportError(
             f"{shown} has a {CARD} that was changed after the export: --force would replace it, so move it "
@@ -167,15 +166,6 @@ def _names_in(manifest: Mapping[str, Any]) -> list[str]:
         return [str(file["name"]) for file in files]
     except (LookupError, TypeError):
         return []
-
-
-def _manifest_in(folder: Path) -> Mapping[str, Any]:
-    """Empty where there is none."""
-    try:
-        found = parse_json((folder / MANIFEST).read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _move(old: Path, new: Path, moved: list[tuple[Path, Path]]) -> None:

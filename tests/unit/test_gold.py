@@ -303,7 +303,8 @@ def test_the_manifest_names_the_limit_of_pairs_per_rater_where_there_is_one():
 def fill(folder, name="gold.csv", content=b"x\n"):
     (folder.partial / name).write_bytes(content)
     files = describe_files(folder.partial, {name: 1}, {name: ["id"]})
-    write_manifest(folder.partial, {"files": files, "card": write_card(folder.partial, f"# {name}\n")})
+    told = {"manifest_format": 1, "files": files, "card": write_card(folder.partial, f"# {name}\n")}
+    write_manifest(folder.partial, told)
 
 
 def test_a_folder_appears_whole(tmp_path):
