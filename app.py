@@ -28,12 +28,12 @@ from annotation.systems.baselines import Similarities
 from annotation.ui import pages as annotation_pages
 from annotation.web.mount import ANNOTATION_PATHS, USER_PATH, add_annotation_routes
 from annotation.web.opening import start_notes
-from db import DatabaseError
-from db.errors import UrlError
+from db.errors import DatabaseError, UrlError
 from kpdemo.cards import model_card
 from kpdemo.errors import ModelLoadError
 from kpdemo.latex import latex_table
 from kpdemo.predictors import available_models
+from kpdemo.ui.api.routes import add_api
 from kpdemo.ui.chosen import DELETED_SECONDS
 from kpdemo.ui.compare import CompareHandlers, build_compare_section
 from kpdemo.ui.evaluate import EvaluateHandlers, build_evaluate_tab
@@ -60,8 +60,7 @@ class AppContext:
     models: Mapping[str, str]
     load: Load
     in_space: bool = False
-    annotation: Services | None = None
-    """Without it only the public page is served."""
+    annotation: Services | None = None  # without it only the public page is served
     describe: Callable[[str], str] = model_card
     index_of: Callable[[str], str] = no_index
     load_apart: Load | None = None  # for long texts and files, if they are to wait apart
@@ -102,12 +101,13 @@ def build_app(
 
 
 def build_server(context: AppContext) -> FastAPI:
-    """Annotation under /annotate, the public page at /, health at /healthz; the default model warms up."""
+    """Annotation under /annotate, the public page at /, its models at /api; the default one warms up."""
     shelf = ModelShelf(context.models, context.load, context.describe, context.index_of, context.load_apart)
     services = context.annotation
     server = FastAPI(**CLOSED_DOCS, lifespan=ending_with(shelf.pdfs.close))
     add_security(server, in_space=context.in_space, never_framed=ANNOTATION_PATHS)
     add_health(server, lambda: shelf.state, services.answers if services is not None else lambda: True)
+    add_api(server, shelf)
     links, sends = [], None
     if services is not None:
         guard = add_annotation_routes(server, services)

@@ -13,6 +13,10 @@ class LanguageError(InputError):
     """The document is in a language or script that the model does not read."""
 
 
+class LengthError(InputError):
+    """The text is longer than what is read there."""
+
+
 class ConfigError(KpdemoError, ValueError):
     """A configuration file or setting is wrong."""
 

@@ -48,12 +48,19 @@ def _stems(phrase: str, language: str) -> list[str]:
 
 def unnested_keys(keys: Iterable[str]) -> Iterator[int]:
     """The same of phrases that are given by their stems, with a blank between two."""
-    kept: list[str] = []
+    kept: set[str] = set()
+    inside: set[str] = set()  # every piece of those kept: a thousand of them are looked through at once
     for number, key in enumerate(keys):
-        whole = f" {key} "
-        if not any(whole in better or better in whole for better in kept):
-            kept.append(whole)
+        pieces = _pieces(key.split(" "))
+        if key not in inside and kept.isdisjoint(pieces):
+            kept.add(key)
+            inside |= pieces
             yield number
+
+
+def _pieces(stems: Sequence[str]) -> set[str]:
+    ends = range(1, len(stems) + 1)
+    return {" ".join(stems[start:end]) for end in ends for start in range(end)}
 
 
 @dataclass(frozen=True)

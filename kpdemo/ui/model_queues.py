@@ -10,6 +10,7 @@ from threading import Lock
 
 from kpdemo.forwarding import Forwarding, read_with_passages
 from kpdemo.languages.names import ENGLISH
+from kpdemo.nesting import Unnested
 from kpdemo.types import (
     Document,
     Mapped,
@@ -79,8 +80,9 @@ class Guarded(Forwarding):
     def answer(self, question: Question) -> Answer:
         with self._turn():
             started = time.perf_counter()
+            predictor = self.predictor if question.nested else Unnested(self.predictor)
             [found] = read_with_passages(
-                self.predictor, [question.read], top_k=question.top_k, threshold=question.threshold
+                predictor, [question.read], top_k=question.top_k, threshold=question.threshold
             )
             seconds = time.perf_counter() - started
         return Answer(

@@ -17,6 +17,7 @@ from kpdemo.languages.detection import identified
 from kpdemo.languages.routing import DEFAULT_MODEL, model_for
 from kpdemo.predictors import model_folder
 from kpdemo.progress import heard_by, tell
+from kpdemo.text import LONGEST_SHOWN, shortened
 from kpdemo.types import Predictor, VectorSpace
 from kpdemo.ui.apart import PdfProcesses
 from kpdemo.ui.model_queues import Guarded, ModelQueue, warm_up_for
@@ -152,13 +153,26 @@ class ModelShelf:
             name = model_for(identified(question.document).language)
         return name if name in self.models else question.model
 
+    def reads_apart(self, question: Question) -> bool:
+        """Whether a question waits in the queue of the long texts."""
+        return self._long is not self._short and len(question.document.text) >= LONG_TEXT
+
+    def check_known(self, name: str) -> None:
+        """Raises:
+        ModelLoadError: no model of the shelf has this name.
+        """
+        if name not in self.models:
+            known = ", ".join(self.models)
+            named = shortened(name, LONGEST_SHOWN)
+            raise ModelLoadError(f"There is no model “{named}”: choose one of {known}.")
+
     def card(self, name: str) -> str:
         """What a model is, in Markdown; it need not be loaded for that.
 
         Raises:
             ModelLoadError: the model is unknown.
         """
-        self._check_known(name)
+        self.check_known(name)
         return self._describe(name)
 
     def open(self, name: str, stop: Stop | None = None) -> Predictor:
@@ -193,7 +207,7 @@ class ModelShelf:
     @contextmanager
     def _queue_of(self, question: Question) -> Iterator[ModelQueue]:
         """Where the question waits; it keeps its place until it is answered."""
-        if self._long is self._short or len(question.document.text) < LONG_TEXT:
+        if not self.reads_apart(question):
             yield self._short
             return
         if not self._long_turns.acquire(blocking=False):
@@ -209,13 +223,8 @@ class ModelShelf:
     def _reader(self, question: Question, queue: ModelQueue, stop: Stop) -> Guarded:
         return self._open(self.reader_of(question), queue, stop)
 
-    def _check_known(self, name: str) -> None:
-        if name not in self.models:
-            known = ", ".join(self.models)
-            raise ModelLoadError(f"There is no model “{name}”: choose one of {known}.")
-
     def _open(self, name: str, queue: ModelQueue, stop: Stop | None = None) -> Guarded:
-        self._check_known(name)
+        self.check_known(name)
         with (stop or Stop()).turn(queue.lock):
             if name not in queue.opened:
                 queue.opened[name] = Guarded(self._start(name, queue), queue.lock, may_end=queue.may_end)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from kpdemo.errors import InputError
+from kpdemo.errors import InputError, LengthError
 from kpdemo.languages.names import NAMES
 from kpdemo.lines import join_cut_words
 from kpdemo.markup import without_markup
@@ -43,11 +43,9 @@ def read_question(
     Raises:
         InputError: a value is outside its range, or the text cannot be read.
     """
-    body, known = join_cut_words(_plain(document)), _known_language(language or "")
-    read = Document(body, title=_plain(title).strip(), language=known)
+    read = written_document(title, document, _known_language(language or ""))
     check_length(read)
-    # As models read it; each says itself which scripts it does not read.
-    check_readable(without_markup(read))
+    check_written(read)
     match rule:
         case Rule.OWN:
             return Question(read, model)
@@ -58,16 +56,33 @@ def read_question(
     raise InputError(f"The rule of how many keyphrases is “{rule}”: choose one of {', '.join(Rule)}.")
 
 
-def check_length(document: Document) -> None:
-    """Refuse a text that would keep the model from other long ones for minutes.
+def written_document(title: str | None, body: str | None, language: str) -> Document:
+    """A title and a text as somebody typed, pasted or sent them, read as `predict -` reads its input."""
+    return Document(join_cut_words(_plain(body)), title=_plain(title).strip(), language=language)
+
+
+def check_written(document: Document) -> None:
+    """Refuse what no model reads; each says itself which scripts it does not read.
 
     Raises:
-        InputError: it is longer than `LONGEST_TEXT`.
+        InputError: as `check_readable`, of the text without its markup, as models read it.
+    """
+    check_readable(without_markup(document))
+
+
+def check_length(document: Document, *, reader: str = "this page") -> None:
+    """Refuse a text that would keep the model from other long ones for minutes.
+
+    Args:
+        reader: who has the limit.
+
+    Raises:
+        LengthError: it is longer than `LONGEST_TEXT`.
     """
     length = len(document.text)
     if length > LONGEST_TEXT:
-        raise InputError(
-            f"The text has {grouped(length)} characters and this page reads at most {grouped(LONGEST_TEXT)}: "
+        raise LengthError(
+            f"The text has {grouped(length)} characters and {reader} reads at most {grouped(LONGEST_TEXT)}: "
             "shorten it, or use the command line (python -m kpdemo predict), which has no limit."
         )
 

@@ -41,6 +41,7 @@ class Question:
     """What was asked: a document, and how to read it.
 
     `index` is the folder of the passages that a model which retrieves looks through; empty for its own.
+    `nested` tells whether a present keyphrase may stand inside another.
     """
 
     document: Document
@@ -48,6 +49,7 @@ class Question:
     top_k: int | None = None
     threshold: float | None = None
     index: str = ""
+    nested: bool = True
 
     @property
     def read(self) -> Document:
@@ -108,6 +110,8 @@ def shell_lines(question: Question) -> str:
         words.append(f"--threshold={question.threshold!r}")
     if question.index:
         words.append(f"--index={question.index}")
+    if not question.nested:
+        words.append("--no-nested")
     command = shlex.join([*words, "--json"])
     if not inline:
         return command
@@ -126,7 +130,8 @@ def python_lines(question: Question) -> str:
         for name, value in (("top_k", question.top_k), ("threshold", question.threshold))
         if value is not None
     )
-    given = f"{question.model!r}, index={question.index!r}" if question.index else repr(question.model)
+    given = repr(question.model) + (f", index={question.index!r}" if question.index else "")
+    given += "" if question.nested else ", nested=False"
     read = "" if inline else f'body = Path("{TEXT_FILE}").read_bytes().decode()\n'
     path = "" if inline else "from pathlib import Path\n\n"
     document = f"kpdemo.Document({body}{fields})"

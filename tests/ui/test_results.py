@@ -319,6 +319,12 @@ def test_the_command_passes_exactly_the_threshold(recording_python, threshold):
     assert float(passed) == threshold
 
 
+def test_command_and_program_leave_nested_keyphrases_out_where_the_question_does():
+    question = Question(DOCUMENT, "yake", nested=False)
+    assert shell_lines(question).endswith("--model=yake --no-nested --json")
+    assert "load_predictor('yake', nested=False)" in python_lines(question)
+
+
 @pytest.mark.parametrize("title", ["Graph kernels", ""], ids=["a title apart", "a title line"])
 def test_the_command_prints_what_the_page_offers_as_json(tmp_path, title):
     python = tmp_path / "python"

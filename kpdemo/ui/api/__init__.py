@@ -1,0 +1,1 @@
+"""The models over HTTP, for programs: /api/models and /api/predict."""
