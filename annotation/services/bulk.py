@@ -1,21 +1,24 @@
-"""Asking for and inserting many rows at once, the fastest way of each database."""
+"""Asking for and inserting rows in the way of each database, many of them at once."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sqlalchemy import ColumnElement, String, Table, any_, bindparam, insert
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import InstrumentedAttribute, Session
+
+from db.models import Base
 
 if TYPE_CHECKING:
     from psycopg import Connection
 
-
 Value = TypeVar("Value")
+Built = TypeVar("Built")
 
 _AT_ONCE = 500
 """Values a statement; SQLite limits the parameters of one."""
@@ -37,15 +40,16 @@ def is_among(
     return column.in_(values)
 
 
-def insert_rows(session: Session, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+def insert_rows(session: Session, model: type[Base], rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert rows that all have the same columns; values are what the driver takes, or dicts for JSON."""
     connection = session.connection()
     if not rows:
         return
     if connection.dialect.name == "postgresql":
-        _copy(cast("Connection[Any]", connection.connection.driver_connection), table.name, rows)
+        driver = cast("Connection[Any]", connection.connection.driver_connection)
+        _copy(driver, model.__tablename__, rows)
     else:
-        connection.execute(insert(table), rows)
+        connection.execute(insert(_table(model)), rows)
 
 
 def _copy(connection: Connection[Any], table: str, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -58,3 +62,22 @@ def _copy(connection: Connection[Any], table: str, rows: Sequence[Mapping[str, A
         for row in rows:
             values = (row[column] for column in columns)
             copy.write_row([json.dumps(value) if isinstance(value, dict) else value for value in values])
+
+
+def insert_if_missing(session: Session, model: type[Base], values: Mapping[str, Any]) -> None:
+    """Insert a row unless one with its key is there; of two at once, one does."""
+    connection = session.connection()
+    statements = per_system(_table(model), lambda insert: insert.on_conflict_do_nothing())
+    connection.execute(statements[connection.dialect.name], values)
+
+
+def per_system(table: Table, build: Callable[[sqlite.Insert], Built]) -> dict[str, Built]:
+    """A statement INSERT … ON CONFLICT for each system; both write it in the same way."""
+    return {
+        "sqlite": build(sqlite.insert(table)),
+        "postgresql": build(cast(sqlite.Insert, postgresql.insert(table))),
+    }
+
+
+def _table(model: type[Base]) -> Table:
+    return cast(Table, model.__table__)

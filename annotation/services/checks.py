@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session
 
 from annotation.assignment import Progress
 from annotation.quality import check_order, checks_due
+from annotation.services.bulk import per_system
 from annotation.services.in_use import IN_USE
 from annotation.services.rating.claims import HOLD_ONE
 from annotation.services.rating.desk import (
@@ -33,7 +34,6 @@ from annotation.services.rating.desk import (
     AnyRow,
     Desk,
     in_states,
-    per_system,
 )
 from annotation.services.rating.own_pairs import COMMENTED, SEEN
 from annotation.services.rating.tally import recount

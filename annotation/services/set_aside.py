@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, cast
+from typing import Any
 
-from sqlalchemy import ColumnElement, Table, case, delete, exists, func, insert, literal, select, update
+from sqlalchemy import ColumnElement, case, delete, exists, func, insert, literal, select, update
 from sqlalchemy.orm import Session
 
 from annotation.clock import Clock, utcnow
@@ -25,8 +25,6 @@ from annotation.types import User
 from db import Database, models
 from db.models import Adjudication, Assignment, Pair, Rating, SetAside, SetAsideRating
 
-_RATINGS = cast(Table, Rating.__table__)
-_KEPT = cast(Table, SetAsideRating.__table__)
 _COPIED = ("project_id", "pair_id", "rater_id", "quarters", "seconds", "created_at")
 """What a rating has, set aside or not, besides the moment of its last change."""
 
@@ -165,7 +163,7 @@ def _set_aside(session: Session, project_id: int, rater_id: int, reason: str, no
     deed = SetAside(project_id=project_id, rater_id=rater_id, reason=reason, at=now)
     session.add(deed)
     session.flush()
-    columns = [_RATINGS.c[name] for name in _COPIED]
+    columns = [getattr(Rating, name) for name in _COPIED]
     copied = select(literal(deed.id), *columns, Rating.updated_at).where(*theirs)
     session.execute(insert(SetAsideRating).from_select(["set_aside_id", *_COPIED, "updated_at"], copied))
     _mark(session, project_id, rater_id, "rated", desk.SET_ASIDE)
@@ -182,9 +180,11 @@ def _bring_back(session: Session, project_id: int, rater_id: int, now: datetime)
     decided = exists().where(
         Adjudication.pair_id == SetAsideRating.pair_id, Adjudication.decided_at > SetAside.at
     )
-    last_changed = case((decided, literal(now, _KEPT.c.updated_at.type)), else_=SetAsideRating.updated_at)
+    last_changed = case(
+        (decided, literal(now, SetAsideRating.updated_at.type)), else_=SetAsideRating.updated_at
+    )
     copied = (
-        select(*(_KEPT.c[name] for name in _COPIED), last_changed)
+        select(*(getattr(SetAsideRating, name) for name in _COPIED), last_changed)
         .join(SetAside, SetAside.id == SetAsideRating.set_aside_id)
         .where(*theirs, there_is_room)
     )

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import cast
 
 from sqlalchemy import ColumnElement, Table, bindparam, exists, insert, literal_column, select, update
 from sqlalchemy.orm import Session
@@ -18,15 +17,10 @@ from annotation.services.imports.numbered_raters import exported_number
 from annotation.services.imports.raters import ImportedRaters
 from annotation.services.imports.set_aside import is_known_set_aside, raters_sent_away, sent_away
 from annotation.services.numbering import given_numbers
-from annotation.services.rating.desk import BARRED
+from annotation.services.rating.desk import ASSIGNMENTS, BARRED, CHANGES, PAIRS, RATINGS
 from annotation.services.rating.tally import TAKES_A_SLOT, refresh_pairs
 from annotation.types import Project, from_quarters
-from db.models import Assignment, Pair, Rating, RatingChange, SetAsideRating
-
-_PAIRS = cast(Table, Pair.__table__)
-_ASSIGNMENTS = cast(Table, Assignment.__table__)
-_RATINGS = cast(Table, Rating.__table__)
-_HISTORY = cast(Table, RatingChange.__table__)
+from db.models import Assignment, Pair, Rating, SetAsideRating
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,42 +227,42 @@ class RatingWriter:
             {**same, "pair_id": rating.pair_id, "rater_id": rater_id, "quarters": rating.quarters}
             for rater_id, rating in ratings
         ]
-        insert_rows(self._session, _RATINGS, rows)
+        insert_rows(self._session, Rating, rows)
         for statement in (_KEEP_HISTORY, _TURN_RATED, _ASSIGN):
             connection.execute(statement, {"ids": list({row["pair_id"] for row in rows}), "now": now})
         self.written += len(rows)
 
 
-_THEIRS = _RATINGS.c.pair_id.in_(bindparam("ids", expanding=True))
-_NOW = bindparam("now", type_=_RATINGS.c.created_at.type)
-_OF_RATING = (_RATINGS.c.project_id, _RATINGS.c.pair_id, _RATINGS.c.rater_id)
+_THEIRS = RATINGS.c.pair_id.in_(bindparam("ids", expanding=True))
+_NOW = bindparam("now", type_=RATINGS.c.created_at.type)
+_OF_RATING = (RATINGS.c.project_id, RATINGS.c.pair_id, RATINGS.c.rater_id)
 
 
 def _has_no(table: Table) -> ColumnElement[bool]:
     """Of a rating: its rater has no row in `table` for the pair. The pairs are locked or new: it stays so."""
-    return ~exists().where(table.c.pair_id == _RATINGS.c.pair_id, table.c.rater_id == _RATINGS.c.rater_id)
+    return ~exists().where(table.c.pair_id == RATINGS.c.pair_id, table.c.rater_id == RATINGS.c.rater_id)
 
 
 # Every other rating has its history, so that those without are the ones just inserted.
-_KEEP_HISTORY = insert(_HISTORY).from_select(
+_KEEP_HISTORY = insert(CHANGES).from_select(
     ["project_id", "pair_id", "rater_id", "quarters", "origin", "at"],
-    select(*_OF_RATING, _RATINGS.c.quarters, literal_column("'import'"), _NOW).where(
-        _THEIRS, _has_no(_HISTORY)
+    select(*_OF_RATING, RATINGS.c.quarters, literal_column("'import'"), _NOW).where(
+        _THEIRS, _has_no(CHANGES)
     ),
 )
-_ASSIGN = insert(_ASSIGNMENTS).from_select(
+_ASSIGN = insert(ASSIGNMENTS).from_select(
     ["project_id", "pair_id", "rater_id", "state", "position", "claimed_at"],
-    select(*_OF_RATING, literal_column("'rated'"), _PAIRS.c.position, _NOW)
-    .join(_PAIRS, _PAIRS.c.id == _RATINGS.c.pair_id)
-    .where(_THEIRS, _has_no(_ASSIGNMENTS)),
+    select(*_OF_RATING, literal_column("'rated'"), PAIRS.c.position, _NOW)
+    .join(PAIRS, PAIRS.c.id == RATINGS.c.pair_id)
+    .where(_THEIRS, _has_no(ASSIGNMENTS)),
 )
 _TURN_RATED = (
-    update(_ASSIGNMENTS)
+    update(ASSIGNMENTS)
     .where(
-        _ASSIGNMENTS.c.pair_id.in_(bindparam("ids", expanding=True)),
-        _ASSIGNMENTS.c.state != "rated",
+        ASSIGNMENTS.c.pair_id.in_(bindparam("ids", expanding=True)),
+        ASSIGNMENTS.c.state != "rated",
         exists().where(
-            _RATINGS.c.pair_id == _ASSIGNMENTS.c.pair_id, _RATINGS.c.rater_id == _ASSIGNMENTS.c.rater_id
+            RATINGS.c.pair_id == ASSIGNMENTS.c.pair_id, RATINGS.c.rater_id == ASSIGNMENTS.c.rater_id
         ),
     )
     .values(state="rated", lease_expires_at=None)
