@@ -104,7 +104,6 @@ class KnownPairService:
                 .where(TrainingPair.project_id == project.id, TrainingPair.retired_at.is_(None))
                 .values(retired_at=now)
                 .returning(TrainingPair.id)
-                .execution_options(synchronize_session=False)
             ).all()
             if retired:
                 self._record(session, "training pairs retired", project, len(retired), (), by)

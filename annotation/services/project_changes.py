@@ -123,10 +123,7 @@ def _change_slots(session: Session, row: Project, difference: int) -> None:
                 f"{row.raters_per_pair + difference} for each pair is too few, give {taken} or more."
             )
     session.execute(
-        update(Pair)
-        .where(Pair.project_id == row.id)
-        .values(open_slots=Pair.open_slots + difference)
-        .execution_options(synchronize_session=False)
+        update(Pair).where(Pair.project_id == row.id).values(open_slots=Pair.open_slots + difference)
     )
 
 
@@ -143,7 +140,6 @@ def _reorder(session: Session, row: Project) -> None:
         update(Assignment)
         .where(Assignment.project_id == row.id)
         .values(position=select(Pair.position).where(Pair.id == Assignment.pair_id).scalar_subquery())
-        .execution_options(synchronize_session=False)
     )
     reorder(session, row)
 

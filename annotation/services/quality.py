@@ -216,7 +216,6 @@ def begin_checks_anew(session: Session, project_id: int) -> None:
         update(RaterState)
         .where(RaterState.project_id == project_id)
         .values(check_start=None, check_given=None)
-        .execution_options(synchronize_session=False)
     )
 
 

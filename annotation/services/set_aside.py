@@ -167,7 +167,7 @@ def _set_aside(session: Session, project_id: int, rater_id: int, reason: str, no
     copied = select(literal(deed.id), *columns, Rating.updated_at).where(*theirs)
     session.execute(insert(SetAsideRating).from_select(["set_aside_id", *_COPIED, "updated_at"], copied))
     _mark(session, project_id, rater_id, "rated", desk.SET_ASIDE)
-    session.execute(delete(Rating).where(*theirs).execution_options(synchronize_session=False))
+    session.execute(delete(Rating).where(*theirs))
     refresh_pairs(session, pair_ids)
     return len(pair_ids)
 
@@ -191,13 +191,9 @@ def _bring_back(session: Session, project_id: int, rater_id: int, now: datetime)
     session.execute(insert(Rating).from_select([*_COPIED, "updated_at"], copied))
     is_back = exists().where(Rating.pair_id == SetAsideRating.pair_id, Rating.rater_id == rater_id)
     _mark(session, project_id, rater_id, desk.SET_ASIDE, "rated")
-    for gone in (
-        delete(SetAsideRating).where(*theirs, is_back),
-        delete(SetAside).where(
-            *_of(SetAside, project_id, rater_id), ~exists().where(SetAsideRating.set_aside_id == SetAside.id)
-        ),
-    ):
-        session.execute(gone.execution_options(synchronize_session=False))
+    session.execute(delete(SetAsideRating).where(*theirs, is_back))
+    has_left = exists().where(SetAsideRating.set_aside_id == SetAside.id)
+    session.execute(delete(SetAside).where(*_of(SetAside, project_id, rater_id), ~has_left))
     refresh_pairs(session, pair_ids)
     left = select(func.count()).select_from(SetAsideRating).where(*theirs)
     return len(pair_ids), session.scalar(left) or 0
@@ -210,7 +206,6 @@ def _mark(session: Session, project_id: int, rater_id: int, was: str, state: str
         update(Assignment)
         .where(*_of(Assignment, project_id, rater_id), Assignment.state == was, rated)
         .values(state=state)
-        .execution_options(synchronize_session=False)
     )
 
 

@@ -124,11 +124,7 @@ def _return(session: Session, writing_ids: list[int]) -> None:
     if not writing_ids:
         return
     items = select(Writing.item_id).where(Writing.id.in_(writing_ids))
-    unbound = {"synchronize_session": False}
+    session.execute(update(LargerItem).where(LargerItem.id.in_(items)).values(grade=None))
     session.execute(
-        update(LargerItem).where(LargerItem.id.in_(items)).values(grade=None), execution_options=unbound
-    )
-    session.execute(
-        update(Writing).where(Writing.id.in_(writing_ids)).values(state="returned", lease_expires_at=None),
-        execution_options=unbound,
+        update(Writing).where(Writing.id.in_(writing_ids)).values(state="returned", lease_expires_at=None)
     )
