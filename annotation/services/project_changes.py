@@ -46,18 +46,30 @@ def apply_settings(session: Session, row: Project, before: ProjectSettings, afte
         _check_step(session, row, before.step, after.step)
     if before.raters_per_pair != after.raters_per_pair:
         _change_slots(session, row, after.raters_per_pair - before.raters_per_pair)
-    row.name, row.name_key = after.name, name_key(after.name)
-    row.guidelines = after.guidelines
-    row.types = list(after.types)
-    row.raters_per_pair = after.raters_per_pair
-    row.threshold_quarters = to_quarters(after.threshold)
-    row.step_quarters = to_quarters(after.step)
-    row.may_revise, row.lease_minutes = after.may_revise, after.lease_minutes
-    row.most_per_rater = after.most_per_rater
-    row.consent, row.consent_sha256 = after.consent or None, text_hash(after.consent)
-    row.is_random, row.seed = after.is_random, after.seed
+    for column, value in setting_columns(after).items():
+        setattr(row, column, value)
     if reordered:
         _reorder(session, row)
+
+
+def setting_columns(settings: ProjectSettings) -> dict[str, Any]:
+    """The settings as the columns of a project's row."""
+    return {
+        "name": settings.name,
+        "name_key": name_key(settings.name),
+        "guidelines": settings.guidelines,
+        "types": list(settings.types),
+        "raters_per_pair": settings.raters_per_pair,
+        "threshold_quarters": to_quarters(settings.threshold),
+        "step_quarters": to_quarters(settings.step),
+        "is_random": settings.is_random,
+        "seed": settings.seed,
+        "may_revise": settings.may_revise,
+        "lease_minutes": settings.lease_minutes,
+        "most_per_rater": settings.most_per_rater,
+        "consent": settings.consent or None,
+        "consent_sha256": text_hash(settings.consent),
+    }
 
 
 def lock_pairs(session: Session, project_id: int, *, is_deleting: bool = False) -> None:
