@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, bindparam, case, func, select
+from sqlalchemy import Connection, bindparam, func, select
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.orm import Session
 
@@ -81,13 +81,11 @@ class Checks:
         return Progress(progress.rated + self.graded, progress.total + more)
 
 
-def _count_of(*states: str) -> ColumnElement[int]:
-    return func.coalesce(func.sum(case((in_states(*states), 1), else_=0)), 0)
-
-
-_HAD = select(_count_of(*_TAKEN), _count_of("rated"), _count_of("skipped")).where(
-    ASSIGNMENTS.c.project_id == SHELF, ASSIGNMENTS.c.rater_id == RATER
-)
+_HAD = select(
+    func.count().filter(in_states(*_TAKEN)),
+    func.count().filter(in_states("rated")),
+    func.count().filter(in_states("skipped")),
+).where(ASSIGNMENTS.c.project_id == SHELF, ASSIGNMENTS.c.rater_id == RATER)
 _WORKED = (
     select(func.count())
     .where(

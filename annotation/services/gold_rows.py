@@ -8,7 +8,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import ColumnElement, Executable, Row, and_, case, exists, func, or_, select
+from sqlalchemy import ColumnElement, Executable, Row, and_, exists, func, or_, select
 from sqlalchemy.orm import Session
 
 from annotation.senses.pair_senses import senses_from_json
@@ -56,9 +56,9 @@ def names_of(session: Session, user_ids: Sequence[int]) -> dict[int, str]:
 def count_unfinished(session: Session, project: Project) -> tuple[int, int, int]:
     """How many pairs there are, how many have too few ratings, how many are flagged and undecided."""
     few, flagged = lacks(project)
-    sums = [func.coalesce(func.sum(case((lack, 1), else_=0)), 0) for lack in (few, flagged)]
-    counted = select(func.count(Pair.id), *sums).where(Pair.project_id == project.id, IN_USE)
-    pairs, without_ratings, without_decision = session.execute(counted).one()
+    counted = select(func.count(), func.count().filter(few), func.count().filter(flagged))
+    of_project = counted.where(Pair.project_id == project.id, IN_USE)
+    pairs, without_ratings, without_decision = session.execute(of_project).one()
     return pairs, without_ratings, without_decision
 
 

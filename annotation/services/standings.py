@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import case, func, or_, select
+from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
 from annotation.quality import QualitySettings
@@ -81,7 +81,7 @@ def standings_of(
         )
         .outerjoin(RaterState, (RaterState.user_id == models.User.id) & (RaterState.project_id == project_id))
         .where(or_(Membership.user_id.is_not(None), models.User.id.in_(known)))
-        .order_by(case((Membership.user_id.is_(None), 1), else_=0), models.User.name_key)
+        .order_by(Membership.user_id.is_(None), models.User.name_key)
     )
     return tuple(
         Standing(
@@ -115,9 +115,9 @@ def _checked(session: Session, shelf: int, distance: int) -> dict[int, tuple[int
     """How many check pairs each rater graded, and how many of the grades are accepted."""
     is_near = func.abs(Rating.quarters - Pair.intended_quarters) <= distance
     rows: Any = session.execute(
-        select(Rating.rater_id, func.count(), func.sum(case((is_near, 1), else_=0)))
+        select(Rating.rater_id, func.count(), func.count().filter(is_near))
         .join(Pair, Pair.id == Rating.pair_id)
         .where(Rating.project_id == shelf)
         .group_by(Rating.rater_id)
     )
-    return {rater: (graded, int(accepted)) for rater, graded, accepted in rows}
+    return {rater: (graded, accepted) for rater, graded, accepted in rows}
