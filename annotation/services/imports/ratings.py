@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 
-from sqlalchemy import ColumnElement, Table, bindparam, exists, insert, literal_column, select, update
+from sqlalchemy import ColumnElement, Table, and_, bindparam, exists, insert, literal_column, select, update
 from sqlalchemy.orm import Session
 
 from annotation.clock import Clock
@@ -15,12 +15,11 @@ from annotation.errors import ImportFileError
 from annotation.services.bulk import insert_rows
 from annotation.services.imports.numbered_raters import exported_number
 from annotation.services.imports.raters import ImportedRaters
-from annotation.services.imports.set_aside import is_known_set_aside, raters_sent_away, sent_away
 from annotation.services.numbering import given_numbers
 from annotation.services.rating.desk import ASSIGNMENTS, BARRED, CHANGES, PAIRS, RATINGS
 from annotation.services.rating.tally import TAKES_A_SLOT, refresh_pairs
 from annotation.types import Project, from_quarters
-from db.models import Assignment, Pair, Rating, SetAsideRating
+from db.models import Assignment, Pair, RaterState, Rating, SetAside, SetAsideRating
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,14 +147,20 @@ class RatingWriter:
             ImportFileError: it cannot be added.
         """
         key = (rating.pair_id, rater_id)
-        before = pairs.ratings.get(key)
-        if before is not None and before != rating.quarters:
+        before, aside = pairs.ratings.get(key), pairs.set_aside.get(key)
+        if rating.quarters in (before, aside):
+            return False
+        if before is not None:
             raise ImportFileError(
                 f"{rating.place}: {rating.rater!r} graded the pair {rating.external_id!r} "
                 f"{from_quarters(before)} before and {from_quarters(rating.quarters)} here; keep one of them."
             )
-        if before is not None or is_known_set_aside(rating, pairs.set_aside.get(key)):
-            return False
+        if aside is not None:
+            raise ImportFileError(
+                f"{rating.place}: {rating.rater!r} graded the pair {rating.external_id!r} "
+                f"{from_quarters(aside)}, which was set aside, and others are to grade it; leave the rating "
+                "out."
+            )
         self._check_counts(rating, rater_id)
         if pairs.states.get(key) == BARRED:
             raise ImportFileError(
@@ -196,11 +201,18 @@ class RatingWriter:
 
     def _check_counts(self, rating: ImportedRating, rater_id: int) -> None:
         if rater_id in self._sent_away:
-            raise sent_away(rating)
+            raise ImportFileError(
+                f"{rating.place}: the grades of {rating.rater!r} are set aside in this project; leave the "
+                "rating out, or let the rater go on first."
+            )
 
     @cached_property
     def _sent_away(self) -> frozenset[int]:
-        return raters_sent_away(self._session, self._project.id)
+        """Whose grades are set aside, and who are still paused."""
+        here = and_(RaterState.project_id == SetAside.project_id, RaterState.user_id == SetAside.rater_id)
+        paused = select(SetAside.rater_id).join(RaterState, here)
+        of_project = SetAside.project_id == self._project.id
+        return frozenset(self._session.scalars(paused.where(of_project, RaterState.paused_at.is_not(None))))
 
     @cached_property
     def _given(self) -> tuple[dict[int, int], set[int]]:
