@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from annotation.adjudication import QueueEntry, Which
 from annotation.characters import BEGINNING_LENGTH, beginning
+from annotation.services.bulk import count_where
 from annotation.services.in_use import IN_USE
 from annotation.types import from_quarters
 from db.models import Adjudication, Pair, Project, Rating
@@ -73,7 +74,7 @@ class AdjudicationQueue:
 
     def count_held_back(self, session: Session) -> int:
         """How many pairs of all types are left out."""
-        return session.scalar(select(func.count()).select_from(Pair).where(self._left_out)) or 0
+        return count_where(session, self._left_out)
 
 
 def entry_of(row: Row[Any], threshold: int) -> QueueEntry:

@@ -1,4 +1,4 @@
-"""Asking for and inserting rows in the way of each database, many of them at once."""
+"""Counting, asking for and inserting rows: one or many at once, in the way of each database."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from sqlalchemy import ColumnElement, String, Table, any_, bindparam, insert
+from sqlalchemy import ColumnElement, String, Table, any_, bindparam, func, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import InstrumentedAttribute, Session
@@ -38,6 +38,11 @@ def is_among(
     if session.connection().dialect.name == "postgresql":
         return column == any_(bindparam(None, list(values), ARRAY(String)))
     return column.in_(values)
+
+
+def count_where(session: Session, *conditions: ColumnElement[bool]) -> int:
+    """How many rows meet the conditions, which name their table."""
+    return session.scalar(select(func.count()).where(*conditions)) or 0
 
 
 def insert_rows(session: Session, model: type[Base], rows: Sequence[Mapping[str, Any]]) -> None:

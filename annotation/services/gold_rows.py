@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 
 from annotation.senses.pair_senses import senses_from_json
 from annotation.services.adjudication_queue import CHANGED
+from annotation.services.bulk import count_where
 from annotation.services.in_use import IN_USE, of_pair_in_use
 from annotation.types import Cause, RatedPair, RaterComment, from_quarters
 from db.models import Adjudication, Comment, Pair, Project, Rating, User
@@ -66,8 +67,7 @@ def count_problems(session: Session, project: Project) -> int:
     """How many pairs with a gold grade a rater has marked as a problem."""
     few, flagged = lacks(project)
     marked = exists().where(Comment.pair_id == Pair.id, Comment.is_flagged)
-    counted = select(func.count(Pair.id)).where(Pair.project_id == project.id, IN_USE, ~few, ~flagged, marked)
-    return session.scalar(counted) or 0
+    return count_where(session, Pair.project_id == project.id, IN_USE, ~few, ~flagged, marked)
 
 
 def count_reopened(session: Session, project: Project) -> int:

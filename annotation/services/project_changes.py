@@ -12,6 +12,7 @@ from annotation.assignment import place_in
 from annotation.consent import text_hash
 from annotation.errors import SettingsError
 from annotation.names import name_key
+from annotation.services.bulk import count_where
 from annotation.services.checks import shelf_of
 from annotation.services.known_grades import distances, out_of_reach, quality_of
 from annotation.services.rating.queue_order import reorder
@@ -100,8 +101,7 @@ def _check_types(session: Session, row: Project, before: ProjectSettings, after:
         if name in after.types:
             continue
         for what, table, is_there in kept:
-            count = session.scalar(select(func.count()).where(is_there, table.type == name))
-            if count:
+            if count := count_where(session, is_there, table.type == name):
                 raise SettingsError(f"The type {name!r} has {count:,} {what}: keep it.")
 
 

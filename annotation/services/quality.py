@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sqlalchemy import ColumnElement, func, select, update
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from annotation.clock import Clock, utcnow
@@ -12,7 +12,7 @@ from annotation.errors import NotFoundError, SettingsError
 from annotation.quality import QualitySettings, check_quality_settings
 from annotation.services.access.users import get_user, id_of
 from annotation.services.audit import record
-from annotation.services.bulk import insert_if_missing
+from annotation.services.bulk import count_where, insert_if_missing
 from annotation.services.checks import shelf_of
 from annotation.services.known_grades import distances, out_of_reach, quality_of
 from annotation.services.projects import find_project
@@ -152,11 +152,10 @@ class QualityService:
         with self._database.reading() as session:
             project = find_project(session, project_id)
             settings = quality_of(session, project.id)
-            training = _count(
-                session, TrainingPair.project_id == project.id, TrainingPair.retired_at.is_(None)
-            )
+            in_training = TrainingPair.project_id == project.id, TrainingPair.retired_at.is_(None)
+            training = count_where(session, *in_training)
             shelf = shelf_of(session, project.id)
-            checks = 0 if shelf is None else _count(session, Pair.project_id == shelf)
+            checks = 0 if shelf is None else count_where(session, Pair.project_id == shelf)
             standings = standings_of(session, project.id, shelf, settings)
         return QualityOverview(settings, training, checks, standings)
 
@@ -217,7 +216,3 @@ def begin_checks_anew(session: Session, project_id: int) -> None:
         .where(RaterState.project_id == project_id)
         .values(check_start=None, check_given=None)
     )
-
-
-def _count(session: Session, *where: ColumnElement[bool]) -> int:
-    return session.scalar(select(func.count()).where(*where)) or 0

@@ -18,6 +18,7 @@ from annotation.senses.dictionary import Dictionary
 from annotation.senses.network import WORD_TO_SENSE, is_sense_key
 from annotation.senses.pair_senses import described, senses_as_json
 from annotation.services.audit import record
+from annotation.services.bulk import count_where
 from annotation.services.imports.importing import import_within
 from annotation.services.projects import as_project, find_project
 from annotation.services.rating.barring import bar
@@ -102,7 +103,7 @@ class SenseService:
         """
         with self._database.reading() as session:
             find_project(session, project_id)
-            return session.scalar(select(func.count()).where(*_lacking(project_id))) or 0
+            return count_where(session, *_lacking(project_id))
 
     def describe(self, project_id: int, *, by: User) -> tuple[int, int]:
         """Add definitions to pairs without any; how many have them now, and how many WordNet does not know.

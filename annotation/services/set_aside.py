@@ -14,6 +14,7 @@ from annotation.errors import NoteError, NotFoundError
 from annotation.notes import LONGEST_NOTE, kept_text
 from annotation.services.access.users import get_user, id_of
 from annotation.services.audit import BROUGHT_BACK, SET_ASIDE, record
+from annotation.services.bulk import count_where
 from annotation.services.project_changes import lock_pairs
 from annotation.services.projects import find_project
 from annotation.services.quality import state_of
@@ -195,8 +196,7 @@ def _bring_back(session: Session, project_id: int, rater_id: int, now: datetime)
     has_left = exists().where(SetAsideRating.set_aside_id == SetAside.id)
     session.execute(delete(SetAside).where(*_of(SetAside, project_id, rater_id), ~has_left))
     refresh_pairs(session, pair_ids)
-    left = select(func.count()).select_from(SetAsideRating).where(*theirs)
-    return len(pair_ids), session.scalar(left) or 0
+    return len(pair_ids), count_where(session, *theirs)
 
 
 def _mark(session: Session, project_id: int, rater_id: int, was: str, state: str) -> None:
