@@ -24,7 +24,7 @@ _AT_ONCE = 500
 def stream_pairs(session: Session, project_id: int, *, with_comments: bool = False) -> Iterator[RatedPair]:
     """Every pair of the project that is not withdrawn, its raters by account name; a few hundred are held
     at a time."""
-    names = _names(session, project_id)
+    names = names_of(session, rater_ids(session, project_id))
     last = -1
     while pairs := session.execute(_pairs_after(project_id, last)).all():
         ids = [pair.id for pair in pairs]
@@ -98,10 +98,6 @@ def lacks(project: Project) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     is_rated = Pair.rating_count >= project.raters_per_pair
     is_flagged = Pair.spread_quarters >= project.threshold_quarters
     return and_(undecided, ~is_rated), and_(undecided, is_rated, is_flagged)
-
-
-def _names(session: Session, project_id: int) -> dict[int, str]:
-    return names_of(session, rater_ids(session, project_id))
 
 
 def _pairs_after(project_id: int, import_order: int) -> Executable:
