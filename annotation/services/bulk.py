@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from sqlalchemy import ColumnElement, String, Table, any_, bindparam, func, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
@@ -13,9 +12,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from db.models import Base
-
-if TYPE_CHECKING:
-    from psycopg import Connection
+from db.rows import copy_in
 
 Value = TypeVar("Value")
 Built = TypeVar("Built")
@@ -46,27 +43,15 @@ def count_where(session: Session, *conditions: ColumnElement[bool]) -> int:
 
 
 def insert_rows(session: Session, model: type[Base], rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert rows that all have the same columns; values are what the driver takes, or dicts for JSON."""
+    """Insert rows that all have the same columns; values are what the driver takes, JSON as Python has it."""
     connection = session.connection()
     if not rows:
         return
     if connection.dialect.name == "postgresql":
-        driver = cast("Connection[Any]", connection.connection.driver_connection)
-        _copy(driver, model.__tablename__, rows)
+        names = list(rows[0])
+        copy_in(connection, _table(model), names, ([row[name] for name in names] for row in rows))
     else:
         connection.execute(insert(_table(model)), rows)
-
-
-def _copy(connection: Connection[Any], table: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    from psycopg import sql
-
-    columns = list(rows[0])
-    names = sql.SQL(", ").join(map(sql.Identifier, columns))
-    statement = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(table), names)
-    with connection.cursor() as cursor, cursor.copy(statement) as copy:
-        for row in rows:
-            values = (row[column] for column in columns)
-            copy.write_row([json.dumps(value) if isinstance(value, dict) else value for value in values])
 
 
 def insert_if_missing(session: Session, model: type[Base], values: Mapping[str, Any]) -> None:
