@@ -11,9 +11,10 @@ from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
 from annotation.quality import QualitySettings
+from annotation.services.access.roles import is_rater
 from annotation.services.access.users import as_user
 from annotation.services.gold_rows import rater_ids
-from annotation.types import Role, User, to_quarters
+from annotation.types import User, to_quarters
 from db import models
 from db.models import Membership, Pair, RaterState, Rating, TrainingAttempt
 
@@ -73,12 +74,7 @@ def standings_of(
     known = {*attempts, *checks, *rater_ids(session, project_id)}
     users: Any = session.execute(
         select(models.User, RaterState, Membership.user_id)
-        .outerjoin(
-            Membership,
-            (Membership.user_id == models.User.id)
-            & (Membership.project_id == project_id)
-            & (Membership.role == Role.RATER.value),
-        )
+        .outerjoin(Membership, is_rater(models.User.id, project_id))
         .outerjoin(RaterState, (RaterState.user_id == models.User.id) & (RaterState.project_id == project_id))
         .where(or_(Membership.user_id.is_not(None), models.User.id.in_(known)))
         .order_by(Membership.user_id.is_(None), models.User.name_key)

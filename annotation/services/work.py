@@ -12,10 +12,10 @@ from sqlalchemy.orm import Session
 
 from annotation.clock import Clock, utcnow
 from annotation.consent import Consent
+from annotation.services.access.roles import is_rater
 from annotation.services.checks import shelf_of
 from annotation.services.consent_rows import consents_of
 from annotation.services.projects import find_project
-from annotation.types import Role
 from db import Database
 from db.models import Assignment, Membership, Pair, Rating, RatingChange, SetAsideRating, Skip, User
 
@@ -183,15 +183,10 @@ def _skips(session: Session, projects: list[int]) -> dict[int, tuple[datetime, d
 
 def _people(session: Session, project_id: int, known: set[int]) -> list[tuple[int, str, bool]]:
     """Id, name and whether they are a rater no longer, of the raters and of the others that are known."""
-    is_rater = (
-        (Membership.user_id == User.id)
-        & (Membership.project_id == project_id)
-        & (Membership.role == Role.RATER.value)
-    )
     is_former = Membership.user_id.is_(None)
     rows: Any = session.execute(
         select(User.id, User.name, is_former)
-        .outerjoin(Membership, is_rater)
+        .outerjoin(Membership, is_rater(User.id, project_id))
         .where(or_(~is_former, User.id.in_(known)))
         .order_by(is_former, User.name_key)
     )
