@@ -18,7 +18,7 @@ from hashlib import sha256
 from annotation.characters import beginning
 from annotation.errors import AnnotationError, GradeError, ImportFileError
 from annotation.notes import kept_text
-from annotation.scale import CLSS_POINTS, Scale
+from annotation.scale import Scale
 from annotation.senses.network import PairSenses
 from annotation.types import Cause
 
@@ -236,6 +236,6 @@ def check_decision(grade: Decimal, note: str, step: Decimal) -> str:
         GradeError: the grade is not on the project's scale.
         NoteError: the note is too long.
     """
-    if not Scale(CLSS_POINTS, step).allows(grade):
+    if not Scale(step).allows(grade):
         raise GradeError(f"A decision is a grade of 0 to 4 in steps of {step}, not {grade}: choose one.")
     return kept_text(note, "note", NOTE_LENGTH)

@@ -20,30 +20,6 @@ class Point:
     """The paper's own words."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
-    points: tuple[Point, ...]
-    step: Decimal = Decimal("0.25")
-
-    def allows(self, grade: Decimal) -> bool:
-        low, high = self.points[0].value, self.points[-1].value
-        if not (grade.is_finite() and low <= grade <= high):
-            return False
-        rounded = grade.quantize(self.step)
-        return rounded == grade and rounded % self.step == 0  # the remainder of 1E-2000000 itself would be 0
-
-    def check(self, grade: Decimal) -> Decimal:
-        """The grade itself.
-
-        Raises:
-            GradeError: it is not on the scale.
-        """
-        if not self.allows(grade):
-            low, high = self.points[0].value, self.points[-1].value
-            raise GradeError(f"A grade is {low} to {high} in steps of {self.step}, not {grade}.")
-        return grade
-
-
 CLSS_POINTS = (
     Point(
         0,
@@ -83,4 +59,28 @@ CLSS_POINTS = (
         "but the smaller text is a very good summary of the larger text.",
     ),
 )
-CLSS = Scale(CLSS_POINTS)
+_LOWEST, _HIGHEST = CLSS_POINTS[0].value, CLSS_POINTS[-1].value
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    step: Decimal = Decimal("0.25")
+
+    def allows(self, grade: Decimal) -> bool:
+        if not (grade.is_finite() and _LOWEST <= grade <= _HIGHEST):
+            return False
+        rounded = grade.quantize(self.step)
+        return rounded == grade and rounded % self.step == 0  # the remainder of 1E-2000000 itself would be 0
+
+    def check(self, grade: Decimal) -> Decimal:
+        """The grade itself.
+
+        Raises:
+            GradeError: it is not on the scale.
+        """
+        if not self.allows(grade):
+            raise GradeError(f"A grade is {_LOWEST} to {_HIGHEST} in steps of {self.step}, not {grade}.")
+        return grade
+
+
+CLSS = Scale()

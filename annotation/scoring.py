@@ -14,6 +14,7 @@ from zlib import crc32
 import numpy as np
 
 from annotation.agreement import Floats, Integers, Mask
+from annotation.figures import number_of
 from annotation.reliability.bootstrap import are_too_few, percentile_interval
 
 FEWEST_PAIRS = 3
@@ -59,7 +60,7 @@ def why_undefined(gold: Floats, scores: Floats) -> str:
     """Why scores (N,) have no correlation with the grades (N,), in words; empty when they have one."""
     pairs = len(gold)
     if pairs < FEWEST_PAIRS:
-        return f"{pairs} pair{'' if pairs == 1 else 's'}: a correlation takes {FEWEST_PAIRS} or more."
+        return f"{number_of(pairs, 'pair')}: a correlation takes {FEWEST_PAIRS} or more."
     for name, values in (("gold grades", gold), ("scores", scores)):
         if values.min() == values.max():
             return f"All {pairs:,} {name} are {values[0]:g}: one value correlates with nothing."

@@ -16,6 +16,7 @@ from typing import Any
 from annotation.characters import shown
 from annotation.comparison import comparison_type
 from annotation.errors import SettingsError
+from annotation.figures import number_of
 
 MOST = 100_000
 """The largest bound that can be set."""
@@ -50,8 +51,7 @@ class Bounds:
             ("sentence", size.sentences, self.sentences),
         ):
             if not low <= count <= high:
-                counted = f"{count:,} {name}{'' if count == 1 else 's'}"
-                return f"has {counted}, not {range_text((low, high))}"
+                return f"has {number_of(count, name)}, not {range_text((low, high))}"
         return ""
 
 

@@ -28,6 +28,8 @@ RETRY_SECONDS = 0.02
 POOL_SIZE = 40
 POOL_SECONDS = 4
 """How long to wait for a free connection; together with `WAIT_SECONDS` it stays below those 20 seconds."""
+_AS_READ = {"synchronize_session": False}
+"""UPDATE and DELETE change the rows, not the objects that were read of them before."""
 _OURS = {"alembic_version", "projects"}
 """Tables by which a file is known to be this program's; others have the first too."""
 _PRAGMAS = (
@@ -77,7 +79,7 @@ class Database:
         with (
             self._connected(),
             self._turn(until),
-            Session(self.engine, expire_on_commit=False) as session,
+            Session(self.engine, expire_on_commit=False, execution_options=_AS_READ) as session,
             session.begin(),
         ):
             with self.reached():

@@ -117,10 +117,9 @@ def import_checks(
     """Import hidden check pairs with their known grade: all of them or none."""
     database, into = open_project(database_url, project)
     pairs = _read(file, into, type, wordnet)
-    services = KnownPairService(database), QualityService(database)
-    summary = services[0].import_checks(into.id, pairs, files=[Path(file).name])
+    summary = KnownPairService(database).import_checks(into.id, pairs, files=[Path(file).name])
     show_line(_said(summary, "check pair", into))
-    if not services[1].settings(into.id).check_every:
+    if not QualityService(database).settings(into.id).check_every:
         show_line("None is given out yet: choose how often with `python -m annotation quality`.")
 
 

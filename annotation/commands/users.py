@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -79,10 +78,10 @@ def list_users(as_json: JsonOption = False, database_url: DatabaseOption = DEFAU
     """List the accounts: one a line, what they may do, and in which projects."""
     found = _accounts(database_url).accounts()
     if as_json:
-        print(json.dumps([_as_json(account) for account in found], ensure_ascii=False, indent=2))
+        show_json([_as_json(account) for account in found])
         return
     for account in found:
-        print("\t".join((account.user.name, account.state, *(f"{p}: {r}" for p, r in account.roles))))
+        show_line("\t".join((account.user.name, account.state, *(f"{p}: {r}" for p, r in account.roles))))
 
 
 @users.command()

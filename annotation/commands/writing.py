@@ -6,8 +6,13 @@ from typing import Annotated
 
 import typer
 
-from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
-from annotation.errors import SettingsError
+from annotation.commands.options import (
+    DatabaseOption,
+    JsonOption,
+    ProjectArgument,
+    open_project,
+    options_checked,
+)
 from annotation.figures import figure_text, number_of
 from annotation.services.writing.editing import EditingService
 from annotation.services.writing.items import ItemService
@@ -116,13 +121,11 @@ def zeros(
 def _changed(before: PairBounds, given: tuple[str | None, ...]) -> PairBounds:
     usual = (before.larger.words, before.larger.sentences, before.smaller.words, before.smaller.sentences)
     names = ("--larger-words", "--larger-sentences", "--smaller-words", "--smaller-sentences")
-    try:
+    with options_checked():
         ranges = [
             kept if text is None else check_range(text, name)
             for text, kept, name in zip(given, usual, names, strict=True)
         ]
-    except SettingsError as error:
-        raise CallError(str(error)) from None
     return PairBounds(Bounds(ranges[0], ranges[1]), Bounds(ranges[2], ranges[3]))
 
 

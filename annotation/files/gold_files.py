@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Protocol, Self
+from typing import IO, Any, Self
 
 from annotation.adjudication import grade_text
 from annotation.files.gold_columns import Extras, row_values
@@ -41,23 +42,7 @@ _SENSE_NUMBER = re.compile(r"\S+#[a-z]#\d+")
 _TEXTS = ("left", "right", "id")
 _SENSE_TEXTS = ("left", "right", "source", "id")
 _UNSAFE_IN_NAME = re.compile(r"[^\w.-]+")
-
-
-class RowWriter(Protocol):
-    """Takes rows, and knows how many each of its files has."""
-
-    rows: dict[str, int]
-    columns: dict[str, Sequence[str]]
-    """Their names, whether they stand in the file or not."""
-
-    def add(self, row: GoldRow) -> None:
-        """Write a row."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+_NO_EXTRAS = Extras()
 
 
 def open_gold(
@@ -65,9 +50,7 @@ def open_gold(
     folder: Path,
     types: Sequence[str],
     labels: Sequence[str] | None,
-    *,
-    has_senses: bool = False,
-    has_comments: bool = False,
+    extras: Extras = _NO_EXTRAS,
 ) -> RowWriter:
     """A writer of finished pairs.
 
@@ -76,14 +59,12 @@ def open_gold(
         folder: exists and has no such files yet.
         types: comparison types; each has its files in the semeval layout, also when empty.
         labels: of the raters, in order; None writes no single ratings.
-        has_senses: whether there are words and senses with their definitions.
-        has_comments: whether raters' comments are written; semeval has no place for them.
+        extras: whether there are words and senses with their definitions, and raters' comments; semeval has
+            no place for them.
     """
     if format is Format.SEMEVAL:
         return SemevalWriter(folder, types)
-    return _open_table(
-        format, folder, "gold", labels, Extras(has_senses=has_senses, has_comments=has_comments)
-    )
+    return _open_table(format, folder, "gold", labels, extras)
 
 
 def safe_stem(type: str) -> str:
@@ -96,18 +77,12 @@ def safe_stem(type: str) -> str:
 
 
 def open_unfinished(
-    format: Format,
-    folder: Path,
-    labels: Sequence[str] | None,
-    *,
-    has_senses: bool = False,
-    has_comments: bool = False,
+    format: Format, folder: Path, labels: Sequence[str] | None, extras: Extras = _NO_EXTRAS
 ) -> RowWriter:
     """A writer of pairs without a gold grade."""
     if format is Format.SEMEVAL:
         return UnfinishedTsvWriter(folder)
-    extras = Extras(is_unfinished=True, has_senses=has_senses, has_comments=has_comments)
-    return _open_table(format, folder, "unfinished", labels, extras)
+    return _open_table(format, folder, "unfinished", labels, replace(extras, is_unfinished=True))
 
 
 def _open_table(
@@ -120,13 +95,19 @@ def _open_table(
     return ParquetWriter(path, extras) if format is Format.PARQUET else JsonlWriter(path, extras)
 
 
-class _Files:
-    """Text files that are closed together."""
+class RowWriter(ABC):
+    """Takes rows; its files are closed together."""
 
     def __init__(self) -> None:
         self.rows: dict[str, int] = {}
+        """How many each file has."""
         self.columns: dict[str, Sequence[str]] = {}
+        """Their names, whether they stand in the file or not."""
         self._stack = ExitStack()
+
+    @abstractmethod
+    def add(self, row: GoldRow) -> None:
+        """Write a row."""
 
     def __enter__(self) -> Self:
         return self
@@ -143,11 +124,8 @@ class _Files:
     def _begin(self, path: Path, columns: Sequence[str]) -> None:
         self.rows[path.name], self.columns[path.name] = 0, columns
 
-    def _own(self, resource: AbstractContextManager[Any]) -> Any:
-        return self._stack.enter_context(resource)
 
-
-class JsonlWriter(_Files):
+class JsonlWriter(RowWriter):
     def __init__(self, path: Path, extras: Extras) -> None:
         super().__init__()
         self._file, self._name = self._open(path, extras.all_columns), path.name
@@ -158,7 +136,7 @@ class JsonlWriter(_Files):
         self.rows[self._name] += 1
 
 
-class CsvWriter(_Files):
+class CsvWriter(RowWriter):
     def __init__(self, path: Path, labels: Sequence[str], extras: Extras) -> None:
         super().__init__()
         self._labels, self._name, self._extras = tuple(labels), path.name, extras
@@ -174,7 +152,7 @@ class CsvWriter(_Files):
         self.rows[self._name] += 1
 
 
-class ParquetWriter(_Files):
+class ParquetWriter(RowWriter):
     """Row groups of `ROWS_AT_ONCE` rows; pyarrow is imported here only."""
 
     def __init__(self, path: Path, extras: Extras) -> None:
@@ -186,7 +164,8 @@ class ParquetWriter(_Files):
         self._table, self._name = pa.Table, path.name
         self._begin(path, extras.all_columns)
         self._waiting: list[dict[str, Any]] = []
-        self._writer = self._own(pq.ParquetWriter(path, self._schema, compression="zstd"))
+        writer = pq.ParquetWriter(path, self._schema, compression="zstd")
+        self._writer = self._stack.enter_context(writer)
         self._stack.callback(self._flush)
 
     def add(self, row: GoldRow) -> None:
@@ -201,7 +180,7 @@ class ParquetWriter(_Files):
             self._waiting.clear()
 
 
-class SemevalWriter(_Files):
+class SemevalWriter(RowWriter):
     def __init__(self, folder: Path, types: Sequence[str]) -> None:
         super().__init__()
         self._folder = folder
@@ -233,7 +212,7 @@ class SemevalWriter(_Files):
         return self._pairs[type]
 
 
-class UnfinishedTsvWriter(_Files):
+class UnfinishedTsvWriter(RowWriter):
     def __init__(self, folder: Path) -> None:
         super().__init__()
         self._file = self._open(folder / "unfinished.tsv", ("type", "id", "reason"))

@@ -23,7 +23,7 @@ from annotation.errors import ScoreFileError
 from annotation.files.exported_gold import is_changed, is_exported, refuse_empty_export, undecided_pairs
 from annotation.files.formats import FileFormat, open_source, read_lines, read_rows, type_of_name
 from annotation.files.row_reader import RowReader
-from annotation.files.score_cells import check_count, number_of, numbers_of_lines, text_of
+from annotation.files.score_cells import check_count, number_in, numbers_of_lines, text_of
 from annotation.files.tables import Row
 
 _INPUT, _GRADES = ".input.", ".gs."
@@ -232,7 +232,7 @@ def _pair(fields: dict[str, Any], type: object, gold: object, where: str) -> Gol
         id=text_of(fields.get("id"), "id", where).strip(),
         left=text_of(fields.get("left"), "left", where),
         right=text_of(fields.get("right"), "right", where),
-        gold=number_of(gold, f"{where}, field 'gold'", "grade"),
+        gold=number_in(gold, f"{where}, field 'gold'", "grade"),
         genre=None if genre is None else str(genre).strip() or None,
         place=where,
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from annotation.characters import HALF, shown
 from annotation.errors import ScoreFileError
+from annotation.figures import number_of
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
@@ -47,7 +48,7 @@ def numbers_of_lines(file: Path, lines: Iterable[tuple[int, str]], noun: str) ->
             continue
         if empty:
             raise ScoreFileError(f"{file}, line {empty}: is empty; write the {noun} of its pair.")
-        yield number, number_of(line.split("\t")[0], f"{file}, line {number}", noun)
+        yield number, number_in(line.split("\t")[0], f"{file}, line {number}", noun)
 
 
 def check_count(file: Path, found: Sequence[tuple[int, float]], wanted: int, who: str, noun: str) -> None:
@@ -59,7 +60,7 @@ def check_count(file: Path, found: Sequence[tuple[int, float]], wanted: int, who
     Raises:
         ScoreFileError: some are missing or too much.
     """
-    pairs = f"{who} {wanted:,} pair{'' if wanted == 1 else 's'}"
+    pairs = f"{who} {number_of(wanted, 'pair')}"
     if len(found) < wanted:
         raise ScoreFileError(
             f"{file}, line {len(found) + 1}: no {noun}, the file ends after {len(found):,} and {pairs}; add "
@@ -71,7 +72,7 @@ def check_count(file: Path, found: Sequence[tuple[int, float]], wanted: int, who
         )
 
 
-def number_of(value: object, where: str, noun: str) -> float:
+def number_in(value: object, where: str, noun: str) -> float:
     """The number that a cell or field holds.
 
     Raises:

@@ -25,7 +25,7 @@ from annotation.errors import ScoreFileError
 from annotation.files.formats import FileFormat, open_source, read_lines, read_rows, type_of_name
 from annotation.files.gold_files import safe_stem
 from annotation.files.gold_pairs import GoldPair, Key
-from annotation.files.score_cells import check_count, is_number, number_of, numbers_of_lines, text_of
+from annotation.files.score_cells import check_count, is_number, number_in, numbers_of_lines, text_of
 from annotation.files.tables import Row, column_names, only_rows, separator, table_rows
 
 _JSON_SUFFIXES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
@@ -185,7 +185,7 @@ def _scores_by_id(
                 f"{where}: {key[0]} {shown(id)} has a score already in {places[key]}; delete one."
             )
         places[key] = row.place
-        yield key, number_of(row.fields["score"], f"{where}, field 'score'", "score")
+        yield key, number_in(row.fields["score"], f"{where}, field 'score'", "score")
 
 
 def _types_by_id(keys: Iterable[Key]) -> dict[str, list[str]]:

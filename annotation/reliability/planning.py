@@ -17,6 +17,7 @@ import numpy as np
 
 from annotation.agreement import Floats, Grades, alphas_of_parts, interval_parts, sums_of_pairs, why_undefined
 from annotation.errors import SettingsError
+from annotation.figures import number_of
 from annotation.reliability.bootstrap import (
     DEFAULT_RESAMPLES,
     DEFAULT_SEED,
@@ -137,21 +138,18 @@ def plan_sentences(plan: Plan, waiting: int) -> list[str]:
         return [plan.reason]
     if not plan.more_pairs:
         return [f"The interval is {plan.width:.3f} wide: narrow enough (at most {plan.target:g})."]
-    those = _counted(waiting) if waiting else "No pair"
+    those = number_of(waiting, "pair") if waiting else "No pair"
     lacking = f"{those} of the project {'lack' if waiting > 1 else 'lacks'}"
     enough = "" if plan.more_pairs <= waiting else ", so that more would have to be imported"
     return [
-        f"About {_counted(plan.more_pairs, 'more ')}, graded as those so far ({plan.ratings_per_pair:.1f} "
-        f"grades a pair on average), would bring the interval from {plan.width:.3f} to {plan.target:g}.",
+        f"About {number_of(plan.more_pairs, 'more pair')}, graded as those so far "
+        f"({plan.ratings_per_pair:.1f} grades a pair on average), would bring the interval "
+        f"from {plan.width:.3f} to {plan.target:g}.",
         f"In 19 of 20 cases it takes {plan.low:,} to {plan.high:,} more. {lacking} two grades{enough}.",
         "This is an estimate: it takes new pairs to be like the old ones, and the width to shrink with the "
         f"square root of their number, which resamples of {plan.steps[0].pairs:,} to "
         f"{plan.steps[-1].pairs:,} pairs bear out (power {plan.exponent:.2f}, where the root is -0.50).",
     ]
-
-
-def _counted(pairs: int, more: str = "") -> str:
-    return f"{pairs:,} {more}pair{'' if pairs == 1 else 's'}"
 
 
 def check_width(target: float) -> float:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, and_, case, exists, func, or_, select
+from sqlalchemy import ColumnElement, Row, Select, and_, exists, func, or_, select
 from sqlalchemy.orm import Session
 
 from annotation.adjudication import QueueEntry, Which
 from annotation.characters import BEGINNING_LENGTH, beginning
+from annotation.services.bulk import count_where
 from annotation.services.in_use import IN_USE
 from annotation.types import from_quarters
 from db.models import Adjudication, Pair, Project, Rating
@@ -60,20 +61,20 @@ class AdjudicationQueue:
             Pair.spread_quarters,
             Pair.rating_count,
             Adjudication.quarters,
-            case((self.open, 1), else_=0).label("is_open"),
-            case((and_(Adjudication.id.is_not(None), CHANGED), 1), else_=0).label("is_changed"),
+            self.open.label("is_open"),
+            and_(Adjudication.id.is_not(None), CHANGED).label("is_changed"),
         )
         return self.select(*columns, which=which, type=type).order_by(*ORDER)
 
     def counts(self, session: Session, type: str | None) -> dict[Which, int]:
         """How many pairs each part has."""
-        sums = [func.coalesce(func.sum(case((part, 1), else_=0)), 0) for part in (self.open, self.decided)]
-        opened, decided = session.execute(self.select(*sums, type=type)).one()
+        both = (func.count().filter(part) for part in (self.open, self.decided))
+        opened, decided = session.execute(self.select(*both, type=type)).one()
         return {Which.OPEN: opened, Which.DECIDED: decided, Which.ALL: opened + decided}
 
     def count_held_back(self, session: Session) -> int:
         """How many pairs of all types are left out."""
-        return session.scalar(select(func.count()).select_from(Pair).where(self._left_out)) or 0
+        return count_where(session, self._left_out)
 
 
 def entry_of(row: Row[Any], threshold: int) -> QueueEntry:
@@ -86,7 +87,7 @@ def entry_of(row: Row[Any], threshold: int) -> QueueEntry:
         spread=from_quarters(row.spread_quarters),
         ratings=row.rating_count,
         is_flagged=row.spread_quarters >= threshold,
-        is_open=bool(row.is_open),
+        is_open=row.is_open,
         decided=None if row.quarters is None else from_quarters(row.quarters),
-        is_changed=bool(row.is_changed),
+        is_changed=row.is_changed,
     )

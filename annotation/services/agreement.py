@@ -16,13 +16,14 @@ from annotation.reliability.planning import Plan, check_width, plan_pairs
 from annotation.reliability.report import AgreementReport, build_report
 from annotation.services.agreement_rows import count_held_back, read_grades, read_widest
 from annotation.services.audit import GRADES_CHANGED, PAIRS_CHANGED
+from annotation.services.gold_rows import names_of
 from annotation.services.in_use import count_withdrawn
 from annotation.services.keys import KeyService
 from annotation.services.projects import find_project
 from annotation.services.rating.held_back import held_back_from
 from annotation.services.set_aside_rows import told_set_aside
 from db import Database
-from db.models import AdjudicationChange, AuditEvent, Pair, Project, RatingChange, User
+from db.models import AdjudicationChange, AuditEvent, Pair, Project, RatingChange
 
 KEPT_REPORTS = 8
 SHARE_OF_TIME = 0.05
@@ -110,8 +111,7 @@ class AgreementService:
             report = replace(report, set_aside=told_set_aside(session, project, None if named else key))
             if not named or not raters:
                 return report
-            named_users = select(User.id, User.name).where(User.id.in_(raters))
-            names = dict(session.execute(named_users).all())
+            names = names_of(session, raters)
             return replace(report, rater_names=tuple(names[rater] for rater in raters))
 
     def plan(

@@ -19,6 +19,7 @@ from annotation.reliability.report import (
     WidePair,
 )
 from annotation.services.adjudication_queue import CHANGED
+from annotation.services.bulk import count_where
 from annotation.services.in_use import IN_USE, of_pair_in_use
 from annotation.services.numbering import numbers_of
 from annotation.types import QUARTERS_PER_POINT
@@ -152,7 +153,7 @@ def read_widest(session: Session, project: Project, held_back: ColumnElement[boo
 
 def count_held_back(session: Session, project: Project, held_back: ColumnElement[bool]) -> int:
     """How many pairs whose grades differ are held back."""
-    return session.scalar(select(func.count(Pair.id)).where(*_differ(project), held_back)) or 0
+    return count_where(session, *_differ(project), held_back)
 
 
 def _differ(project: Project) -> tuple[ColumnElement[bool], ...]:

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, bindparam, case, func, select
+from sqlalchemy import Connection, bindparam, func, select
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.orm import Session
 
 from annotation.assignment import Progress
 from annotation.quality import check_order, checks_due
+from annotation.services.bulk import per_system
 from annotation.services.in_use import IN_USE
 from annotation.services.rating.claims import HOLD_ONE
 from annotation.services.rating.desk import (
@@ -33,7 +34,6 @@ from annotation.services.rating.desk import (
     AnyRow,
     Desk,
     in_states,
-    per_system,
 )
 from annotation.services.rating.own_pairs import COMMENTED, SEEN
 from annotation.services.rating.tally import recount
@@ -81,13 +81,11 @@ class Checks:
         return Progress(progress.rated + self.graded, progress.total + more)
 
 
-def _count_of(*states: str) -> ColumnElement[int]:
-    return func.coalesce(func.sum(case((in_states(*states), 1), else_=0)), 0)
-
-
-_HAD = select(_count_of(*_TAKEN), _count_of("rated"), _count_of("skipped")).where(
-    ASSIGNMENTS.c.project_id == SHELF, ASSIGNMENTS.c.rater_id == RATER
-)
+_HAD = select(
+    func.count().filter(in_states(*_TAKEN)),
+    func.count().filter(in_states("rated")),
+    func.count().filter(in_states("skipped")),
+).where(ASSIGNMENTS.c.project_id == SHELF, ASSIGNMENTS.c.rater_id == RATER)
 _WORKED = (
     select(func.count())
     .where(

@@ -12,9 +12,9 @@ from annotation.clock import Clock, utcnow
 from annotation.consent import Consent, ConsentText
 from annotation.errors import ConsentError
 from annotation.services.audit import record
+from annotation.services.bulk import per_system
 from annotation.services.consent_rows import CONSENTS, agreed_before, consents_of
 from annotation.services.projects import find_project
-from annotation.services.rating.desk import per_system
 from annotation.services.writing.rows import admit
 from annotation.types import Role
 from db import Database

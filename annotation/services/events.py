@@ -24,18 +24,10 @@ MOST_DECISIONS = 500
 """So many of the newest are looked at, or more: an adjudicator's are one event until another was."""
 _NAMED = 5
 USUAL_LIMIT = 50
-SERVER_ACTIONS = frozenset(
-    {
-        *(
-            ACCOUNT_ADDED,
-            "account disabled",
-            "account enabled",
-            "administrator made",
-            "administrator unmade",
-        ),
-        *("password set", "password changed", "signed out everywhere", "server set up", "project deleted"),
-        *("invitation made", "invitation revoked", "invitation used"),
-    }
+SERVER_ACTIONS = (
+    *(ACCOUNT_ADDED, "account disabled", "account enabled", "administrator made", "administrator unmade"),
+    *("password set", "password changed", "signed out everywhere", "server set up", "project deleted"),
+    *("invitation made", "invitation revoked", "invitation used"),
 )
 """What is done outside projects; other events without a project are of one that was deleted."""
 

@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 from annotation import __version__
 from annotation.cards.gold_card import gold_card
 from annotation.clock import Clock, utcnow
+from annotation.files.gold_columns import Extras
 from annotation.files.gold_files import open_gold, open_unfinished
 from annotation.files.gold_folder import GoldFolder, describe_files, write_card, write_manifest
 from annotation.gold import (
@@ -234,11 +235,11 @@ def _write(
     """Write the files of a gold set; what its manifest says."""
     tally, agreement = Tally(), AgreementTally(settings)
     with ExitStack() as files:
-        extras = {"has_senses": has_senses(session, project_id), "has_comments": options.comments}
-        gold = files.enter_context(open_gold(options.format, folder, settings.types, columns, **extras))
+        extras = Extras(has_senses=has_senses(session, project_id), has_comments=options.comments)
+        gold = files.enter_context(open_gold(options.format, folder, settings.types, columns, extras))
         listed = None
         if options.unfinished is Unfinished.LIST:
-            listed = files.enter_context(open_unfinished(options.format, folder, columns, **extras))
+            listed = files.enter_context(open_unfinished(options.format, folder, columns, extras))
         pairs = stream_pairs(session, project_id, with_comments=options.comments)
         for done, pair in enumerate(pairs, 1):
             row = gold_row(pair, settings, labels)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import exists, func, select
+from sqlalchemy import exists
 from sqlalchemy.orm import Session
 
+from annotation.services.bulk import count_where
 from annotation.services.checks import shelf_of
 from annotation.services.gold_rows import count_problems, count_reopened, rater_ids
 from annotation.services.in_use import count_withdrawn, of_pair_in_use
@@ -32,15 +33,13 @@ def told_quality(session: Session, project_id: int) -> dict[str, Any]:
     Distances are in points of the scale.
     """
     settings = quality_of(session, project_id)
-    of_training = select(func.count(TrainingPair.id)).where(
-        TrainingPair.project_id == project_id, TrainingPair.retired_at.is_(None)
-    )
-    of_checks = select(func.count(Pair.id)).where(Pair.project_id == shelf_of(session, project_id))
+    in_training = TrainingPair.project_id == project_id, TrainingPair.retired_at.is_(None)
     told: dict[str, Any] = {}
-    if training := session.scalar(of_training):
+    if training := count_where(session, *in_training):
         distance = float(settings.training_distance)
         told["training"] = {"pairs": training, "pass_percent": settings.pass_percent, "distance": distance}
-    if settings.check_every and (checks := session.scalar(of_checks)):
+    is_check = Pair.project_id == shelf_of(session, project_id)
+    if settings.check_every and (checks := count_where(session, is_check)):
         distance = float(settings.check_distance)
         told["checks"] = {"pairs": checks, "every": settings.check_every, "distance": distance}
     return told
@@ -53,7 +52,5 @@ def _count_imported(session: Session, project_id: int) -> int:
         RatingChange.rater_id == Rating.rater_id,
         RatingChange.origin == "page",
     )
-    counted = select(func.count(Rating.id)).where(
-        Rating.project_id == project_id, of_pair_in_use(Rating.pair_id, project_id), ~on_page
-    )
-    return session.scalar(counted) or 0
+    counts = of_pair_in_use(Rating.pair_id, project_id)
+    return count_where(session, Rating.project_id == project_id, counts, ~on_page)

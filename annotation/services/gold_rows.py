@@ -8,11 +8,12 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import ColumnElement, Executable, Row, and_, case, exists, func, or_, select
+from sqlalchemy import ColumnElement, Executable, Row, and_, exists, func, or_, select
 from sqlalchemy.orm import Session
 
 from annotation.senses.pair_senses import senses_from_json
 from annotation.services.adjudication_queue import CHANGED
+from annotation.services.bulk import count_where
 from annotation.services.in_use import IN_USE, of_pair_in_use
 from annotation.types import Cause, RatedPair, RaterComment, from_quarters
 from db.models import Adjudication, Comment, Pair, Project, Rating, User
@@ -23,7 +24,7 @@ _AT_ONCE = 500
 def stream_pairs(session: Session, project_id: int, *, with_comments: bool = False) -> Iterator[RatedPair]:
     """Every pair of the project that is not withdrawn, its raters by account name; a few hundred are held
     at a time."""
-    names = _names(session, project_id)
+    names = names_of(session, rater_ids(session, project_id))
     last = -1
     while pairs := session.execute(_pairs_after(project_id, last)).all():
         ids = [pair.id for pair in pairs]
@@ -56,9 +57,9 @@ def names_of(session: Session, user_ids: Sequence[int]) -> dict[int, str]:
 def count_unfinished(session: Session, project: Project) -> tuple[int, int, int]:
     """How many pairs there are, how many have too few ratings, how many are flagged and undecided."""
     few, flagged = lacks(project)
-    sums = [func.coalesce(func.sum(case((lack, 1), else_=0)), 0) for lack in (few, flagged)]
-    counted = select(func.count(Pair.id), *sums).where(Pair.project_id == project.id, IN_USE)
-    pairs, without_ratings, without_decision = session.execute(counted).one()
+    counted = select(func.count(), func.count().filter(few), func.count().filter(flagged))
+    of_project = counted.where(Pair.project_id == project.id, IN_USE)
+    pairs, without_ratings, without_decision = session.execute(of_project).one()
     return pairs, without_ratings, without_decision
 
 
@@ -66,8 +67,7 @@ def count_problems(session: Session, project: Project) -> int:
     """How many pairs with a gold grade a rater has marked as a problem."""
     few, flagged = lacks(project)
     marked = exists().where(Comment.pair_id == Pair.id, Comment.is_flagged)
-    counted = select(func.count(Pair.id)).where(Pair.project_id == project.id, IN_USE, ~few, ~flagged, marked)
-    return session.scalar(counted) or 0
+    return count_where(session, Pair.project_id == project.id, IN_USE, ~few, ~flagged, marked)
 
 
 def count_reopened(session: Session, project: Project) -> int:
@@ -98,10 +98,6 @@ def lacks(project: Project) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     is_rated = Pair.rating_count >= project.raters_per_pair
     is_flagged = Pair.spread_quarters >= project.threshold_quarters
     return and_(undecided, ~is_rated), and_(undecided, is_rated, is_flagged)
-
-
-def _names(session: Session, project_id: int) -> dict[int, str]:
-    return names_of(session, rater_ids(session, project_id))
 
 
 def _pairs_after(project_id: int, import_order: int) -> Executable:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from sqlalchemy import ColumnElement, Table, func, select
+from sqlalchemy import ColumnElement, Table, select
 from sqlalchemy.orm import Session
 
+from annotation.services.bulk import count_where
 from db.models import Pair
 
 _PAIRS = cast(Table, Pair.__table__)
@@ -30,4 +31,4 @@ def of_pair_in_use(pair_id: Any, project_id: int) -> ColumnElement[bool]:
 
 
 def count_withdrawn(session: Session, project_id: int) -> int:
-    return session.scalar(select(func.count()).where(_PAIRS.c.project_id == project_id, ~IN_USE)) or 0
+    return count_where(session, _PAIRS.c.project_id == project_id, ~IN_USE)

@@ -5,20 +5,18 @@ from __future__ import annotations
 import secrets
 from contextlib import suppress
 from hashlib import blake2b
-from typing import cast
 
-from sqlalchemy import Table, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from annotation.clock import Clock, utcnow
-from annotation.services.rating.desk import per_system
+from annotation.services.bulk import insert_if_missing
 from db import Database
 from db.errors import DamagedError, UnreachableError
 from db.models import ServerKey
 
 _NAMES = ("pairs", "raters")
 _BYTES = 32
-_ADD = per_system(cast(Table, ServerKey.__table__), lambda insert: insert.on_conflict_do_nothing())
 
 
 class KeyService:
@@ -59,5 +57,4 @@ class KeyService:
     def _make(self, session: Session, name: str) -> None:
         """Another process may make it at the same moment."""
         made = {"name": name, "value": secrets.token_hex(_BYTES), "created_at": self._clock()}
-        connection = session.connection()
-        connection.execute(_ADD[connection.dialect.name], made)
+        insert_if_missing(session, ServerKey, made)

@@ -104,7 +104,6 @@ class KnownPairService:
                 .where(TrainingPair.project_id == project.id, TrainingPair.retired_at.is_(None))
                 .values(retired_at=now)
                 .returning(TrainingPair.id)
-                .execution_options(synchronize_session=False)
             ).all()
             if retired:
                 self._record(session, "training pairs retired", project, len(retired), (), by)
@@ -213,15 +212,8 @@ class KnownPairService:
         files: Sequence[str],
         by: User | None,
     ) -> None:
-        record(
-            session,
-            self._clock(),
-            action,
-            user_id=id_of(by),
-            project_id=project.id,
-            pairs=pairs,
-            files=list(files),
-        )
+        who = {"user_id": id_of(by), "project_id": project.id}
+        record(session, self._clock(), action, **who, pairs=pairs, files=list(files))
 
 
 def _in_use(session: Session, project: Project, kind: KnownKind, pair_id: int) -> TrainingPair | Pair:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, and_, case, func, literal, or_, select
+from sqlalchemy import Select, and_, func, literal, or_, select
 
 from annotation.clock import Clock, utcnow
 from annotation.errors import NotFoundError
@@ -137,9 +137,9 @@ class OverviewService:
 
 
 def _counts(project_ids: list[int]) -> Select[int, int, Any]:
-    finished = case((Pair.rating_count >= Project.raters_per_pair, 1), else_=0)
+    finished = func.count().filter(Pair.rating_count >= Project.raters_per_pair)
     return (
-        select(Pair.project_id, func.count().label("pairs"), func.sum(finished).label("finished"))
+        select(Pair.project_id, func.count().label("pairs"), finished.label("finished"))
         .join(Project, Project.id == Pair.project_id)
         .where(Pair.project_id.in_(project_ids), IN_USE)
         .group_by(Pair.project_id)

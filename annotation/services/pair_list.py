@@ -14,6 +14,7 @@ from annotation.characters import beginning, can_be_stored
 from annotation.senses.network import PairSenses
 from annotation.senses.pair_senses import senses_from_json
 from annotation.services.adjudication_queue import CHANGED
+from annotation.services.bulk import count_where
 from annotation.services.in_use import IN_USE
 from annotation.services.projects import find_project
 from annotation.services.rating.held_back import held_back_from
@@ -101,8 +102,8 @@ class PairListService:
             wanted = [Pair.project_id == project.id, *_found(search)]
             if state is not None:
                 wanted.append(states[state])
-            total = session.scalar(select(func.count()).where(*wanted)) or 0
-            withdrawn = session.scalar(select(func.count()).where(*wanted, ~IN_USE)) or 0
+            total = count_where(session, *wanted)
+            withdrawn = count_where(session, *wanted, ~IN_USE)
             read_length = None if has_whole_texts else _READ_LENGTH
             listing = _listing(states, read_length).where(*wanted).order_by(Pair.import_order)
             rows = session.execute(listing.limit(limit).offset(offset)).all()

@@ -66,8 +66,7 @@ def _remove(
     for numbers in parts(list(found.values())):
         _check_unmet(session, numbers)
     for numbers in parts(list(found.values())):
-        gone = delete(Pair).where(Pair.id.in_(numbers))
-        session.execute(gone.execution_options(synchronize_session=False))
+        session.execute(delete(Pair).where(Pair.id.in_(numbers)))
     if found:
         record(session, now, REMOVED, user_id=id_of(by), project_id=project.id, pairs=list(found))
     return len(found)

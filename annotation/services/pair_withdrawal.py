@@ -113,12 +113,7 @@ def _mark(session: Session, numbers: Sequence[int], withdrawn_at: datetime | Non
         lock = select(Pair.id).where(Pair.id.in_(some)).order_by(Pair.id).with_for_update(key_share=True)
         session.execute(lock).close()
         changed.update(session.scalars(select(Pair.id).where(Pair.id.in_(some), was)))
-        session.execute(
-            update(Pair)
-            .where(Pair.id.in_(some), was)
-            .values(withdrawn_at=withdrawn_at)
-            .execution_options(synchronize_session=False)
-        )
+        session.execute(update(Pair).where(Pair.id.in_(some), was).values(withdrawn_at=withdrawn_at))
     return changed
 
 
@@ -132,7 +127,6 @@ def _take_from_raters(session: Session, numbers: Sequence[int]) -> None:
             update(Assignment)
             .where(Assignment.pair_id.in_(some), Assignment.state == "held")
             .values(state="returned")
-            .execution_options(synchronize_session=False)
         )
     refresh_pairs(session, numbers)
 
@@ -158,10 +152,5 @@ def _hold_again(session: Session, project: Project, numbers: Sequence[int], now:
             if room is not None:
                 room[rater] -= 1
         for these in parts(chosen):
-            session.execute(
-                update(Assignment)
-                .where(Assignment.id.in_(these))
-                .values(state="held")
-                .execution_options(synchronize_session=False)
-            )
+            session.execute(update(Assignment).where(Assignment.id.in_(these)).values(state="held"))
     refresh_pairs(session, numbers)

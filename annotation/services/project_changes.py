@@ -12,6 +12,7 @@ from annotation.assignment import place_in
 from annotation.consent import text_hash
 from annotation.errors import SettingsError
 from annotation.names import name_key
+from annotation.services.bulk import count_where
 from annotation.services.checks import shelf_of
 from annotation.services.known_grades import distances, out_of_reach, quality_of
 from annotation.services.rating.queue_order import reorder
@@ -46,18 +47,30 @@ def apply_settings(session: Session, row: Project, before: ProjectSettings, afte
         _check_step(session, row, before.step, after.step)
     if before.raters_per_pair != after.raters_per_pair:
         _change_slots(session, row, after.raters_per_pair - before.raters_per_pair)
-    row.name, row.name_key = after.name, name_key(after.name)
-    row.guidelines = after.guidelines
-    row.types = list(after.types)
-    row.raters_per_pair = after.raters_per_pair
-    row.threshold_quarters = to_quarters(after.threshold)
-    row.step_quarters = to_quarters(after.step)
-    row.may_revise, row.lease_minutes = after.may_revise, after.lease_minutes
-    row.most_per_rater = after.most_per_rater
-    row.consent, row.consent_sha256 = after.consent or None, text_hash(after.consent)
-    row.is_random, row.seed = after.is_random, after.seed
+    for column, value in setting_columns(after).items():
+        setattr(row, column, value)
     if reordered:
         _reorder(session, row)
+
+
+def setting_columns(settings: ProjectSettings) -> dict[str, Any]:
+    """The settings as the columns of a project's row."""
+    return {
+        "name": settings.name,
+        "name_key": name_key(settings.name),
+        "guidelines": settings.guidelines,
+        "types": list(settings.types),
+        "raters_per_pair": settings.raters_per_pair,
+        "threshold_quarters": to_quarters(settings.threshold),
+        "step_quarters": to_quarters(settings.step),
+        "is_random": settings.is_random,
+        "seed": settings.seed,
+        "may_revise": settings.may_revise,
+        "lease_minutes": settings.lease_minutes,
+        "most_per_rater": settings.most_per_rater,
+        "consent": settings.consent or None,
+        "consent_sha256": text_hash(settings.consent),
+    }
 
 
 def lock_pairs(session: Session, project_id: int, *, is_deleting: bool = False) -> None:
@@ -88,8 +101,7 @@ def _check_types(session: Session, row: Project, before: ProjectSettings, after:
         if name in after.types:
             continue
         for what, table, is_there in kept:
-            count = session.scalar(select(func.count()).where(is_there, table.type == name))
-            if count:
+            if count := count_where(session, is_there, table.type == name):
                 raise SettingsError(f"The type {name!r} has {count:,} {what}: keep it.")
 
 
@@ -123,10 +135,7 @@ def _change_slots(session: Session, row: Project, difference: int) -> None:
                 f"{row.raters_per_pair + difference} for each pair is too few, give {taken} or more."
             )
     session.execute(
-        update(Pair)
-        .where(Pair.project_id == row.id)
-        .values(open_slots=Pair.open_slots + difference)
-        .execution_options(synchronize_session=False)
+        update(Pair).where(Pair.project_id == row.id).values(open_slots=Pair.open_slots + difference)
     )
 
 
@@ -143,7 +152,6 @@ def _reorder(session: Session, row: Project) -> None:
         update(Assignment)
         .where(Assignment.project_id == row.id)
         .values(position=select(Pair.position).where(Pair.id == Assignment.pair_id).scalar_subquery())
-        .execution_options(synchronize_session=False)
     )
     reorder(session, row)
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Integer, and_, func, select
-from sqlalchemy import cast as sql_cast
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from annotation.projects import GroupCounts, ProjectCounts, sum_counts
@@ -26,8 +25,8 @@ def count_project(session: Session, project: models.Project, viewer: int | None 
             pair.genre,
             func.count(),
             func.sum(pair.rating_count),
-            func.sum(sql_cast(pair.rating_count >= project.raters_per_pair, Integer)),
-            func.sum(sql_cast(and_(pair.spread_quarters >= project.threshold_quarters, is_shown), Integer)),
+            func.count().filter(pair.rating_count >= project.raters_per_pair),
+            func.count().filter(pair.spread_quarters >= project.threshold_quarters, is_shown),
         )
         .where(pair.project_id == project.id, IN_USE)
         .group_by(pair.type, pair.genre)

@@ -10,7 +10,6 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from annotation.clock import Clock, utcnow
-from annotation.consent import text_hash
 from annotation.errors import NotFoundError, SettingsError
 from annotation.names import can_be_name, name_key
 from annotation.numbers import is_id
@@ -19,13 +18,13 @@ from annotation.services.access.roles import roles_of
 from annotation.services.access.users import as_user, get_user, id_of
 from annotation.services.audit import FORMER_NAME, PROJECT_CHANGED, PROJECT_CREATED, record
 from annotation.services.checks import shelf_of
-from annotation.services.project_changes import apply_settings, lock_pairs
+from annotation.services.project_changes import apply_settings, lock_pairs, setting_columns
 from annotation.services.project_counts import count_project
 from annotation.services.rating.returns import return_kept
 from annotation.services.transactions import repeated_if_undone
 from annotation.services.writing.plan import return_writings
 from annotation.setting_changes import merged_settings, told_changes
-from annotation.types import Project, ProjectSettings, Role, User, from_quarters, to_quarters
+from annotation.types import Project, ProjectSettings, Role, User, from_quarters
 from db import Database, models
 
 _SHOWN = 120
@@ -47,24 +46,7 @@ class ProjectService:
         kept = check_settings(settings)
         now = self._clock()
         with self._database.session() as session:
-            row = models.Project(
-                name=kept.name,
-                name_key=name_key(kept.name),
-                guidelines=kept.guidelines,
-                types=list(kept.types),
-                raters_per_pair=kept.raters_per_pair,
-                threshold_quarters=to_quarters(kept.threshold),
-                step_quarters=to_quarters(kept.step),
-                is_random=kept.is_random,
-                seed=kept.seed,
-                may_revise=kept.may_revise,
-                lease_minutes=kept.lease_minutes,
-                most_per_rater=kept.most_per_rater,
-                consent=kept.consent or None,
-                consent_sha256=text_hash(kept.consent),
-                created_by=id_of(created_by),
-                created_at=now,
-            )
+            row = models.Project(**setting_columns(kept), created_by=id_of(created_by), created_at=now)
             session.add(row)
             _flush_name(session, kept.name)
             if created_by is not None:

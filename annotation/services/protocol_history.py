@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import exists, func, select
+from sqlalchemy import exists, select
 from sqlalchemy.orm import Session
 
 from annotation.services.audit import PROJECT_CHANGED
+from annotation.services.bulk import count_where
 from annotation.services.in_use import of_pair_in_use
 from annotation.setting_changes import LONG_TEXTS
 from db.models import AuditEvent, Project, Rating, RatingChange
@@ -81,10 +82,5 @@ def _ratings_before(session: Session, project_id: int, at: datetime) -> int:
         RatingChange.rater_id == Rating.rater_id,
         RatingChange.at >= at,
     )
-    counted = select(func.count(Rating.id)).where(
-        Rating.project_id == project_id,
-        Rating.created_at < at,
-        ~was_changed,
-        of_pair_in_use(Rating.pair_id, project_id),
-    )
-    return session.scalar(counted) or 0
+    counts = of_pair_in_use(Rating.pair_id, project_id)
+    return count_where(session, Rating.project_id == project_id, Rating.created_at < at, ~was_changed, counts)

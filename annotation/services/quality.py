@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sqlalchemy import ColumnElement, func, select, update
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from annotation.clock import Clock, utcnow
@@ -12,10 +12,10 @@ from annotation.errors import NotFoundError, SettingsError
 from annotation.quality import QualitySettings, check_quality_settings
 from annotation.services.access.users import get_user, id_of
 from annotation.services.audit import record
+from annotation.services.bulk import count_where, insert_if_missing
 from annotation.services.checks import shelf_of
 from annotation.services.known_grades import distances, out_of_reach, quality_of
 from annotation.services.projects import find_project
-from annotation.services.rating.desk import STATES, per_system
 from annotation.services.rating.returns import return_kept
 from annotation.services.standings import Standing, standings_of
 from annotation.services.transactions import repeated_if_undone
@@ -32,9 +32,6 @@ class QualityOverview:
     check_pairs: int
     standings: tuple[Standing, ...]
     """Of the raters, by name, and then of those who were raters."""
-
-
-_ADD_STATE = per_system(STATES, lambda insert: insert.on_conflict_do_nothing())
 
 
 class QualityService:
@@ -155,11 +152,10 @@ class QualityService:
         with self._database.reading() as session:
             project = find_project(session, project_id)
             settings = quality_of(session, project.id)
-            training = _count(
-                session, TrainingPair.project_id == project.id, TrainingPair.retired_at.is_(None)
-            )
+            in_training = TrainingPair.project_id == project.id, TrainingPair.retired_at.is_(None)
+            training = count_where(session, *in_training)
             shelf = shelf_of(session, project.id)
-            checks = 0 if shelf is None else _count(session, Pair.project_id == shelf)
+            checks = 0 if shelf is None else count_where(session, Pair.project_id == shelf)
             standings = standings_of(session, project.id, shelf, settings)
         return QualityOverview(settings, training, checks, standings)
 
@@ -209,8 +205,7 @@ def _check_distances(
 
 def state_of(session: Session, project_id: int, user_id: int) -> RaterState:
     """The row of a rater in a project, locked, which is added if it is not there: by one of two at once."""
-    connection = session.connection()
-    connection.execute(_ADD_STATE[connection.dialect.name], {"project_id": project_id, "user_id": user_id})
+    insert_if_missing(session, RaterState, {"project_id": project_id, "user_id": user_id})
     return session.get_one(RaterState, (project_id, user_id), with_for_update=True, populate_existing=True)
 
 
@@ -220,9 +215,4 @@ def begin_checks_anew(session: Session, project_id: int) -> None:
         update(RaterState)
         .where(RaterState.project_id == project_id)
         .values(check_start=None, check_given=None)
-        .execution_options(synchronize_session=False)
     )
-
-
-def _count(session: Session, *where: ColumnElement[bool]) -> int:
-    return session.scalar(select(func.count()).where(*where)) or 0

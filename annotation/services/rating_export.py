@@ -16,6 +16,7 @@ from annotation.clock import Clock, utcnow
 from annotation.files.rating_files import RatingFormat, SingleRating, rating_lines
 from annotation.gold import RaterColumns, anonymous_label, label_key
 from annotation.services.audit import record
+from annotation.services.bulk import count_where
 from annotation.services.gold_rows import names_of, rater_ids
 from annotation.services.in_use import IN_USE, of_pair_in_use
 from annotation.services.keys import KeyService
@@ -65,7 +66,8 @@ class RatingExportService:
                 project = find_project(session, project_id)
                 numbers = None if key is None else numbers_of(session, project, key)
                 labels = _labels(session, project.id, numbers)
-                written = _count(session, project.id)
+                counts = of_pair_in_use(Rating.pair_id, project.id)
+                written = count_where(session, Rating.project_id == project.id, counts)
                 _write(file, rating_lines(_ratings(session, project.id, labels), format))
             if self._keep(project_id, file, numbers, written, publish):
                 return written
@@ -119,12 +121,6 @@ def _labels(session: Session, project_id: int, numbers: dict[int, int] | None) -
     if numbers is None:
         return names_of(session, rater_ids(session, project_id))
     return {rater: anonymous_label(number) for rater, number in numbers.items()}
-
-
-def _count(session: Session, project_id: int) -> int:
-    counts = of_pair_in_use(Rating.pair_id, project_id)
-    counted = select(func.count()).select_from(Rating).where(Rating.project_id == project_id, counts)
-    return session.scalar(counted) or 0
 
 
 def _write(file: Path, lines: Iterable[str]) -> None:

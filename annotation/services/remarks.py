@@ -123,7 +123,7 @@ def _statements(
         .join(User, User.id == said.c.user_id)
         .where(shown)
         .order_by(
-            case((said.c.kind == RemarkKind.PROBLEM.value, 0), else_=1),
+            said.c.kind != RemarkKind.PROBLEM.value,
             said.c.at.desc(),
             said.c.kind,
             said.c.id.desc(),

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import cast
 
-from sqlalchemy import Table, delete, select
+from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from annotation.clock import Clock, utcnow
@@ -30,9 +29,6 @@ from db.models import Pair, SentDocument, SentOrder, SentPhrase, SentPrediction,
 
 _BETWEEN_CALLS = 20
 """Documents, between two calls of `progress`."""
-
-_PHRASES = cast(Table, SentPhrase.__table__)
-_PREDICTIONS = cast(Table, SentPrediction.__table__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +260,7 @@ class _Sending:
                 said = {"key": phrase.key, "is_present": phrase.is_present}
                 whose = {"project_id": self.project.id, "document_id": row.id, "pair_id": there[print].id}
                 rows.setdefault(there[print].id, {**whose, **said})
-        insert_rows(self.session, _PHRASES, list(rows.values()))
+        insert_rows(self.session, SentPhrase, list(rows.values()))
         of_document = select(SentPhrase.pair_id, SentPhrase.id).where(SentPhrase.document_id == row.id)
         made = dict(self.session.execute(of_document).all())
         return {
@@ -289,4 +285,4 @@ class _Sending:
             said = {"rank": rank, "score": phrase.score, "text": phrase.text}
             phrase_id = phrases[phrase.key]
             rows.setdefault(phrase_id, {"run_id": kept.id, "phrase_id": phrase_id, **said})
-        insert_rows(self.session, _PREDICTIONS, list(rows.values()))
+        insert_rows(self.session, SentPrediction, list(rows.values()))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 from itertools import count
 
-from sqlalchemy import ColumnElement, Select, func, select, update
+from sqlalchemy import ColumnElement, Select, select, update
 from sqlalchemy.orm import Session
 
 from annotation.authoring import WritingDesk
@@ -18,7 +18,9 @@ from annotation.senses.dictionary import Dictionary
 from annotation.senses.network import WORD_TO_SENSE, is_sense_key
 from annotation.senses.pair_senses import described, senses_as_json
 from annotation.services.audit import record
+from annotation.services.bulk import count_where
 from annotation.services.imports.importing import import_within
+from annotation.services.imports.order import next_order
 from annotation.services.projects import as_project, find_project
 from annotation.services.rating.barring import bar
 from annotation.services.writing.writers import WritingService
@@ -102,7 +104,7 @@ class SenseService:
         """
         with self._database.reading() as session:
             find_project(session, project_id)
-            return session.scalar(select(func.count()).where(*_lacking(project_id))) or 0
+            return count_where(session, *_lacking(project_id))
 
     def describe(self, project_id: int, *, by: User) -> tuple[int, int]:
         """Add definitions to pairs without any; how many have them now, and how many WordNet does not know.
@@ -142,8 +144,7 @@ class SenseService:
 
 
 def _free_id(session: Session, project_id: int) -> str:
-    last = session.scalar(select(func.max(Pair.import_order)).where(Pair.project_id == project_id))
-    names = (f"w2s-{number}" for number in count(1 if last is None else last + 2))
+    names = (f"w2s-{number}" for number in count(next_order(session, Pair, project_id) + 1))
     return next(name for name in names if session.scalars(_named(project_id, name)).first() is None)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, cast
+from typing import Any
 
-from sqlalchemy import ColumnElement, Table, case, delete, exists, func, insert, literal, select, update
+from sqlalchemy import ColumnElement, case, delete, exists, func, insert, literal, select, update
 from sqlalchemy.orm import Session
 
 from annotation.clock import Clock, utcnow
@@ -14,6 +14,7 @@ from annotation.errors import NoteError, NotFoundError
 from annotation.notes import LONGEST_NOTE, kept_text
 from annotation.services.access.users import get_user, id_of
 from annotation.services.audit import BROUGHT_BACK, SET_ASIDE, record
+from annotation.services.bulk import count_where
 from annotation.services.project_changes import lock_pairs
 from annotation.services.projects import find_project
 from annotation.services.quality import state_of
@@ -25,8 +26,6 @@ from annotation.types import User
 from db import Database, models
 from db.models import Adjudication, Assignment, Pair, Rating, SetAside, SetAsideRating
 
-_RATINGS = cast(Table, Rating.__table__)
-_KEPT = cast(Table, SetAsideRating.__table__)
 _COPIED = ("project_id", "pair_id", "rater_id", "quarters", "seconds", "created_at")
 """What a rating has, set aside or not, besides the moment of its last change."""
 
@@ -165,11 +164,11 @@ def _set_aside(session: Session, project_id: int, rater_id: int, reason: str, no
     deed = SetAside(project_id=project_id, rater_id=rater_id, reason=reason, at=now)
     session.add(deed)
     session.flush()
-    columns = [_RATINGS.c[name] for name in _COPIED]
+    columns = [getattr(Rating, name) for name in _COPIED]
     copied = select(literal(deed.id), *columns, Rating.updated_at).where(*theirs)
     session.execute(insert(SetAsideRating).from_select(["set_aside_id", *_COPIED, "updated_at"], copied))
     _mark(session, project_id, rater_id, "rated", desk.SET_ASIDE)
-    session.execute(delete(Rating).where(*theirs).execution_options(synchronize_session=False))
+    session.execute(delete(Rating).where(*theirs))
     refresh_pairs(session, pair_ids)
     return len(pair_ids)
 
@@ -182,25 +181,22 @@ def _bring_back(session: Session, project_id: int, rater_id: int, now: datetime)
     decided = exists().where(
         Adjudication.pair_id == SetAsideRating.pair_id, Adjudication.decided_at > SetAside.at
     )
-    last_changed = case((decided, literal(now, _KEPT.c.updated_at.type)), else_=SetAsideRating.updated_at)
+    last_changed = case(
+        (decided, literal(now, SetAsideRating.updated_at.type)), else_=SetAsideRating.updated_at
+    )
     copied = (
-        select(*(_KEPT.c[name] for name in _COPIED), last_changed)
+        select(*(getattr(SetAsideRating, name) for name in _COPIED), last_changed)
         .join(SetAside, SetAside.id == SetAsideRating.set_aside_id)
         .where(*theirs, there_is_room)
     )
     session.execute(insert(Rating).from_select([*_COPIED, "updated_at"], copied))
     is_back = exists().where(Rating.pair_id == SetAsideRating.pair_id, Rating.rater_id == rater_id)
     _mark(session, project_id, rater_id, desk.SET_ASIDE, "rated")
-    for gone in (
-        delete(SetAsideRating).where(*theirs, is_back),
-        delete(SetAside).where(
-            *_of(SetAside, project_id, rater_id), ~exists().where(SetAsideRating.set_aside_id == SetAside.id)
-        ),
-    ):
-        session.execute(gone.execution_options(synchronize_session=False))
+    session.execute(delete(SetAsideRating).where(*theirs, is_back))
+    has_left = exists().where(SetAsideRating.set_aside_id == SetAside.id)
+    session.execute(delete(SetAside).where(*_of(SetAside, project_id, rater_id), ~has_left))
     refresh_pairs(session, pair_ids)
-    left = select(func.count()).select_from(SetAsideRating).where(*theirs)
-    return len(pair_ids), session.scalar(left) or 0
+    return len(pair_ids), count_where(session, *theirs)
 
 
 def _mark(session: Session, project_id: int, rater_id: int, was: str, state: str) -> None:
@@ -210,7 +206,6 @@ def _mark(session: Session, project_id: int, rater_id: int, was: str, state: str
         update(Assignment)
         .where(*_of(Assignment, project_id, rater_id), Assignment.state == was, rated)
         .values(state=state)
-        .execution_options(synchronize_session=False)
     )
 
 

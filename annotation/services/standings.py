@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import case, func, or_, select
+from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
 from annotation.quality import QualitySettings
+from annotation.services.access.roles import is_rater
 from annotation.services.access.users import as_user
 from annotation.services.gold_rows import rater_ids
-from annotation.types import Role, User, to_quarters
+from annotation.types import User, to_quarters
 from db import models
 from db.models import Membership, Pair, RaterState, Rating, TrainingAttempt
 
@@ -73,15 +74,10 @@ def standings_of(
     known = {*attempts, *checks, *rater_ids(session, project_id)}
     users: Any = session.execute(
         select(models.User, RaterState, Membership.user_id)
-        .outerjoin(
-            Membership,
-            (Membership.user_id == models.User.id)
-            & (Membership.project_id == project_id)
-            & (Membership.role == Role.RATER.value),
-        )
+        .outerjoin(Membership, is_rater(models.User.id, project_id))
         .outerjoin(RaterState, (RaterState.user_id == models.User.id) & (RaterState.project_id == project_id))
         .where(or_(Membership.user_id.is_not(None), models.User.id.in_(known)))
-        .order_by(case((Membership.user_id.is_(None), 1), else_=0), models.User.name_key)
+        .order_by(Membership.user_id.is_(None), models.User.name_key)
     )
     return tuple(
         Standing(
@@ -115,9 +111,9 @@ def _checked(session: Session, shelf: int, distance: int) -> dict[int, tuple[int
     """How many check pairs each rater graded, and how many of the grades are accepted."""
     is_near = func.abs(Rating.quarters - Pair.intended_quarters) <= distance
     rows: Any = session.execute(
-        select(Rating.rater_id, func.count(), func.sum(case((is_near, 1), else_=0)))
+        select(Rating.rater_id, func.count(), func.count().filter(is_near))
         .join(Pair, Pair.id == Rating.pair_id)
         .where(Rating.project_id == shelf)
         .group_by(Rating.rater_id)
     )
-    return {rater: (graded, int(accepted)) for rater, graded, accepted in rows}
+    return {rater: (graded, accepted) for rater, graded, accepted in rows}

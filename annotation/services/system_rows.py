@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Table, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from annotation.errors import NotFoundError
@@ -92,7 +92,7 @@ def keep_gold(session: Session, project_id: int, gold: Gold, now: datetime) -> i
         }
         for place, pair in enumerate(gold.pairs)
     ]
-    insert_rows(session, _table(GoldGrade), grades)
+    insert_rows(session, GoldGrade, grades)
     return row.id
 
 
@@ -109,7 +109,7 @@ def keep_scores(session: Session, system: ScoredSystem, gold: Gold, scores: Sequ
         for pair, score in zip(gold.pairs, scores, strict=True)
         if score is not None
     ]
-    insert_rows(session, _table(SystemScore), found)
+    insert_rows(session, SystemScore, found)
 
 
 def find_gold_set(session: Session, project_id: int, gold_id: int) -> GoldSet:
@@ -196,9 +196,3 @@ def read_systems(session: Session, entries: Sequence[Entry], pairs: int) -> list
     for system_id, place, score in rows:
         scores[system_id][place] = score
     return [System(entry.name, tuple(scores[entry.id]), entry.remark) for entry in entries]
-
-
-def _table(model: type[GoldGrade] | type[SystemScore]) -> Table:
-    table = model.__table__
-    assert isinstance(table, Table)
-    return table

@@ -14,7 +14,7 @@ from annotation.assignment import PairForRater, position_of
 from annotation.clock import Clock, utcnow
 from annotation.errors import AssignmentError, NotFoundError
 from annotation.quality import has_passed, is_accepted
-from annotation.scale import CLSS, Scale
+from annotation.scale import Scale
 from annotation.senses.pair_senses import senses_from_json
 from annotation.services.known_grades import quality_of
 from annotation.services.quality import state_of
@@ -90,7 +90,7 @@ class TrainingService:
                 raise NotFoundError(f"There is no training pair {training_pair_id}: open your queue again.")
             desk = open_desk(session.connection(), pair.project_id, rater_id, self._clock())
             desk.check_consent()  # also of a grade that is sent again: the next pair comes with its answer
-            quarters = to_quarters(Scale(CLSS.points, desk.project.step).check(grade))
+            quarters = to_quarters(Scale(desk.project.step).check(grade))
             attempt = _latest(session, desk, lock=True)
             given = None if attempt is None else _grade_of(session, attempt, pair.id)
             if attempt is None or (

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, case, func, literal, or_, select, union_all
+from sqlalchemy import Select, and_, func, literal, or_, select, union_all
 from sqlalchemy.orm import Session
 
 from annotation.clock import Clock, utcnow
 from annotation.consent import Consent
+from annotation.services.access.roles import is_rater
 from annotation.services.checks import shelf_of
 from annotation.services.consent_rows import consents_of
 from annotation.services.projects import find_project
-from annotation.types import Role
 from db import Database
 from db.models import Assignment, Membership, Pair, Rating, RatingChange, SetAsideRating, Skip, User
 
@@ -120,12 +120,12 @@ def _rated(
         select(
             given.rater_id,
             func.count().label("ratings"),
-            _count(~on_page).label("imported"),
-            _count(given.project_id == (shelf or 0)).label("checks"),
-            _count(Pair.withdrawn_at.is_not(None)).label("withdrawn"),
-            _count(given.is_set_aside == 1).label("set_aside"),
-            _count(page.c.first_at > now - DAY).label("last_day"),
-            _count(page.c.first_at > now - WEEK).label("last_week"),
+            func.count().filter(~on_page).label("imported"),
+            func.count().filter(given.project_id == (shelf or 0)).label("checks"),
+            func.count().filter(Pair.withdrawn_at.is_not(None)).label("withdrawn"),
+            func.count().filter(given.is_set_aside == 1).label("set_aside"),
+            func.count().filter(page.c.first_at > now - DAY).label("last_day"),
+            func.count().filter(page.c.first_at > now - WEEK).label("last_week"),
             func.coalesce(func.sum(given.seconds), 0.0).label("seconds"),
             func.min(page.c.first_at).label("first_at"),
             func.max(page.c.last_at).label("last_at"),
@@ -160,7 +160,11 @@ def _taken(session: Session, projects: list[int], now: datetime) -> dict[int, di
     skipped = Assignment.state == "skipped"
     held = and_(Assignment.state == "held", Assignment.lease_expires_at > now)
     rows = session.execute(
-        select(Assignment.rater_id, _count(skipped).label("skipped"), _count(held).label("held"))
+        select(
+            Assignment.rater_id,
+            func.count().filter(skipped).label("skipped"),
+            func.count().filter(held).label("held"),
+        )
         .where(Assignment.project_id.in_(projects), or_(skipped, held))
         .group_by(Assignment.rater_id)
     )
@@ -179,23 +183,14 @@ def _skips(session: Session, projects: list[int]) -> dict[int, tuple[datetime, d
 
 def _people(session: Session, project_id: int, known: set[int]) -> list[tuple[int, str, bool]]:
     """Id, name and whether they are a rater no longer, of the raters and of the others that are known."""
-    is_rater = (
-        (Membership.user_id == User.id)
-        & (Membership.project_id == project_id)
-        & (Membership.role == Role.RATER.value)
-    )
     is_former = Membership.user_id.is_(None)
     rows: Any = session.execute(
         select(User.id, User.name, is_former)
-        .outerjoin(Membership, is_rater)
+        .outerjoin(Membership, is_rater(User.id, project_id))
         .where(or_(~is_former, User.id.in_(known)))
-        .order_by(case((is_former, 1), else_=0), User.name_key)
+        .order_by(is_former, User.name_key)
     )
     return [(id, name, bool(former)) for id, name, former in rows]
-
-
-def _count(condition: ColumnElement[bool]) -> ColumnElement[int]:
-    return func.coalesce(func.sum(case((condition, 1), else_=0)), 0)
 
 
 def _by_rater(rows: Any) -> dict[int, dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from annotation.comparison import ComparisonType
-from annotation.scale import CLSS
+from annotation.scale import CLSS_POINTS
 from kpdemo.ui.widgets import escape
 
 
@@ -14,7 +14,7 @@ def scale_html() -> str:
     rows = "".join(
         f'<tr><th scope="row">{point.value}</th><td>{escape(point.name)}</td>'
         f"<td>{escape(point.description)}</td></tr>"
-        for point in CLSS.points
+        for point in CLSS_POINTS
     )
     return _table("The scale", ("Grade", "Name", "Meaning"), rows)
 

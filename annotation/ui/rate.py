@@ -16,7 +16,7 @@ import gradio as gr
 from annotation.comparison import comparison_type
 from annotation.errors import AccessError, AnnotationError
 from annotation.notes import LONGEST_COMMENT, LONGEST_NOTE
-from annotation.scale import CLSS, Point
+from annotation.scale import CLSS_POINTS, Point
 from annotation.services.access.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.types import Project, Role, SkipReason, User, to_quarters
@@ -167,7 +167,7 @@ _PAIR = """
 
 def _scale_html() -> str:
     points = "".join(
-        point_html(point, f'data-rate="choose" data-value="{point.value}"') for point in CLSS.points
+        point_html(point, f'data-rate="choose" data-value="{point.value}"') for point in CLSS_POINTS
     )
     return (
         '<p id="rate-question" dir="auto"></p>'

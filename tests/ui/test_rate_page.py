@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 import pytest
 
 from annotation.comparison import comparison_type
-from annotation.scale import CLSS
+from annotation.scale import CLSS_POINTS
 from annotation.services.access.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.types import Project, ProjectSettings, Role, SkipReason, User
@@ -115,7 +115,7 @@ def with_guidelines(text: str) -> Project:
 
 def test_the_scale_is_told_in_the_papers_words():
     text = Tree(scale_html()).text
-    for point in CLSS.points:
+    for point in CLSS_POINTS:
         assert point.name in text
         assert point.description in text
 

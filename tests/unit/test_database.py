@@ -176,7 +176,7 @@ def rename(database: Database, **options: bool) -> None:
 
 def take_the_same_name_by_copy(database: Database, **options: bool) -> None:
     with database.session(**options) as session:
-        insert_rows(session, User.__table__, [BEN])
+        insert_rows(session, User, [BEN])
 
 
 @pytest.mark.parametrize("change", [rename, take_the_same_name_by_copy])

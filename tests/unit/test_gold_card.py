@@ -69,12 +69,12 @@ def export(folder, pairs=PAIRS, project=SETTINGS, more=None, **options):
     chosen = ExportOptions(**options).written
     labels = {f"r{n}": f"rater {n + 1}" for n in range(2)}
     named = labels if chosen.raters is not RaterColumns.NONE else None
-    extras = {"has_senses": True, "has_comments": chosen.comments}
+    extras = Extras(has_senses=True, has_comments=chosen.comments)
     tally, agreement = Tally(), AgreementTally(project)
     columns = named and list(named.values())
     with (
-        open_gold(chosen.format, folder, project.types, columns, **extras) as gold,
-        open_unfinished(chosen.format, folder, columns, **extras) as rest,
+        open_gold(chosen.format, folder, project.types, columns, extras) as gold,
+        open_unfinished(chosen.format, folder, columns, extras) as rest,
     ):
         for pair in pairs:
             row = gold_row(pair, project, named)

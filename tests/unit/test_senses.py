@@ -10,6 +10,7 @@ import pytest
 
 from annotation.errors import ImportFileError, WordNetError
 from annotation.files.formats import open_stream
+from annotation.files.gold_columns import Extras
 from annotation.files.gold_files import open_gold
 from annotation.gold import Format, GoldRow, gold_row
 from annotation.senses.dictionary import Dictionary
@@ -179,7 +180,7 @@ def test_flag_and_definitions_survive_an_export_and_an_import(wordnet, tmp_path,
     assert senses is not None
     assert senses_from_json(json.loads(json.dumps(senses_as_json(senses)))) == senses
     rows = [gold_of("flagged", senses), gold_of("bare", None)]
-    with open_gold(format, tmp_path, ["word2sense"], None, has_senses=True) as writer:
+    with open_gold(format, tmp_path, ["word2sense"], None, Extras(has_senses=True)) as writer:
         for row in rows:
             writer.add(row)
     text = (tmp_path / f"gold.{format}").read_text(encoding="utf-8")

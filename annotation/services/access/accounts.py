@@ -16,7 +16,7 @@ from annotation.services.access.roles import check_not_the_last, roles_by_user, 
 from annotation.services.access.sign_ins import NOT_SIGNED_IN
 from annotation.services.access.users import as_user, end_invitations_of, find_user, get_user, id_of, new_user
 from annotation.services.audit import record, record_account
-from annotation.services.rating.giving_back import give_back
+from annotation.services.rating.returns import give_back
 from annotation.services.transactions import repeated_if_undone
 from annotation.services.writing.plan import return_all_writings
 from annotation.types import Role, User

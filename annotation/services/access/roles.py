@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, SQLColumnExpression, and_, select
 from sqlalchemy.orm import Session
 
 from annotation.errors import SettingsError
@@ -17,6 +17,17 @@ def roles_of(session: Session, user_id: int, project_id: int) -> frozenset[Role]
     """The roles of a user in a project."""
     held = select(Membership.role).where(Membership.user_id == user_id, Membership.project_id == project_id)
     return frozenset(Role(role) for role in session.scalars(held))
+
+
+def is_rater(
+    user_id: SQLColumnExpression[int] | SQLColumnExpression[int | None], project_id: int
+) -> ColumnElement[bool]:
+    """Of a row of memberships: it makes whom the column names a rater of the project."""
+    return and_(
+        Membership.user_id == user_id,
+        Membership.project_id == project_id,
+        Membership.role == Role.RATER.value,
+    )
 
 
 def roles_by_user(session: Session) -> dict[int, list[tuple[str, Role]]]:

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 from contextlib import suppress
+from dataclasses import dataclass
 
 from annotation.clock import Clock, utcnow
 from annotation.errors import SignedOutError, SignInError
+from annotation.names import name_key
 from annotation.passwords import Passwords, check_password
-from annotation.services.access import attempts, door, sessions
-from annotation.services.access.users import as_user, end_invitations_of, get_user
+from annotation.services.access import attempts, sessions
+from annotation.services.access.users import as_user, end_invitations_of, find_user, get_user
 from annotation.services.audit import record
 from annotation.types import User
 from db import Database, models
 from db.errors import UnreachableError
 
 NOT_SIGNED_IN = "You are not signed in: sign in and try again."
+WRONG = "The name and the password do not fit: check both, or ask your administrator for a new link."
+
+
+@dataclass(frozen=True, slots=True)
+class _Admitted:
+    """A user who gave the right password."""
+
+    user_id: int
+    password_hash: str
+    """The one that it was compared with: it may change before the session begins."""
+    knock: attempts.Knock
 
 
 class SignInService:
@@ -26,7 +41,6 @@ class SignInService:
         self._database = database
         self._clock = clock
         self._passwords = passwords or Passwords()
-        self._door = door.Door(database, clock, self._passwords)
 
     def sign_in(self, name: str, password: str, address: str, mark: str | None = None) -> str:
         """The token of a new session.
@@ -38,16 +52,17 @@ class SignInService:
             mark: the browser's, from `browser_mark`, if it signed in before.
 
         Raises:
-            SignInError: they do not fit, or there were too many attempts.
+            SignInError: they do not fit, or the account is disabled or has no password; nothing tells which.
+            TooManyAttemptsError: the door is closed for a while.
         """
-        admitted = self._door.check(name, password, address, mark)
+        admitted = self._admitted(name, password, address, mark)
         renewed = None
         if self._passwords.is_outdated(admitted.password_hash):
             renewed = self._passwords.hash(password)
         with self._database.session() as session:
             user = session.get_one(models.User, admitted.user_id, with_for_update=True)
             if user.disabled_at is not None or user.password_hash != admitted.password_hash:
-                raise SignInError(door.WRONG)  # changed while argon2 was at work
+                raise SignInError(WRONG)  # changed while argon2 was at work
             user.password_hash = renewed or user.password_hash
             attempts.forget(session, admitted.knock)
             return sessions.start_session(session, user.id, self._clock())
@@ -55,7 +70,7 @@ class SignInService:
     def browser_mark(self, name: str) -> str:
         """What a browser that signed in keeps, so that strangers' attempts cannot shut it out."""
         with self._database.reading() as session:
-            return door.browser_mark(get_user(session, name))
+            return _mark_of(get_user(session, name))
 
     def user_of(self, token: str) -> User | None:
         """Who is signed in with that token; a session in use runs on."""
@@ -95,8 +110,8 @@ class SignInService:
             raise SignedOutError(NOT_SIGNED_IN)
         check_password(new, user.name)
         with self._database.reading() as session:
-            mark = door.browser_mark(get_user(session, user.name))
-        admitted = self._door.check(user.name, current, "", mark)
+            mark = _mark_of(get_user(session, user.name))
+        admitted = self._admitted(user.name, current, "", mark)
         password_hash = self._passwords.hash(new)
         now = self._clock()
         with self._database.session() as session:
@@ -109,3 +124,32 @@ class SignInService:
             sessions.end_sessions_of(session, row.id)
             record(session, now, "password changed", user_id=row.id)
             return sessions.start_session(session, row.id, now)
+
+    def _admitted(self, name: str, password: str, address: str, mark: str | None) -> _Admitted:
+        """Whose password it is, as slow for a name that nobody has; the errors are those of `sign_in`."""
+        with self._database.reading() as session:
+            user = find_user(session, name)
+        knock = attempts.knock_of(name_key(name), address, is_known=_is_marked(user, mark))
+        with self._database.session() as session:
+            attempts.admit(session, knock, self._clock())
+        password_hash = None if user is None or user.disabled_at is not None else user.password_hash
+        # Nothing is open meanwhile: argon2 takes its time on purpose.
+        if not self._passwords.fits(password_hash, password) or user is None or password_hash is None:
+            raise SignInError(WRONG)
+        return _Admitted(user.id, password_hash, knock)
+
+
+def _mark_of(user: models.User) -> str:
+    """What a browser keeps to be known again when this user signs in; it lets nobody in.
+
+    It needs no table: its key is the password hash, which never leaves the server, and a new password makes
+    all marks void.
+    """
+    key = (user.password_hash or "").encode()
+    return hmac.new(key, f"browser of {user.id}".encode(), hashlib.sha256).hexdigest()
+
+
+def _is_marked(user: models.User | None, mark: str | None) -> bool:
+    if user is None or user.password_hash is None or mark is None:
+        return False
+    return hmac.compare_digest(_mark_of(user).encode(), mark.encode("utf-8", "replace"))

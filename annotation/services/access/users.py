@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import Select, delete, select
+from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -22,11 +22,9 @@ def find_user(session: Session, name: str, *, lock: bool = False) -> models.User
         return None
     key = name_key(name)
     statement = select(models.User).where(models.User.name_key == key)
-    return session.scalar(_locked(statement) if lock else statement)
-
-
-def _locked(statement: Select[models.User]) -> Select[models.User]:
-    return statement.with_for_update().execution_options(populate_existing=True)
+    if lock:
+        statement = statement.with_for_update().execution_options(populate_existing=True)
+    return session.scalar(statement)
 
 
 def get_user(session: Session, name: str, *, lock: bool = False) -> models.User:

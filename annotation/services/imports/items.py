@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any, cast
+from typing import Any
 
-from sqlalchemy import Table, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from annotation.assignment import place_in
@@ -23,8 +23,6 @@ from annotation.services.writing.plan import WritingTerms
 from annotation.sizes import size_of
 from annotation.types import Project
 from db.models import LargerItem
-
-_ITEMS = cast(Table, LargerItem.__table__)
 
 
 @dataclass(slots=True)
@@ -64,7 +62,7 @@ class ItemImporter:
                 self._withheld.add(item.type, item.id, print)
             return
         rows = [self._row(item, print, order) for order, (item, print) in enumerate(part.new, self._order)]
-        insert_rows(self._session, _ITEMS, rows)
+        insert_rows(self._session, LargerItem, rows)
         self._order += len(rows)
         self.added += len(rows)
 

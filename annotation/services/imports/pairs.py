@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from sqlalchemy import Table, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from annotation.assignment import place_in
@@ -23,7 +23,6 @@ from annotation.services.imports.ratings import ImportedRating, RatingWriter
 from annotation.types import ImportSummary, NewPair, NewRating, Project, ReadItem, to_quarters
 from db.models import Pair
 
-_PAIRS = cast(Table, Pair.__table__)
 MOST_WRONG_IDS = 100_000
 """No more are kept, so that a large file costs no more memory than these."""
 
@@ -168,7 +167,7 @@ class PairImporter:
 
     def _insert(self, part: _Part) -> None:
         rows = [self._row(pair, known, order) for order, (pair, known) in enumerate(part.new, self._order)]
-        insert_rows(self._session, _PAIRS, rows)
+        insert_rows(self._session, Pair, rows)
         if any(pair.ratings for pair, _ in part.new) or part.again:
             ids = self._session.execute(
                 select(Pair.import_order, Pair.id).where(

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import cast
 
-from sqlalchemy import ColumnElement, Table, bindparam, exists, insert, literal_column, select, update
+from sqlalchemy import ColumnElement, Table, and_, bindparam, exists, insert, literal_column, select, update
 from sqlalchemy.orm import Session
 
 from annotation.clock import Clock
@@ -16,17 +15,11 @@ from annotation.errors import ImportFileError
 from annotation.services.bulk import insert_rows
 from annotation.services.imports.numbered_raters import exported_number
 from annotation.services.imports.raters import ImportedRaters
-from annotation.services.imports.set_aside import is_known_set_aside, raters_sent_away, sent_away
 from annotation.services.numbering import given_numbers
-from annotation.services.rating.desk import BARRED
+from annotation.services.rating.desk import ASSIGNMENTS, BARRED, CHANGES, PAIRS, RATINGS
 from annotation.services.rating.tally import TAKES_A_SLOT, refresh_pairs
 from annotation.types import Project, from_quarters
-from db.models import Assignment, Pair, Rating, RatingChange, SetAsideRating
-
-_PAIRS = cast(Table, Pair.__table__)
-_ASSIGNMENTS = cast(Table, Assignment.__table__)
-_RATINGS = cast(Table, Rating.__table__)
-_HISTORY = cast(Table, RatingChange.__table__)
+from db.models import Assignment, Pair, RaterState, Rating, SetAside, SetAsideRating
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,14 +147,20 @@ class RatingWriter:
             ImportFileError: it cannot be added.
         """
         key = (rating.pair_id, rater_id)
-        before = pairs.ratings.get(key)
-        if before is not None and before != rating.quarters:
+        before, aside = pairs.ratings.get(key), pairs.set_aside.get(key)
+        if rating.quarters in (before, aside):
+            return False
+        if before is not None:
             raise ImportFileError(
                 f"{rating.place}: {rating.rater!r} graded the pair {rating.external_id!r} "
                 f"{from_quarters(before)} before and {from_quarters(rating.quarters)} here; keep one of them."
             )
-        if before is not None or is_known_set_aside(rating, pairs.set_aside.get(key)):
-            return False
+        if aside is not None:
+            raise ImportFileError(
+                f"{rating.place}: {rating.rater!r} graded the pair {rating.external_id!r} "
+                f"{from_quarters(aside)}, which was set aside, and others are to grade it; leave the rating "
+                "out."
+            )
         self._check_counts(rating, rater_id)
         if pairs.states.get(key) == BARRED:
             raise ImportFileError(
@@ -202,11 +201,18 @@ class RatingWriter:
 
     def _check_counts(self, rating: ImportedRating, rater_id: int) -> None:
         if rater_id in self._sent_away:
-            raise sent_away(rating)
+            raise ImportFileError(
+                f"{rating.place}: the grades of {rating.rater!r} are set aside in this project; leave the "
+                "rating out, or let the rater go on first."
+            )
 
     @cached_property
     def _sent_away(self) -> frozenset[int]:
-        return raters_sent_away(self._session, self._project.id)
+        """Whose grades are set aside, and who are still paused."""
+        here = and_(RaterState.project_id == SetAside.project_id, RaterState.user_id == SetAside.rater_id)
+        paused = select(SetAside.rater_id).join(RaterState, here)
+        of_project = SetAside.project_id == self._project.id
+        return frozenset(self._session.scalars(paused.where(of_project, RaterState.paused_at.is_not(None))))
 
     @cached_property
     def _given(self) -> tuple[dict[int, int], set[int]]:
@@ -233,42 +239,42 @@ class RatingWriter:
             {**same, "pair_id": rating.pair_id, "rater_id": rater_id, "quarters": rating.quarters}
             for rater_id, rating in ratings
         ]
-        insert_rows(self._session, _RATINGS, rows)
+        insert_rows(self._session, Rating, rows)
         for statement in (_KEEP_HISTORY, _TURN_RATED, _ASSIGN):
             connection.execute(statement, {"ids": list({row["pair_id"] for row in rows}), "now": now})
         self.written += len(rows)
 
 
-_THEIRS = _RATINGS.c.pair_id.in_(bindparam("ids", expanding=True))
-_NOW = bindparam("now", type_=_RATINGS.c.created_at.type)
-_OF_RATING = (_RATINGS.c.project_id, _RATINGS.c.pair_id, _RATINGS.c.rater_id)
+_THEIRS = RATINGS.c.pair_id.in_(bindparam("ids", expanding=True))
+_NOW = bindparam("now", type_=RATINGS.c.created_at.type)
+_OF_RATING = (RATINGS.c.project_id, RATINGS.c.pair_id, RATINGS.c.rater_id)
 
 
 def _has_no(table: Table) -> ColumnElement[bool]:
     """Of a rating: its rater has no row in `table` for the pair. The pairs are locked or new: it stays so."""
-    return ~exists().where(table.c.pair_id == _RATINGS.c.pair_id, table.c.rater_id == _RATINGS.c.rater_id)
+    return ~exists().where(table.c.pair_id == RATINGS.c.pair_id, table.c.rater_id == RATINGS.c.rater_id)
 
 
 # Every other rating has its history, so that those without are the ones just inserted.
-_KEEP_HISTORY = insert(_HISTORY).from_select(
+_KEEP_HISTORY = insert(CHANGES).from_select(
     ["project_id", "pair_id", "rater_id", "quarters", "origin", "at"],
-    select(*_OF_RATING, _RATINGS.c.quarters, literal_column("'import'"), _NOW).where(
-        _THEIRS, _has_no(_HISTORY)
+    select(*_OF_RATING, RATINGS.c.quarters, literal_column("'import'"), _NOW).where(
+        _THEIRS, _has_no(CHANGES)
     ),
 )
-_ASSIGN = insert(_ASSIGNMENTS).from_select(
+_ASSIGN = insert(ASSIGNMENTS).from_select(
     ["project_id", "pair_id", "rater_id", "state", "position", "claimed_at"],
-    select(*_OF_RATING, literal_column("'rated'"), _PAIRS.c.position, _NOW)
-    .join(_PAIRS, _PAIRS.c.id == _RATINGS.c.pair_id)
-    .where(_THEIRS, _has_no(_ASSIGNMENTS)),
+    select(*_OF_RATING, literal_column("'rated'"), PAIRS.c.position, _NOW)
+    .join(PAIRS, PAIRS.c.id == RATINGS.c.pair_id)
+    .where(_THEIRS, _has_no(ASSIGNMENTS)),
 )
 _TURN_RATED = (
-    update(_ASSIGNMENTS)
+    update(ASSIGNMENTS)
     .where(
-        _ASSIGNMENTS.c.pair_id.in_(bindparam("ids", expanding=True)),
-        _ASSIGNMENTS.c.state != "rated",
+        ASSIGNMENTS.c.pair_id.in_(bindparam("ids", expanding=True)),
+        ASSIGNMENTS.c.state != "rated",
         exists().where(
-            _RATINGS.c.pair_id == _ASSIGNMENTS.c.pair_id, _RATINGS.c.rater_id == _ASSIGNMENTS.c.rater_id
+            RATINGS.c.pair_id == ASSIGNMENTS.c.pair_id, RATINGS.c.rater_id == ASSIGNMENTS.c.rater_id
         ),
     )
     .values(state="rated", lease_expires_at=None)

@@ -21,9 +21,8 @@ from annotation.services.rating.claims import (
 )
 from annotation.services.rating.counting import ProgressCounter
 from annotation.services.rating.desk import ASSIGNMENTS, SKIPS, AnyRow, Desk, open_desk
-from annotation.services.rating.giving_back import give_back
 from annotation.services.rating.own_pairs import lock_own_pair, pair_seen
-from annotation.services.rating.returns import return_expired
+from annotation.services.rating.returns import give_back, return_expired
 from annotation.services.rating.share import read_share
 from annotation.services.rating.tally import recount
 from annotation.services.transactions import repeated_if_undone
@@ -100,7 +99,7 @@ class AssignmentService:
         """Let go of what the rater holds, so that others can have it at once; how many pairs.
 
         Raises:
-            UnreachableError: see `giving_back.give_back`.
+            UnreachableError: see `returns.give_back`.
         """
         return give_back(self._database, rater_id, project_id)
 

@@ -8,7 +8,8 @@ from datetime import datetime
 from sqlalchemy import Connection, bindparam
 from sqlalchemy.dialects import sqlite
 
-from annotation.services.rating.desk import ASSIGNMENTS, BARRED, in_states, per_system
+from annotation.services.bulk import per_system
+from annotation.services.rating.desk import ASSIGNMENTS, BARRED, in_states
 from db.models import Pair
 
 

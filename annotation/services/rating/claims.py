@@ -19,6 +19,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
+from annotation.services.bulk import per_system
 from annotation.services.in_use import IN_USE
 from annotation.services.rating.desk import (
     ASSIGNMENTS,
@@ -35,7 +36,6 @@ from annotation.services.rating.desk import (
     Desk,
     in_states,
     is_in,
-    per_system,
 )
 from annotation.services.rating.own_pairs import COMMENTED, SEEN
 from annotation.services.rating.rater_lock import AT_WORK

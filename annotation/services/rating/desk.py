@@ -7,9 +7,9 @@ have a share of the pairs, `share` adds a lock that comes after those of pairs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, cast
 
 from sqlalchemy import (
     BindParameter,
@@ -28,7 +28,6 @@ from sqlalchemy import (
     or_,
     select,
 )
-from sqlalchemy.dialects import postgresql, sqlite
 
 from annotation.assignment import RaterProject
 from annotation.errors import AccessError, NotFoundError
@@ -66,7 +65,6 @@ MEMBERSHIPS = cast(Table, Membership.__table__)
 _QUALITY = cast(Table, QualitySettings.__table__)
 _TRAINING = cast(Table, TrainingPair.__table__)
 
-Built = TypeVar("Built")
 AnyRow: TypeAlias = Row[*tuple[Any, ...]]
 RATER: BindParameter[int] = bindparam("rater", type_=Integer)
 PROJECT: BindParameter[int] = bindparam("project", type_=Integer)
@@ -235,11 +233,3 @@ def lock_pair(connection: Connection, pair_id: int) -> None:
     """Wait for the row of the pair; SQLite has the whole database locked already."""
     if connection.dialect.name != "sqlite":
         connection.execute(_LOCK_PAIR, {"pair": pair_id})
-
-
-def per_system(table: Table, build: Callable[[sqlite.Insert], Built]) -> dict[str, Built]:
-    """A statement INSERT … ON CONFLICT for each system; both write it in the same way."""
-    return {
-        "sqlite": build(sqlite.insert(table)),
-        "postgresql": build(cast(sqlite.Insert, postgresql.insert(table))),
-    }

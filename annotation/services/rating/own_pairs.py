@@ -11,6 +11,7 @@ from sqlalchemy.dialects import sqlite
 from annotation.assignment import PairForRater
 from annotation.errors import AssignmentError, NotFoundError
 from annotation.senses.pair_senses import senses_from_json
+from annotation.services.bulk import per_system
 from annotation.services.in_use import IN_USE
 from annotation.services.rating.desk import (
     ASSIGNMENTS,
@@ -29,7 +30,6 @@ from annotation.services.rating.desk import (
     Desk,
     desk_of,
     lock_pair,
-    per_system,
 )
 from annotation.types import from_quarters
 

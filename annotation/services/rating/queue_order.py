@@ -71,7 +71,6 @@ def reorder(session: Session, project: Project, *, also_own: bool = False) -> No
             update(Assignment)
             .where(Assignment.project_id == project.id, Assignment.position != place)
             .values(position=place)
-            .execution_options(synchronize_session=False)
         )
 
 

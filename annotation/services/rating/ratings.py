@@ -13,7 +13,7 @@ from annotation.assignment import PairForRater, Progress, Saved
 from annotation.clock import Clock, utcnow
 from annotation.errors import AssignmentError
 from annotation.notes import LONGEST_COMMENT, kept_text
-from annotation.scale import CLSS
+from annotation.scale import Scale
 from annotation.services.checks import read_checks
 from annotation.services.rating.assignment import AssignmentService
 from annotation.services.rating.counting import progress_of
@@ -76,7 +76,7 @@ class RatingService:
                 row, desk = lock_own_pair(connection, pair_id, rater_id, self._clock())
                 desk.check_may_work()
                 now = self._clock()  # once the pair is locked: a decision made meanwhile was made before
-                quarters = to_quarters(replace(CLSS, step=desk.project.step).check(grade))
+                quarters = to_quarters(Scale(desk.project.step).check(grade))
                 is_new = row.rating_id is None
                 if is_new:
                     _add(connection, row, desk, quarters, seconds, now)

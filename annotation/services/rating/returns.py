@@ -1,10 +1,11 @@
-"""The SQL of taking pairs back from raters, on the connection of a service's transaction."""
+"""Taking pairs back from raters: on the connection of a service's transaction, or pair by pair."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import partial
 
 from sqlalchemy import Connection, Select, and_, bindparam, or_, select, update
 
@@ -21,6 +22,8 @@ from annotation.services.rating.desk import (
     in_states,
 )
 from annotation.services.rating.rater_lock import keep_from_claiming
+from annotation.services.transactions import repeated_if_undone
+from db import Database
 
 _EXPIRED_AT_ONCE = 100
 
@@ -104,16 +107,30 @@ def return_kept(connection: Connection, rater_id: int, project_id: int | None) -
     return count
 
 
-def kept_by(connection: Connection, rater_id: int, project_id: int | None) -> list[int]:
-    """What `return_kept` would give back, by the ids of the assignments in the order of their pairs'."""
+def give_back(database: Database, rater_id: int, project_id: int | None = None) -> int:
+    """As `return_kept`, while the rater or somebody else may be at work on the pairs.
+
+    Each pair goes in a transaction of its own. With several locked, an import that has rated one of them and
+    comes to another would wait for this, and this for the import, which may last.
+
+    Raises:
+        UnreachableError: an import that goes on has rated one of the pairs. Those before it are given back.
+    """
     statement, whose = _kept(rater_id, project_id)
-    return list(connection.scalars(statement, whose))
 
+    def one(assignment_id: int) -> int:
+        with database.session() as session:
+            this = {**whose, "assignment": assignment_id}
+            return _let_go(session.connection(), statement.where(_THIS_ONE), this)
 
-def return_one(connection: Connection, assignment_id: int, rater_id: int) -> int:
-    """Give back one of `kept_by`, if it still is; 1 where others can have the pair now, else 0."""
-    statement, whose = _kept(rater_id, None)
-    return _let_go(connection, statement.where(_THIS_ONE), {**whose, "assignment": assignment_id})
+    def claimed_meanwhile() -> int:
+        with database.session() as session:
+            return return_kept(session.connection(), rater_id, project_id)
+
+    with database.reading() as session:
+        kept = session.connection().scalars(statement, whose).all()
+    count = sum(repeated_if_undone(partial(one, assignment_id)) for assignment_id in kept)
+    return count + repeated_if_undone(claimed_meanwhile)
 
 
 def _kept(rater_id: int, project_id: int | None) -> tuple[Select[int, int, str], dict[str, int]]:

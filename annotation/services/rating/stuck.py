@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from annotation.clock import Clock, utcnow
 from annotation.services.access.open_invitations import can_come_in, is_open
+from annotation.services.access.roles import is_rater
 from annotation.services.projects import find_project
 from annotation.services.rating.desk import HAS_SLOT, NOT_NEW
 from annotation.services.rating.share import read_shares
@@ -191,11 +192,7 @@ def _count(session: Session, listing: Select[*tuple[Any, ...]]) -> int:
 
 def _open_links(project_id: int, now: datetime) -> Select[int]:
     """How many links bring the project another rater: of accounts that can sign in and are none yet."""
-    rates = exists().where(
-        Membership.project_id == project_id,
-        Membership.user_id == Invitation.user_id,
-        Membership.role == Role.RATER.value,
-    )
+    rates = exists().where(is_rater(Invitation.user_id, project_id))
     return (
         select(func.count())
         .select_from(Invitation)
@@ -219,14 +216,7 @@ def _paused(project_id: int, now: datetime) -> Select[int]:
         select(func.count())
         .select_from(RaterState)
         .join(User, User.id == RaterState.user_id)
-        .join(
-            Membership,
-            and_(
-                Membership.project_id == RaterState.project_id,
-                Membership.user_id == RaterState.user_id,
-                Membership.role == Role.RATER.value,
-            ),
-        )
+        .join(Membership, is_rater(User.id, project_id))
         .where(
             RaterState.project_id == project_id,
             RaterState.paused_at.is_not(None),
@@ -243,16 +233,7 @@ def _may_grade(project_id: int, now: datetime) -> Select[int]:
         RaterState.user_id == User.id,
         RaterState.paused_at.is_not(None),
     )
-    return (
-        select(User.id)
-        .join(Membership, Membership.user_id == User.id)
-        .where(
-            Membership.project_id == project_id,
-            Membership.role == Role.RATER.value,
-            can_come_in(now),
-            ~paused,
-        )
-    )
+    return select(User.id).join(Membership, is_rater(User.id, project_id)).where(can_come_in(now), ~paused)
 
 
 def _to_give(project_id: int) -> Select[int]:

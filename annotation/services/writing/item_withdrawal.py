@@ -113,5 +113,4 @@ def _take_from_writers(session: Session, item_ids: Sequence[int]) -> None:
             update(Writing)
             .where(Writing.item_id.in_(some), Writing.state.in_((*WITH_WRITER, "submitted")))
             .values(state="returned", lease_expires_at=None)
-            .execution_options(synchronize_session=False)
         )

@@ -14,7 +14,7 @@ from annotation.errors import SettingsError
 from annotation.files.wrong_lines import WrongLines
 from annotation.services.access.users import id_of
 from annotation.services.audit import record
-from annotation.services.bulk import parts
+from annotation.services.bulk import count_where, parts
 from annotation.services.imports.items import ItemImporter
 from annotation.services.projects import as_project, find_project
 from annotation.services.writing.plan import WritingTerms, lock_plan, read_plan, type_terms
@@ -124,8 +124,7 @@ class ItemService:
 
     def count(self, project_id: int) -> int:
         with self._database.reading() as session:
-            counted = select(func.count()).where(LargerItem.project_id == project_id)
-            return session.scalar(counted) or 0
+            return count_where(session, LargerItem.project_id == project_id)
 
     def plan(self, project_id: int) -> WritingTerms:
         """How pairs are written in the project."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, cast
+from typing import Any
 
-from sqlalchemy import Table, and_, or_, select, update
+from sqlalchemy import and_, or_, select, update
 from sqlalchemy.orm import Session
 
-from annotation.services.rating.desk import per_system
+from annotation.services.bulk import insert_if_missing
 from annotation.sizes import Bounds, PairBounds, bounds_of
 from db.models import LargerItem, Writing, WritingPlan
 
@@ -19,7 +19,6 @@ SENT_BACK_TIME = timedelta(days=7)
 """So long a text that was sent back waits for its writer, who may come only on some days of the week."""
 NOT_AGAIN = ("blank", "handed_on")
 """A writer is not offered the item again."""
-_ADD_PLAN = per_system(cast(Table, WritingPlan.__table__), lambda insert: insert.on_conflict_do_nothing())
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +66,7 @@ def read_plan(session: Session, project_id: int) -> WritingTerms:
 def lock_plan(session: Session, project_id: int, now: datetime) -> WritingPlan:
     """The row of the plan; nobody else hands out items or takes them back until the transaction ends."""
     values = {"project_id": project_id, "has_zeros": True, "updated_at": now, "bounds": {}}
-    connection = session.connection()
-    connection.execute(_ADD_PLAN[connection.dialect.name], values)
+    insert_if_missing(session, WritingPlan, values)
     statement = select(WritingPlan).where(WritingPlan.project_id == project_id)
     return session.scalars(statement.with_for_update().execution_options(populate_existing=True)).one()
 
@@ -126,11 +124,7 @@ def _return(session: Session, writing_ids: list[int]) -> None:
     if not writing_ids:
         return
     items = select(Writing.item_id).where(Writing.id.in_(writing_ids))
-    unbound = {"synchronize_session": False}
+    session.execute(update(LargerItem).where(LargerItem.id.in_(items)).values(grade=None))
     session.execute(
-        update(LargerItem).where(LargerItem.id.in_(items)).values(grade=None), execution_options=unbound
-    )
-    session.execute(
-        update(Writing).where(Writing.id.in_(writing_ids)).values(state="returned", lease_expires_at=None),
-        execution_options=unbound,
+        update(Writing).where(Writing.id.in_(writing_ids)).values(state="returned", lease_expires_at=None)
     )

@@ -9,6 +9,7 @@ from sqlalchemy import exists, func, select
 from sqlalchemy.orm import Session
 
 from annotation.gold import standing_of
+from annotation.services.bulk import count_where
 from annotation.services.gold_rows import names_of, stream_pairs
 from annotation.services.projects import as_project, find_project
 from annotation.services.writing.rows import balance_of
@@ -41,7 +42,7 @@ class WritingReportService:
                 balance_of(session, project_id, project.settings.types),
                 _counts(session, project_id, names),
                 set_aside=_set_aside(session, project_id),
-                waiting=_in_state(session, project_id, "submitted"),
+                waiting=_waiting(session, project_id),
                 not_understood=_not_understood(session, project_id),
             )
 
@@ -103,24 +104,16 @@ def _counts(session: Session, project_id: int, names: dict[int, str]) -> list[Wr
     ]
 
 
-def _in_state(session: Session, project_id: int, state: str) -> int:
-    counted = select(func.count()).where(Writing.project_id == project_id, Writing.state == state)
-    return session.scalar(counted) or 0
+def _waiting(session: Session, project_id: int) -> int:
+    return count_where(session, Writing.project_id == project_id, Writing.state == "submitted")
 
 
 def _set_aside(session: Session, project_id: int) -> int:
-    counted = select(func.count()).where(
-        LargerItem.project_id == project_id, LargerItem.grade == 0, LargerItem.pair_id.is_(None)
-    )
-    return session.scalar(counted) or 0
+    unpaired = LargerItem.grade == 0, LargerItem.pair_id.is_(None)
+    return count_where(session, LargerItem.project_id == project_id, *unpaired)
 
 
 def _not_understood(session: Session, project_id: int) -> int:
     left_blank = exists().where(Writing.item_id == LargerItem.id, Writing.state == "blank")
-    counted = select(func.count()).where(
-        LargerItem.project_id == project_id,
-        LargerItem.grade.is_(None),
-        LargerItem.withdrawn_at.is_(None),
-        left_blank,
-    )
-    return session.scalar(counted) or 0
+    is_open = LargerItem.grade.is_(None), LargerItem.withdrawn_at.is_(None)
+    return count_where(session, LargerItem.project_id == project_id, *is_open, left_blank)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import cast
 
-from sqlalchemy import ColumnElement, Table, and_, func, select, union
+from sqlalchemy import ColumnElement, and_, func, select, union
 from sqlalchemy.orm import Session
 
 from annotation.authoring import GroupBalance
@@ -13,13 +12,12 @@ from annotation.errors import AccessError, WritingError
 from annotation.projects import Member
 from annotation.services.access.roles import roles_of
 from annotation.services.access.users import as_user
+from annotation.services.bulk import insert_if_missing
 from annotation.services.projects import as_project, find_project
-from annotation.services.rating.desk import per_system
 from annotation.types import Project, Role
 from db.models import GradeViewer, LargerItem, User, Writing, WritingChange
 
 GRADES = 5
-_ADD_VIEWER = per_system(cast(Table, GradeViewer.__table__), lambda insert: insert.on_conflict_do_nothing())
 
 
 def admit(session: Session, project_id: int, user_id: int, *roles: Role) -> tuple[Project, Member]:
@@ -119,9 +117,7 @@ def remember(
 
 def remember_viewer(session: Session, item_id: int, user_id: int, now: datetime) -> None:
     """Note that the user saw which grade is requested for the item, if that is not known yet."""
-    connection = session.connection()
-    values = {"item_id": item_id, "user_id": user_id, "first_at": now}
-    connection.execute(_ADD_VIEWER[connection.dialect.name], values)
+    insert_if_missing(session, GradeViewer, {"item_id": item_id, "user_id": user_id, "first_at": now})
 
 
 def viewers_of(session: Session, *item_ids: int) -> set[int]:
