@@ -59,7 +59,7 @@ def _comment(comment: ItemComment) -> str:
 
 
 def _earlier(item: AdjudicationItem) -> str:
-    """Grade, cause and note of an open pair's last decision, as "2, scale: both hold"; empty where none is."""
+    """An open pair's last decision with its cause and note, "2, scale: both hold"; empty where none is."""
     last = next((one for one in item.history if one.grade is not None), None)
     if last is None or last.grade is None or not item.is_open:
         return ""
