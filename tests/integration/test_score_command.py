@@ -95,6 +95,24 @@ def test_people_see_ranks_figures_and_differences(call):
     assert "1,000 resamples, seed 2014" in out
 
 
+def test_genres_with_too_few_pairs_are_named_once_and_have_no_row_of_dashes(call):
+    rows = [
+        *({**row, "genre": "Rare"} for row in pairs(0, 2)),
+        *pairs(2),
+        *({**row, "type": "word_2", "genre": "News"} for row in pairs(30, 1)),
+    ]
+    Path("rare.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    call_of_rare = ("--gold", "rare.jsonl", "--system", "lcs", "--system", "gst")
+    out = call(*call_of_rare)[1]
+    said = "Genres with too few pairs, as a correlation takes 3 or more: News, word_2 (1); Rare (2).\n"
+    assert out.count(said) == out.count("Rare") == 1
+    assert out.count("genre News") == out.count("genre Travel") == 2
+    alone = call(*call_of_rare[:4])[1]
+    assert [line.split()[0] for line in alone.splitlines() if "–" in line] == ["word_2"]
+    part = json.loads(call(*call_of_rare, "--json")[1])["genres"]["Rare"]
+    assert (part["pairs"], part["pearson"]) == (2, None)
+
+
 def test_a_table_for_papers_has_the_figures_of_json_and_the_best_system_first(call):
     rows = [*pairs(0), *({**row, "type": "word_2%", "id": f"w{row['id']}"} for row in pairs(0))]
     Path("both.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
