@@ -29,11 +29,12 @@ from annotation.commands.system_options import (
     TrainingScoresOption,
     named_systems,
     scored,
+    senses_of,
     show_remarks,
 )
 from annotation.comparison import types_in_order
 from annotation.errors import NotFoundError
-from annotation.files.gold_pairs import changed_gold, gold_digest, read_gold, read_ungraded
+from annotation.files.gold_pairs import gold_digest, read_gold_and_changed, read_ungraded
 from annotation.names import check_name, name_key
 from annotation.services.board_files import (
     board_as_csv,
@@ -144,25 +145,26 @@ def add(
     requests = named_systems(context, system, training_scores or [], calibrates=bool(calibrate_on))
     database, found = open_project(database_url, project)
     service = SystemService(database)
+    changed: list[Path] = []
     if gold:
-        measured_on = _from_files(gold)
+        measured_on, changed = _from_files(gold)
     elif gold_set is not None:
         measured_on = service.gold(found.id, _chosen(service.golds(found.id), gold_set, found).id)
     else:
         measured_on = service.own_gold(found.id)
     check_gold(measured_on)
-    training = read_gold(calibrate_on) if calibrate_on else []
+    training, changed_training = read_gold_and_changed(calibrate_on) if calibrate_on else ([], [])
     check_training(len(training))
-    changed = [str(file) for file in changed_gold([*(gold or ()), *(calibrate_on or ())])]
     ungraded = measured_on.ungraded | read_ungraded(calibrate_on or ())
-    systems = scored(requests, measured_on.pairs, training, ungraded, wordnet)
-    show_remarks(changed, systems)
+    systems = scored(requests, measured_on.pairs, training, ungraded, senses_of(context, wordnet))
+    told_changed = [str(file) for file in (*changed, *changed_training)]
+    show_remarks(told_changed, systems)
     origins = [request.baseline if isinstance(request, BuiltInSystem) else UPLOADED for request in requests]
     kept = service.add_all(found.id, measured_on, list(zip(systems, origins, strict=True)))
     if as_json:
         told = {"pairs": len(measured_on.pairs), "sha256": measured_on.sha256}
         added = [_added_as_json(one, measured_on) for one in systems]
-        show_json({"project": found.name, "gold": told, "added": added, "changed_gold": changed})
+        show_json({"project": found.name, "gold": told, "added": added, "changed_gold": told_changed})
         return
     golds = service.golds(found.id)
     on = next(gold for gold in golds if gold.id == kept)
@@ -231,10 +233,11 @@ def _chosen(golds: Sequence[GoldVersion], digits: str | None, project: Project) 
     )
 
 
-def _from_files(files: Sequence[Path]) -> Gold:
-    pairs = tuple(read_gold(files))
+def _from_files(files: Sequence[Path]) -> tuple[Gold, list[Path]]:
+    """The gold set, and the files of it that were changed after their export."""
+    pairs, changed = read_gold_and_changed(files)
     names = ", ".join(file.resolve().name if file.is_dir() else file.name for file in files)
-    return Gold(names, gold_digest(pairs), pairs, read_ungraded(files))
+    return Gold(names, gold_digest(pairs), tuple(pairs), read_ungraded(files)), changed
 
 
 def _added_as_json(system: System, gold: Gold) -> dict[str, Any]:
