@@ -61,7 +61,7 @@
 
   const openTask = (next) => {
     const unsaved = copies.take();
-    if (next?.id !== task?.id) find("#write-blank form").reset();
+    if (next?.id !== task?.id) find("#write-blank-note").value = copies.reasonFor(next?.id);
     for (const copy of unsaved.filter(({ id, text }) => id !== next?.id && text.trim())) {
       parts.notify(root, "This text had not been saved, and its item is no longer the one here:", copy.text);
     }
@@ -257,6 +257,7 @@
   document.addEventListener("submit", (event) => {
     if (event.target.closest("#write-blank") && event.submitter?.value === "blank") leaveBlank(find("#write-blank-note").value);
   });
+  document.addEventListener("input", ({ target }) => { if (task && target.id === "write-blank-note") copies.keepReason(task.id, target.value); });
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.isComposing || !root?.isConnected) return;
     if (!event.target.closest?.("#write-form") || find("dialog[open]") || parts.isConsentAsked()) return;

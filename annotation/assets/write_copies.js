@@ -3,6 +3,7 @@
   "use strict";
   const parts = (window.kpdemoWrite ??= {});
   const storage = new window.kpdemoParts.Storage("localStorage");
+  const ofTab = new window.kpdemoParts.Storage("sessionStorage");
   const OWNER_SILENT = 180_000;  // a hidden tab may wake once a minute only
 
   class Copies {
@@ -41,6 +42,16 @@
       }
       this.isNew = false;
       return found.sort((one, other) => (other.at ?? 0) - (one.at ?? 0));
+    }
+
+    // Why an item is to be left blank: a page that is loaded anew before the server has it shows it again.
+    keepReason(id, text) { ofTab.write(`${this.name}:reason`, { id, text }); }
+
+    reasonFor(id) {
+      const kept = ofTab.read(`${this.name}:reason`);
+      if (kept?.id === id) return kept.text;
+      ofTab.remove(`${this.name}:reason`);
+      return "";
     }
 
     // One without a page's name is of an earlier version.

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from annotation.adjudication import CAUSES
+from annotation.cards.agreement import agreement
 from annotation.cards.columns import meanings
 from annotation.cards.front_matter import GRADES, SPLIT, front_matter
 from annotation.cards.gold_files import gold_files, is_unfinished, stem_of
 from annotation.cards.making import making
 from annotation.cards.markdown import bullets, code, fenced, plain, table
 from annotation.comparison import comparison_type, types_in_order
-from annotation.figures import figure_text, number_of, range_text
+from annotation.figures import number_of
 from annotation.gold import Format, GoldSource, Reason, Unfinished
-from annotation.reliability.few_pairs import Compared, few_pairs_text
 
 MOST_GENRES = 30
 """More are only counted."""
@@ -52,7 +52,7 @@ def gold_card(manifest: Mapping[str, Any]) -> str:
         *_pairs(manifest["counts"]),
         *_scale(manifest["protocol"]),
         making(manifest),
-        *_agreement(manifest),
+        *agreement(manifest),
         *_files(manifest),
         *_without_gold(manifest),
         *_use(manifest),
@@ -135,42 +135,6 @@ def _scale(protocol: Mapping[str, Any]) -> Iterator[str]:
         for point in protocol["scale"]
     )
     yield table(("grade", "name", "meaning"), points, numbers=(0,))
-
-
-def _agreement(manifest: Mapping[str, Any]) -> Iterator[str]:
-    yield "## Agreement"
-    found = manifest["agreement"]
-    if found is None:
-        yield "It was not computed."
-        return
-    yield (
-        f"{plain(found['coefficient'])}: {found['resamples']:,} resamples, seed {found['seed']}, intervals "
-        f"of {found['confidence']:.0%}. It is of all pairs with two ratings or more, also those without a "
-        "gold grade; “unadjudicated” leaves out those that are flagged or decided."
-    )
-    parts = {"all types": found["alpha"]}
-    parts |= {plain(type): found["by_type"][type] for type in types_in_order(found["by_type"])}
-    rows = (
-        [name, *(_alpha(part[among]) for among in ("all", "unadjudicated"))] for name, part in parts.items()
-    )
-    yield table(("", "α, all pairs", "α, unadjudicated"), rows)
-    whole, *others = (_compared(name, part) for name, part in parts.items())
-    if said := few_pairs_text(whole, others):
-        yield said
-
-
-def _compared(name: str, part: Mapping[str, Any]) -> Compared:
-    both = (part[among] for among in ("all", "unadjudicated"))
-    return Compared(name, *(None if alpha["low"] is None else alpha["pairs"] for alpha in both))
-
-
-def _alpha(alpha: Mapping[str, Any]) -> str:
-    if alpha["value"] is None:
-        return f"undefined. {plain(alpha['reason'])}"
-    low, high = alpha["low"], alpha["high"]
-    sure = plain(alpha.get("reason", "no interval").rstrip(".")) if low is None else range_text(low, high)
-    of = f"{number_of(alpha['pairs'], 'pair')}, {number_of(alpha['ratings'], 'rating')}"
-    return f"{figure_text(alpha['value'])} ({sure}; {of})"
 
 
 def _files(manifest: Mapping[str, Any]) -> Iterator[str]:

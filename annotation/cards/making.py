@@ -62,10 +62,15 @@ def _steps(manifest: Mapping[str, Any]) -> Iterator[str]:
     yield (
         f"Pairs with grades that differ by {_points(protocol['adjudication_threshold'])} or more are flagged "
         "and go to an adjudicator, whose decision is the gold grade: "
-        f"{number_of(counts['adjudicated'], 'pair')} {'has' if counts['adjudicated'] == 1 else 'have'} one. "
+        f"{number_of(counts['adjudicated'], 'pair')} {'has' if counts['adjudicated'] == 1 else 'have'} one"
+        f"{_by_whom(counts.get('adjudicators', 0))}. "
         "Otherwise it is the mean of the ratings, rounded half to even to 4 decimals."
     )
     yield _RATERS[RaterColumns(manifest["options"]["raters"])]
+
+
+def _by_whom(adjudicators: int) -> str:
+    return f", of {number_of(adjudicators, 'adjudicator')}" if adjudicators else ""
 
 
 def _at_work(protocol: Mapping[str, Any]) -> Iterator[str]:

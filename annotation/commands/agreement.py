@@ -21,7 +21,6 @@ from annotation.commands.options import (
 )
 from annotation.figures import figure_text, range_text
 from annotation.reliability.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED, Alpha
-from annotation.reliability.few_pairs import few_pairs_text
 from annotation.reliability.planning import DEFAULT_WIDTH, NARROWEST, WIDEST, plan_sentences, plan_to_json
 from annotation.reliability.report import BUCKET_NAMES, AgreementReport, Part, shares
 from annotation.reliability.report_json import report_to_json
@@ -115,11 +114,7 @@ def plan(
 
 def _show(report: AgreementReport) -> None:
     whole = report.whole
-    parts = [
-        ("all pairs", whole),
-        *((part.name, part) for part in report.by_type if part.pairs),
-        *((f"genre {part.name or '(none)'}", part) for part in report.by_genre),
-    ]
+    parts = report.named_parts
     show_table(
         ("", *_FIGURES),
         [(name, *_part_cells(part)) for name, part in parts],
@@ -132,9 +127,8 @@ def _show(report: AgreementReport) -> None:
     for reason, names in _reasons(parts[1:]).items():
         if reason != whole.all.reason:
             show_line(f"{', '.join(names)}: {reason}")
-    compared = [part.compared(name) for name, part in parts]
-    if said := few_pairs_text(compared[0], compared[1:]):
-        show_line(said)
+    for note in report.notes:
+        show_line(note)
     _show_raters(report)
     _show_upper_bounds(report)
     _show_grades(report)

@@ -29,11 +29,12 @@ from annotation.commands.system_options import (
     TrainingScoresOption,
     named_systems,
     scored,
+    senses_of,
     show_remarks,
 )
+from annotation.comparison import types_in_order
 from annotation.errors import NotFoundError
-from annotation.figures import number_of
-from annotation.files.gold_pairs import changed_gold, gold_digest, read_gold, read_ungraded
+from annotation.files.gold_pairs import gold_digest, read_gold_and_changed, read_ungraded
 from annotation.names import check_name, name_key
 from annotation.services.board_files import (
     board_as_csv,
@@ -48,7 +49,8 @@ from annotation.services.system_limits import check_gold, check_training
 from annotation.services.system_rows import Gold, GoldVersion
 from annotation.services.systems import UPLOADED, Board, SystemService
 from annotation.systems.people import People
-from annotation.systems.scored import BuiltInSystem
+from annotation.systems.report import System
+from annotation.systems.scored import BuiltInSystem, scores_text
 from annotation.terminal import show_json, show_line, show_table
 from annotation.types import Project
 from db import DEFAULT_URL
@@ -143,38 +145,32 @@ def add(
     requests = named_systems(context, system, training_scores or [], calibrates=bool(calibrate_on))
     database, found = open_project(database_url, project)
     service = SystemService(database)
+    changed: list[Path] = []
     if gold:
-        measured_on = _from_files(gold)
+        measured_on, changed = _from_files(gold)
     elif gold_set is not None:
         measured_on = service.gold(found.id, _chosen(service.golds(found.id), gold_set, found).id)
     else:
         measured_on = service.own_gold(found.id)
     check_gold(measured_on)
-    training = read_gold(calibrate_on) if calibrate_on else []
+    training, changed_training = read_gold_and_changed(calibrate_on) if calibrate_on else ([], [])
     check_training(len(training))
-    changed = [str(file) for file in changed_gold([*(gold or ()), *(calibrate_on or ())])]
     ungraded = measured_on.ungraded | read_ungraded(calibrate_on or ())
-    systems = scored(requests, measured_on.pairs, training, ungraded, wordnet)
-    show_remarks(changed, systems)
+    systems = scored(requests, measured_on.pairs, training, ungraded, senses_of(context, wordnet))
+    told_changed = [str(file) for file in (*changed, *changed_training)]
+    show_remarks(told_changed, systems)
     origins = [request.baseline if isinstance(request, BuiltInSystem) else UPLOADED for request in requests]
     kept = service.add_all(found.id, measured_on, list(zip(systems, origins, strict=True)))
-    added: list[dict[str, Any]] = [
-        {
-            "system": check_name(one.name),
-            "scores": sum(score is not None for score in one.scores),
-            "left_out": one.left_out,
-        }
-        for one in systems
-    ]
     if as_json:
         told = {"pairs": len(measured_on.pairs), "sha256": measured_on.sha256}
-        show_json({"project": found.name, "gold": told, "added": added, "changed_gold": changed})
+        added = [_added_as_json(one, measured_on) for one in systems]
+        show_json({"project": found.name, "gold": told, "added": added, "changed_gold": told_changed})
         return
     golds = service.golds(found.id)
     on = next(gold for gold in golds if gold.id == kept)
-    for one in added:
-        scores = number_of(one["scores"], "score")
-        show_line(f"Added {one['system']} on {gold_name(on)} to the leaderboard of {found.name}: {scores}.")
+    for one in systems:
+        where = f"on {gold_name(on)} to the leaderboard of {found.name}"
+        show_line(f"Added {check_name(one.name)} {where}: {scores_text(one, measured_on.pairs)}")
     _show_how_to_see(on, golds, found)
 
 
@@ -237,10 +233,22 @@ def _chosen(golds: Sequence[GoldVersion], digits: str | None, project: Project) 
     )
 
 
-def _from_files(files: Sequence[Path]) -> Gold:
-    pairs = tuple(read_gold(files))
+def _from_files(files: Sequence[Path]) -> tuple[Gold, list[Path]]:
+    """The gold set, and the files of it that were changed after their export."""
+    pairs, changed = read_gold_and_changed(files)
     names = ", ".join(file.resolve().name if file.is_dir() else file.name for file in files)
-    return Gold(names, gold_digest(pairs), pairs, read_ungraded(files))
+    return Gold(names, gold_digest(pairs), tuple(pairs), read_ungraded(files)), changed
+
+
+def _added_as_json(system: System, gold: Gold) -> dict[str, Any]:
+    """How many scores of the gold pairs it has, and of each type that it leaves out the number of pairs."""
+    lacking = [pair.type for pair, score in zip(gold.pairs, system.scores, strict=True) if score is None]
+    return {
+        "system": check_name(system.name),
+        "scores": len(system.scores) - len(lacking),
+        "without_score": {type: lacking.count(type) for type in types_in_order(lacking)},
+        "left_out": system.left_out,
+    }
 
 
 def _about_golds(project: Project, golds: Sequence[GoldVersion], service: SystemService) -> dict[str, Any]:

@@ -24,9 +24,15 @@ from annotation.commands.system_options import (
     TrainingScoresOption,
     named_systems,
     scored,
+    senses_of,
     show_remarks,
 )
-from annotation.files.gold_pairs import changed_gold, count_undecided, gold_digest, read_gold, read_ungraded
+from annotation.files.gold_pairs import (
+    count_undecided,
+    gold_digest,
+    read_gold_and_changed,
+    read_ungraded,
+)
 from annotation.reliability.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED
 from annotation.reliability.report_json import bound_json
 from annotation.systems.baselines import UnknownWords
@@ -82,11 +88,11 @@ def score(
     requests = named_systems(
         context, system, training_scores or [], calibrates=bool(calibrate_on), unknown_words=unknown_words
     )
-    pairs = read_gold(gold)
-    training = read_gold(calibrate_on) if calibrate_on else []
-    files = [*gold, *(calibrate_on or ())]
-    changed = [str(file) for file in changed_gold(files)]
-    systems = scored(requests, pairs, training, read_ungraded(files), wordnet)
+    pairs, changed_gold = read_gold_and_changed(gold)
+    training, changed_training = read_gold_and_changed(calibrate_on) if calibrate_on else ([], [])
+    ungraded = read_ungraded([*gold, *(calibrate_on or ())])
+    systems = scored(requests, pairs, training, ungraded, senses_of(context, wordnet))
+    changed = [str(file) for file in (*changed_gold, *changed_training)]
     remarks = show_remarks(changed, systems)
     report = score_systems(pairs, systems, resamples=resamples, seed=seed)
     if as_latex:

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from annotation.figures import figure_text, number_of, range_text
 from annotation.reliability.upper_bound import mean_of_text
-from annotation.scoring import NO_RESAMPLES, Estimate
+from annotation.scoring import FEWEST_PAIRS, NO_RESAMPLES, Estimate
 from annotation.senses.network import WORD_TO_SENSE
 from annotation.systems.people import People
 from annotation.systems.report import Contrast, Difference, Part, ScoreReport, SystemReport
@@ -34,6 +34,8 @@ def show_report(report: ScoreReport, people: People) -> None:
     _show_people(people)
     genres = len(report.systems[0].genres)
     show_line("")
+    if small := "; ".join(_small_genres(report.systems[0])):  # the same of each system
+        show_line(f"Genres with too few pairs, as a correlation takes {FEWEST_PAIRS} or more: {small}.")
     for remark in dict.fromkeys(system.remark for system in report.systems if system.remark):
         show_line(remark)
     show_line(
@@ -90,18 +92,38 @@ def _show_system(system: SystemReport, report: ScoreReport) -> None:
 
 def _named_parts(system: SystemReport) -> Iterator[tuple[str, Part]]:
     yield from system.types.items()
-    for genre, part in system.genres.items():
-        yield f"Genre {genre}", part.all
-        if len(part.by_type) > 1:
-            yield from ((f"Genre {genre}, {type}", of_type) for type, of_type in part.by_type.items())
+    for _, named, part in _genre_parts(system):
+        if not _is_small(part):
+            yield f"Genre {named}", part
 
 
 def _genre_rows(system: SystemReport) -> Iterator[Sequence[str]]:
-    """A row for each genre and, of a genre that several types have, one for each of them."""
+    for type, named, part in _genre_parts(system):
+        if not _is_small(part):
+            yield f"  {type}" if type else f"genre {named}", *_part_cells(part)
+
+
+def _genre_parts(system: SystemReport) -> Iterator[tuple[str, str, Part]]:
+    """Type, name and figures of each genre; where it has several types, of each of them after all."""
     for genre, part in system.genres.items():
-        yield f"genre {genre}", *_part_cells(part.all)
+        yield "", genre, part.all
         if len(part.by_type) > 1:
-            yield from ((f"  {type}", *_part_cells(of_type)) for type, of_type in part.by_type.items())
+            yield from ((type, f"{genre}, {type}", of_type) for type, of_type in part.by_type.items())
+
+
+def _is_small(part: Part) -> bool:
+    return part.pairs < FEWEST_PAIRS
+
+
+def _small_genres(system: SystemReport) -> Iterator[str]:
+    """Genres, or types of a genre, that have no row as they have too few pairs, with how many."""
+    for genre, part in system.genres.items():
+        if _is_small(part.all):
+            yield f"{genre} ({part.all.pairs})"
+            continue
+        for type, of_type in part.by_type.items():
+            if _is_small(of_type):
+                yield f"{genre}, {type} ({of_type.pairs})"
 
 
 def _shown_differences(report: ScoreReport) -> Sequence[Difference]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -91,29 +92,43 @@ def named_systems(
     return requests
 
 
+@dataclass(frozen=True, slots=True)
+class AskedSenses:
+    """Where WordNet is, and whether the call asks for it: then senses are not left out without it."""
+
+    folder: Path | None
+    is_asked_for: bool
+
+
+def senses_of(context: typer.Context, wordnet: Path | None) -> AskedSenses:
+    """What --wordnet says; a folder that the environment names, as for all calls, may have none."""
+    source = context.get_parameter_source("wordnet")
+    return AskedSenses(wordnet, source is not None and source.name == "COMMANDLINE")
+
+
 def scored(
     requests: Sequence[Request],
     pairs: Sequence[GoldPair],
     training: Sequence[GoldPair],
     ungraded: Collection[Key],
-    wordnet: Path | None,
+    asked: AskedSenses,
 ) -> list[System]:
     """The systems with their scores of the gold pairs.
 
     Args:
         training: what the scores are calibrated on, if anything.
         ungraded: pairs without a gold grade.
-        wordnet: the folder that was named for it.
+        asked: where WordNet is.
 
     Raises:
         ScoreFileError: a pair is in both sets, or scores or training pairs cannot be used.
-        WordNetError: WordNet was named or is needed for all pairs, and is not there.
+        WordNetError: WordNet was asked for or is needed for all pairs, and is not there.
     """
     check_apart(pairs, training)
     senses, reason = None, ""
     if needs_senses(requests, pairs):
-        is_optional = wordnet is None and any(pair.type != WORD_TO_SENSE for pair in pairs)
-        senses, reason = open_senses(Dictionary(wordnet).open, is_optional=is_optional)
+        is_optional = not asked.is_asked_for and any(pair.type != WORD_TO_SENSE for pair in pairs)
+        senses, reason = open_senses(Dictionary(asked.folder).open, is_optional=is_optional)
     return [build_system(request, pairs, training, senses, reason, ungraded) for request in requests]
 
 

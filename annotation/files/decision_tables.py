@@ -16,7 +16,7 @@ from annotation.senses.view import ShownItem, shown_items
 
 COLUMNS = (
     *("id", "type", "left", "right"),
-    *("rated", "comments", "grade", "cause", "note", VERSION_COLUMN),
+    *("rated", "comments", "earlier_decision", "grade", "cause", "note", VERSION_COLUMN),
 )
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 """By the ending of a file's name."""
@@ -31,7 +31,7 @@ def decision_lines(items: Iterable[AdjudicationItem], delimiter: str) -> Iterato
     """The lines of a table, with their ends: a row for each pair.
 
     A decision stands in its row unless the pair is open again: what stands there is decided when the table
-    is read.
+    is read. An open pair's last decision, overtaken by a grade or withdrawn, is `earlier_decision`.
     """
     yield BYTE_ORDER_MARK + _line(COLUMNS, delimiter)
     for item in items:
@@ -46,7 +46,8 @@ def _cells(item: AdjudicationItem) -> Sequence[str]:
     if item.decision is not None and not item.is_open:
         grade, cause = item.decision.grade, item.decision.cause
         decided = ("" if grade is None else grade_text(grade), cause or "", item.decision.note)
-    return item.external_id, item.type, left, right, rated, comments, *decided, item.version
+    said = (rated, comments, _earlier(item))
+    return item.external_id, item.type, left, right, *said, *decided, item.version
 
 
 def _told(item: ShownItem) -> str:
@@ -55,6 +56,15 @@ def _told(item: ShownItem) -> str:
 
 def _comment(comment: ItemComment) -> str:
     return ": ".join(filter(None, ["problem" * comment.is_problem, comment.text]))
+
+
+def _earlier(item: AdjudicationItem) -> str:
+    """An open pair's last decision with its cause and note, "2, scale: both hold"; empty where none is."""
+    last = next((one for one in item.history if one.grade is not None), None)
+    if last is None or last.grade is None or not item.is_open:
+        return ""
+    decided = ", ".join(filter(None, [grade_text(last.grade), last.cause]))
+    return ": ".join(filter(None, [decided, last.note]))
 
 
 def _line(cells: Iterable[str], delimiter: str) -> str:

@@ -65,13 +65,20 @@ def read_gold(paths: Sequence[Path]) -> list[GoldPair]:
         ScoreFileError: a file or folder holds no gold grades; the message names file and line.
         ImportFileError: a file is no text or table.
     """
+    pairs, _ = read_gold_and_changed(paths)
+    return pairs
+
+
+def read_gold_and_changed(paths: Sequence[Path]) -> tuple[list[GoldPair], list[Path]]:
+    """As `read_gold`, and the files of exported gold sets among them that are not as they were written."""
     pairs: dict[Key, GoldPair] = {}
     for path in paths:
         if _may_be_exported(path):
             refuse_empty_export(path)
     files = [file for path in paths for file in _gold_files(path)]
+    changed = _changed(files)
     for file in dict.fromkeys(_without_grades_of_inputs(files)):
-        for pair in _read_gold_file(file, files):
+        for pair in _read_gold_file(file, files, is_changed=file in changed):
             if (other := pairs.get(pair.key)) is not None:
                 raise ScoreFileError(
                     f"{pair.place}: {pair.type} {shown(pair.id)} is also in {other.place}; delete one."
@@ -79,7 +86,7 @@ def read_gold(paths: Sequence[Path]) -> list[GoldPair]:
             pairs[pair.key] = pair
     if not pairs:
         raise ScoreFileError(f"{paths[0]}: there is no pair under the header; give one or more.")
-    return list(pairs.values())
+    return list(pairs.values()), changed
 
 
 def read_ungraded(paths: Sequence[Path]) -> frozenset[Key]:
@@ -107,15 +114,6 @@ def read_ungraded_lists(files: Sequence[Path]) -> frozenset[Key]:
     """
     written = [file for file in files if file.stat().st_size]  # all pairs may have a grade
     return frozenset(key for file in written for key in _ungraded_keys(file))
-
-
-def changed_gold(paths: Sequence[Path]) -> list[Path]:
-    """The files of exported gold sets, of those that `read_gold` reads, that are not as they were written."""
-    files = [file for path in paths for file in _gold_files(path)]
-    texts = _without_grades_of_inputs(files)
-    grades = [file.with_name(file.name.replace(_INPUT, _GRADES, 1)) for file in texts]
-    read = dict.fromkeys([*files, *texts, *grades])
-    return [file for file in read if file.is_file() and is_changed(file)]
 
 
 def count_undecided(paths: Sequence[Path]) -> int:
@@ -162,6 +160,14 @@ def _without_grades_of_inputs(files: Sequence[Path]) -> list[Path]:
     ]
 
 
+def _changed(files: Sequence[Path]) -> list[Path]:
+    """Of these files, and the files of texts and grades that belong to them."""
+    texts = _without_grades_of_inputs(files)
+    grades = [file.with_name(file.name.replace(_INPUT, _GRADES, 1)) for file in texts]
+    read = dict.fromkeys([*files, *texts, *grades])
+    return [file for file in read if file.is_file() and is_changed(file)]
+
+
 def _stem(file: Path, part: str) -> str:
     """What the two files of a type have in common: "phrase2word.test" of phrase2word.test.gs.tsv."""
     return file.name.partition(part)[0]
@@ -174,7 +180,7 @@ def _beside(file: Path, old: str, new: str) -> Path:
     return found
 
 
-def _read_gold_file(file: Path, named: Sequence[Path]) -> Iterator[GoldPair]:
+def _read_gold_file(file: Path, named: Sequence[Path], *, is_changed: bool) -> Iterator[GoldPair]:
     if _INPUT in file.name:
         grades = next(
             (path for path in named if _GRADES in path.name and _stem(path, _GRADES) == _stem(file, _INPUT)),
@@ -182,7 +188,7 @@ def _read_gold_file(file: Path, named: Sequence[Path]) -> Iterator[GoldPair]:
         )
         yield from _task_pairs(file, grades or _beside(file, _INPUT, _GRADES))
         return
-    is_as_written = is_exported(file) and not is_changed(file)
+    is_as_written = is_exported(file) and not is_changed
     raters_of = f"{file}: " if len(named) > 1 else ""
     for row in _table_rows(file):
         where = f"{file}, {row.place}"

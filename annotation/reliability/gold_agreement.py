@@ -1,8 +1,9 @@
-"""α of the ratings that a gold set was made from, gathered while its rows go by."""
+"""How far the raters of a gold set agree, from the ratings that are gathered while its rows go by."""
 
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ import numpy as np
 from annotation.adjudication import is_flagged
 from annotation.agreement import ALL, UNADJUDICATED, Grades
 from annotation.reliability.bootstrap import CONFIDENCE, DEFAULT_RESAMPLES, DEFAULT_SEED, Alpha, measure
+from annotation.reliability.upper_bound import upper_bound
+from annotation.scoring import Estimate
 from annotation.types import ProjectSettings, RatedPair
 
 _DECIMALS = 6
@@ -18,12 +21,18 @@ _DECIMALS = 6
 class AgreementTally:
     """Four small numbers a rating: what agreement needs of a project, and none of its texts."""
 
-    def __init__(self, settings: ProjectSettings) -> None:
+    def __init__(self, settings: ProjectSettings, raters: Sequence[str] = ()) -> None:
+        """
+        Args:
+            settings: the project's.
+            raters: in the order that numbers them, on which the draws of the upper bound depend; those who
+                are not among them come after, as they are met.
+        """
         self._settings = settings
         self._pairs, self._raters = array("q"), array("q")
         self._values, self._types, self._kept = array("d"), array("q"), array("b")
         self._type_numbers: dict[str, int] = {}
-        self._rater_numbers: dict[str, int] = {}
+        self._rater_numbers = {rater: number for number, rater in enumerate(raters)}
         self._count = 0
 
     def add(self, pair: RatedPair) -> None:
@@ -39,7 +48,7 @@ class AgreementTally:
         self._count += 1
 
     def as_json(self) -> dict[str, Any]:
-        """α on all ratings and on those of unadjudicated pairs, and the same of each type."""
+        """α on all ratings and on unadjudicated pairs; of each type the same, and what raters reach."""
         grades = Grades(_integers(self._pairs), _integers(self._raters), np.asarray(self._values, np.float64))
         kept, types = np.asarray(self._kept, np.bool_), _integers(self._types)
 
@@ -51,13 +60,15 @@ class AgreementTally:
                 "unadjudicated": _alpha(measure(grades.only(chosen & kept), among=among)),
             }
 
+        of_type = {type: types == number for type, number in sorted(self._type_numbers.items())}
         return {
             "coefficient": "Krippendorff's alpha, interval level; percentile bootstrap over pairs",
             "confidence": CONFIDENCE,
             "resamples": DEFAULT_RESAMPLES,
             "seed": DEFAULT_SEED,
             "alpha": alphas(np.ones(len(grades), np.bool_)),
-            "by_type": {type: alphas(types == number) for type, number in sorted(self._type_numbers.items())},
+            "by_type": {type: alphas(chosen) for type, chosen in of_type.items()},
+            "upper_bound": dict(_bounds({type: grades.only(chosen) for type, chosen in of_type.items()})),
         }
 
 
@@ -65,11 +76,23 @@ def _integers(values: array[int]) -> Any:
     return np.asarray(values, np.int64)
 
 
+def _bounds(grades: Mapping[str, Grades]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What raters reach on each type that two of them graded a pair of; nobody is named."""
+    for type, of_type in grades.items():
+        bound = upper_bound(type, of_type, resamples=DEFAULT_RESAMPLES, seed=DEFAULT_SEED)
+        if bound.raters:
+            both = {"pearson": _figures(bound.pearson), "spearman": _figures(bound.spearman)}
+            yield type, {**both, "pairs": bound.pairs, "raters": bound.counted}
+
+
 def _alpha(alpha: Alpha) -> dict[str, Any]:
-    figures = {"value": alpha.value, "low": alpha.low, "high": alpha.high}
+    return {**_figures(alpha), "pairs": alpha.pairs, "ratings": alpha.ratings}
+
+
+def _figures(found: Alpha | Estimate) -> dict[str, Any]:
+    figures = {"value": found.value, "low": found.low, "high": found.high}
     described: dict[str, Any] = {
         name: None if figure is None else round(figure, _DECIMALS) for name, figure in figures.items()
     }
-    described |= {"pairs": alpha.pairs, "ratings": alpha.ratings}
-    reason = alpha.reason or alpha.interval_reason
+    reason = found.reason or found.interval_reason
     return {**described, "reason": reason} if reason else described

@@ -11,7 +11,7 @@ from annotation.agreement import ALL, UNADJUDICATED, Among, Floats, Grades, Inte
 from annotation.reliability.bootstrap import Alpha, measure
 from annotation.reliability.conspicuous import conspicuous
 from annotation.reliability.drift import Drift, drifts
-from annotation.reliability.few_pairs import Compared
+from annotation.reliability.few_pairs import Compared, few_pairs_text
 from annotation.reliability.planning import Plan, plan_pairs
 from annotation.reliability.raters import (
     LeftOut,
@@ -136,6 +136,19 @@ class AgreementReport:
     def conspicuous(self) -> list[tuple[int, str]]:
         """Raters to look at first, and why."""
         return conspicuous(self.raters, self.rater_names)
+
+    @property
+    def named_parts(self) -> list[tuple[str, Part]]:
+        """All pairs, the types that have any, and the genres, each with what a sentence calls it."""
+        types = [(part.name, part) for part in self.by_type if part.pairs]
+        genres = [(f"genre {part.name or '(none)'}", part) for part in self.by_genre]
+        return [("all pairs", self.whole), *types, *genres]
+
+    @property
+    def notes(self) -> list[str]:
+        """What to know of the figures, sentences: where pairs are too few for their intervals."""
+        whole, *parts = (part.compared(name) for name, part in self.named_parts)
+        return list(filter(None, [few_pairs_text(whole, parts)]))
 
 
 def build_report(data: ProjectGrades, *, resamples: int, seed: int) -> AgreementReport:

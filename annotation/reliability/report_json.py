@@ -26,6 +26,7 @@ def report_to_json(report: AgreementReport) -> dict[str, Any]:
         },
         "by_type": {part.name: _part_json(part) for part in report.by_type},
         "by_genre": {part.name: _part_json(part) for part in report.by_genre},
+        "notes": report.notes,
         "pairs": report.whole.pairs,
         "ratings": report.whole.ratings,
         "finished": report.whole.finished,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import ColumnElement, exists, func, select
+from sqlalchemy import ColumnElement, and_, exists, func, or_, select
 from sqlalchemy.orm import Session
 
 from annotation.clock import Clock, utcnow
@@ -18,7 +18,7 @@ from annotation.services.projects import find_project
 from annotation.services.writing.rows import admit
 from annotation.types import Role
 from db import Database
-from db.models import Membership, Project, User
+from db.models import Membership, Project, RaterState, User
 
 AGREED = "consent given"
 _CHANGED = "The text was changed while you read it, so you have not agreed yet: read it as it is now."
@@ -89,6 +89,8 @@ class ConsentService:
     def lacking_anew(self, project_id: int) -> int:
         """How many raters and writers agreed to an earlier text alone, and have to agree to the one now.
 
+        Paused raters are asked once they are resumed, and not counted before.
+
         Raises:
             NotFoundError: there is no such project.
         """
@@ -103,8 +105,11 @@ class ConsentService:
 
 
 def _works_in(project_id: int) -> ColumnElement[bool]:
-    """Of a row of users: they rate or write there."""
-    working = Membership.role.in_((Role.RATER, Role.WRITER))
+    """Of a row of users: they rate there and are not paused, or they write."""
+    paused = exists().where(
+        RaterState.user_id == User.id, RaterState.project_id == project_id, RaterState.paused_at.is_not(None)
+    )
+    working = or_(Membership.role == Role.WRITER, and_(Membership.role == Role.RATER, ~paused))
     return exists().where(Membership.user_id == User.id, Membership.project_id == project_id, working)
 
 

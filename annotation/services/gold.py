@@ -140,20 +140,22 @@ class GoldService:
         progress: Callable[[int], None] | None,
     ) -> ExportedGold | None:
         """Write and publish the files; None, and nothing, where another export took the numbers of raters."""
-        key = self._keys.raters(project_id) if options.raters is RaterColumns.ANONYMOUS else None
+        key = self._keys.raters(project_id)
         with self._database.reading() as session:
             project = find_project(session, project_id)
             counts = checked_counts(session, project, options)
             aside = read_set_aside(session, project_id)
-            numbers = None if key is None else all_numbers(session, project, key, aside)
-            raters = names_of(session, rater_ids(session, project_id))
+            everybody = all_numbers(session, project, key, aside)
+            numbers = everybody if options.raters is RaterColumns.ANONYMOUS else None
+            raters = names_of(session, sorted(rater_ids(session, project_id), key=everybody.__getitem__))
             # Comments of whom all is set aside keep their author; a column of grades they have none.
             labels = _labels(raters | {line.rater_id: line.name for line in aside}, options, numbers)
             labelled = None if labels is None else [labels[name] for name in raters.values()]
             columns = labelled and sorted(labelled, key=label_key)
             settings = as_project(project).settings
-            folder = target.partial
-            written = _write(session, project_id, folder, settings, options, labels, columns, progress)
+            agreement = AgreementTally(settings, list(raters.values()))
+            files = (target.partial, options, labels, columns)
+            written = _write(session, project_id, settings, agreement, *files, progress)
             told = told_in_gold(aside, options.raters, numbers)
             written |= {"set_aside": [each.as_json() for each in told]} if told else {}
             written |= told_consent(session, project, raters) | protocol_history(session, project)
@@ -225,15 +227,16 @@ def _remember(
 def _write(
     session: Session,
     project_id: int,
-    folder: Path,
     settings: ProjectSettings,
+    agreement: AgreementTally,
+    folder: Path,
     options: ExportOptions,
     labels: dict[str, str] | None,
     columns: list[str] | None,
     progress: Callable[[int], None] | None,
 ) -> dict[str, Any]:
     """Write the files of a gold set; what its manifest says."""
-    tally, agreement = Tally(), AgreementTally(settings)
+    tally = Tally()
     with ExitStack() as files:
         extras = Extras(has_senses=has_senses(session, project_id), has_comments=options.comments)
         gold = files.enter_context(open_gold(options.format, folder, settings.types, columns, extras))

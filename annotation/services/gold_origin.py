@@ -12,12 +12,14 @@ from annotation.services.checks import shelf_of
 from annotation.services.gold_rows import count_problems, count_reopened, rater_ids
 from annotation.services.in_use import count_withdrawn, of_pair_in_use
 from annotation.services.known_grades import quality_of
-from db.models import Pair, Project, Rating, RatingChange, TrainingPair
+from db.models import Adjudication, Pair, Project, Rating, RatingChange, TrainingPair
 
 
 def other_counts(session: Session, project: Project) -> dict[str, int]:
-    """Of a manifest: raters, and what there is of grades from files, withdrawn, reopened and marked pairs."""
+    """Of a manifest: raters, and what there is of adjudicators whose decisions stand, of grades from files,
+    and of withdrawn, reopened and marked pairs."""
     found = {
+        "adjudicators": _count_adjudicators(session, project.id),
         "imported_ratings": _count_imported(session, project.id),
         "withdrawn": count_withdrawn(session, project.id),
         "marked_as_problem": count_problems(session, project),
@@ -43,6 +45,13 @@ def told_quality(session: Session, project_id: int) -> dict[str, Any]:
         distance = float(settings.check_distance)
         told["checks"] = {"pairs": checks, "every": settings.check_every, "distance": distance}
     return told
+
+
+def _count_adjudicators(session: Session, project_id: int) -> int:
+    counted = select(func.count(Adjudication.adjudicator_id.distinct())).where(
+        Adjudication.project_id == project_id, of_pair_in_use(Adjudication.pair_id, project_id)
+    )
+    return session.scalar(counted) or 0
 
 
 def _count_imported(session: Session, project_id: int) -> int:

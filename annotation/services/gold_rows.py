@@ -50,8 +50,10 @@ def rater_ids(session: Session, project_id: int) -> list[int]:
 
 
 def names_of(session: Session, user_ids: Sequence[int]) -> dict[int, str]:
-    found = session.execute(select(User.id, User.name).where(User.id.in_(user_ids)))
-    return {row.id: row.name for row in found}
+    """The names of these accounts, in their order."""
+    rows = session.execute(select(User.id, User.name).where(User.id.in_(user_ids)))
+    names = {row.id: row.name for row in rows}
+    return {id: names[id] for id in user_ids}
 
 
 def count_unfinished(session: Session, project: Project) -> tuple[int, int, int]:

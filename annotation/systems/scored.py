@@ -8,8 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
+from annotation.comparison import types_in_order
 from annotation.errors import ScoreFileError, WordNetError
 from annotation.exchange import fingerprint
+from annotation.figures import number_of
 from annotation.files.gold_pairs import GoldPair, Key
 from annotation.files.score_files import Scores, read_scores
 from annotation.senses.network import WORD_TO_SENSE
@@ -128,6 +130,23 @@ def left_out_text(scores: int) -> str:
     return f"{scores:,} scores are left out, as their pairs have no gold grade so far."
 
 
+def scores_text(system: System, gold: Sequence[GoldPair], called: Callable[[str], str] = str) -> str:
+    """Which types of the gold set a system is scored on, and how many pairs of which types it leaves out.
+
+    Args:
+        gold: what `system.scores` are of.
+        called: what the reader calls a comparison type.
+    """
+    types = [pair.type for pair, score in zip(gold, system.scores, strict=True) if score is not None]
+    lacking = [pair.type for pair, score in zip(gold, system.scores, strict=True) if score is None]
+    scored = f"{number_of(len(types), 'score')} ({_named(types, called)})."
+    if not lacking:
+        return scored
+    have = "has" if len(lacking) == 1 else "have"
+    unscored = f"{len(lacking):,} of {number_of(len(gold), 'pair')}, those of {_named(lacking, called)},"
+    return " ".join(filter(None, (scored, f"{unscored} {have} no score.", system.remark)))
+
+
 def check_apart(gold: Sequence[GoldPair], training: Sequence[GoldPair]) -> None:
     """Nothing may be measured on what it was calibrated on.
 
@@ -142,6 +161,10 @@ def check_apart(gold: Sequence[GoldPair], training: Sequence[GoldPair]) -> None:
             f"{first.place}: the pair is also in the training grades ({again.place}), like "
             f"{len(both):,} of {len(gold):,} in all; calibrate on other pairs than those that are scored."
         )
+
+
+def _named(types: Sequence[str], called: Callable[[str], str]) -> str:
+    return ", ".join(called(type) for type in types_in_order(types))
 
 
 def _trained(request: ScoreFile | BuiltInSystem) -> ScoreFile | BuiltInSystem:

@@ -15,14 +15,15 @@ from annotation.senses.dictionary import Dictionary
 from annotation.services.access.accounts import AccountService
 from annotation.services.systems import UPLOADED, SystemService
 from annotation.systems.baselines import EMBEDDING
-from annotation.systems.scored import left_out_text
+from annotation.systems.scored import left_out_text, scores_text
 from annotation.types import Role
 from annotation.ui.asking import asked_by
 from annotation.ui.importing import box_after, refused_html
 from annotation.ui.leaderboard import IN_ZONE, LeaderboardHandlers, LeaderboardPage
-from annotation.ui.leaderboard_tables import ORIGINS
+from annotation.ui.leaderboard_tables import ORIGINS, gold_named
 from annotation.ui.system_choice import FILES, GOLDS, OWN, SystemChoice, SystemReader, paths
-from annotation.ui.wording import counted, regrouped
+from annotation.ui.tables import type_label
+from annotation.ui.wording import regrouped
 from kpdemo.ui.widgets import QUIETLY, done_html, section_heading, shown_to_user
 
 FORMATS_HTML = (
@@ -114,9 +115,10 @@ class SystemFormHandlers:
             named = next((box for box in choice.boxes if _names_one(error, box)), ())
             failed = refused_html(error, named, "added")
             return failed, gr.skip(), *map(box_after, choice.boxes), gr.skip()
-        scored = sum(score is not None for score in system.scores)
-        left_out = f" {regrouped(left_out_text(system.left_out))}" if system.left_out else ""
-        said = done_html(f"Added {system.name}: {counted(scored, 'score')}.{left_out}")
+        scores = scores_text(system, measured_on.pairs, type_label)
+        left_out = f" {left_out_text(system.left_out)}" if system.left_out else ""
+        on = next(gold for gold in self.systems.golds(project_id) if gold.id == kept)
+        said = done_html(f"Added {system.name} on {gold_named(on)}: {regrouped(scores + left_out)}")
         return said, "", *(gr.File(value=None) for _ in choice.boxes), kept
 
     def remove(self, request: gr.Request, system_id: int | None) -> str:

@@ -165,6 +165,12 @@ def gold_label(gold: GoldVersion, zone: str | None = "") -> str:
     return f"{name} · {counted(gold.pairs, 'pair')} · {time_in(gold.at, zone)} · {gold.sha256[:8]}"
 
 
+def gold_named(gold: GoldVersion) -> str:
+    """What a sentence calls it."""
+    name = "the project’s gold" if gold.is_own else f"gold from {gold.name}"
+    return f"{name} ({gold.sha256[:SHOWN_DIGITS]})"
+
+
 def gold_html(gold: GoldVersion, current: str, pairs_now: int) -> str:
     """Which gold these figures are of, and whether the project's has changed since.
 

@@ -126,7 +126,11 @@ class MembersHandlers:
 
     def _shown(self, project_id: int, user: User, chosen: str | None = None) -> tuple[Any, ...]:
         members, paused = self.projects.members(project_id), self.quality.paused(project_id)
-        accounts = [user.name for user in self.accounts.users() if user.has_password and not user.is_disabled]
+        accounts = [
+            (user.name if user.has_password else f"{user.name} – no password yet", user.name)
+            for user in self.accounts.users()
+            if not user.is_disabled
+        ]
         held = [
             (f"{member.user.name} – {role.value}", f"{role.value}{_SEPARATOR}{member.user.name}")
             for member in members

@@ -166,6 +166,29 @@ def test_a_text_to_agree_to_comes_before_the_first_item_and_keeps_what_is_typed_
     expect(page.locator("#write-recent")).to_contain_text("left blank – two ferries?")
 
 
+def test_the_reason_for_a_blank_outlives_a_reload_and_goes_with_its_item(site, browser, project):
+    page = site.page(browser, "wes", f"/annotate/write?project={project.id}")
+    reason, left = page.locator("#write-blank-note"), page.locator("#write-left")
+    blank, consent = page.locator("[data-write=blank]"), page.locator("#write-consent")
+    expect(left).to_contain_text("Ferry")
+    item = left.inner_text()
+    blank.click()
+    reason.fill("two ferries?")
+    now = site.services.projects.get(project.id).settings
+    site.services.projects.update(project.id, replace(now, consent="Reasons are *read*."))
+    page.locator("#write-blank-confirm").click()
+    expect(page.locator("#write-saved")).to_have_text("Not sent until you agree.")
+    page.reload()
+    consent.get_by_role("button", name="I agree").click()
+    expect(left).to_have_text(item)
+    blank.click()
+    expect(reason).to_have_value("two ferries?")
+    page.locator("#write-blank-confirm").click()
+    expect(left).not_to_have_text(item)
+    blank.click()
+    expect(reason).to_have_value("")
+
+
 @pytest.mark.parametrize("height", [844, 810, 664, 520])
 def test_on_a_phone_the_bar_hides_neither_the_field_nor_its_size(site, browser, project, height):
     phone = {"viewport": {"width": 390, "height": height}, "has_touch": True}

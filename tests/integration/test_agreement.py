@@ -358,6 +358,7 @@ def test_the_command_prints_json_as_promised(url, capsys):
     assert set(figures["alpha"]) == {"all", "unadjudicated"}
     assert {"value", "low", "high", "pairs", "ratings"} <= set(figures["alpha"]["all"])
     assert figures["alpha"]["all"]["value"] == pytest.approx(alpha_of(ANA, BEN, CLEO))
+    assert figures["notes"] == [TOO_FEW]
     assert {"all", "unadjudicated"} <= set(figures["by_type"]["phrase2word"])
     assert (figures["flagged"], figures["seed"], figures["resamples"]) == (1, 7, 1000)
     assert figures["by_type"]["word2sense"]["all"]["value"] is None

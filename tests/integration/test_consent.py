@@ -17,6 +17,7 @@ from annotation.errors import AccessError, ConsentError, SettingsError, Training
 from annotation.gold import ExportOptions, Unfinished
 from annotation.services.bundle import Services, open_services
 from annotation.services.consents import AGREED
+from annotation.services.quality import QualityService
 from annotation.services.rating.desk import lock_pair
 from annotation.types import KnownPair, NewPair, NewRating, ProjectSettings, Role, SkipReason
 from annotation.ui.project_html import events_html
@@ -142,6 +143,12 @@ def test_whoever_agreed_to_an_earlier_text_is_counted_and_sees_it_among_their_pr
     assert told() == [0]
     ask_for(services, project, FIRST + SECOND)
     assert told() == [2, ana, ben]
+    quality = QualityService(world.database)
+    quality.pause(project, users[ben].name)  # asked once he is resumed
+    assert services.consents.lacking_anew(project) == 1
+    services.projects.add_member(project, users[ben].name, Role.WRITER)  # for which he is asked now
+    assert services.consents.lacking_anew(project) == 2
+    quality.resume(project, users[ben].name)
     services.accounts.disable(users[ben].name)
     for role in (Role.RATER, Role.WRITER):
         services.projects.remove_member(project, users[ana].name, role)

@@ -152,6 +152,7 @@ def test_the_table_has_the_flagged_pairs_in_the_order_of_the_queue_and_no_rater(
         "right": "a noon ferry half",
         "rated": "1; 2.5",
         "comments": "",
+        "earlier_decision": "",
         "grade": "",
         "cause": "",
         "note": "",
@@ -200,11 +201,14 @@ def test_an_untouched_decision_on_a_pair_that_is_flagged_no_longer_stays_whose_i
     assert study.state() == before
 
 
-def test_a_pair_that_is_open_again_stands_in_the_table_without_its_decision(study):
-    study.decide("far", "2")
+def test_a_pair_that_is_open_again_has_its_decision_as_an_earlier_one(study):
+    study.read([study.rows()[0] | {"grade": "2", "cause": "scale", "note": "both hold"}])
+    [decided] = study.rows(Which.DECIDED)
+    assert (decided["grade"], decided["earlier_decision"]) == ("2", "")
     study.rate("far", "ana", "0.5")
     [far] = [row for row in study.rows() if row["id"] == "far"]
-    assert (far["rated"], far["grade"], far["cause"]) == ("0.5; 4", "", "")
+    assert (far["rated"], far["grade"], far["cause"], far["note"]) == ("0.5; 4", "", "", "")
+    assert far["earlier_decision"] == "2, scale: both hold"
     assert study.read([far]).empty == 1
     assert study.read(filled([far], far="2")) == DecisionSummary(1, 0, 0)  # confirmed
     assert "far" not in [row["id"] for row in study.rows()]

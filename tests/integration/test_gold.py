@@ -12,6 +12,7 @@ from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -22,9 +23,10 @@ from annotation.cards.gold_card import gold_card
 from annotation.clock import utcnow
 from annotation.commands.options import open_database
 from annotation.errors import ExportError, ImportFileError
+from annotation.figures import figure_text, range_text
 from annotation.files.formats import open_source
 from annotation.files.gold_folder import GoldFolder, write_manifest
-from annotation.files.gold_pairs import changed_gold, count_undecided, read_gold
+from annotation.files.gold_pairs import count_undecided, read_gold, read_gold_and_changed
 from annotation.gold import ExportOptions, Format, RaterColumns, Reason, Unfinished, gold_row, rater_numbers
 from annotation.predictions.queue_order import QueueOrder
 from annotation.services import gold
@@ -47,7 +49,6 @@ from annotation.ui.export import counts_html as export_html
 from db.errors import UnreachableError
 from db.models import Adjudication, AuditEvent, Comment, Export, Pair, ServerKey
 from tests.commands import main
-from tests.people import count
 from tests.predicted import pairs_of, sent_project
 from tests.rated import pair, rated_pairs, rated_project
 from tests.reading import read_items
@@ -133,7 +134,8 @@ def test_the_card_says_what_the_manifest_says_and_names_raters_as_it_does(finish
     card = (tmp_path / "g" / "README.md").read_bytes()
     assert card == gold_card(json.loads((tmp_path / "g" / "manifest.json").read_bytes())).encode()
     assert done.manifest["card"] == {"name": "README.md", "sha256": sha256(card).hexdigest()}
-    assert done.manifest["counts"]["raters"] == 2
+    assert (done.manifest["counts"]["raters"], done.manifest["counts"]["adjudicators"]) == (2, 1)
+    assert b"1 pair has one, of 1 adjudicator. Otherwise" in card
     assert (b"rating:ana" in card) is (raters is RaterColumns.NAMED)
     if raters is not RaterColumns.NAMED:
         assert not set(re.findall(r"\w+", card.decode())) & {"ana", "ben", "judith"}
@@ -142,8 +144,8 @@ def test_the_card_says_what_the_manifest_says_and_names_raters_as_it_does(finish
 def test_a_gold_set_is_scored_on_and_unchanged_whatever_is_written_into_its_card(finished, tmp_path):
     export(finished, tmp_path / "g")
     (tmp_path / "g" / "README.md").write_text("# Ours\n", encoding="utf-8")
-    assert len(read_gold([tmp_path / "g"])) == len(FINISHED)
-    assert changed_gold([tmp_path / "g"]) == []
+    pairs, changed = read_gold_and_changed([tmp_path / "g"])
+    assert (len(pairs), changed) == (len(FINISHED), [])
     with pytest.raises(ExportError, match=r"README\.md that was changed"):
         GoldService(finished.database).export(finished.id, tmp_path / "g", ExportOptions(), force=True)
     assert (tmp_path / "g" / "README.md").read_text(encoding="utf-8") == "# Ours\n"
@@ -281,15 +283,6 @@ def test_the_numbers_of_raters_hang_on_a_secret_of_the_server_only(sqlite_databa
     found = [(numbers(f"{n}", ServerKey), numbers(f"{n} again")) for n in range(8)]
     assert all(first == again for first, again in found)
     assert len({tuple(sorted(first.items())) for first, _ in found}) > 1
-
-
-def test_an_export_that_numbers_nobody_asks_for_no_secret(database, tmp_path):
-    rated = rated_project(database, [pair("x", "0", "1")], threshold=Decimal(4))
-    for raters, made in ((RaterColumns.NONE, 0), (RaterColumns.NAMED, 0), (RaterColumns.ANONYMOUS, 1)):
-        with database.session() as session:
-            session.execute(delete(ServerKey))
-        export(rated, tmp_path / raters.value, raters=raters)
-        assert count(database, ServerKey) == made
 
 
 @pytest.fixture
@@ -481,6 +474,28 @@ def test_agreement_in_the_manifest_is_that_of_the_agreement_page(finished, tmp_p
     written = export(finished, tmp_path / "g").manifest["agreement"]["alpha"]["all"]
     assert written["value"] == pytest.approx(alpha.value, abs=1e-6)
     assert (written["low"], written["high"]) == pytest.approx((alpha.low, alpha.high), abs=1e-6)
+
+
+@pytest.mark.parametrize("raters", list(RaterColumns))
+def test_what_people_reach_is_in_manifest_and_card_as_agreement_has_it(database, tmp_path, raters):
+    grades = np.random.default_rng(0).integers(0, 17, (40, 3)) / 4
+    pairs = [pair(f"p{at}", *map(str, row)) for at, row in enumerate(grades)]
+    rated = rated_project(database, [*pairs, pair("alone", "1", type="phrase2word")], raters_per_pair=3)
+    bounds = AgreementService(database).report(rated.id).upper_bounds
+    of_type = next(bound for bound in bounds if bound.type == "sentence2phrase")
+    options = {"unfinished": Unfinished.LEAVE_OUT, "raters": raters}
+    found = export(rated, tmp_path / "g", **options).manifest["agreement"]["upper_bound"]
+    assert list(found) == ["sentence2phrase"]
+    bound = found["sentence2phrase"]
+    for name, expected in (("pearson", of_type.pearson), ("spearman", of_type.spearman)):
+        figures = (expected.value, expected.low, expected.high)
+        assert [bound[name][part] for part in ("value", "low", "high")] == pytest.approx(figures, abs=1e-6)
+    assert (bound["pairs"], bound["raters"]) == (40, 3)
+    interval = range_text(of_type.pearson.low, of_type.pearson.high)
+    row = f"| sentence2phrase | {figure_text(of_type.pearson.value)} ({interval}) |"
+    card = (tmp_path / "g" / "README.md").read_text(encoding="utf-8")
+    assert row in card
+    assert "| 40 | mean of 3 raters |" in card
 
 
 def test_rated_pairs_come_in_the_order_of_import_with_everything(finished):

@@ -147,9 +147,21 @@ def test_a_system_is_added_as_by_the_page(call, rated, leader, arguments, choice
     assert (event.action, event.detail, event.user) == (on_page_event.action, on_page_event.detail, None)
     origin = "gold from train.jsonl" if "--gold" in arguments else "the project's gold"
     gold = f"{origin} ({mine.gold.sha256[:12]})"
-    assert out == f"Added {entry.name} on {gold} to the leaderboard of harbour: {mine.gold.pairs} scores.\n"
+    scores = f"{mine.gold.pairs} scores (sentence2phrase, phrase2word)."
+    assert out == f"Added {entry.name} on {gold} to the leaderboard of harbour: {scores}\n"
     assert [line.partition(": ")[2] in said for line in errors.splitlines()] == [True] * errors.count("\n")
     assert errors.count("\n") == ("left out" in said)
+
+
+def test_types_that_a_system_leaves_out_are_told_with_their_pairs_when_it_is_added(call, rated):
+    Path("part.jsonl").write_text(
+        '{"id": "f", "score": 1}\n{"id": "g", "score": 2}\n{"id": "h", "score": 0}\n'
+    )
+    _, out, _ = call("leaderboard", "add", "harbour", "--system", "part.jsonl")
+    assert out.endswith(": 3 scores (phrase2word). 5 of 8 pairs, those of sentence2phrase, have no score.\n")
+    again = ("--system", "again=part.jsonl", "--system", "run.jsonl", "--json")
+    added = json.loads(call("leaderboard", "add", "harbour", *again)[1])["added"]
+    assert [one["without_score"] for one in added] == [{"sentence2phrase": 5}, {}]
 
 
 def test_figures_are_those_of_score_on_the_exported_gold(call, rated):
@@ -303,9 +315,8 @@ def test_a_system_on_another_gold_set_than_show_has_is_said_to_be_there(call, ra
         f"`python -m annotation leaderboard show harbour` shows another gold set, {of_project}; to see this "
         f"one: python -m annotation leaderboard show harbour --gold-set {files.sha256[:12]}"
     )
-    assert done("add", "--system", "gst") == [
-        f"Added gst on {of_project} to the leaderboard of harbour: 8 scores."
-    ]
+    [added] = done("add", "--system", "gst")
+    assert added.startswith(f"Added gst on {of_project} to the leaderboard of harbour: 8 scores (")
     other = ("--gold-set", files.sha256[:12])
     done("add", "--system", "gst", *other)
     assert done("remove", "gst", *other)[1:] == [hint]

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from scipy.stats import pearsonr
 
+from annotation.files import exported_gold
 from annotation.files.gold_pairs import gold_digest, read_gold
 from tests.commands import main
 from tests.latex_tables import read_tables
@@ -93,6 +94,24 @@ def test_people_see_ranks_figures_and_differences(call):
     assert "ours – gst, Pearson" in out
     assert "genre Travel" in out
     assert "1,000 resamples, seed 2014" in out
+
+
+def test_genres_with_too_few_pairs_are_named_once_and_have_no_row_of_dashes(call):
+    rows = [
+        *({**row, "genre": "Rare"} for row in pairs(0, 2)),
+        *pairs(2),
+        *({**row, "type": "word_2", "genre": "News"} for row in pairs(30, 1)),
+    ]
+    Path("rare.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    call_of_rare = ("--gold", "rare.jsonl", "--system", "lcs", "--system", "gst")
+    out = call(*call_of_rare)[1]
+    said = "Genres with too few pairs, as a correlation takes 3 or more: News, word_2 (1); Rare (2).\n"
+    assert out.count(said) == out.count("Rare") == 1
+    assert out.count("genre News") == out.count("genre Travel") == 2
+    alone = call(*call_of_rare[:4])[1]
+    assert [line.split()[0] for line in alone.splitlines() if "–" in line] == ["word_2"]
+    part = json.loads(call(*call_of_rare, "--json")[1])["genres"]["Rare"]
+    assert (part["pairs"], part["pearson"]) == (2, None)
 
 
 def test_a_table_for_papers_has_the_figures_of_json_and_the_best_system_first(call):
@@ -198,6 +217,8 @@ def test_without_wordnet_all_else_is_scored(call, tmp_path, monkeypatch):
     Path("both.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [*pairs(0), *SENSE_PAIRS]))
     status, out, _ = call("--gold", "both.jsonl", "--system", "lcs", "--json")
     assert status == 0
+    monkeypatch.setenv("KPDEMO_WORDNET", str(tmp_path))  # for all calls: none of them asks for senses
+    assert call("--gold", "both.jsonl", "--system", "lcs", "--json")[::2] == (0, "")
     report = json.loads(out)
     assert report["types"]["word2sense"]["pearson"] is None
     assert report["sum_pearson"] == report["types"]["phrase2word"]["pearson"]
@@ -299,6 +320,17 @@ def test_of_a_changed_gold_file_no_single_rating_is_read(call, format, ending):
     assert (status, json.loads(out)["upper_bound"]) == (0, {})
     assert errors.startswith(f"{file}: changed after the export")
     assert call("--gold", "gold", "--system", "lcs")[1].count("People") == 0
+
+
+def test_an_exported_gold_file_is_hashed_once(call, monkeypatch):
+    write_export(Path("gold"), rated(), "jsonl")
+    hashed = []
+    digest = exported_gold.file_digest
+    monkeypatch.setattr(
+        exported_gold, "file_digest", lambda stream, name: hashed.append(stream.name) or digest(stream, name)
+    )
+    assert call("--gold", "gold", "--system", "lcs")[0] == 0
+    assert hashed == [str(Path("gold/gold.jsonl"))]
 
 
 def test_scores_of_pairs_that_the_gold_set_lists_as_unfinished_are_left_out_and_counted(call):

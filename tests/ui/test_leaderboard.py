@@ -155,7 +155,7 @@ def _system(service, rated):
 def test_uploaded_scores_and_systems_that_run_here_are_ranked(handlers, form, rated, upload):
     lines = "".join(f"{score}\n" for score in (0, 4, 1, 3, 1, 3, 0, 2))
     said, name, *_, gold_id = add(form, rated, EVIL, [upload("run.txt", lines)])
-    assert "onerror=alert(1)&gt;: 8 scores" in said
+    assert "onerror=alert(1)&gt; on the project’s gold (" in said
     assert name == ""
     for what in ("lcs", "embedding"):
         assert "Added" in add(form, rated, "", what=what)[0]
@@ -259,7 +259,8 @@ def test_of_a_system_whose_scores_hardly_differ_many_pairs_are_not_called_few():
 
 def test_scores_of_windows_programs_are_read(form, rated, upload):
     said = add(form, rated, "", [upload("run.txt", "\ufeff0\r\n4\r\n1\r\n3\r\n1\r\n3\r\n0\r\n2\r\n")])[0]
-    assert "Added run: 8 scores" in said
+    assert "Added run on " in said
+    assert "8 scores" in said
 
 
 def test_systems_are_measured_on_other_gold_and_on_the_gold_that_is_shown(handlers, form, rated, upload):
@@ -287,12 +288,13 @@ def test_scores_of_pairs_without_a_gold_grade_are_left_out_and_counted(form, rat
     ids = [*"abcdefgh", "open"]
     run = [upload("run.csv", "id,score\n" + "".join(f"{id},{n}\n" for n, id in enumerate(ids)))]
     said, *_, gold_id = add(form, rated, "first", run)
-    assert "Added first: 8 scores. 1 score is left out, as its pair has no gold grade so far." in said
+    scores = "8 scores (sentence to phrase, phrase to word)."
+    assert f": {scores} 1 score is left out, as its pair has no gold grade so far." in said
     unknown = [upload("unknown.csv", "id,score\na,1\nz,2\n")]
     assert "the gold grades have no &#x27;z&#x27;" in add(form, rated, "second", unknown)[0]
 
     rated.rate("open", ben="2")  # it has a grade now, but not in the gold set that is shown
-    assert "Added third: 9 scores." in add(form, rated, "third", run)[0]
+    assert ": 9 scores (" in add(form, rated, "third", run)[0]
     assert "1 score is left out" in add(form, rated, "fourth", run, gold=SHOWN, gold_id=gold_id)[0]
     entries = service.board(rated.id, gold_id).entries
     assert [entry.name for entry in entries] == ["first", "fourth"]
@@ -303,7 +305,8 @@ def test_the_list_of_unfinished_pairs_may_come_with_gold_from_files(form, rated,
     unfinished = upload("unfinished.jsonl", training_pairs(6, "phrase2word", lambda n: None))
     run = [upload("run.csv", "id,score\n" + "".join(f"t{n},{n}\n" for n in range(6)))]
     said = add(form, rated, "first", run, gold=FILES, gold_files=[gold, unfinished])[0]
-    assert "Added first: 4 scores. 2 scores are left out" in said
+    assert "Added first on gold from gold.jsonl, unfinished.jsonl (" in said
+    assert ": 4 scores (sentence to phrase). 2 scores are left out" in said
     assert "No file of gold grades" in add(form, rated, "second", run, gold=FILES, gold_files=[unfinished])[0]
 
 
@@ -324,7 +327,7 @@ def test_a_system_is_calibrated_on_other_pairs_and_its_name_says_so(handlers, fo
     said, *_, gold_id = add(
         form, rated, "ours", [run], training=[grades], training_scores=[upload("taught.txt", bent)]
     )
-    assert "Added ours (calibrated): 8 scores" in said
+    assert "Added ours (calibrated) on the project’s gold (" in said
     [system] = form.systems.board(rated.id, gold_id).report.systems
     rounded = [float(round(grade)) for grade in own]
     for type in types:
@@ -542,4 +545,8 @@ def test_without_wordnet_a_system_that_runs_here_leaves_senses_out_or_says_how_t
     assert "There is no WordNet in" in add(form, rated, "", what="lcs", gold=FILES, gold_files=senses)[0]
     mixed = [{**row, "id": f"p{row['id']}", "type": "phrase2word"} for row in rows]
     both = [upload("both.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows + mixed))]
-    assert "Added lcs: 3 scores" in add(form, rated, "", what="lcs", gold=FILES, gold_files=both)[0]
+    said = add(form, rated, "", what="lcs", gold=FILES, gold_files=both)[0]
+    left_out = (
+        "3 of 6 pairs, those of word to sense, have no score. word2sense is left out: There is no WordNet"
+    )
+    assert f": 3 scores (phrase to word). {left_out}" in said

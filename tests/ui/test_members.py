@@ -105,6 +105,17 @@ def test_who_leads_becomes_a_rater_with_one_press(handlers):
     assert offer(handlers.remove(ask(), "rater:Ana"))
 
 
+def test_accounts_without_a_password_can_be_added_and_are_said_to_have_none(handlers):
+    handlers.accounts.add_user("Cy")
+    handlers.accounts.add_user("Dora", PASSWORD)
+    handlers.accounts.disable("Dora")
+    accounts = next(part for part in handlers.show(ask()) if isinstance(part, gr.Dropdown))
+    assert accounts.choices == [("Ana", "Ana"), ("Ben", "Ben"), ("Cy – no password yet", "Cy")]
+    said, members, *_ = handlers.add(ask(), "Cy", "rater")
+    assert "Cy is rater now." in said
+    assert "not yet: no password" in members
+
+
 def test_members_tell_who_agreed_when_and_to_an_earlier_text_where_there_is_one(handlers):
     def cells(name):
         rows = handlers.show(ask())[0].split("<tr>")

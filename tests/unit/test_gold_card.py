@@ -347,11 +347,11 @@ def test_the_card_tells_where_the_intervals_are_of_too_few_pairs(told):
     said = (
         "\n\nToo few pairs to tell: 49 pairs with two grades or more, and with fewer than 50 the interval is "
     )
-    assert f"{said}often narrower than it should be.\n\n## Files" in card(49, 49, 49)
+    assert f"{said}often narrower than it should be.\n\nWhat people reach" in card(49, 49, 49)
     parts = (
         "\n\nFewer than 50 pairs with two grades, so that the interval is often narrower than it should be: "
     )
-    assert f"{parts}all types (unadjudicated), a\\|b.\n\n## Files" in card(50, 49, 49)
+    assert f"{parts}all types (unadjudicated), a\\|b.\n\nWhat people reach" in card(50, 49, 49)
     for pairs, low in ((50, 0.5), (49, None)):
         assert "narrower than it should be" not in card(pairs, pairs, pairs, low)
 
