@@ -28,7 +28,6 @@ from kpdemo.commands.options import (
     PROGRAM,
     STDOUT,
     CallError,
-    Device,
     DeviceOption,
     LanguageOption,
     PredictBatchSizeOption,
@@ -104,7 +103,7 @@ def evaluate(
         typer.Option(metavar="NAME", help="Predict with this model now, instead of --predictions."),
     ] = None,
     language: LanguageOption = None,
-    device: DeviceOption = Device.AUTO,
+    device: DeviceOption = "auto",
     batch_size: PredictBatchSizeOption = None,
     limit: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Only the first N documents of each file.")

@@ -102,7 +102,7 @@ def experiments(
         typer.Option(metavar="FILE", help="Documents with their keyphrases; may be given several times."),
     ] = None,
     model: Annotated[str, typer.Option(metavar="NAME", help="A name of `models`, or a folder.")] = "default",
-    device: DeviceOption = Device.AUTO,
+    device: DeviceOption = "auto",
     config: Annotated[
         str | None, typer.Option(metavar="FILE", help="Settings; left out, configs/experiments.toml.")
     ] = None,
@@ -249,5 +249,5 @@ def _system(call: _Call) -> SystemPredictor | None:
     folder = fetched_folder(call.model)
     if kind_of(folder) not in (checkpoint.KIND, generator_checkpoint.KIND):
         return None
-    system = load_system(folder, device=call.device.value)
+    system = load_system(folder, device=call.device)
     return system if isinstance(system, SystemPredictor) else None

@@ -6,10 +6,9 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from enum import StrEnum
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -40,11 +39,7 @@ class CallError(KpdemoError):
     """The command was called in a way that makes no sense."""
 
 
-class Device(StrEnum):
-    AUTO = "auto"
-    CPU = "cpu"
-    CUDA = "cuda"
-
+Device = Literal["auto", "cpu", "cuda"]
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 BatchSizeOption = Annotated[
@@ -177,7 +172,7 @@ def open_predictor(model: str, device: Device, index_folder: Path | None = None)
 
     import_nltk()
     try:
-        return load_predictor(model, device=device.value, index=index_folder)
+        return load_predictor(model, device=device, index=index_folder)
     except ModelLoadError as error:
         if model in available_models() or Path(model).exists():
             raise

@@ -10,7 +10,6 @@ import typer
 from kpdemo.commands.options import (
     PROGRAM,
     CallError,
-    Device,
     DeviceOption,
     LanguageOption,
     ModelOption,
@@ -136,7 +135,7 @@ def predict(
     model: ModelOption = "default",
     language: LanguageOption = None,
     index_folder: IndexOption = None,
-    device: DeviceOption = Device.AUTO,
+    device: DeviceOption = "auto",
     batch_size: PredictBatchSizeOption = None,
     as_json: OneJsonOption = False,
 ) -> None:
