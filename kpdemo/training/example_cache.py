@@ -50,7 +50,7 @@ class ExampleCache:
         return self._arrays["token_counts"]
 
     @property
-    def weights(self) -> NDArray[np.int32]:
+    def repeats(self) -> NDArray[np.int32]:
         """How often each example stands in one epoch."""
         return self._arrays["repeats"]
 

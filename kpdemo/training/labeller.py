@@ -22,7 +22,7 @@ from kpdemo.simckp.reading import padded
 from kpdemo.training.example_cache import ExampleCache
 from kpdemo.training.example_parts import (
     ExamplePart,
-    chosen_weights,
+    chosen_repeats,
     trained_parameters,
     training_examples,
 )
@@ -110,8 +110,8 @@ class LabellerPart(ExamplePart):
         validation: Sequence[Document],
         tokenizer: Any,
     ) -> None:
-        weights = chosen_weights(examples, examples.extractable, "a present keyphrase")
-        super().__init__(config, examples, weights, tokenizer.pad_token_id)
+        repeats = chosen_repeats(examples, examples.extractable, "a present keyphrase")
+        super().__init__(config, examples, repeats, tokenizer.pad_token_id)
         self.module = module
         self._validation = validation
         self._predictor = as_predictor(config.name, module, tokenizer)
