@@ -34,6 +34,7 @@ from kpdemo.simckp.losses import contrastive_loss, generation_loss
 from kpdemo.simckp.model import Batch, ContrastiveExtractor, encoder_of
 from kpdemo.simckp.movable import Movable
 from kpdemo.simckp.predictor import Selection
+from kpdemo.training.bounds import Count, Positive
 from kpdemo.training.example_cache import ExampleCache
 from kpdemo.training.example_parts import (
     ExamplePart,
@@ -74,13 +75,13 @@ class GeneratorTraining(ExtractorTraining):
     name: str = "generator"
     output: Path = Path("runs/generator")
     decoder: DecoderConfig = field(default_factory=DecoderConfig)
-    fewest: Annotated[int, Field(ge=1)] = 1
+    fewest: Positive = 1
     separator: str = "<sep>"
     contrastive_weight: Annotated[float, Field(ge=0)] = 0.3
     freeze_encoder: bool = False
     released_filters: bool = False
     search: SearchConfig = field(default_factory=SearchConfig)
-    over_generated: Annotated[int, Field(ge=0)] = 50
+    over_generated: Count = 50
 
     def __post_init__(self) -> None:
         super().__post_init__()

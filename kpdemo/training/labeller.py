@@ -6,12 +6,11 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pydantic import Field
 from torch import Tensor
 
 from kpdemo.errors import ConfigError
@@ -19,6 +18,7 @@ from kpdemo.simckp.backbone import check_reading, load_backbone
 from kpdemo.simckp.labeller import BEGIN, INSIDE, OUTSIDE, LabellerConfig, SequenceLabeller, as_predictor
 from kpdemo.simckp.movable import Movable
 from kpdemo.simckp.reading import padded
+from kpdemo.training.bounds import Positive
 from kpdemo.training.example_cache import ExampleCache
 from kpdemo.training.example_parts import (
     ExamplePart,
@@ -48,7 +48,7 @@ class LabellerTraining(ExtractorTraining):
 
     name: str = "labeller"
     output: Path = Path("runs/labeller")
-    lstm: Annotated[int, Field(ge=1)] = 128
+    lstm: Positive = 128
 
     def __post_init__(self) -> None:
         if self.start or self.shares or (self.objective, self.negatives) != ("contrastive", "hard"):
