@@ -49,9 +49,6 @@ RAMKG_KIND = "ramkg-generator"
 RANKER_KIND = "ramkg-ranker"
 """The same of a ranker with its retriever."""
 
-RETRIEVING_KINDS = frozenset({RAMKG_KIND, RANKER_KIND})
-"""The kinds of folders whose models read the passages of an index."""
-
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
@@ -157,10 +154,9 @@ def _open(model: str | Path, device: str, passages: Path | None) -> LazyPredicto
     name = str(model)
     if MULTILINGUAL_MODEL in shipped_models() and name in (DEFAULT_MODEL, MULTILINGUAL_MODEL):
         index = passages or own_index(name)
-        several = name == MULTILINGUAL_MODEL
-        return (
-            _multilingual(device, index) if several else LazyPredictor(name, partial(_routed, device, index))
-        )
+        if name == MULTILINGUAL_MODEL:
+            return _multilingual(device, index)
+        return LazyPredictor(name, partial(_routed, device, index))
     is_folder = name in shipped_models() or (name not in available_models() and Path(model).is_dir())
     if passages is not None and not takes_index(model):
         raise ModelLoadError(f"The model {name!r} reads no passages: leave the index out, or choose another.")
@@ -191,7 +187,7 @@ def takes_index(model: str | Path) -> bool:
         from kpdemo.simckp.hub.download import fetch_config
 
         folder = fetch_config(str(model))
-    return str(stored_config(folder).get("kind")) in RETRIEVING_KINDS
+    return str(stored_config(folder).get("kind")) in (RAMKG_KIND, RANKER_KIND)
 
 
 def own_index(model: str | Path) -> Path | None:
@@ -259,6 +255,6 @@ def _load_embedding(device: str) -> Predictor:
 
 
 def _load_baseline(name: str) -> Predictor:
-    from kpdemo.evaluation.baselines import load_baseline
+    from kpdemo.evaluation.baselines import BASELINES
 
-    return load_baseline(name)
+    return BASELINES[name]()

@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from kpdemo.candidates.chunks import Candidate
 from kpdemo.candidates.tagger import load_tagger
@@ -85,8 +85,6 @@ class Kea(Baseline):
     model: str
     tables: Mapping[str, LanguageTables]
     longest: int
-
-    finds_absent: ClassVar[bool] = False
 
     @property
     def name(self) -> str:  # type: ignore[override]
