@@ -13,7 +13,7 @@ from kpdemo.lazy import LazyPredictor
 from kpdemo.nesting import Unnested
 from kpdemo.routed import RoutedPredictor
 from kpdemo.simckp.hub.profiles import KNOWN, one_line
-from kpdemo.stored_config import is_own, stored_config
+from kpdemo.stored_config import CONFIG, is_own, kind_of, stored_config
 from kpdemo.text import named
 from kpdemo.types import Predictor
 
@@ -94,7 +94,7 @@ def model_name(folder: str) -> str:
 
 def shipped_models() -> dict[str, str]:
     """The models that ship, the default one first; several languages have one where it is installed."""
-    return _SHIPPED_WITH_LANGUAGES if (MULTILINGUAL_FOLDER / "config.json").is_file() else _SHIPPED
+    return _SHIPPED_WITH_LANGUAGES if (MULTILINGUAL_FOLDER / CONFIG).is_file() else _SHIPPED
 
 
 def available_models() -> dict[str, str]:
@@ -187,7 +187,7 @@ def takes_index(model: str | Path) -> bool:
         from kpdemo.simckp.hub.download import fetch_config
 
         folder = fetch_config(str(model))
-    return str(stored_config(folder).get("kind")) in (RAMKG_KIND, RANKER_KIND)
+    return kind_of(folder) in (RAMKG_KIND, RANKER_KIND)
 
 
 def own_index(model: str | Path) -> Path | None:
@@ -211,11 +211,12 @@ def _load_folder(folder: Path, device: str, index: Path | None = None) -> Predic
     described = stored_config(folder)
     if "model_type" in described:
         return _load_hugging_face(str(folder), folder, device)
-    if described.get("kind") == "kea":
+    kind = described.get("kind")
+    if kind == "kea":
         from kpdemo.evaluation.kea import load_kea
 
         return load_kea(folder)
-    if described.get("kind") == RAMKG_KIND:
+    if kind == RAMKG_KIND:
         if index is not None:
             from kpdemo.ramkg.retrieval import load_ramkg_predictor
 
@@ -223,7 +224,7 @@ def _load_folder(folder: Path, device: str, index: Path | None = None) -> Predic
         from kpdemo.ramkg.generator_checkpoint import load_ramkg_generator
 
         return load_ramkg_generator(folder, device=device)
-    if described.get("kind") == RANKER_KIND:
+    if kind == RANKER_KIND:
         from kpdemo.ramkg.predictor import load_ranking_predictor
 
         return load_ranking_predictor(folder, index=index, device=device)

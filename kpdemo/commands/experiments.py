@@ -242,9 +242,9 @@ def _system(call: _Call) -> SystemPredictor | None:
     """The model by its parts, when it is SimCKP's and has some that propose absent keyphrases."""
     from kpdemo.predictors import fetched_folder
     from kpdemo.simckp import checkpoint
-    from kpdemo.simckp.folders import kind_of
     from kpdemo.simckp.generation import checkpoint as generator_checkpoint
     from kpdemo.simckp.system import SystemPredictor, load_system
+    from kpdemo.stored_config import kind_of
 
     folder = fetched_folder(call.model)
     if kind_of(folder) not in (checkpoint.KIND, generator_checkpoint.KIND):

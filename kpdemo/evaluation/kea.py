@@ -23,12 +23,13 @@ from kpdemo.json_text import parse_json
 from kpdemo.languages.names import ENGLISH, language_name
 from kpdemo.packed_json import json_gz, read_json_gz
 from kpdemo.storage import replace_file
-from kpdemo.sums import check_sums, write_sums
+from kpdemo.stored_config import CONFIG
+from kpdemo.sums import CARD, check_sums, write_sums
 from kpdemo.types import Document
 
 KIND = "kea"
 FORMAT = 1
-_CONFIG, _TABLES, _CARD = "config.json", "tables.json.gz", "MODEL_CARD.md"
+_TABLES = "tables.json.gz"
 
 Features = tuple[float, float, float, float]
 
@@ -133,8 +134,8 @@ def save_kea(folder: Path, model: Kea, card: str) -> None:
         "longest": model.longest,
     }
     replace_file(folder / _TABLES, json_gz(described))
-    replace_file(folder / _CARD, card.encode())
-    replace_file(folder / _CONFIG, f"{json.dumps(config, indent=2)}\n".encode())
+    replace_file(folder / CARD, card.encode())
+    replace_file(folder / CONFIG, f"{json.dumps(config, indent=2)}\n".encode())
     write_sums(folder)
 
 
@@ -144,9 +145,9 @@ def load_kea(folder: Path) -> Kea:
     Raises:
         ModelLoadError: a file is missing or damaged.
     """
-    check_sums(folder, {_CONFIG, _TABLES})
+    check_sums(folder, {CONFIG, _TABLES})
     try:
-        config = parse_json((folder / _CONFIG).read_text(encoding="utf-8"))
+        config = parse_json((folder / CONFIG).read_text(encoding="utf-8"))
         if config["format"] != FORMAT:
             raise ModelLoadError(f"{folder} holds a model of format {config['format']}: update kpdemo.")
         stored = read_json_gz(folder / _TABLES)

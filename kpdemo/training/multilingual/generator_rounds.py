@@ -22,8 +22,7 @@ from kpdemo.ramkg.generator_checkpoint import load_writer
 from kpdemo.ramkg.iterate import Augmented, Retrieved, RgitConfig
 from kpdemo.ramkg.rgit import Outcome, iterate
 from kpdemo.ramkg.settings import EncoderConfig
-from kpdemo.simckp.folders import CARD
-from kpdemo.sums import write_sums
+from kpdemo.sums import CARD, write_sums
 from kpdemo.training.bounds import AboveZero, Count, Positive, Rate
 from kpdemo.training.loop_config import LoopConfig, Precision
 from kpdemo.training.multilingual.generator import train_writer
