@@ -30,12 +30,6 @@ _UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")
 LONGEST_KEYPHRASE = 100
 """Characters: what is longer is no phrase but data, such as an encoded picture or a chain of bases."""
 
-READ_ALL = ("positionrank", "multipartite")
-"""Baselines that read every script, with the best figures among those that do."""
-
-TRAIN_ONE = "python -m kpdemo train kea"
-"""What makes a model of any language from documents with keyphrases, on a CPU."""
-
 LONGEST_SHOWN = 40
 LEAST_UNSPACED = 5
 """Letters of scripts without spaces that may be more than one word."""
