@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from kpdemo.candidates.chunks import HYPHENS
 from kpdemo.candidates.tagger import tokenize
 from kpdemo.errors import ModelLoadError, TrainingError
-from kpdemo.evaluation.phrases import HYPHENS
 from kpdemo.packed_json import json_gz, read_json_gz
 from kpdemo.storage import check_place, replace_file
 from kpdemo.text import stem

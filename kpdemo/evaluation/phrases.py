@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby, pairwise
 
-from kpdemo.candidates.chunks import Candidate, candidate_key
+from kpdemo.candidates.chunks import HYPHENS, Candidate, candidate_key
 from kpdemo.candidates.tagger import Tagger, Token, tokenize
 from kpdemo.evaluation.content import Word, language_words
 from kpdemo.languages.names import ENGLISH
@@ -20,7 +20,6 @@ from kpdemo.types import Document, Span
 
 LONGEST = 6
 
-HYPHENS = frozenset("-‐‑–")
 _JOINERS = HYPHENS | {"&"}
 _TAG_LETTERS = {"JJ": "J", "AF": "J", "NN": "N", "FW": "N", "GW": "N", "HY": "H"}
 _MARK = "[" + re.escape("".join(sorted(_JOINERS))) + "]"
