@@ -33,6 +33,7 @@ from kpdemo.commands.options import (
     PredictBatchSizeOption,
     Problems,
     check_file,
+    exit_with,
     open_predictor,
     progress_line,
     read_language,
@@ -160,8 +161,7 @@ def evaluate(
             if said := not_in_text_message(f"{run.file}, {name}" if len(runs) > 1 else name, figures):
                 say(said)
     print_runs(runs, form)
-    if problems.count:
-        raise typer.Exit(1)
+    exit_with(problems)
 
 
 def _check_details(name: str, read: Sequence[Path]) -> Path:

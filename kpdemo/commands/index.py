@@ -37,7 +37,7 @@ from kpdemo.commands.options import (
     check_file,
     counted,
     exit_with,
-    only_one,
+    only_input,
     progress_line,
     quick_count,
     say,
@@ -169,7 +169,7 @@ def add(
 
 def _one_file(sources: Sequence[str]) -> str:
     """What --input names: one file of passages that is there, or standard input."""
-    only_one(sources, "--input")
+    only_input(sources)
     if sources[0] != STDIN:
         check_file(sources[0], PASSAGE_FILES)
     return sources[0]

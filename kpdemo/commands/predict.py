@@ -14,7 +14,7 @@ from kpdemo.commands.options import (
     LanguageOption,
     ModelOption,
     PredictBatchSizeOption,
-    only_one,
+    only_input,
     read_language,
 )
 from kpdemo.commands.predicting import Reading, predict_many, predict_one
@@ -148,7 +148,7 @@ def predict(
     """
     code = "" if language is None else read_language(language)
     reading = Reading(model, device, index_folder, code, top_k, threshold, nested=not no_nested)
-    source = only_one(sources, "--input")
+    source = only_input(sources)
     if source is None and output is None:
         predict_one(file, title, reading, as_json=as_json)
         return
