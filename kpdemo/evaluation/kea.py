@@ -20,11 +20,12 @@ from kpdemo.errors import LanguageError, ModelLoadError
 from kpdemo.evaluation.baseline import Baseline, Scored
 from kpdemo.evaluation.phrases import inner_ngrams, noun_ngrams
 from kpdemo.json_text import parse_json
-from kpdemo.languages.names import ENGLISH, language_name
+from kpdemo.languages.names import language_name
 from kpdemo.packed_json import json_gz, read_json_gz
 from kpdemo.storage import replace_file
 from kpdemo.stored_config import CONFIG
 from kpdemo.sums import CARD, check_sums, write_sums
+from kpdemo.text import is_english
 from kpdemo.types import Document
 
 KIND = "kea"
@@ -119,7 +120,7 @@ def mine_ngrams(document: Document, longest: int) -> list[Candidate]:
 
     In English noun phrases, else what neither begins nor ends with a stop word and holds no punctuation.
     """
-    if document.language in ("", ENGLISH):
+    if is_english(document.language):
         return noun_ngrams(document, load_tagger(), longest)
     return inner_ngrams(document, longest)
 
