@@ -11,15 +11,11 @@ from kpdemo.candidates.tagger import load_tagger
 from kpdemo.errors import InputError, ModelLoadError, TrainingError
 from kpdemo.evaluation import graph_baselines
 from kpdemo.evaluation.baselines import BASELINES, FirstPhrases, TfIdf, Yake
-from kpdemo.evaluation.frequency import (
-    DocumentFrequency,
-    build_document_frequency,
-    load_document_frequency,
-    train_frequency,
-)
+from kpdemo.evaluation.frequency import DocumentFrequency, load_document_frequency
 from kpdemo.evaluation.graph_baselines import MultipartiteRank, PositionRank, TextRank
 from kpdemo.evaluation.phrases import locate, noun_ngrams, noun_phrases
 from kpdemo.text import StemmedText, phrase_key
+from kpdemo.training.frequency import build_document_frequency, train_frequency
 from kpdemo.types import Document
 
 ABSTRACT = Document(
