@@ -8,9 +8,9 @@ from pathlib import Path
 
 from kpdemo.languages.routing import DEFAULT_MODEL
 from kpdemo.predictors import ENGLISH_MODEL, hub_models, is_hub_name, model_folder
-from kpdemo.sums import PAGE
+from kpdemo.sums import CARD, PAGE
 
-CARDS = ("MODEL_CARD.md", PAGE)
+CARDS = (CARD, PAGE)
 """Where a card stands in a folder: ours, and that of the Hugging Face Hub."""
 
 LONGEST = 100_000
@@ -96,4 +96,4 @@ def model_card(model: str | Path) -> str:
             return _FRONT_MATTER.sub("", file.read(LONGEST))
     if is_hub_name(name) and not folder.is_dir():
         return "This model is not on this machine yet: its card comes with its first prediction.\n"
-    return f"This model has no card: there is no {CARDS[0]} in its folder.\n"
+    return f"This model has no card: there is no {CARD} in its folder.\n"

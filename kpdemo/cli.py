@@ -16,7 +16,7 @@ from io import TextIOWrapper
 import typer
 
 from kpdemo.commands import candidates, evaluate, experiments, index, models, predict, readme, train
-from kpdemo.commands.options import INTERRUPTED, PATH_OPTIONS, PROGRAM, CallError, refuse_empty_paths
+from kpdemo.commands.options import INTERRUPTED, PROGRAM, CallError, refuse_empty_paths
 from kpdemo.errors import ConfigError, KpdemoError, MissingIndexError
 
 app = typer.Typer(
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _speak_utf8()
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        refuse_empty_paths(given, PATH_OPTIONS)
+        refuse_empty_paths(given)
         status = app(args=given, prog_name=PROGRAM, standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:

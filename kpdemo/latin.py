@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from kpdemo.errors import LanguageError
 from kpdemo.languages.detection import detect
 from kpdemo.languages.names import language_name
-from kpdemo.languages.routing import MULTILINGUAL_MODEL, ROUTES
+from kpdemo.languages.routing import MULTILINGUAL_MODEL, READ_ALL, ROUTES
 from kpdemo.languages.scripts import SCRIPT_NAMES, scripts
-from kpdemo.text import READ_ALL, readable_documents
+from kpdemo.text import readable_documents
 from kpdemo.types import Document
 
 _NEITHER = ("LATIN", "UNKNOWN")

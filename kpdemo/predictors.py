@@ -13,7 +13,7 @@ from kpdemo.lazy import LazyPredictor
 from kpdemo.nesting import Unnested
 from kpdemo.routed import RoutedPredictor
 from kpdemo.simckp.hub.profiles import KNOWN, one_line
-from kpdemo.stored_config import is_own, stored_config
+from kpdemo.stored_config import CONFIG, is_own, kind_of, stored_config
 from kpdemo.text import named
 from kpdemo.types import Predictor
 
@@ -48,9 +48,6 @@ RAMKG_KIND = "ramkg-generator"
 
 RANKER_KIND = "ramkg-ranker"
 """The same of a ranker with its retriever."""
-
-RETRIEVING_KINDS = frozenset({RAMKG_KIND, RANKER_KIND})
-"""The kinds of folders whose models read the passages of an index."""
 
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
@@ -97,7 +94,7 @@ def model_name(folder: str) -> str:
 
 def shipped_models() -> dict[str, str]:
     """The models that ship, the default one first; several languages have one where it is installed."""
-    return _SHIPPED_WITH_LANGUAGES if (MULTILINGUAL_FOLDER / "config.json").is_file() else _SHIPPED
+    return _SHIPPED_WITH_LANGUAGES if (MULTILINGUAL_FOLDER / CONFIG).is_file() else _SHIPPED
 
 
 def available_models() -> dict[str, str]:
@@ -157,10 +154,9 @@ def _open(model: str | Path, device: str, passages: Path | None) -> LazyPredicto
     name = str(model)
     if MULTILINGUAL_MODEL in shipped_models() and name in (DEFAULT_MODEL, MULTILINGUAL_MODEL):
         index = passages or own_index(name)
-        several = name == MULTILINGUAL_MODEL
-        return (
-            _multilingual(device, index) if several else LazyPredictor(name, partial(_routed, device, index))
-        )
+        if name == MULTILINGUAL_MODEL:
+            return _multilingual(device, index)
+        return LazyPredictor(name, partial(_routed, device, index))
     is_folder = name in shipped_models() or (name not in available_models() and Path(model).is_dir())
     if passages is not None and not takes_index(model):
         raise ModelLoadError(f"The model {name!r} reads no passages: leave the index out, or choose another.")
@@ -191,7 +187,7 @@ def takes_index(model: str | Path) -> bool:
         from kpdemo.simckp.hub.download import fetch_config
 
         folder = fetch_config(str(model))
-    return str(stored_config(folder).get("kind")) in RETRIEVING_KINDS
+    return kind_of(folder) in (RAMKG_KIND, RANKER_KIND)
 
 
 def own_index(model: str | Path) -> Path | None:
@@ -215,11 +211,12 @@ def _load_folder(folder: Path, device: str, index: Path | None = None) -> Predic
     described = stored_config(folder)
     if "model_type" in described:
         return _load_hugging_face(str(folder), folder, device)
-    if described.get("kind") == "kea":
+    kind = described.get("kind")
+    if kind == "kea":
         from kpdemo.evaluation.kea import load_kea
 
         return load_kea(folder)
-    if described.get("kind") == RAMKG_KIND:
+    if kind == RAMKG_KIND:
         if index is not None:
             from kpdemo.ramkg.retrieval import load_ramkg_predictor
 
@@ -227,7 +224,7 @@ def _load_folder(folder: Path, device: str, index: Path | None = None) -> Predic
         from kpdemo.ramkg.generator_checkpoint import load_ramkg_generator
 
         return load_ramkg_generator(folder, device=device)
-    if described.get("kind") == RANKER_KIND:
+    if kind == RANKER_KIND:
         from kpdemo.ramkg.predictor import load_ranking_predictor
 
         return load_ranking_predictor(folder, index=index, device=device)
@@ -259,6 +256,6 @@ def _load_embedding(device: str) -> Predictor:
 
 
 def _load_baseline(name: str) -> Predictor:
-    from kpdemo.evaluation.baselines import load_baseline
+    from kpdemo.evaluation.baselines import BASELINES
 
-    return load_baseline(name)
+    return BASELINES[name]()

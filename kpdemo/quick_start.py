@@ -30,9 +30,19 @@ def import_nltk() -> None:
 
 
 def import_gradio() -> None:
-    """Import Gradio without writing a stub file for each of its components again."""
-    with sourceless("gradio"):
+    """Import Gradio as if its classes had no source files, for each of which it writes a stub again."""
+    found = inspect.getfile
+
+    def getfile(thing: Any) -> str:
+        if getattr(thing, "__module__", "").startswith("gradio."):
+            raise OSError(f"no source for {thing!r}")
+        return found(thing)
+
+    inspect.getfile = getfile  # type: ignore[assignment]
+    try:
         import_module("gradio")
+    finally:
+        inspect.getfile = found
 
 
 @contextmanager
@@ -100,20 +110,3 @@ class _Absent(MetaPathFinder):
         if fullname.partition(".")[0] in self.names and get_ident() == self.thread:
             raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
         return None
-
-
-@contextmanager
-def sourceless(package: str) -> Iterator[None]:
-    """Let the classes of a package seem to have no source file: Gradio then writes no stub files for them."""
-    found = inspect.getfile
-
-    def getfile(thing: Any) -> str:
-        if getattr(thing, "__module__", "").startswith(f"{package}."):
-            raise OSError(f"no source for {thing!r}")
-        return found(thing)
-
-    inspect.getfile = getfile  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        inspect.getfile = found

@@ -8,7 +8,7 @@ from typing import Any
 from kpdemo.json_text import parse_json
 from kpdemo.sums import SUMS
 
-_CONFIG = "config.json"
+CONFIG = "config.json"
 
 
 def stored_config(folder: Path) -> dict[str, Any]:
@@ -17,10 +17,15 @@ def stored_config(folder: Path) -> dict[str, Any]:
     It is empty where it cannot be read, which whoever opens the folder explains.
     """
     try:
-        stored = parse_json((folder / _CONFIG).read_text(encoding="utf-8"))
+        stored = parse_json((folder / CONFIG).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return stored if isinstance(stored, dict) else {}
+
+
+def kind_of(folder: Path) -> str:
+    """What the folder says it holds, if it is of ours; empty for another, and as of `stored_config`."""
+    return str(stored_config(folder).get("kind", ""))
 
 
 def is_own(folder: Path) -> bool:

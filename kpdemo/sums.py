@@ -11,6 +11,7 @@ from kpdemo.errors import ModelLoadError
 from kpdemo.storage import replace_file
 
 SUMS = "SHA256SUMS"
+CARD = "MODEL_CARD.md"
 PAGE = "README.md"
 """The page of a model on the Hugging Face Hub, where it may be edited: it has no hash."""
 

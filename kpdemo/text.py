@@ -30,12 +30,6 @@ _UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")
 LONGEST_KEYPHRASE = 100
 """Characters: what is longer is no phrase but data, such as an encoded picture or a chain of bases."""
 
-READ_ALL = ("positionrank", "multipartite")
-"""Baselines that read every script, with the best figures among those that do."""
-
-TRAIN_ONE = "python -m kpdemo train kea"
-"""What makes a model of any language from documents with keyphrases, on a CPU."""
-
 LONGEST_SHOWN = 40
 LEAST_UNSPACED = 5
 """Letters of scripts without spaces that may be more than one word."""
@@ -53,14 +47,14 @@ def words(text: str, language: str = "") -> list[str]:
 
 def word_spans(text: str, language: str = "") -> list[Span]:
     """Where each of `words` stands in `text`."""
-    if _is_english(language):
+    if is_english(language):
         return [match.span() for match in _WORD.finditer(text)]
     return wording.word_spans(text)
 
 
 def stem(word: str, language: str = "") -> str:
     """In English the Porter stem of the lower-cased word (NLTK's default mode, as in SimCKP), in NFC."""
-    return _english_stem(word) if _is_english(language) else wording.stem(word, language)
+    return _english_stem(word) if is_english(language) else wording.stem(word, language)
 
 
 @lru_cache(maxsize=200_000)
@@ -75,7 +69,8 @@ def _porter():  # type: ignore[no-untyped-def]
     return PorterStemmer()
 
 
-def _is_english(language: str) -> bool:
+def is_english(language: str) -> bool:
+    """Whether it is English, or not told."""
     return language in ("", ENGLISH)
 
 

@@ -29,8 +29,8 @@ MOST_TOKENS = 12
 
 _TRIES = 4  # for each random candidate: most draws are good, but in a short text they repeat
 
-_HYPHENS = frozenset("-‐‑–")
-_JOINERS = _HYPHENS | {"/"}
+HYPHENS = frozenset("-‐‑–")
+_JOINERS = HYPHENS | {"/"}
 _PICTURE = re.compile("[\u2300-\u27bf\u2b00-\u2bff\ufe0f\U0001f000-\U0001faff]")
 _POSSESSIVES = frozenset({"'", "’", "'s", "’s"})
 
@@ -111,7 +111,7 @@ def random_candidates(
             break
         stems, first = chance.choice(starts)
         words = stems[first : first + chance.randint(1, config.longest)]
-        key = " ".join(word for word in words if word not in _HYPHENS)
+        key = " ".join(word for word in words if word not in HYPHENS)
         if _has_letter(words[0]) and _has_letter(words[-1]) and key not in without:
             keys.add(key)
     return _located(parts, keys, config.longest)
@@ -131,7 +131,7 @@ def present_keyphrase(document: Document, candidate: Candidate, score: float) ->
 def candidate_key(phrase: str, language: str = "") -> str:
     """The key under which `phrase` would be mined: for finding gold keyphrases among candidates."""
     _, stems = _read(phrase, 0, language)
-    return " ".join(word for word in stems if word not in _HYPHENS)
+    return " ".join(word for word in stems if word not in HYPHENS)
 
 
 def _located(parts: Sequence[tuple[list[Token], list[str]]], keys: set[str], longest: int) -> list[Candidate]:
@@ -154,7 +154,7 @@ def _compound_starts(parts: Iterable[Sequence[Token]]) -> dict[int, int]:
     starts: dict[int, int] = {}
     for tokens in parts:
         for word, hyphen, following in zip(tokens, tokens[1:], tokens[2:], strict=False):
-            joined = hyphen.text in _HYPHENS and (word.end, hyphen.end) == (hyphen.start, following.start)
+            joined = hyphen.text in HYPHENS and (word.end, hyphen.end) == (hyphen.start, following.start)
             if joined and _has_letter(word.text) and _has_letter(following.text):
                 starts[word.end] = starts.get(word.start - 1, word.start)
     return starts
@@ -177,14 +177,14 @@ def _chunks(tags: Sequence[str]) -> Iterator[tuple[int, int]]:
 def _ngrams(stems: Sequence[str], tags: Sequence[str], config: CandidateConfig) -> Iterator[str]:
     """The proper phrases within one chunk, as keys (Algorithm 1, lines 5 to 18)."""
     for first, tag in enumerate(tags):
-        compound = first + 1 < len(stems) and stems[first + 1] in _HYPHENS  # "in-house", "off-line"
+        compound = first + 1 < len(stems) and stems[first + 1] in HYPHENS  # "in-house", "off-line"
         if not (compound or _may_start(tag, config)) or not _has_letter(stems[first]):
             continue
         words: list[str] = []
         length = 0
         for position in range(first, len(tags)):
             word, kind = stems[position], tags[position][:2]
-            if word in _HYPHENS:
+            if word in HYPHENS:
                 continue
             if not _joined(stems, position, first):
                 length += 1
@@ -223,7 +223,7 @@ def _occurrences(
         length = count = 0
         for position in range(first, len(tokens)):
             word = stems[position]
-            if word in _HYPHENS:
+            if word in HYPHENS:
                 continue
             length += not _joined(stems, position, first)
             count += 1

@@ -1,1 +1,1 @@
-"""The commands of `python -m kpdemo` that have a file of their own."""
+"""The commands of `python -m kpdemo`, and what only they write and show."""

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kpdemo.commands.gold import dataset_names
-from kpdemo.commands.options import PROGRAM, Problems, print_json, progress_line
+from kpdemo.commands.options import PROGRAM, Problems, exit_with, print_json, progress_line
 from kpdemo.evaluation.gold import read_gold
 
 EXAMPLES = f"""
@@ -53,5 +53,4 @@ def candidates(
         print_json({name: coverage_to_json(coverage) for name, coverage in figures.items()})
     else:
         show_coverage(figures)
-    if problems.count:
-        raise typer.Exit(1)
+    exit_with(problems)

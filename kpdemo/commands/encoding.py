@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from enum import StrEnum
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -12,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from kpdemo.commands.options import Device
+from kpdemo.ramkg.settings import EncoderConfig, Pooling
 from kpdemo.reading.file_kinds import LINE_SUFFIXES, TABLE_SUFFIXES
 
 if TYPE_CHECKING:
     from kpdemo.ramkg.encoder import Encoder
     from kpdemo.ramkg.index import PassageIndex
-    from kpdemo.ramkg.settings import EncoderConfig
 
 Item = TypeVar("Item")
 
@@ -29,12 +28,6 @@ with the prefixes "query: " and "passage: ".
 """
 
 
-class PoolingName(StrEnum):
-    MEAN = "mean"
-    FIRST = "first"
-    POOLER = "pooler"
-
-
 EncoderOption = Annotated[
     str,
     typer.Option(
@@ -44,7 +37,7 @@ EncoderOption = Annotated[
     ),
 ]
 PoolingOption = Annotated[
-    PoolingName,
+    Pooling,
     typer.Option(help="The mean over the tokens, the first one, or the first through the encoder's pooler."),
 ]
 NormaliseOption = Annotated[
@@ -69,7 +62,7 @@ def open_encoder(config: EncoderConfig, device: Device, batch_size: int) -> Enco
     """See `kpdemo.ramkg.encoder.load_encoder`."""
     from kpdemo.ramkg.encoder import load_encoder
 
-    return load_encoder(config, device=device.value, batch_size=batch_size)
+    return load_encoder(config, device=device, batch_size=batch_size)
 
 
 def open_index(folder: Path) -> PassageIndex:

@@ -28,12 +28,12 @@ from kpdemo.commands.options import (
     PROGRAM,
     STDOUT,
     CallError,
-    Device,
     DeviceOption,
     LanguageOption,
     PredictBatchSizeOption,
     Problems,
     check_file,
+    exit_with,
     open_predictor,
     progress_line,
     read_language,
@@ -104,7 +104,7 @@ def evaluate(
         typer.Option(metavar="NAME", help="Predict with this model now, instead of --predictions."),
     ] = None,
     language: LanguageOption = None,
-    device: DeviceOption = Device.AUTO,
+    device: DeviceOption = "auto",
     batch_size: PredictBatchSizeOption = None,
     limit: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Only the first N documents of each file.")
@@ -161,8 +161,7 @@ def evaluate(
             if said := not_in_text_message(f"{run.file}, {name}" if len(runs) > 1 else name, figures):
                 say(said)
     print_runs(runs, form)
-    if problems.count:
-        raise typer.Exit(1)
+    exit_with(problems)
 
 
 def _check_details(name: str, read: Sequence[Path]) -> Path:

@@ -102,7 +102,7 @@ def experiments(
         typer.Option(metavar="FILE", help="Documents with their keyphrases; may be given several times."),
     ] = None,
     model: Annotated[str, typer.Option(metavar="NAME", help="A name of `models`, or a folder.")] = "default",
-    device: DeviceOption = Device.AUTO,
+    device: DeviceOption = "auto",
     config: Annotated[
         str | None, typer.Option(metavar="FILE", help="Settings; left out, configs/experiments.toml.")
     ] = None,
@@ -242,12 +242,12 @@ def _system(call: _Call) -> SystemPredictor | None:
     """The model by its parts, when it is SimCKP's and has some that propose absent keyphrases."""
     from kpdemo.predictors import fetched_folder
     from kpdemo.simckp import checkpoint
-    from kpdemo.simckp.folders import kind_of
     from kpdemo.simckp.generation import checkpoint as generator_checkpoint
     from kpdemo.simckp.system import SystemPredictor, load_system
+    from kpdemo.stored_config import kind_of
 
     folder = fetched_folder(call.model)
     if kind_of(folder) not in (checkpoint.KIND, generator_checkpoint.KIND):
         return None
-    system = load_system(folder, device=call.device.value)
+    system = load_system(folder, device=call.device)
     return system if isinstance(system, SystemPredictor) else None

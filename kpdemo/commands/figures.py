@@ -59,10 +59,10 @@ def read_form(*, json: bool, markdown: bool, latex: bool, convention: Convention
 
 def print_runs(runs: Sequence[Run], form: Form) -> None:
     """Several beside one another; one alone as it always was: scripts read it."""
+    from kpdemo.commands.run_tables import show_report, show_runs
     from kpdemo.evaluation.report import report_to_json, report_to_markdown
     from kpdemo.evaluation.report_latex import runs_to_latex
     from kpdemo.evaluation.runs import runs_to_json, runs_to_markdown
-    from kpdemo.run_tables import show_report, show_runs
 
     alone = runs[0].report if len(runs) == 1 else None
     if form.json:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,7 +19,6 @@ from kpdemo.commands.encoding import (
     LengthOption,
     NormaliseOption,
     PassagePrefixOption,
-    PoolingName,
     PoolingOption,
     QueryPrefixOption,
     SameEncoderOption,
@@ -33,19 +31,19 @@ from kpdemo.commands.options import (
     PROGRAM,
     STDIN,
     BatchSizeOption,
-    Device,
     DeviceOption,
     Problems,
     already_there,
     check_file,
     counted,
     exit_with,
-    only_one,
+    only_input,
     progress_line,
     quick_count,
     say,
 )
 from kpdemo.languages.routing import DEFAULT_MODEL
+from kpdemo.ramkg.settings import EncoderConfig, IndexConfig, IndexType
 from kpdemo.reading.documents import parse_documents, read_numbered
 from kpdemo.reading.json_rows import ReportLine
 
@@ -70,13 +68,6 @@ A line of passages.jsonl:
 A line of queries.jsonl, with the id of the passage that belongs to it:
   {{"id": "1", "text": "…", "passage": "1"}}
 """
-
-
-class IndexTypeName(StrEnum):
-    FLAT = "flat"
-    IVF = "ivf"
-    HNSW = "hnsw"
-    IVFPQ = "ivfpq"
 
 
 PassagesOption = Annotated[
@@ -104,10 +95,10 @@ def build(
     output: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the index goes.")],
     model: EncoderOption = DEFAULT_MODEL,
     index_type: Annotated[
-        IndexTypeName,
+        IndexType,
         typer.Option("--type", help="flat is exact; ivf and hnsw are faster; ivfpq fits in less memory."),
-    ] = IndexTypeName.FLAT,
-    pooling: PoolingOption = PoolingName.MEAN,
+    ] = "flat",
+    pooling: PoolingOption = "mean",
     normalise: NormaliseOption = True,
     length: LengthOption = 512,
     query_prefix: QueryPrefixOption = "",
@@ -124,7 +115,7 @@ def build(
         int,
         typer.Option(min=0, metavar="N", help="Bytes of a vector in ivfpq; 0: an eighth of its width."),
     ] = 0,
-    device: DeviceOption = Device.AUTO,
+    device: DeviceOption = "auto",
     batch_size: BatchSizeOption = 32,
 ) -> None:
     """Make an index of passages, or go on with one after a stop.
@@ -133,13 +124,12 @@ def build(
     nearest passages that are found is measured with passages of the index as queries.
     """
     from kpdemo.ramkg.building import build_index, check_free
-    from kpdemo.ramkg.settings import EncoderConfig, IndexConfig
 
-    config = IndexConfig(index_type.value, nlist, nprobe, hnsw_m, ef_search, pq_m)
+    config = IndexConfig(index_type, nlist, nprobe, hnsw_m, ef_search, pq_m)
     source = _one_file(sources)
     check_free(output)
     encoder = open_encoder(
-        EncoderConfig(model, pooling.value, normalise, length, query_prefix, passage_prefix),
+        EncoderConfig(model, pooling, normalise, length, query_prefix, passage_prefix),
         device,
         batch_size,
     )
@@ -158,7 +148,7 @@ def add(
     folder: IndexOption,
     sources: PassagesOption,
     model: SameEncoderOption = None,
-    device: DeviceOption = Device.AUTO,
+    device: DeviceOption = "auto",
     batch_size: BatchSizeOption = 32,
 ) -> None:
     """Add passages to an index: all of them, or none when it is stopped.
@@ -179,7 +169,7 @@ def add(
 
 def _one_file(sources: Sequence[str]) -> str:
     """What --input names: one file of passages that is there, or standard input."""
-    only_one(sources, "--input")
+    only_input(sources)
     if sources[0] != STDIN:
         check_file(sources[0], PASSAGE_FILES)
     return sources[0]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kpdemo.commands.encoding import IndexOption, SameEncoderOption, encoder_of, open_index
-from kpdemo.commands.options import STDIN, Device, DeviceOption, JsonOption, print_json
+from kpdemo.commands.options import STDIN, DeviceOption, JsonOption, print_json
 from kpdemo.errors import InputError, PassageIndexError
 from kpdemo.passages import chance_note
 from kpdemo.reading.files import read_text
@@ -33,7 +33,7 @@ def search(
     folder: IndexOption,
     top_k: Annotated[int, typer.Option(min=1, metavar="K", help="How many passages.")] = 5,
     model: SameEncoderOption = None,
-    device: DeviceOption = Device.AUTO,
+    device: DeviceOption = "auto",
     as_json: JsonOption = False,
 ) -> None:
     """Find the passages that are nearest to a text, best first; a score is a dot product of vectors."""

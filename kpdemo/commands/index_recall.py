@@ -12,7 +12,6 @@ import typer
 from kpdemo.commands.encoding import IndexOption, SameEncoderOption, batches, encoder_of, open_index
 from kpdemo.commands.options import (
     BatchSizeOption,
-    Device,
     DeviceOption,
     JsonOption,
     Problems,
@@ -43,7 +42,7 @@ def evaluate(
         str, typer.Option(metavar="FILE", help='JSON Lines of texts, each with the id of its "passage".')
     ],
     model: SameEncoderOption = None,
-    device: DeviceOption = Device.AUTO,
+    device: DeviceOption = "auto",
     batch_size: BatchSizeOption = 32,
     as_json: JsonOption = False,
 ) -> None:

@@ -15,7 +15,6 @@ from kpdemo.commands.encoding import (
     EncoderOption,
     LengthOption,
     PassagePrefixOption,
-    PoolingName,
     PoolingOption,
     batches,
     open_encoder,
@@ -24,7 +23,6 @@ from kpdemo.commands.options import (
     STDOUT,
     BatchSizeOption,
     CallError,
-    Device,
     DeviceOption,
     Problems,
     check_file,
@@ -35,6 +33,7 @@ from kpdemo.commands.options import (
     say,
 )
 from kpdemo.languages.routing import DEFAULT_MODEL
+from kpdemo.ramkg.settings import EncoderConfig
 from kpdemo.reading.documents import read_numbered
 from kpdemo.reading.json_rows import LineError, ReportLine, line_name
 from kpdemo.storage import replace_file
@@ -67,10 +66,10 @@ def mine(
     neighbours: Annotated[
         int, typer.Option(min=1, metavar="K", help="Neighbours that a cosine is measured by.")
     ] = 4,
-    pooling: PoolingOption = PoolingName.MEAN,
+    pooling: PoolingOption = "mean",
     length: LengthOption = 512,
     passage_prefix: PassagePrefixOption = "",
-    device: DeviceOption = Device.AUTO,
+    device: DeviceOption = "auto",
     batch_size: BatchSizeOption = 32,
 ) -> None:
     """Find pairs of passages that say the same, each passage in one at most (Artetxe and Schwenk 2019).
@@ -79,13 +78,12 @@ def mine(
     Up to 100,000 passages a side are compared with all of the other, more by inverted lists.
     """
     from kpdemo.ramkg.bitext import mine_pairs
-    from kpdemo.ramkg.settings import EncoderConfig
 
     for name in (source, target):
         check_file(name, PASSAGE_FILES)
     if output != STDOUT and Path(output).is_dir():
         raise CallError(f"{output}: a folder, not a file; name a file in it.")
-    config = EncoderConfig(model, pooling.value, length=length, passage_prefix=passage_prefix)
+    config = EncoderConfig(model, pooling, length=length, passage_prefix=passage_prefix)
     encoder = open_encoder(config, device, batch_size)
     with progress_line("Encoding", _total(source, target)) as progress:
         problems = Problems(progress)

@@ -6,10 +6,9 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from enum import StrEnum
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -40,11 +39,7 @@ class CallError(KpdemoError):
     """The command was called in a way that makes no sense."""
 
 
-class Device(StrEnum):
-    AUTO = "auto"
-    CPU = "cpu"
-    CUDA = "cuda"
-
+Device = Literal["auto", "cpu", "cuda"]
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 BatchSizeOption = Annotated[
@@ -74,15 +69,15 @@ LanguageOption = Annotated[
 ]
 
 
-def refuse_empty_paths(arguments: Sequence[str], options: frozenset[str]) -> None:
+def refuse_empty_paths(arguments: Sequence[str]) -> None:
     """Refuse nothing as a path, as of a variable that is not set: it would stand for the current folder.
 
     Raises:
-        CallError: one of the options is given an empty text.
+        CallError: one of `PATH_OPTIONS` is given an empty text.
     """
     for before, argument in pairwise(("", *arguments)):
         option = before if argument == "" else argument.removesuffix("=")
-        if option in options and option != argument:
+        if option in PATH_OPTIONS and option != argument:
             raise CallError(f"{option} is empty: give a name.")
 
 
@@ -102,10 +97,10 @@ def check_file(name: str, suffixes: Sequence[str]) -> Path:
     return path
 
 
-def only_one(files: Sequence[str] | None, option: str) -> str | None:
-    """The file of an option that takes one; of several the last would hide the others."""
+def only_input(files: Sequence[str] | None) -> str | None:
+    """The file of --input, which takes one; of several the last would hide the others."""
     if files and len(files) > 1:
-        raise CallError(f"{option} is given {len(files)} times and takes one file: run the command for each.")
+        raise CallError(f"--input is given {len(files)} times and takes one file: run the command for each.")
     return files[0] if files else None
 
 
@@ -177,7 +172,7 @@ def open_predictor(model: str, device: Device, index_folder: Path | None = None)
 
     import_nltk()
     try:
-        return load_predictor(model, device=device.value, index=index_folder)
+        return load_predictor(model, device=device, index=index_folder)
     except ModelLoadError as error:
         if model in available_models() or Path(model).exists():
             raise

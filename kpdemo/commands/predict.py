@@ -10,12 +10,11 @@ import typer
 from kpdemo.commands.options import (
     PROGRAM,
     CallError,
-    Device,
     DeviceOption,
     LanguageOption,
     ModelOption,
     PredictBatchSizeOption,
-    only_one,
+    only_input,
     read_language,
 )
 from kpdemo.commands.predicting import Reading, predict_many, predict_one
@@ -136,7 +135,7 @@ def predict(
     model: ModelOption = "default",
     language: LanguageOption = None,
     index_folder: IndexOption = None,
-    device: DeviceOption = Device.AUTO,
+    device: DeviceOption = "auto",
     batch_size: PredictBatchSizeOption = None,
     as_json: OneJsonOption = False,
 ) -> None:
@@ -149,7 +148,7 @@ def predict(
     """
     code = "" if language is None else read_language(language)
     reading = Reading(model, device, index_folder, code, top_k, threshold, nested=not no_nested)
-    source = only_one(sources, "--input")
+    source = only_input(sources)
     if source is None and output is None:
         predict_one(file, title, reading, as_json=as_json)
         return

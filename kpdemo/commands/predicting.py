@@ -33,7 +33,7 @@ from kpdemo.identity import index_identity, model_identity
 from kpdemo.lines import with_title_line
 from kpdemo.reading.file_kinds import DOCUMENT_SUFFIXES, WHOLE_SUFFIXES, is_whole
 from kpdemo.reading.files import read_text
-from kpdemo.reading.whole_files import plain_document, read_whole
+from kpdemo.reading.whole_files import read_whole, text_document
 from kpdemo.types import Document, Predictor, RetrievalPrediction, finds_absent, languages_of
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def _read_one(file: str | None, title: str) -> Document:
         )
     if file is None or file == STDIN:
         text = read_text(sys.stdin.buffer, name="standard input")
-        return with_title_line(plain_document(text, title=title))
+        return with_title_line(text_document(text, title=title))
     if len(file.split()) >= _WORDS_OF_A_TEXT and not _is_there(file):
         raise CallError(
             f"{' '.join(file.split()[:_WORDS_OF_A_TEXT])}…: no such file; a text itself goes to standard "

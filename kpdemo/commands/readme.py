@@ -43,7 +43,7 @@ def readme(
     The model is opened first. Prints the command that uploads it.
     """
     from kpdemo.cards import model_card
-    from kpdemo.hub_page import hub_page
+    from kpdemo.commands.hub_page import hub_page
     from kpdemo.predictors import load_predictor
     from kpdemo.storage import replace_file
     from kpdemo.sums import PAGE

@@ -86,8 +86,4 @@ BASELINES: dict[str, Callable[[], Predictor]] = {
     baseline.name: baseline
     for baseline in (FirstPhrases, TfIdf, Yake, TextRank, PositionRank, MultipartiteRank)
 }
-
-
-def load_baseline(name: str) -> Predictor:
-    """The one of `BASELINES` with that name; what it needs loads on the first prediction."""
-    return BASELINES[name]()
+"""By name; what one needs loads on its first prediction."""

@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from kpdemo.candidates.tagger import tokenize
-from kpdemo.errors import ModelLoadError, TrainingError
-from kpdemo.evaluation.phrases import HYPHENS
-from kpdemo.packed_json import json_gz, read_json_gz
-from kpdemo.storage import check_place, replace_file
-from kpdemo.text import stem
-from kpdemo.types import Document
+from kpdemo.errors import ModelLoadError
+from kpdemo.packed_json import read_json_gz
 
 FREQUENCY_ASSET = Path(__file__).parent.parent / "assets" / "document_frequency.json.gz"
-
-LONGEST = 3
-MINIMUM = 20
-COMMON = 0.6  # a word in so large a share of the documents may not begin or end a longer term
 
 
 @dataclass(frozen=True)
@@ -38,87 +27,9 @@ class DocumentFrequency:
         return math.log((1 + self.documents) / (1 + frequency))
 
 
-def build_document_frequency(documents: Iterable[Document]) -> DocumentFrequency:
-    """Count in how many documents each term of at most three words stands, level by level.
-
-    A longer term is counted only when both its shorter halves are kept, so that memory stays in
-    proportion to what is kept.
-
-    Raises:
-        TrainingError: there are no documents, or no term is in `MINIMUM` of them.
-    """
-    texts = [_phrases(document) for document in documents]
-    if not texts:
-        raise TrainingError("There are no documents to count: give a file with some.")
-    kept: dict[str, int] = {}
-    common: set[str] = set()
-
-    def wanted(words: Sequence[str]) -> bool:
-        if len(words) == 1:
-            return True
-        return (
-            words[0] not in common
-            and words[-1] not in common
-            and _known(words[:-1], kept, common)
-            and _known(words[1:], kept, common)
-        )
-
-    for length in range(1, LONGEST + 1):
-        counts = Counter(term for text in texts for term in _terms(text, length, wanted))
-        kept.update({term: count for term, count in counts.items() if count >= MINIMUM})
-        if length == 1:
-            common = {term for term, count in kept.items() if count > COMMON * len(texts)}
-    if not kept:
-        raise TrainingError(f"No term is in {MINIMUM} of the {len(texts)} documents: give more documents.")
-    return DocumentFrequency(len(texts), MINIMUM, dict(sorted(kept.items())))
-
-
-def _known(words: Sequence[str], kept: dict[str, int], common: set[str]) -> bool:
-    # "quality of" is never kept, for "of" may not end a term, yet "quality of service" is one
-    if words[0] in common or words[-1] in common:
-        return all(word in kept for word in words)
-    return " ".join(words) in kept
-
-
-def _phrases(document: Document) -> list[list[str]]:
-    """Runs of stems between punctuation marks, hyphens left out."""
-    runs: list[list[str]] = [[]]
-    for part in (document.title, document.body):
-        for token in tokenize(part):
-            if any(map(str.isalnum, token.text)):
-                runs[-1].append(stem(token.text))
-            elif token.text not in HYPHENS:
-                runs.append([])
-        runs.append([])
-    return [run for run in runs if run]
-
-
-def _terms(text: Sequence[Sequence[str]], length: int, wanted: Callable[[Sequence[str]], bool]) -> set[str]:
-    return {" ".join(words) for words in _windows(text, length) if wanted(words)}
-
-
-def _windows(text: Sequence[Sequence[str]], length: int) -> Iterator[Sequence[str]]:
-    for run in text:
-        for first in range(len(run) - length + 1):
-            yield run[first : first + length]
-
-
-def train_frequency(documents: Iterable[Document], output: Path = FREQUENCY_ASSET) -> DocumentFrequency:
-    """Count the terms of `documents` and write the table to `output`.
-
-    Raises:
-        OSError: it cannot be written; where that can be seen, before the first document is read.
-    """
-    check_place(output)
-    frequency = build_document_frequency(documents)
-    stored = {"documents": frequency.documents, "minimum": frequency.minimum, "terms": frequency.terms}
-    replace_file(output, json_gz(stored))
-    return frequency
-
-
 @lru_cache(maxsize=1)
 def load_document_frequency(path: Path = FREQUENCY_ASSET) -> DocumentFrequency:
-    """Read a table written by `train_frequency`; kept for the life of the process.
+    """Read a table written by `kpdemo.training.frequency`; kept for the life of the process.
 
     Raises:
         ModelLoadError: the file is missing or damaged.

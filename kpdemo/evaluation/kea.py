@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from kpdemo.candidates.chunks import Candidate
 from kpdemo.candidates.tagger import load_tagger
@@ -20,15 +20,17 @@ from kpdemo.errors import LanguageError, ModelLoadError
 from kpdemo.evaluation.baseline import Baseline, Scored
 from kpdemo.evaluation.phrases import inner_ngrams, noun_ngrams
 from kpdemo.json_text import parse_json
-from kpdemo.languages.names import ENGLISH, language_name
+from kpdemo.languages.names import language_name
 from kpdemo.packed_json import json_gz, read_json_gz
 from kpdemo.storage import replace_file
-from kpdemo.sums import check_sums, write_sums
+from kpdemo.stored_config import CONFIG
+from kpdemo.sums import CARD, check_sums, write_sums
+from kpdemo.text import is_english
 from kpdemo.types import Document
 
 KIND = "kea"
 FORMAT = 1
-_CONFIG, _TABLES, _CARD = "config.json", "tables.json.gz", "MODEL_CARD.md"
+_TABLES = "tables.json.gz"
 
 Features = tuple[float, float, float, float]
 
@@ -86,8 +88,6 @@ class Kea(Baseline):
     tables: Mapping[str, LanguageTables]
     longest: int
 
-    finds_absent: ClassVar[bool] = False
-
     @property
     def name(self) -> str:  # type: ignore[override]
         return self.model
@@ -120,7 +120,7 @@ def mine_ngrams(document: Document, longest: int) -> list[Candidate]:
 
     In English noun phrases, else what neither begins nor ends with a stop word and holds no punctuation.
     """
-    if document.language in ("", ENGLISH):
+    if is_english(document.language):
         return noun_ngrams(document, load_tagger(), longest)
     return inner_ngrams(document, longest)
 
@@ -135,8 +135,8 @@ def save_kea(folder: Path, model: Kea, card: str) -> None:
         "longest": model.longest,
     }
     replace_file(folder / _TABLES, json_gz(described))
-    replace_file(folder / _CARD, card.encode())
-    replace_file(folder / _CONFIG, f"{json.dumps(config, indent=2)}\n".encode())
+    replace_file(folder / CARD, card.encode())
+    replace_file(folder / CONFIG, f"{json.dumps(config, indent=2)}\n".encode())
     write_sums(folder)
 
 
@@ -146,9 +146,9 @@ def load_kea(folder: Path) -> Kea:
     Raises:
         ModelLoadError: a file is missing or damaged.
     """
-    check_sums(folder, {_CONFIG, _TABLES})
+    check_sums(folder, {CONFIG, _TABLES})
     try:
-        config = parse_json((folder / _CONFIG).read_text(encoding="utf-8"))
+        config = parse_json((folder / CONFIG).read_text(encoding="utf-8"))
         if config["format"] != FORMAT:
             raise ModelLoadError(f"{folder} holds a model of format {config['format']}: update kpdemo.")
         stored = read_json_gz(folder / _TABLES)

@@ -7,20 +7,18 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby, pairwise
 
-from kpdemo.candidates.chunks import Candidate, candidate_key
+from kpdemo.candidates.chunks import HYPHENS, Candidate, candidate_key
 from kpdemo.candidates.tagger import Tagger, Token, tokenize
 from kpdemo.evaluation.content import Word, language_words
-from kpdemo.languages.names import ENGLISH
 from kpdemo.languages.segmenting import SEGMENTED
 from kpdemo.languages.wording import combining_marks, folded
 from kpdemo.lines import document_blocks
-from kpdemo.text import LONGEST_KEYPHRASE, stem
+from kpdemo.text import LONGEST_KEYPHRASE, is_english, stem
 from kpdemo.text import stems as text_stems
 from kpdemo.types import Document, Span
 
 LONGEST = 6
 
-HYPHENS = frozenset("-‐‑–")
 _JOINERS = HYPHENS | {"&"}
 _TAG_LETTERS = {"JJ": "J", "AF": "J", "NN": "N", "FW": "N", "GW": "N", "HY": "H"}
 _MARK = "[" + re.escape("".join(sorted(_JOINERS))) + "]"
@@ -34,7 +32,7 @@ def noun_phrases(document: Document, tagger: Tagger) -> list[Candidate]:
 
     In another language than English runs of at most `LONGEST` content words.
     """
-    if not _is_english(document):
+    if not is_english(document.language):
         return locate(document, _content_runs(document, LONGEST, inside=False))
     keys: dict[str, None] = {}
     for tokens in _parts(document):
@@ -49,7 +47,7 @@ def noun_ngrams(document: Document, tagger: Tagger, longest: int = 3) -> list[Ca
 
     In another language than English every run of at most that many content words.
     """
-    if not _is_english(document):
+    if not is_english(document.language):
         return locate(document, _content_runs(document, longest, inside=True))
     keys: dict[str, None] = {}
     for tokens in _parts(document):
@@ -121,7 +119,7 @@ def phrase_candidates(document: Document, phrases: Sequence[str]) -> dict[str, C
 def key_of(phrase: str, document: Document) -> str:
     """The key of a phrase in the language of a document; where that has no spaces, between words of it."""
     language = document.language
-    if _is_english(document):
+    if is_english(document.language):
         return candidate_key(phrase)
     stems = map(folded, phrase.split()) if language in SEGMENTED else text_stems(phrase, language)
     return " ".join(word for word in stems if word not in HYPHENS)
@@ -132,16 +130,12 @@ def document_words(document: Document) -> Iterator[list[tuple[str, Token]]]:
 
     Hyphens are left out, every other mark is kept.
     """
-    if not _is_english(document):
+    if not is_english(document.language):
         for words in _content(document):
             yield [(word.stem, Token("", word.start, word.end)) for word in words]
         return
     for tokens in _parts(document):
         yield [(stem(token.text), token) for token in tokens if token.text not in HYPHENS]
-
-
-def _is_english(document: Document) -> bool:
-    return document.language in ("", ENGLISH)
 
 
 def _content(document: Document) -> Iterator[list[Word]]:

@@ -122,17 +122,12 @@ def split_phrases(phrases: Iterable[str], source: StemmedText) -> SplitKeys:
     return SplitKeys(present, absent)
 
 
-def score_document(gold: Document, prediction: Prediction) -> DocumentScores:
-    """Compare a prediction with the document's own keyphrases.
+def compare_document(gold: Document, prediction: Prediction, cuts: Sequence[Cut] = CUTS) -> ComparedDocument:
+    """A prediction beside the document's own keyphrases.
 
     Raises:
         InputError: the document is in a language that is not known; see `evaluate`.
     """
-    return compare_document(gold, prediction).scores
-
-
-def compare_document(gold: Document, prediction: Prediction, cuts: Sequence[Cut] = CUTS) -> ComparedDocument:
-    """As `score_document`, with what the scores are made of."""
     read = plain_document(_in_known_language(gold))
     source = StemmedText(read)
     wanted = split_phrases(_plain(gold.keyphrases), source)

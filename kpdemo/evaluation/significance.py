@@ -55,7 +55,7 @@ def estimates(scores: Sequence[DocumentScores], convention: Convention) -> ByFig
     """The figures with what `margin` gives, at most 1: no share lies further from another."""
 
     def estimate(kind: str, name: str) -> Estimate:
-        added = f1_contributions(*_columns(_pairs(scores, kind, name, convention)))
+        added = f1_contributions(_pairs(scores, kind, name, convention))
         return Estimate(_mean(added), _margin(added, 1.0, _with_gold(scores, kind)))
 
     return _by_figure(scores, estimate)
@@ -78,8 +78,7 @@ def differences(
     def of_run(place: int, convention: Convention) -> ByFigure[Difference]:
         def difference(kind: str, name: str) -> Difference:
             taken, added = (
-                f1_contributions(*_columns(_pairs(scores, kind, name, convention)))
-                for scores in (first, others[place])
+                f1_contributions(_pairs(scores, kind, name, convention)) for scores in (first, others[place])
             )
             apart = [one - other for one, other in zip(added, taken, strict=True)]
             half = _margin(apart, 2.0, _with_gold(first, kind))
@@ -140,10 +139,6 @@ def _with_gold(scores: Sequence[DocumentScores], kind: str) -> int:
 
 def _has_gold(scores: KindScores | SetScores | None) -> bool:
     return isinstance(scores, SetScores) or (scores is not None and scores.has_gold)
-
-
-def _columns(pairs: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:
-    return [precision for precision, _ in pairs], [recall for _, recall in pairs]
 
 
 def _mean(values: Sequence[float]) -> float | None:

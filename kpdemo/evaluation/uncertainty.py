@@ -16,16 +16,10 @@ ROUNDING = 1e-12
 def standard_errors(scores: Sequence[KindScores]) -> dict[str, float | None]:
     """Of F1@5, F1@M and R@50 as `macro_average` gives them under `skip_empty`; None for fewer than two."""
     with_gold = [score for score in scores if score.has_gold]
-    return {
-        **{
-            f"F1@{cut}": f1_standard_error(
-                [score.at[cut].precision for score in with_gold],
-                [score.at[cut].recall for score in with_gold],
-            )
-            for cut in CUTS
-        },
-        "R@50": standard_error([score.recall_50 for score in with_gold]),
+    of_f1 = {
+        f"F1@{cut}": standard_error(f1_contributions([score.at[cut] for score in with_gold])) for cut in CUTS
     }
+    return of_f1 | {"R@50": standard_error([score.recall_50 for score in with_gold])}
 
 
 def margin(values: Sequence[float]) -> float | None:
@@ -50,21 +44,19 @@ def standard_error(values: Sequence[float]) -> float | None:
     return stdev(values) / math.sqrt(len(values)) if len(values) > 1 else None
 
 
-def f1_standard_error(precisions: Sequence[float], recalls: Sequence[float]) -> float | None:
-    """Of 2PR / (P + R), where P and R are the means over documents; of the mean of `f1_contributions`."""
-    return standard_error(f1_contributions(precisions, recalls))
-
-
-def f1_contributions(precisions: Sequence[float], recalls: Sequence[float]) -> list[float]:
+def f1_contributions(pairs: Sequence[tuple[float, float]]) -> list[float]:
     """What each document adds to 2PR / (P + R), which is their mean; P and R are the means over documents.
 
     By the delta method: F1 is taken as linear in P and R near their means, so that the two may go together.
+
+    Args:
+        pairs: precision and recall of each document.
     """
-    if not precisions:
+    if not pairs:
         return []
-    precision, recall = fmean(precisions), fmean(recalls)
+    precision, recall = map(fmean, zip(*pairs, strict=True))
     if precision + recall == 0:
-        return [0.0] * len(precisions)
+        return [0.0] * len(pairs)
     by_precision = 2 * (recall / (precision + recall)) ** 2
     by_recall = 2 * (precision / (precision + recall)) ** 2
-    return [by_precision * p + by_recall * r for p, r in zip(precisions, recalls, strict=True)]
+    return [by_precision * p + by_recall * r for p, r in pairs]

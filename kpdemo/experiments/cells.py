@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from kpdemo.evaluation.report import UNDEFINED
 from kpdemo.experiments.published import Pair, Row, published
 from kpdemo.experiments.results import Result
-
-NONE = "–"
 
 
 def dataset_head(name: str, mains: Iterable[Result]) -> str:
@@ -25,13 +24,13 @@ def size_text(measured: Mapping[str, Any]) -> str:
 
 def our_cell(measured: Mapping[str, Any] | None, kind: str) -> str:
     if measured is None:
-        return NONE
+        return UNDEFINED
     return _pair_of([measured], kind)
 
 
 def mean_cell(measured: Sequence[Mapping[str, Any]], kind: str = "present") -> str:
     """The mean over seeds."""
-    return _pair_of(measured, kind) if measured else NONE
+    return _pair_of(measured, kind) if measured else UNDEFINED
 
 
 def _pair_of(measured: Sequence[Mapping[str, Any]], kind: str) -> str:
@@ -45,7 +44,7 @@ def _pair_of(measured: Sequence[Mapping[str, Any]], kind: str) -> str:
 
 def recall_cell(measured: Mapping[str, Any] | None) -> str:
     if measured is None:
-        return NONE
+        return UNDEFINED
     recall, error = measured["absent"]["skip_empty"]["R@50"], measured["standard_error"]["absent"]["R@50"]
     return _with_error([recall], [error])
 
@@ -54,7 +53,7 @@ def _with_error(values: Sequence[float | None], errors: Sequence[float | None]) 
     """Means of both; seeds are measured on the same documents, so the error does not shrink with them."""
     known = [value for value in values if value is not None]
     if not known:
-        return NONE
+        return UNDEFINED
     spread = [error for error in errors if error is not None]
     text = f"{sum(known) / len(known):.3f}"
     return f"{text} ± {sum(spread) / len(spread):.3f}" if spread else text
@@ -62,4 +61,4 @@ def _with_error(values: Sequence[float | None], errors: Sequence[float | None]) 
 
 def their_cell(row: Row, name: str | None) -> str:
     figures: Pair | None = row.figures.get(name or "")
-    return NONE if figures is None else f"{figures[0]:.3f} / {figures[1]:.3f}"
+    return UNDEFINED if figures is None else f"{figures[0]:.3f} / {figures[1]:.3f}"

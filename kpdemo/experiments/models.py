@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 WHOLE = "as a whole"
 """The only source of a model whose parts are not known."""
 
-Datasets = Mapping[str, Sequence[Document]]
-
 
 @dataclass(frozen=True)
 class ModelRuns:
@@ -31,7 +29,7 @@ class ModelRuns:
     model: str
     identity: str
     gold: Mapping[str, GoldFile]
-    datasets: Datasets
+    datasets: Mapping[str, Sequence[Document]]
     left_out: Mapping[str, int]
     results: Results
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from kpdemo.evaluation.measuring import document_scores
 from kpdemo.evaluation.metrics import SetScores, pooled_average
+from kpdemo.evaluation.report import UNDEFINED
 from kpdemo.evaluation.uncertainty import standard_error
 from kpdemo.experiments.measuring import Advance, figures, predict_all
 from kpdemo.experiments.refusals import all_refused
@@ -62,7 +63,7 @@ def _error(scores: Sequence[SetScores | None]) -> float | None:
 def pooled_cell(result: Mapping[str, Any], dataset: str, language: str) -> str:
     """See `figures_cell`; a dash also where the model was not asked."""
     found = result["datasets"].get(dataset, {}).get("languages", {}).get(language)
-    return "–" if found is None else figures_cell(found)
+    return UNDEFINED if found is None else figures_cell(found)
 
 
 def figures_cell(found: Mapping[str, Any]) -> str:
@@ -72,7 +73,7 @@ def figures_cell(found: Mapping[str, Any]) -> str:
         found: the figures of a language.
     """
     if all_refused(found) or found["pooled"]["F1@M"] is None:
-        return "–"
+        return UNDEFINED
     precision, recall, f1 = (100 * found["pooled"][name] for name in ("P@M", "R@M", "F1@M"))
     error = "" if found["pooled_error"] is None else f" ± {100 * found['pooled_error']:.1f}"
     return f"{precision:.1f} / {recall:.1f} / **{f1:.1f}**{error}"

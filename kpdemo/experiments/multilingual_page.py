@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kpdemo.evaluation.report import markdown_table
+from kpdemo.evaluation.report import UNDEFINED, markdown_table
 from kpdemo.experiments.multilingual import pooled_cell
 from kpdemo.experiments.refusals import refusal_notes
 from kpdemo.experiments.results import Result, Results
@@ -46,13 +46,9 @@ def multilingual_page(results: Results) -> str:
     if not any((measured, *(any(results.of_kind(kind)) for kind in ("retrieval", "rounds")))):
         return ""
     tables = [_dataset(name, measured) for name in _datasets(measured)]
-    sections = [_HEAD, *tables, *_retrieval(results), _PAPER, _paper_table(), *_rounds(results)]
+    tables += map(with_passages, results.of_kind("retrieval"))
+    sections = [_HEAD, *tables, _PAPER, _paper_table(), *_rounds(results)]
     return "\n\n".join(sections)
-
-
-def _retrieval(results: Results) -> list[str]:
-    """What passages add, for each model that was measured with and without."""
-    return [with_passages(result) for result in results.of_kind("retrieval")]
 
 
 def _rounds(results: Results) -> list[str]:
@@ -117,4 +113,4 @@ def _published() -> dict[str, Any]:
 
 
 def _published_figure(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
+    return UNDEFINED if value is None else f"{value:.2f}"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kpdemo.errors import ConfigError
 from kpdemo.experiments.multilingual_page import multilingual_page
-from kpdemo.experiments.page import simckp_page
 from kpdemo.experiments.results import Results
+from kpdemo.experiments.simckp_page import simckp_page
 
 
 def write_page(results: Results) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kpdemo.evaluation.report import markdown_table, percent
-from kpdemo.experiments.cells import NONE
+from kpdemo.evaluation.report import UNDEFINED, markdown_table, percent
 from kpdemo.experiments.multilingual import figures_cell
 from kpdemo.experiments.refusals import all_refused, refusal_notes
 from kpdemo.experiments.results import Result
@@ -24,7 +23,7 @@ def with_passages(result: Result) -> str:
         [
             f"{label} ({found['with']['documents']:,})",
             *(figures_cell(found[way]) for way in ("without", "with")),
-            NONE if all_refused(found["with"]) else _difference(found["difference"]),
+            UNDEFINED if all_refused(found["with"]) else _difference(found["difference"]),
         ]
         for label, found in measured
     ]
@@ -81,7 +80,7 @@ def pairs_by_round(rounds: Result, published: Mapping[str, Any]) -> str:
     theirs = published["pseudo"]
     mined = [one for one in rounds["rounds"] if "pseudo_pairs" in one]
     count = max(len(mined), len(theirs["pairs"]))
-    filler = [NONE] * (count - len(mined))
+    filler = [UNDEFINED] * (count - len(mined))
     rows = [
         ["pseudo pairs, ours", *(f"{one['pseudo_pairs']:,}" for one in mined), *filler],
         ["label accuracy, ours", *(percent(one["label_accuracy"]) for one in mined), *filler],
@@ -103,12 +102,12 @@ def _kinds(figures: Mapping[str, Any]) -> list[str]:
     """The figures of present and of absent keyphrases of a language, as cells."""
     present, absent = (figures[kind]["skip_empty"] for kind in ("present", "absent"))
     cells = (present["F1@5"], present["F1@M"], absent["F1@5"], absent["R@50"])
-    return [NONE if all_refused(figures) else percent(cell) for cell in cells]
+    return [UNDEFINED if all_refused(figures) else percent(cell) for cell in cells]
 
 
 def _difference(found: Mapping[str, float | None] | None) -> str:
     if found is None:
-        return NONE
+        return UNDEFINED
     values = (found[name] for name in ("mean", "low", "high"))
     mean, *bounds = (f"{100 * value:+.1f}" for value in values if value is not None)
     return f"{mean} ({' to '.join(bounds)})" if bounds else mean

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 
 from kpdemo.languages.names import NAMES, language_name
-from kpdemo.languages.routing import SERVED
-from kpdemo.text import READ_ALL, TRAIN_ONE
+from kpdemo.languages.routing import READ_ALL, SERVED, TRAIN_ONE
 from kpdemo.types import Prediction
 
 MOST_NAMED = 4

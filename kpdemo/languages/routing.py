@@ -1,4 +1,4 @@
-"""Which of the models that ship reads a language: the one place where that is decided."""
+"""Which models read a language: the one place where that is decided."""
 
 from __future__ import annotations
 
@@ -17,6 +17,12 @@ ROUTES: Mapping[str, str] = MappingProxyType(dict.fromkeys(("fr", "zh", "ko"), M
 
 SERVED = frozenset({ENGLISH, *ROUTES})
 """Languages that a model which ships was made for."""
+
+READ_ALL = ("positionrank", "multipartite")
+"""Baselines that read every script, with the best figures among those that do."""
+
+TRAIN_ONE = "python -m kpdemo train kea"
+"""What makes a model of any language from documents with keyphrases, on a CPU."""
 
 
 def model_for(language: str) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
@@ -22,10 +22,10 @@ from kpdemo.types import Document
 class StoreWriter:
     """Appends passages to the files of an index; they belong to it from `commit` on."""
 
-    def __init__(self, folder: Path, manifest: Manifest) -> None:
+    def __init__(self, folder: Path, manifest: Manifest, streams: Mapping[str, BinaryIO]) -> None:
         """Use `open_writer`."""
         self._folder = folder
-        self._streams: dict[str, BinaryIO] = {}
+        self._streams = streams
         self.manifest = manifest
 
     def append(self, passages: Sequence[Document], vectors: NDArray[np.float32]) -> None:
@@ -66,31 +66,25 @@ class StoreWriter:
         self.sync()
         write_manifest(self._folder, self.manifest)
 
-    def _open(self, stack: ExitStack) -> None:
-        for name, size in self.manifest.sizes().items():
-            (self._folder / name).touch()
-            stream = stack.enter_context((self._folder / name).open("r+b"))
-            stream.truncate(size)  # what an earlier process had appended and not committed
-            stream.seek(size)
-            self._streams[name] = stream
-
 
 @contextmanager
 def open_writer(folder: Path, manifest: Manifest) -> Iterator[StoreWriter]:
     """Append to the index in `folder` whose committed state is `manifest`; hold its `lock`."""
-    writer = StoreWriter(folder, manifest)
     with ExitStack() as stack:
-        writer._open(stack)
-        yield writer
+        streams = {}
+        for name, size in manifest.sizes().items():
+            (folder / name).touch()
+            streams[name] = stack.enter_context((folder / name).open("r+b"))
+            streams[name].truncate(size)  # what an earlier process had appended and not committed
+            streams[name].seek(size)
+        yield StoreWriter(folder, manifest, streams)
 
 
-@contextmanager
-def lock(folder: Path) -> Iterator[None]:
+def lock(folder: Path) -> AbstractContextManager[None]:
     """Keep other processes from writing to the folder; the lock of one that dies is gone with it.
 
     Raises:
         PassageIndexError: another process has it.
     """
-    busy = PassageIndexError(f"Another process is writing to {folder}: wait until it is done.")
-    with locked_folder(folder, busy):
-        yield
+    busy = f"Another process is writing to {folder}: wait until it is done."
+    return locked_folder(folder, PassageIndexError(busy))

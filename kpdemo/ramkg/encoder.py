@@ -30,12 +30,13 @@ from kpdemo.simckp.backbone import load_backbone, load_pooler, longest_reading
 from kpdemo.simckp.checkpoint import choose_device
 from kpdemo.simckp.dual_encoder import pooled
 from kpdemo.simckp.examples import encoder_text
-from kpdemo.simckp.folders import CONFIG, kind_of, opened_folder
+from kpdemo.simckp.folders import opened_folder
 from kpdemo.simckp.pair_checkpoint import BANK_KIND, build_dual, state_hash
 from kpdemo.simckp.pair_encoder import PairEncoder
 from kpdemo.simckp.quiet import quiet_transformers
 from kpdemo.simckp.reading import encode_rows
 from kpdemo.simckp.system import BANK
+from kpdemo.stored_config import CONFIG, kind_of
 from kpdemo.sums import SUMS
 from kpdemo.types import Document
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor
-from transformers import AutoConfig, AutoModelForSeq2SeqLM, GenerationConfig
+from transformers import GenerationConfig
 
 from kpdemo.predictors import RAMKG_KIND
 from kpdemo.ramkg.generator import RamkgGenerator
 from kpdemo.ramkg.vocabulary import Vocabulary, WriterSettings
 from kpdemo.ramkg.writer import Writer
-from kpdemo.simckp.checkpoint import backbone_config, choose_device
+from kpdemo.simckp.checkpoint import (
+    backbone_config,
+    choose_device,
+    load_own_state,
+    own_state,
+    transformers_encoder_decoder,
+)
 from kpdemo.simckp.folders import opened_folder, write_folder
 from kpdemo.simckp.quantized import Storage
 
@@ -56,11 +60,11 @@ def save_writer(
         "kind": RAMKG_KIND,
         "name": writer.name,
         "architecture": type(writer.model).__name__,
-        "backbone": backbone_config(writer.model.config.to_diff_dict()),
+        "backbone": backbone_config(writer.model.config),
         "writer": asdict(writer.settings),
         "ends": asdict(ends),
     }
-    write_folder(folder, _once(writer.model.state_dict()), tokenizer, config, card=card, storage=storage)
+    write_folder(folder, own_state(writer.model), tokenizer, config, card=card, storage=storage)
 
 
 def load_writer(folder: Path, *, device: str = "auto") -> Writer:
@@ -74,10 +78,8 @@ def load_writer(folder: Path, *, device: str = "auto") -> Writer:
     """
     target = choose_device(device)
     with opened_folder(folder, RAMKG_KIND) as stored:
-        described = dict(stored.config["backbone"])
-        config = AutoConfig.for_model(described.pop("model_type"), **described)
-        model = AutoModelForSeq2SeqLM.from_config(config, trust_remote_code=False)  # type: ignore[no-untyped-call]
-        _load(model, stored.weights)
+        model = transformers_encoder_decoder(stored.config["backbone"])
+        load_own_state(model, stored.weights)
         settings = dict(stored.config["writer"])
         settings["made_for"] = tuple(settings["made_for"])
         ends = dict(stored.config["ends"])
@@ -93,27 +95,3 @@ def load_writer(folder: Path, *, device: str = "auto") -> Writer:
 def load_ramkg_generator(folder: Path, *, device: str = "auto") -> RamkgGenerator:
     """A predictor without passages; args and errors as `load_writer`."""
     return RamkgGenerator(load_writer(folder, device=device))
-
-
-def _once(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Each tensor under its first name alone: embeddings are shared by encoder, decoder and output."""
-    first: dict[tuple[int, tuple[int, ...]], str] = {}
-    return {
-        name: value
-        for name, value in state.items()
-        if first.setdefault((value.data_ptr(), tuple(value.shape)), name) == name
-    }
-
-
-def _load(model: Any, weights: Mapping[str, Tensor]) -> None:
-    """Set the model's weights; those stored under one name stand under all that share them.
-
-    Raises:
-        KeyError: a weight is missing, or belongs to another model.
-    """
-    wanted = model.state_dict()
-    missing = _once(wanted).keys() - weights.keys()
-    if missing or weights.keys() - wanted.keys():
-        odd = min(missing or weights.keys() - wanted.keys())
-        raise KeyError(f"the weight {odd} does not fit")
-    model.load_state_dict(dict(weights), strict=False)

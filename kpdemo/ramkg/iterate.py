@@ -18,7 +18,7 @@ from typing import Annotated, ClassVar, Literal, Protocol
 from pydantic import Field
 
 from kpdemo.evaluation.metrics import score_sets
-from kpdemo.evaluation.report import percent
+from kpdemo.evaluation.report import markdown_table, percent
 from kpdemo.evaluation.retrieval import CUT_OFFS, rank_of, recall_at
 from kpdemo.types import Document
 
@@ -227,18 +227,17 @@ def has_stopped_rising(rounds: Sequence[Round], k: int) -> bool:
     return len(rounds) > 1 and best_round(rounds, k) is not rounds[-1]
 
 
-def recall_table(rounds: Sequence[Round]) -> list[list[str]]:
-    """Table 4 with a row for each round, in percent; the first row is RAMKG's without iteration."""
-    head = ["Recall at", *map(str, CUT_OFFS)]
+def recall_table(rounds: Sequence[Round]) -> str:
+    """Table 4 in Markdown, a row for each round, in percent; the first is RAMKG's without iteration."""
     rows = [[f"Round {entry.number}", *(percent(entry.recall[k]) for k in CUT_OFFS)] for entry in rounds]
-    return [head, *rows]
+    return markdown_table(["Recall at", *map(str, CUT_OFFS)], rows)
 
 
-def pseudo_table(rounds: Sequence[Round]) -> list[list[str]]:
-    """Table 5: pseudo pairs and their label accuracy in each round that mined."""
+def pseudo_table(rounds: Sequence[Round]) -> str:
+    """Table 5 in Markdown: pseudo pairs and their label accuracy in each round that mined."""
     mined = [(entry.number, entry.pseudo) for entry in rounds if entry.pseudo is not None]
-    return [
-        ["Iteration", *(str(number) for number, _ in mined)],
+    rows = [
         ["Pseudo passages", *(f"{len(pseudo.pairs):,}" for _, pseudo in mined)],
         ["Label accuracy", *(percent(pseudo.label_accuracy) for _, pseudo in mined)],
     ]
+    return markdown_table(["Iteration", *(str(number) for number, _ in mined)], rows)

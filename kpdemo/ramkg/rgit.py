@@ -30,7 +30,7 @@ from kpdemo.ramkg.iterate import (
     mine,
     recall_of,
 )
-from kpdemo.ramkg.steps import Found, Steps, found_once
+from kpdemo.ramkg.steps import Found, begin_run, found_once, once
 from kpdemo.storage import replace_file
 from kpdemo.types import Document
 
@@ -81,8 +81,8 @@ def iterate(
             document is trained on, or there is no parallel or no validation pair.
     """
     _check(data)
-    run = _Run(retriever, generator, data, config, Steps(folder, _fingerprint(data, config, identity)))
-    outcome = run.go()
+    begin_run(folder, _fingerprint(data, config, identity))
+    outcome = _Run(retriever, generator, data, config, folder).go()
     replace_file(folder / RESULT, json.dumps(outcome_as_json(outcome), indent=1).encode())
     return outcome
 
@@ -116,10 +116,10 @@ def _figures(pseudo: Pseudo) -> dict[str, Any]:
 
 class _Run:
     def __init__(
-        self, retriever: Retriever, generator: Generator, data: RgitData, config: RgitConfig, steps: Steps
+        self, retriever: Retriever, generator: Generator, data: RgitData, config: RgitConfig, folder: Path
     ) -> None:
         self._retriever, self._generator = retriever, generator
-        self._data, self._config, self._steps = data, config, steps
+        self._data, self._config, self._folder = data, config, folder
         self._others = {document.id: document for document in data.others}
 
     def go(self) -> Outcome:
@@ -146,7 +146,7 @@ class _Run:
         )
 
     def _path(self, number: int, name: str) -> Path:
-        return self._steps.folder / f"round-{number}" / name
+        return self._folder / f"round-{number}" / name
 
     def _train_retriever(self, number: int, pseudo: Sequence[tuple[str, str]]) -> Path:
         """The folder of the retriever of a round."""
@@ -167,7 +167,7 @@ class _Run:
             self._retriever.train(pairs, into, start=start)
             return {"pairs": len(pairs)}
 
-        self._steps.do(name, work)
+        once(self._folder, name, work)
 
     def _recall(self, number: int, model: Path) -> dict[int, float]:
         def work() -> dict[str, float]:
@@ -175,7 +175,7 @@ class _Run:
             found = self._retriever.search(model, documents, max(CUT_OFFS))
             return {str(k): value for k, value in recall_of(self._data.validation, found).items()}
 
-        stored = self._steps.do(f"round-{number}/recall", work)
+        stored = once(self._folder, f"round-{number}/recall", work)
         return {int(k): value for k, value in stored.items()}
 
     def _mine(self, number: int, model: Path) -> Pseudo:
@@ -186,31 +186,24 @@ class _Run:
         inputs = augmented(self._data.others, found)
         helped = self._predict(f"round-{number}/predictions", generator, inputs)
         base = self._predict("base-predictions", self._base(), augmented(self._data.others))
-        stored = self._steps.do(
-            f"round-{number}/pseudo",
-            lambda: asdict(
-                mine(
-                    self._data.others,
-                    found,
-                    base,
-                    helped,
-                    tau=self._config.tau,
-                    truth=self._data.truth,
-                )
-            ),
-        )
+
+        def work() -> dict[str, Any]:
+            tau, truth = self._config.tau, self._data.truth
+            return asdict(mine(self._data.others, found, base, helped, tau=tau, truth=truth))
+
+        stored = once(self._folder, f"round-{number}/pseudo", work)
         return Pseudo(**stored | {"pairs": tuple(tuple(pair) for pair in stored["pairs"])})
 
     def _base(self) -> Path:
         """The folder of the generator without retrieval."""
-        path = self._steps.folder / "base"
+        path = self._folder / "base"
 
         def work() -> dict[str, int]:
             examples = augmented([pair.document for pair in self._data.parallel])
             self._generator.train(examples, path, retriever=None)
             return {"documents": len(examples)}
 
-        self._steps.do("base", work)
+        once(self._folder, "base", work)
         return path
 
     def _last_generator(self, best: int) -> Path:
@@ -224,24 +217,21 @@ class _Run:
 
     def _train_generator(self, name: str, documents: Sequence[Document], retriever: Path, which: str) -> Path:
         found = self._search(f"{retriever.parent.name}/passages-of-{which}", retriever, documents)
-        path = self._steps.folder / name
+        path = self._folder / name
 
         def work() -> dict[str, int]:
             self._generator.train(augmented(documents, found), path, retriever=retriever)
             return {"documents": len(documents)}
 
-        self._steps.do(name, work)
+        once(self._folder, name, work)
         return path
 
     def _search(self, name: str, model: Path, documents: Sequence[Document]) -> Found:
-        return found_once(
-            self._steps.folder,
-            name,
-            lambda: self._retriever.search(model, documents, self._config.passages),
-        )
+        passages = self._config.passages
+        return found_once(self._folder, name, lambda: self._retriever.search(model, documents, passages))
 
     def _predict(self, name: str, model: Path, inputs: Sequence[Augmented]) -> list[list[str]]:
-        stored: list[list[str]] = self._steps.do(name, lambda: self._generator.predict(model, inputs))
+        stored: list[list[str]] = once(self._folder, name, lambda: self._generator.predict(model, inputs))
         return stored
 
 

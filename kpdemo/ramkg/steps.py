@@ -19,20 +19,28 @@ logger = logging.getLogger(__name__)
 Found = list[list[Retrieved]]
 
 
-class Steps:
-    """Results by name, each in a file that is written whole when its step is over."""
+def begin_run(folder: Path, fingerprint: str) -> None:
+    """Raises:
+    TrainingError: the folder holds a run of another fingerprint.
+    """
+    if once(folder, "run", lambda: {"fingerprint": fingerprint}) != {"fingerprint": fingerprint}:
+        raise TrainingError(
+            f"{folder} holds a run with other data or settings: give another folder or delete it."
+        )
 
-    def __init__(self, folder: Path, fingerprint: str) -> None:
-        self.folder = folder
-        stored = self.do("run", lambda: {"fingerprint": fingerprint})
-        if stored != {"fingerprint": fingerprint}:
-            raise TrainingError(
-                f"{folder} holds a run with other data or settings: give another folder or delete it."
-            )
 
-    def do(self, name: str, work: Callable[[], Any]) -> Any:
-        """What `work()` gave the first time."""
-        return _once(self.folder, name, work)
+def once(folder: Path, name: str, work: Callable[[], Any]) -> Any:
+    """What `work()` gave the first time, as JSON; its file is written whole when the step is over."""
+    path = folder / f"{name}.json"
+    if not path.is_file():
+        logger.info("%s", name)
+        replace_file(path, json.dumps(work(), ensure_ascii=False).encode())
+    try:
+        return parse_json(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise TrainingError(
+            f"{path} cannot be read ({error}): delete it, and its step is done again."
+        ) from error
 
 
 def found_once(folder: Path, name: str, search: Callable[[], Found]) -> Found:
@@ -48,18 +56,5 @@ def found_once(folder: Path, name: str, search: Callable[[], Found]) -> Found:
 
     return [
         [Retrieved(passage["id"], tuple(passage["keyphrases"]), passage["score"]) for passage in passages]
-        for passages in _once(folder, name, work)
+        for passages in once(folder, name, work)
     ]
-
-
-def _once(folder: Path, name: str, work: Callable[[], Any]) -> Any:
-    path = folder / f"{name}.json"
-    if not path.is_file():
-        logger.info("%s", name)
-        replace_file(path, json.dumps(work(), ensure_ascii=False).encode())
-    try:
-        return parse_json(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise TrainingError(
-            f"{path} cannot be read ({error}): delete it, and its step is done again."
-        ) from error

@@ -45,10 +45,10 @@ def _parse_whole(path: Path, suffix: str) -> tuple[Document, bool]:
     if suffix == ".pdf":
         return read_pdf(content, path, name)
     text = decode_text(content, name=str(path))
-    return (markdown_document(text, id=name) if suffix == ".md" else plain_document(text, id=name)), True
+    return (markdown_document(text, id=name) if suffix == ".md" else text_document(text, id=name)), True
 
 
-def plain_document(text: str, *, title: str = "", id: str = "") -> Document:
+def text_document(text: str, *, title: str = "", id: str = "") -> Document:
     """A plain text as a document: words that the end of a line cuts are whole."""
     return Document(join_cut_words(text), title=title, id=id)
 

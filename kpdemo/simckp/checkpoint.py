@@ -88,18 +88,17 @@ def extractor_config(module: ContrastiveExtractor, selection: Selection | None) 
     Args:
         selection: None for one that chooses nothing.
     """
-    described = module.encoder.config.to_diff_dict()  # type: ignore[union-attr, operator]
     return {
-        "backbone": backbone_config(described),
+        "backbone": backbone_config(module.encoder.config),
         "extractor": asdict(module.config),
         "selection": asdict(selection) if selection else None,
     }
 
 
-def backbone_config(described: Mapping[str, Any]) -> dict[str, Any]:
-    """Transformers' configuration of a model without what only says where it came from."""
+def backbone_config(config: Any) -> dict[str, Any]:
+    """Transformers' configuration of a model as it is stored, without what only says where it came from."""
     private = {"_name_or_path", "transformers_version", "dtype", "torch_dtype"}
-    return {key: value for key, value in described.items() if key not in private}
+    return {key: value for key, value in config.to_diff_dict().items() if key not in private}
 
 
 def load_weights(folder: Path, module: ContrastiveExtractor) -> None:
@@ -154,10 +153,41 @@ def extractor_settings(config: Mapping[str, Any]) -> ExtractorConfig:
 
 def transformers_encoder(backbone: Mapping[str, Any], *, attention: str | None = None) -> nn.Module:
     """An encoder of any architecture, with Transformers' choice of `attention` where none is named."""
-    from transformers import AutoConfig, AutoModel
+    from transformers import AutoModel
 
-    described = dict(backbone)
-    config = AutoConfig.for_model(described.pop("model_type"), **described)
+    config = _transformers_config(backbone)
     return encoder_of(
         AutoModel.from_config(config, attn_implementation=attention, trust_remote_code=False)  # type: ignore[no-untyped-call]
     )
+
+
+def transformers_encoder_decoder(backbone: Mapping[str, Any]) -> Any:
+    """An encoder-decoder of any architecture, with its language modelling head."""
+    from transformers import AutoModelForSeq2SeqLM
+
+    return AutoModelForSeq2SeqLM.from_config(_transformers_config(backbone), trust_remote_code=False)  # type: ignore[no-untyped-call]
+
+
+def _transformers_config(backbone: Mapping[str, Any]) -> Any:
+    from transformers import AutoConfig
+
+    described = dict(backbone)
+    return AutoConfig.for_model(described.pop("model_type"), **described)
+
+
+def own_state(module: nn.Module) -> dict[str, Tensor]:
+    """The state of a module, each tensor once, under the first of its names."""
+    names = {name for name, _ in module.named_parameters()} | {name for name, _ in module.named_buffers()}
+    return {name: value for name, value in module.state_dict().items() if name in names}
+
+
+def load_own_state(module: nn.Module, weights: Mapping[str, Tensor]) -> None:
+    """Set what `own_state` gave, under all names that share it.
+
+    Raises:
+        KeyError: a weight is missing, or belongs to another model.
+    """
+    left = module.load_state_dict(weights, strict=False)
+    lacking = [*(own_state(module).keys() - weights.keys()), *left.unexpected_keys]
+    if lacking:
+        raise KeyError(f"the weight {min(lacking)} is missing or unknown")

@@ -21,8 +21,6 @@ from kpdemo.simckp.differences import pack_differences
 from kpdemo.simckp.folders import (
     BACKBONE,
     BASE,
-    CARD,
-    CONFIG,
     StoredModel,
     opened_folder,
     write_config,
@@ -30,7 +28,8 @@ from kpdemo.simckp.folders import (
 )
 from kpdemo.simckp.model import ExtractorConfig
 from kpdemo.simckp.predictor import Selection
-from kpdemo.sums import PAGE, SUMS, write_sums
+from kpdemo.stored_config import CONFIG
+from kpdemo.sums import CARD, PAGE, SUMS, write_sums
 
 _ALIKE = ("head", "prior", "candidates")
 """Settings that two extractors have to share; each may have been trained with a temperature of its own."""

@@ -29,12 +29,11 @@ from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.quantized import Storage, pack, unpack
 from kpdemo.simckp.threshold import Calibration
 from kpdemo.storage import replace_file
-from kpdemo.stored_config import stored_config
-from kpdemo.sums import SUMS, check_sums, read_sums, sha256_of, write_sums
+from kpdemo.stored_config import CONFIG, stored_config
+from kpdemo.sums import CARD, SUMS, check_sums, read_sums, sha256_of, write_sums
 
 FORMAT = 1
-CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
-CARD = "MODEL_CARD.md"
+WEIGHTS, TOKENIZER = "model.safetensors", "tokenizer.json"
 FILES = (CONFIG, WEIGHTS, TOKENIZER)
 BACKBONE = "backbone"
 ENCODER = "encoder."
@@ -134,11 +133,6 @@ def _reason(error: Exception) -> str:
     if "loading state_dict" in text:
         return _UNFIT
     return text.splitlines()[0].partition(". ")[0]
-
-
-def kind_of(folder: Path) -> str:
-    """What the folder says it holds; nothing where it cannot be read, which its loader explains."""
-    return str(stored_config(folder).get("kind", ""))
 
 
 def base_of(folder: Path) -> Path | None:

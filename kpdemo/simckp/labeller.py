@@ -85,11 +85,10 @@ def save_labeller(
     folder: Path, module: SequenceLabeller, tokenizer: Any, *, name: str, card: str, storage: Storage = "fp16"
 ) -> None:
     """Write a checkpoint folder as `kpdemo.simckp.checkpoint.save_checkpoint` does."""
-    described = module.encoder.config.to_diff_dict()  # type: ignore[union-attr, operator]
     config = {
         "kind": KIND,
         "name": name,
-        "backbone": backbone_config(described),
+        "backbone": backbone_config(module.encoder.config),
         "labeller": asdict(module.config),
     }
     write_folder(folder, module.state_dict(), tokenizer, config, card=card, storage=storage)

@@ -20,7 +20,7 @@ from kpdemo.simckp.bank_file import read_bank, write_bank
 from kpdemo.simckp.bert import BertConfig, BertEncoder, with_bert_state
 from kpdemo.simckp.checkpoint import backbone_config, choose_device, transformers_encoder
 from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig
-from kpdemo.simckp.folders import opened_folder, store_words_as_differences, write_folder
+from kpdemo.simckp.folders import opened_folder, part_of, store_words_as_differences, write_folder
 from kpdemo.simckp.generation.beam_search import SearchConfig
 from kpdemo.simckp.pair_encoder import PairEncoder
 from kpdemo.simckp.predictor import Selection
@@ -170,12 +170,11 @@ def load_reranker(folder: Path, *, device: str = "auto", retriever: TermRetrieve
     """
     target = choose_device(device)
     with opened_folder(folder, RERANKER_KIND) as stored:
-        dual = {name: value for name, value in stored.weights.items() if name.startswith(_DUAL)}
-        heads = {name: value for name, value in stored.weights.items() if name not in dual}
+        heads = {name: value for name, value in stored.weights.items() if not name.startswith(_DUAL)}
         if shared := stored.config["shared_encoder"]:
             encoder = _shared_encoder(shared, retriever, folder)
         else:
-            own = build_dual(stored.config, {name.removeprefix(_DUAL): dual[name] for name in dual})
+            own = build_dual(stored.config, part_of(stored.weights, _DUAL))
             encoder = PairEncoder(own, stored.tokenizer, stored.padding, int(stored.config["length"]))
         module = RerankerModel(encoder.module, RerankerConfig(**stored.config["reranker"]))
         known = {name for name, _ in module.named_parameters() if not name.startswith(_DUAL)}
@@ -202,9 +201,8 @@ def _shared_encoder(shared: str, retriever: TermRetriever | None, folder: Path) 
 
 def dual_config(module: DualEncoder, length: int) -> dict[str, Any]:
     """What the configuration of a checkpoint says of its pair encoder."""
-    described = module.encoder.config.to_diff_dict()  # type: ignore[union-attr, operator]
     return {
-        "backbone": backbone_config(described),
+        "backbone": backbone_config(module.encoder.config),
         "dual": asdict(module.config),
         "towers": 1 if module.phrase_encoder is None else 2,
         "length": length,

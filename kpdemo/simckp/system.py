@@ -20,7 +20,7 @@ from kpdemo.latin import latin_documents
 from kpdemo.selection import check_options, keep, mark_fillers
 from kpdemo.simckp import labeller
 from kpdemo.simckp.checkpoint import load_checkpoint
-from kpdemo.simckp.folders import base_of, kind_of
+from kpdemo.simckp.folders import base_of
 from kpdemo.simckp.generation import checkpoint as generator_checkpoint
 from kpdemo.simckp.generation.checkpoint import load_generator, load_one2seq
 from kpdemo.simckp.generation.one2seq import One2SeqPredictor
@@ -33,6 +33,7 @@ from kpdemo.simckp.proposing import Proposer, rank_as_proposed
 from kpdemo.simckp.read_ahead import LEAST, DocumentReader, ReadAhead, ReadDocument, processes_for
 from kpdemo.simckp.reranker import Ranking, Reranker
 from kpdemo.simckp.terms import TermIndex
+from kpdemo.stored_config import kind_of
 from kpdemo.types import Document, PointKind, Prediction, VectorPoint, VectorSpace
 
 BANK, RERANKER = "bank", "reranker"

@@ -81,9 +81,6 @@ class TermIndex:
         self.numbers: Mapping[str, int] = numbers
         self._texts = texts
 
-    def __len__(self) -> int:
-        return len(self.numbers)
-
     def read(self, document: Document) -> TextTerms:
         """The terms whose stems stand contiguously in the title or in the body, marks left out."""
         has_capitals = any(map(str.isupper, document.text))

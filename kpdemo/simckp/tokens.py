@@ -17,18 +17,14 @@ _HYPHENS = str.maketrans(dict.fromkeys("-‐‑–", " "))  # corpora differ in 
 
 def document_tokens(document: Document, tokenizer: Tokenizer, length: int) -> list[int]:
     """The ids of the first `length` tokens, special tokens included."""
-    return _tokens(encoder_text(document), tokenizer, length)
+    return text_tokens(encoder_text(document), tokenizer, length)
 
 
 def phrase_tokens(phrase: str, tokenizer: Tokenizer) -> list[int]:
-    return _tokens(phrase, tokenizer, LONGEST_PHRASE)
+    return text_tokens(phrase, tokenizer, LONGEST_PHRASE)
 
 
-def text_tokens(text: str, tokenizer: Tokenizer, length: int = LONGEST_TEXT) -> list[int]:
-    return _tokens(text, tokenizer, length)
-
-
-def _tokens(text: str, tokenizer: Tokenizer, length: int) -> list[int]:
+def text_tokens(text: str, tokenizer: Tokenizer, length: int) -> list[int]:
     tokenizer.no_padding()
     tokenizer.enable_truncation(length)
     ids: list[int] = tokenizer.encode(text.translate(_HYPHENS)).ids

@@ -80,14 +80,12 @@ def _run_tagger(path: Path, overrides: Mapping[str, str]) -> None:
 
 
 def _run_frequency(path: Path, overrides: Mapping[str, str]) -> None:
-    from kpdemo.evaluation.frequency import train_frequency
-    from kpdemo.training.frequency import FrequencyConfig
+    from kpdemo.training.frequency import FrequencyConfig, train_frequency
     from kpdemo.training.sources import read_source
 
     config = load_section(path, "frequency", FrequencyConfig, overrides)
-    train_frequency(
-        (doc for source in config.train for doc in read_source(source, config.data)), config.output
-    )
+    documents = (document for source in config.train for document in read_source(source, config.data))
+    train_frequency(documents, config.output)
 
 
 def _run_recipe(part: str, path: Path, overrides: Mapping[str, str]) -> None:

@@ -1,10 +1,11 @@
-"""Files of a cache: their arrays, and what their names say of a tokenizer."""
+"""Files of a cache: their names, and their arrays."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from pathlib import Path
@@ -17,6 +18,15 @@ from tokenizers import Tokenizer
 
 from kpdemo.errors import TrainingError
 from kpdemo.storage import replacing
+
+
+def cache_name(parts: Sequence[Any]) -> str:
+    """What tells a file of the cache from others: a hash of all that decides what it holds.
+
+    Args:
+        parts: values that JSON knows.
+    """
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
 def save_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:

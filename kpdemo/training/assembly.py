@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from kpdemo.errors import ConfigError
-from kpdemo.simckp.folders import CARD, store_as_change
+from kpdemo.simckp.folders import store_as_change
 from kpdemo.simckp.pair_checkpoint import store_bank_words_as_differences
 from kpdemo.simckp.system import BANK, RERANKER, load_system, part_folder
 from kpdemo.stored_config import stored_config
-from kpdemo.sums import PAGE, write_sums
+from kpdemo.sums import CARD, PAGE, write_sums
 from kpdemo.training.model_card import lowered
 
 PartName = Literal["tagger", "frequency", "extractor", "ensemble", "generator", "bank", "reranker"]

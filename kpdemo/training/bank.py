@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -26,7 +24,7 @@ from kpdemo.simckp.reading import Tower, encode_rows
 from kpdemo.simckp.terms import TermIndex
 from kpdemo.simckp.tokens import phrase_tokens
 from kpdemo.storage import replacing
-from kpdemo.training.arrays import cache_errors
+from kpdemo.training.arrays import cache_errors, cache_name
 from kpdemo.training.bank_model import BankModel
 from kpdemo.training.bank_validation import BankValidation
 from kpdemo.training.bounds import Positive, Rate, Share
@@ -207,8 +205,8 @@ class _Run:
         # A run that goes on has its own terms, whatever these are in.
         precision = "bf16" if uses_bf16(config.loop.precision, self.device) else "fp32"
         weights = state_hash({name: value.cpu() for name, value in dual.encoder.state_dict().items()})
-        parts = json.dumps([weights, precision, dual.config.pooling, self.phrases])
-        path = config.cache / f"phrases-{hashlib.sha256(parts.encode()).hexdigest()[:16]}.npy"
+        name = cache_name([weights, precision, dual.config.pooling, self.phrases])
+        path = config.cache / f"phrases-{name}.npy"
         if not path.is_file():
             vectors = self._encode(dual.pooled_phrases, self.phrases, precision).half().numpy()
             with replacing(path) as partial, partial.open("wb") as stream:

@@ -8,6 +8,7 @@ from pydantic import Field
 
 Positive = Annotated[int, Field(ge=1)]
 Count = Annotated[int, Field(ge=0)]
-Rate = Annotated[float, Field(gt=0)]
+AboveZero = Annotated[float, Field(gt=0)]
+Rate = AboveZero
 """A peak learning rate."""
 Share = Annotated[float, Field(ge=0, le=1)]

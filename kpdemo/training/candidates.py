@@ -16,7 +16,7 @@ from kpdemo.json_text import parse_json
 from kpdemo.simckp.absent import AbsentCandidate
 from kpdemo.simckp.proposing import Proposer
 from kpdemo.simckp.terms import term_key
-from kpdemo.training.arrays import cache_errors
+from kpdemo.training.arrays import cache_errors, cache_name
 from kpdemo.training.terms import bare
 from kpdemo.types import Document
 
@@ -45,8 +45,7 @@ def proposed_documents(
         identity: all that decides what is proposed, besides the documents.
     """
     texts = hashlib.sha256("\x00".join(document.text for document in documents).encode()).hexdigest()
-    name = hashlib.sha256(json.dumps([CACHE_VERSION, identity, texts]).encode()).hexdigest()[:16]
-    path = cache / f"candidates-{name}.jsonl"
+    path = cache / f"candidates-{cache_name([CACHE_VERSION, identity, texts])}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     known = list(_read(path)) if path.is_file() else []
     with path.open("a", encoding="utf-8") as file:

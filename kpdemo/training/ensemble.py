@@ -16,9 +16,9 @@ from kpdemo.simckp.checkpoint import build_extractor
 from kpdemo.simckp.counting import Counting
 from kpdemo.simckp.differences import unpack_differences
 from kpdemo.simckp.ensemble import open_both
-from kpdemo.simckp.folders import CARD
 from kpdemo.simckp.model import ExtractorConfig
 from kpdemo.simckp.predictor import Second, Selection
+from kpdemo.sums import CARD
 from kpdemo.training.bounds import Positive
 from kpdemo.training.model_card import lowered, measured, selected
 from kpdemo.training.part import Metrics

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -19,7 +18,7 @@ from kpdemo.errors import ConfigError
 from kpdemo.simckp.backbone import load_tokenizer
 from kpdemo.simckp.examples import FEATURES, Example, Rows
 from kpdemo.simckp.model import Batch
-from kpdemo.training.arrays import load_arrays, save_arrays, tokenizer_hash
+from kpdemo.training.arrays import cache_name, load_arrays, save_arrays, tokenizer_hash
 from kpdemo.training.labelling import RANDOM_SEED, ExampleSettings, LabelledExample, label_document
 from kpdemo.training.sources import Source, draw_documents, source_hashes
 from kpdemo.training.workers import in_groups
@@ -48,14 +47,12 @@ class ExampleCache:
     @property
     def lengths(self) -> NDArray[np.int32]:
         """Tokens of each example."""
-        lengths: NDArray[np.int32] = self._arrays["token_counts"]
-        return lengths
+        return self._arrays["token_counts"]
 
     @property
-    def weights(self) -> NDArray[np.int32]:
+    def repeats(self) -> NDArray[np.int32]:
         """How often each example stands in one epoch."""
-        weights: NDArray[np.int32] = self._arrays["repeats"]
-        return weights
+        return self._arrays["repeats"]
 
     @property
     def extractable(self) -> NDArray[np.bool_]:
@@ -67,14 +64,12 @@ class ExampleCache:
     @property
     def generatable(self) -> NDArray[np.bool_]:
         """Which examples have an absent keyphrase."""
-        counts: NDArray[np.int32] = self._arrays["absent_counts"]
-        return counts > 0
+        return self._arrays["absent_counts"] > 0
 
     @property
     def absent_tokens(self) -> NDArray[np.int32]:
         """The token ids of all absent keyphrases of all examples, one after the other."""
-        tokens: NDArray[np.int32] = self._arrays["absent_tokens"]
-        return tokens
+        return self._arrays["absent_tokens"]
 
     def __getitem__(self, index: int) -> LabelledExample:
         arrays = self._arrays
@@ -144,7 +139,7 @@ class ExampleCache:
     @classmethod
     def build(cls, labelled: Iterable[tuple[LabelledExample, int]]) -> ExampleCache:
         """From examples of one window each, with the number of times each is repeated in an epoch."""
-        columns: dict[str, list[NDArray[Any]]] = {name: [] for name in _DTYPES}
+        columns = {name: [empty] for name, empty in _empty().items()}
         for item, repeat in labelled:
             rows = item.example.rows
             contrast = item.positive.any() and not item.positive.all()
@@ -165,12 +160,13 @@ class ExampleCache:
             }
             for name, value in values.items():
                 columns[name].append(np.asarray(value, dtype=_DTYPES[name]))
-        return cls(_concatenate([{name: np.concatenate(parts) for name, parts in columns.items() if parts}]))
+        return cls({name: np.concatenate(parts) for name, parts in columns.items()})
 
     @classmethod
     def join(cls, caches: Iterable[ExampleCache]) -> ExampleCache:
         """All examples of `caches`, in order."""
-        return cls(_concatenate([cache._arrays for cache in caches]))
+        parts = [_empty(), *(cache._arrays for cache in caches)]
+        return cls({name: np.concatenate([part[name] for part in parts]) for name in _DTYPES})
 
 
 _DTYPES: dict[str, Any] = {
@@ -188,13 +184,11 @@ _DTYPES: dict[str, Any] = {
 }
 
 
-def _concatenate(columns: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
-    empty = {
+def _empty() -> dict[str, NDArray[Any]]:
+    return {
         name: np.zeros((0, len(FEATURES)) if name == "features" else 0, dtype)
         for name, dtype in _DTYPES.items()
     }
-    parts = columns or [empty]
-    return {name: np.concatenate([part.get(name, empty[name]) for part in parts]) for name in _DTYPES}
 
 
 def _starts(counts: NDArray[Any]) -> NDArray[np.int64]:
@@ -252,4 +246,4 @@ def _fingerprint(
     parts = [CACHE_VERSION, source_hashes(sources, folder), str(content), tagger, documents, seed]
     if settings.random_negatives:
         parts.append(RANDOM_SEED)
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+    return cache_name(parts)

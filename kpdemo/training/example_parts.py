@@ -32,7 +32,7 @@ def training_examples(config: ExtractorTraining) -> ExampleCache:
     )
 
 
-def chosen_weights(examples: ExampleCache, chosen: NDArray[np.bool_], need: str) -> NDArray[np.int32]:
+def chosen_repeats(examples: ExampleCache, chosen: NDArray[np.bool_], need: str) -> NDArray[np.int32]:
     """How often each example stands in an epoch of those `chosen`, (N,) bool.
 
     Raises:
@@ -40,7 +40,7 @@ def chosen_weights(examples: ExampleCache, chosen: NDArray[np.bool_], need: str)
     """
     if not chosen.any():
         raise ConfigError(f"No training document has {need}: check the sources.")
-    return np.where(chosen, examples.weights, 0)
+    return np.where(chosen, examples.repeats, 0)
 
 
 def validation_metrics(figures: MacroFigures, *more: str) -> Metrics:
@@ -85,15 +85,15 @@ class ExamplePart:
     """What the training of extractor and generator have in common: batches of cached examples."""
 
     def __init__(
-        self, config: ExtractorTraining, examples: ExampleCache, weights: NDArray[np.int32], padding: int
+        self, config: ExtractorTraining, examples: ExampleCache, repeats: NDArray[np.int32], padding: int
     ) -> None:
         """Args:
-        weights: (N,) how often each example stands in an epoch.
+        repeats: (N,) how often each example stands in an epoch.
         padding: the tokenizer's id for it.
         """
         self._config = config
         self._examples = examples
-        self.lengths, self.repeats = examples.lengths, weights
+        self.lengths, self.repeats = examples.lengths, repeats
         self._padding = padding
 
     def __getitem__(self, index: int) -> int:

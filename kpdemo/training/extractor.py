@@ -16,7 +16,7 @@ from kpdemo.simckp.losses import binary_loss, contrastive_loss, in_batch_loss
 from kpdemo.simckp.model import Batch, ContrastiveExtractor, pool
 from kpdemo.simckp.predictor import Selection
 from kpdemo.training.example_cache import ExampleCache
-from kpdemo.training.example_parts import ExamplePart, chosen_weights, trained_parameters, training_examples
+from kpdemo.training.example_parts import ExamplePart, chosen_repeats, trained_parameters, training_examples
 from kpdemo.training.extractor_config import ExtractorTraining, run_identity
 from kpdemo.training.freezing import freeze, set_dropout
 from kpdemo.training.interpolation import copied_weights, interpolate
@@ -89,8 +89,8 @@ class ExtractorPart(ExamplePart):
         *,
         padding: int,
     ) -> None:
-        weights = chosen_weights(examples, examples.extractable, "a present keyphrase")
-        super().__init__(config, examples, weights, padding)
+        repeats = chosen_repeats(examples, examples.extractable, "a present keyphrase")
+        super().__init__(config, examples, repeats, padding)
         self.module = module
         self._validation = validation
         freeze(module.encoder, config)

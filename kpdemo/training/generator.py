@@ -34,11 +34,12 @@ from kpdemo.simckp.losses import contrastive_loss, generation_loss
 from kpdemo.simckp.model import Batch, ContrastiveExtractor, encoder_of
 from kpdemo.simckp.movable import Movable
 from kpdemo.simckp.predictor import Selection
+from kpdemo.training.bounds import Count, Positive
 from kpdemo.training.example_cache import ExampleCache
 from kpdemo.training.example_parts import (
     ExamplePart,
     LearningRates,
-    chosen_weights,
+    chosen_repeats,
     trained_parameters,
     training_examples,
 )
@@ -74,13 +75,13 @@ class GeneratorTraining(ExtractorTraining):
     name: str = "generator"
     output: Path = Path("runs/generator")
     decoder: DecoderConfig = field(default_factory=DecoderConfig)
-    fewest: Annotated[int, Field(ge=1)] = 1
+    fewest: Positive = 1
     separator: str = "<sep>"
     contrastive_weight: Annotated[float, Field(ge=0)] = 0.3
     freeze_encoder: bool = False
     released_filters: bool = False
     search: SearchConfig = field(default_factory=SearchConfig)
-    over_generated: Annotated[int, Field(ge=0)] = 50
+    over_generated: Count = 50
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -174,6 +175,8 @@ def build_generator(
 class GeneratorPart(ExamplePart):
     """Extractor and generator as the training loop sees them."""
 
+    _config: GeneratorTraining
+
     def __init__(
         self,
         module: ExtractorGenerator,
@@ -184,10 +187,9 @@ class GeneratorPart(ExamplePart):
         *,
         padding: int,
     ) -> None:
-        super().__init__(config, examples, _weights(examples, config), padding)
+        super().__init__(config, examples, _repeats(examples, config), padding)
         self.module = module
         self.selected = "log-likelihood" if config.freeze_encoder else "F1@M"
-        self._training = config
         self._present, self._absent = present, absent
         self._vocabulary = module.decoder.vocabulary
         if config.freeze_encoder:
@@ -211,7 +213,7 @@ class GeneratorPart(ExamplePart):
     def loss(self, batch: GeneratorBatch) -> Tensor | None:
         """L_MLE + λ · L_CL (SimCKP, Equation 5), each averaged over the documents of the batch."""
         documents = batch.documents
-        if self._training.freeze_encoder:
+        if self._config.freeze_encoder:
             memory = self.module.read(documents.input_ids, documents.attention_mask)
             return written_loss(self.module.decoder, memory, batch.targets)
         scores, memory = self.module(documents)
@@ -223,12 +225,12 @@ class GeneratorPart(ExamplePart):
             temperature=self.module.extractor.config.temperature,
         )
         generation = written_loss(self.module.decoder, memory, batch.targets)
-        loss = generation + self._training.contrastive_weight * extraction
-        skipped = self._training.released_filters and not bool(documents.positive.any())
+        loss = generation + self._config.contrastive_weight * extraction
+        skipped = self._config.released_filters and not bool(documents.positive.any())
         return None if skipped else loss
 
     def evaluate(self) -> Metrics:
-        if self._training.freeze_encoder:
+        if self._config.freeze_encoder:
             return self._absent.evaluate()
         return self._present.select(self.module.extractor)[1] | self._absent.evaluate()
 
@@ -251,8 +253,8 @@ def written_loss(decoder: Decoder, memory: Memory, targets: Tensor) -> Tensor:
     return generation_loss(log_probabilities, wanted, documents=len(targets))
 
 
-def _weights(examples: ExampleCache, config: GeneratorTraining) -> NDArray[np.int32]:
+def _repeats(examples: ExampleCache, config: GeneratorTraining) -> NDArray[np.int32]:
     """How often each example stands in an epoch."""
     fitting = examples.lengths < config.model.window if config.released_filters else True
-    absent = chosen_weights(examples, examples.generatable & fitting, "an absent keyphrase")
-    return absent if config.freeze_encoder or config.released_filters else examples.weights
+    absent = chosen_repeats(examples, examples.generatable & fitting, "an absent keyphrase")
+    return absent if config.freeze_encoder or config.released_filters else examples.repeats

@@ -6,10 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from pydantic import Field
 from tqdm import tqdm
 
 from kpdemo.candidates.chunks import Candidate
@@ -20,6 +19,7 @@ from kpdemo.evaluation.phrases import key_of
 from kpdemo.languages.detection import identified
 from kpdemo.languages.names import language_name
 from kpdemo.selection import best_first
+from kpdemo.training.bounds import Positive
 from kpdemo.training.model_card import source_list
 from kpdemo.training.sources import Source, draw_documents, refuse_repeats
 from kpdemo.types import Document
@@ -43,9 +43,9 @@ class KeaTraining:
     name: str = "kea"
     data: Path = Path("data")
     output: Path = Path("runs/kea")
-    pool: Annotated[int, Field(ge=1)] = 10_000
-    longest: Annotated[int, Field(ge=1)] = 4
-    least: Annotated[int, Field(ge=1)] = 3
+    pool: Positive = 10_000
+    longest: Positive = 4
+    least: Positive = 3
     seed: int = 42
 
     def __post_init__(self) -> None:

@@ -6,12 +6,11 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pydantic import Field
 from torch import Tensor
 
 from kpdemo.errors import ConfigError
@@ -19,10 +18,11 @@ from kpdemo.simckp.backbone import check_reading, load_backbone
 from kpdemo.simckp.labeller import BEGIN, INSIDE, OUTSIDE, LabellerConfig, SequenceLabeller, as_predictor
 from kpdemo.simckp.movable import Movable
 from kpdemo.simckp.reading import padded
+from kpdemo.training.bounds import Positive
 from kpdemo.training.example_cache import ExampleCache
 from kpdemo.training.example_parts import (
     ExamplePart,
-    chosen_weights,
+    chosen_repeats,
     trained_parameters,
     training_examples,
 )
@@ -48,7 +48,7 @@ class LabellerTraining(ExtractorTraining):
 
     name: str = "labeller"
     output: Path = Path("runs/labeller")
-    lstm: Annotated[int, Field(ge=1)] = 128
+    lstm: Positive = 128
 
     def __post_init__(self) -> None:
         if self.start or self.shares or (self.objective, self.negatives) != ("contrastive", "hard"):
@@ -110,8 +110,8 @@ class LabellerPart(ExamplePart):
         validation: Sequence[Document],
         tokenizer: Any,
     ) -> None:
-        weights = chosen_weights(examples, examples.extractable, "a present keyphrase")
-        super().__init__(config, examples, weights, tokenizer.pad_token_id)
+        repeats = chosen_repeats(examples, examples.extractable, "a present keyphrase")
+        super().__init__(config, examples, repeats, tokenizer.pad_token_id)
         self.module = module
         self._validation = validation
         self._predictor = as_predictor(config.name, module, tokenizer)

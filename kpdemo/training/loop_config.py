@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import asdict, dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import torch
-from pydantic import Field
 
-from kpdemo.training.bounds import Count
+from kpdemo.training.bounds import AboveZero, Count, Positive, Share
 
 Precision = Literal["auto", "bf16", "fp32"]
 
@@ -35,17 +34,17 @@ class LoopConfig:
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
-    documents: Annotated[int, Field(ge=1)]
-    batch_size: Annotated[int, Field(ge=1)] = 8
-    warmup: Annotated[float, Field(ge=0, le=1)] = 0.05
-    decay: Annotated[float, Field(ge=0, le=1)] = 0.95
-    clip: Annotated[float, Field(gt=0)] = 1.0
+    documents: Positive
+    batch_size: Positive = 8
+    warmup: Share = 0.05
+    decay: Share = 0.95
+    clip: AboveZero = 1.0
     precision: Precision = "auto"
-    evaluate_every: Annotated[int, Field(ge=1)] = 5_000
-    checkpoint_minutes: Annotated[float, Field(gt=0)] = 5.0
-    patience: Annotated[int, Field(ge=1)] = 10
-    log_every: Annotated[int, Field(ge=1)] = 50
-    workers: Annotated[int, Field(ge=0)] = 0
+    evaluate_every: Positive = 5_000
+    checkpoint_minutes: AboveZero = 5.0
+    patience: Positive = 10
+    log_every: Positive = 50
+    workers: Count = 0
     seed: Count = 42
 
 

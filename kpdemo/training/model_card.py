@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 
 import torch
 
-from kpdemo.evaluation.report import markdown_table
 from kpdemo.languages.names import language_name
 from kpdemo.ramkg.iterate import RgitConfig
 from kpdemo.ramkg.rgit import Outcome
@@ -262,12 +261,6 @@ def processor(device: torch.device) -> str:
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     return f"{torch.get_num_threads()} {platform.machine()} CPU threads"
-
-
-def table(rows: Sequence[Sequence[str]]) -> str:
-    """Markdown of rows, the first of which is the head."""
-    head, *body = rows
-    return markdown_table(head, body)
 
 
 def language_rows(documents: Mapping[str, int]) -> str:

@@ -118,7 +118,7 @@ class One2SeqPart(ExamplePart):
         *,
         padding: int,
     ) -> None:
-        super().__init__(config, examples, examples.weights, padding)
+        super().__init__(config, examples, examples.repeats, padding)
         self.module = module
         self._validation = validation
         self._vocabulary = module.decoder.vocabulary

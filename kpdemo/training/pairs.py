@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,7 +15,7 @@ from tokenizers import Tokenizer
 from kpdemo.errors import ConfigError
 from kpdemo.simckp.terms import TermIndex, term_key
 from kpdemo.simckp.tokens import document_tokens
-from kpdemo.training.arrays import load_arrays, save_arrays, tokenizer_hash
+from kpdemo.training.arrays import cache_name, load_arrays, save_arrays, tokenizer_hash
 from kpdemo.training.sources import Source, draw_documents, source_hashes
 from kpdemo.training.terms import bare
 from kpdemo.training.workers import in_groups
@@ -141,7 +139,7 @@ def cached_pairs(
         documents,
         seed,
     ]
-    path = cache / f"pairs-{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]}.npz"
+    path = cache / f"pairs-{cache_name(parts)}.npz"
     if path.is_file():
         return PairCache.load(path)
     chosen = draw_documents(sources, folder, documents, seed)

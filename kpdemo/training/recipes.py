@@ -140,17 +140,9 @@ def _ramkg_generator() -> Recipe:
 
 def _ramkg_rounds() -> Recipe:
     from kpdemo.training.multilingual.generator_card import rounds_card
-    from kpdemo.training.multilingual.generator_rounds import (
-        RamkgRounds,
-        TrainedRounds,
-        save_rounds,
-        train_rounds,
-    )
+    from kpdemo.training.multilingual.generator_rounds import RamkgRounds, save_rounds, train_rounds
 
-    def save(folder: Path, config: RamkgRounds, trained: TrainedRounds, card: str) -> None:
-        save_rounds(folder, config, trained, card)
-
-    return Recipe(RamkgRounds, train_rounds, rounds_card, save)
+    return Recipe(RamkgRounds, train_rounds, rounds_card, save_rounds)
 
 
 def _retriever() -> Recipe:

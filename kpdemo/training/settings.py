@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +58,9 @@ def shared_overrides(
         )
     kinds = {part: settings_of(part) for part in parts}
     taken = {
-        part: {key: value for key, value in overrides.items() if key.split(".")[0] in _names(kind)}
+        part: {
+            key: value for key, value in overrides.items() if key.split(".")[0] in kind.__dataclass_fields__
+        }
         for part, kind in kinds.items()
     }
     stray = next((key for key in overrides if not any(key in own for own in taken.values())), None)
@@ -102,7 +103,3 @@ def check_needed(path: Path, overrides: Mapping[str, Mapping[str, str]]) -> None
             encoders.append(getattr(config, "backbone", ""))
     for encoder in filter(None, dict.fromkeys(encoders)):
         check_backbone(encoder)
-
-
-def _names(kind: type[Any]) -> set[str]:
-    return {field.name for field in fields(kind)}

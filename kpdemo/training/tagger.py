@@ -18,6 +18,7 @@ from kpdemo.json_text import parse_json
 from kpdemo.reading.files import file_errors, open_bytes
 from kpdemo.reading.json_rows import line_name
 from kpdemo.storage import check_place
+from kpdemo.training.bounds import Positive
 
 Sentence = list[tuple[str, str]]
 
@@ -37,7 +38,7 @@ class TaggerConfig:
     train: Annotated[tuple[Path, ...], Field(min_length=1)]
     test: tuple[Path, ...] = ()
     output: Path = TAGGER_ASSET
-    passes: Annotated[int, Field(ge=1)] = 4
+    passes: Positive = 4
     seed: int = 1
     smallest: float = 0.05
 

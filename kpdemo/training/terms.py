@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections import Counter
@@ -21,7 +20,7 @@ from kpdemo.reading.document_rows import document_from_row
 from kpdemo.simckp.associations import Associations
 from kpdemo.simckp.terms import LONGEST, straight, term_key
 from kpdemo.storage import replace_file
-from kpdemo.training.arrays import cache_errors
+from kpdemo.training.arrays import cache_errors, cache_name
 from kpdemo.training.sources import Source, chosen, source_hashes, source_rows
 
 CACHE_VERSION = 7
@@ -153,8 +152,8 @@ def cached_terms(
     sources: Sequence[Source], folder: Path, cache: Path, *, minimum: int, together: int = 2
 ) -> TermCollection:
     """`collect_terms`, read from `cache` when they are there; its errors."""
-    parts = json.dumps([CACHE_VERSION, source_hashes(sources, folder), minimum, together])
-    path = cache / f"terms-{hashlib.sha256(parts.encode()).hexdigest()[:16]}.json"
+    name = cache_name([CACHE_VERSION, source_hashes(sources, folder), minimum, together])
+    path = cache / f"terms-{name}.json"
     if path.is_file():
         with cache_errors(path):
             terms, pairs, documents = parse_json(path.read_text(encoding="utf-8"))

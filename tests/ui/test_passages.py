@@ -12,9 +12,9 @@ import pytest
 
 from kpdemo.batch.predicting import BatchSummary
 from kpdemo.languages.notes import NO_MODEL, NO_MODEL_HERE, language_note
+from kpdemo.languages.routing import TRAIN_ONE
 from kpdemo.passages import passage_rows, used_keyphrases
 from kpdemo.routed import RoutedPredictor
-from kpdemo.text import TRAIN_ONE
 from kpdemo.types import Document, Keyphrase, Prediction, RetrievalPrediction, RetrievedPassage
 from kpdemo.ui.downloads import BYTE_ORDER_MARK, as_json, passages_csv
 from kpdemo.ui.files import report_html

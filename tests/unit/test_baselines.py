@@ -10,16 +10,12 @@ from kpdemo.candidates.chunks import Candidate
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.errors import InputError, ModelLoadError, TrainingError
 from kpdemo.evaluation import graph_baselines
-from kpdemo.evaluation.baselines import BASELINES, FirstPhrases, TfIdf, Yake, load_baseline
-from kpdemo.evaluation.frequency import (
-    DocumentFrequency,
-    build_document_frequency,
-    load_document_frequency,
-    train_frequency,
-)
+from kpdemo.evaluation.baselines import BASELINES, FirstPhrases, TfIdf, Yake
+from kpdemo.evaluation.frequency import DocumentFrequency, load_document_frequency
 from kpdemo.evaluation.graph_baselines import MultipartiteRank, PositionRank, TextRank
 from kpdemo.evaluation.phrases import locate, noun_ngrams, noun_phrases
 from kpdemo.text import StemmedText, phrase_key
+from kpdemo.training.frequency import build_document_frequency, train_frequency
 from kpdemo.types import Document
 
 ABSTRACT = Document(
@@ -47,7 +43,7 @@ def texts(prediction):
 
 @pytest.mark.parametrize("name", BASELINES)
 def test_every_baseline_finds_the_subject_and_where_it_stands(name):
-    predictor = load_baseline(name)
+    predictor = BASELINES[name]()
     [prediction] = predictor.predict([ABSTRACT], top_k=5)
     assert (predictor.name, predictor.device) == (name, "cpu")
     keys = [phrase_key(keyphrase.text) for keyphrase in prediction.present]
@@ -64,7 +60,7 @@ def test_every_baseline_finds_the_subject_and_where_it_stands(name):
 
 @pytest.mark.parametrize("name", BASELINES)
 def test_a_phrase_carries_all_its_places(name):
-    [prediction] = load_baseline(name).predict([ABSTRACT])
+    [prediction] = BASELINES[name]().predict([ABSTRACT])
     [subject] = [k for k in prediction.present if phrase_key(k.text) == "protein function predict"]
     assert [ABSTRACT.text[start:end].lower() for start, end in subject.spans] == [
         "protein function prediction"
@@ -76,7 +72,7 @@ def test_a_phrase_carries_all_its_places(name):
     "text", ["A kernel", "Kernels, kernels.", "It is.", "a a a a", "x <b>y</b> 😀", "I " * 300]
 )
 def test_tiny_and_odd_texts_are_no_trouble(name, text):
-    [prediction] = load_baseline(name).predict([text])
+    [prediction] = BASELINES[name]().predict([text])
     assert all(text[start:end].strip() for keyphrase in prediction.present for start, end in keyphrase.spans)
 
 
@@ -84,11 +80,11 @@ def test_tiny_and_odd_texts_are_no_trouble(name, text):
 @pytest.mark.parametrize("text", ["", " \n ", "123 ..."])
 def test_a_text_without_words_is_refused(name, text):
     with pytest.raises(InputError):
-        load_baseline(name).predict([ABSTRACT, text])
+        BASELINES[name]().predict([ABSTRACT, text])
 
 
 def test_a_prediction_does_not_depend_on_its_neighbours():
-    predictor = load_baseline("tfidf")
+    predictor = BASELINES["tfidf"]()
     together = predictor.predict([ABSTRACT, "Optics of thin films."])
     assert together == [*predictor.predict([ABSTRACT]), *predictor.predict(["Optics of thin films."])]
 
@@ -212,7 +208,7 @@ def test_no_baseline_cuts_a_word_at_a_hyphen_or_an_ampersand(name):
         "We study cross-lingual transfer and R&D budgets. A graph-based method solves Navier–Stokes "
         "equations. Long-term memory of AT&T, as state-of-the-art networks have it."
     )
-    [prediction] = load_baseline(name).predict([text], top_k=50)
+    [prediction] = BASELINES[name]().predict([text], top_k=50)
     found = [keyphrase.text for keyphrase in prediction.present]
     assert any("cross-lingual transfer" in phrase for phrase in found)
     for phrase in found:
@@ -232,7 +228,7 @@ def test_no_baseline_cuts_a_word_at_a_hyphen_or_an_ampersand(name):
     ],
 )
 def test_in_other_languages_too_no_baseline_cuts_a_word_at_a_hyphen(name, language, text):
-    [prediction] = load_baseline(name).predict([Document(text, language=language)], top_k=50)
+    [prediction] = BASELINES[name]().predict([Document(text, language=language)], top_k=50)
     found = [keyphrase.text for keyphrase in prediction.present]
     assert any("-" in phrase for phrase in found)
     for phrase in found:
@@ -349,7 +345,7 @@ BEST = {"fr": "réseaux électriques", "zh": "神经网络", "ko": "기계 학�
 @pytest.mark.parametrize("language", ABSTRACTS)
 @pytest.mark.parametrize("name", BASELINES)
 def test_baselines_read_other_languages(name, language):
-    baseline = load_baseline(name)
+    baseline = BASELINES[name]()
     [prediction] = baseline.predict([ABSTRACTS[language]])
     assert prediction.language == language
     if name == "yake" and language not in baseline.languages:
@@ -364,11 +360,11 @@ def test_baselines_read_other_languages(name, language):
 
 
 def test_stop_words_part_candidates():
-    [prediction] = load_baseline("first").predict([ABSTRACTS["fr"]])
+    [prediction] = BASELINES["first"]().predict([ABSTRACTS["fr"]])
     assert [keyphrase.text for keyphrase in prediction.present][:2] == ["réseaux électriques", "fragiles"]
 
 
 def test_baselines_tell_for_which_languages_they_were_made():
-    assert load_baseline("textrank").languages >= {"en", "fr", "zh", "ko", "ja", "ar"}
-    assert load_baseline("yake").languages & {"fr", "zh", "ko", "th"} == {"fr"}
-    assert load_baseline("tfidf").languages == {"en"}
+    assert BASELINES["textrank"]().languages >= {"en", "fr", "zh", "ko", "ja", "ar"}
+    assert BASELINES["yake"]().languages & {"fr", "zh", "ko", "th"} == {"fr"}
+    assert BASELINES["tfidf"]().languages == {"en"}

@@ -20,7 +20,7 @@ from kpdemo.commands.options import open_predictor
 from kpdemo.config import load_section
 from kpdemo.errors import ConfigError
 from kpdemo.evaluation.metrics import harmonic_mean
-from kpdemo.evaluation.uncertainty import f1_standard_error, standard_error
+from kpdemo.evaluation.uncertainty import f1_contributions, standard_error
 from kpdemo.experiments.config import DEFAULT_CONFIG, ExperimentsConfig, as_toml
 from kpdemo.experiments.gold_files import GoldFile, joined
 from kpdemo.experiments.measuring import figures, without
@@ -161,14 +161,14 @@ def test_the_standard_error_of_f1_is_that_of_resampled_documents():
     for _ in range(600):
         drawn = chance.choices(pairs, k=len(pairs))
         resampled.append(harmonic_mean(fmean(p for p, _ in drawn), fmean(r for _, r in drawn)))
-    assert f1_standard_error(precisions, recalls) == pytest.approx(stdev(resampled), rel=0.1)
+    assert standard_error(f1_contributions(pairs)) == pytest.approx(stdev(resampled), rel=0.1)
 
 
 def test_standard_errors_by_hand_and_where_there_is_none():
     assert standard_error([0.0, 1.0]) == pytest.approx(0.5)
-    assert f1_standard_error([0.0, 1.0], [0.0, 1.0]) == pytest.approx(0.5)  # F1 is P here
-    assert f1_standard_error([0.5], [0.5]) is None
-    assert f1_standard_error([0.0, 0.0], [0.0, 0.0]) == 0
+    assert standard_error(f1_contributions([(0.0, 0.0), (1.0, 1.0)])) == pytest.approx(0.5)  # F1 is P here
+    assert standard_error(f1_contributions([(0.5, 0.5)])) is None
+    assert standard_error(f1_contributions([(0.0, 0.0)] * 2)) == 0
 
 
 def test_the_papers_figures_are_those_of_its_tables():

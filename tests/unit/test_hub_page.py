@@ -9,8 +9,8 @@ import yaml
 from huggingface_hub import constants
 
 from kpdemo.cli import main
+from kpdemo.commands.hub_page import hub_page
 from kpdemo.evaluation.kea import Kea, LanguageTables, save_kea
-from kpdemo.hub_page import hub_page
 from kpdemo.predictors import load_predictor
 from kpdemo.sums import check_sums, read_sums, write_sums
 from kpdemo.types import Document

@@ -8,11 +8,10 @@ import pytest
 
 from kpdemo.errors import InputError, LanguageError, ModelLoadError
 from kpdemo.evaluation.content import stop_words
-from kpdemo.languages.routing import DEFAULT_MODEL
+from kpdemo.languages.routing import DEFAULT_MODEL, READ_ALL
 from kpdemo.latin import latin_documents
 from kpdemo.lazy import LazyPredictor
 from kpdemo.predictors import BASELINES, available_models, load_predictor
-from kpdemo.text import READ_ALL
 from kpdemo.types import Document
 from tests.fakes import FakePredictor
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kpdemo.errors import InputError
 from kpdemo.evaluation.measuring import not_in_text_message
-from kpdemo.evaluation.protocol import evaluate, score_document, split_phrases
+from kpdemo.evaluation.protocol import DocumentScores, compare_document, evaluate, split_phrases
 from kpdemo.languages.datasets import identified_together
 from kpdemo.text import StemmedText
 from kpdemo.types import Document, Keyphrase, Prediction
@@ -28,6 +28,10 @@ def predict(present=(), absent=()):
         present=tuple(Keyphrase(text, 0.5, ((0, 1),)) for text in present),
         absent=tuple(Keyphrase(text, 0.5) for text in absent),
     )
+
+
+def score_document(gold: Document, prediction: Prediction) -> DocumentScores:
+    return compare_document(gold, prediction).scores
 
 
 def test_gold_is_split_by_its_stems_in_title_or_body():

@@ -7,7 +7,8 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from kpdemo import __version__, run_tables
+from kpdemo import __version__
+from kpdemo.commands import run_tables
 from kpdemo.evaluation.protocol import evaluate
 from kpdemo.evaluation.report import Report, interval_note, report_to_json, report_to_markdown
 from kpdemo.evaluation.report_latex import runs_to_latex

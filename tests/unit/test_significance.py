@@ -159,13 +159,13 @@ def test_holm_by_hand():
 def test_the_interval_of_a_mean_is_students():
     recalls = [0.0, 0.2, 0.5, 0.5, 1.0]
     low, high = stats.ttest_1samp(recalls, 0).confidence_interval(0.95)
-    half = margin(f1_contributions(recalls, recalls))
+    half = margin(f1_contributions([(recall, recall) for recall in recalls]))
     assert (fmean(recalls) - half, fmean(recalls) + half) == pytest.approx((low, high))
 
 
 @pytest.mark.parametrize("values", [[], [0.4], [0.4, 0.4, 0.4], [0.0, 0.0]])
 def test_without_spread_there_is_no_interval(values):
-    assert margin(f1_contributions(values, values)) is None
+    assert margin(f1_contributions([(value, value) for value in values])) is None
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_how_many_intervals_hold_the_f1_of_all_documents(count, skill, least, mo
     truth = f1_of(np.array([values.mean() for values in draw(1_000_000)]))
     held = []
     for _ in range(600):
-        added = f1_contributions(*(values.tolist() for values in draw(count)))
+        added = f1_contributions(list(zip(*(values.tolist() for values in draw(count)), strict=True)))
         held.append(abs(fmean(added) - truth) <= (margin(added) or 0))
     assert least < fmean(held) < most
 

@@ -147,7 +147,7 @@ def test_the_cache_gives_back_what_was_put_in(settings, tmp_path):
     read = ExampleCache.load(tmp_path / "cache.npz")
     taught = [item for item in labelled if item.positive.any() or item.absent]
     assert len(read) == len(taught) == 4  # the fourth document has no gold
-    assert read.weights.tolist() == [2, 2, 2, 2]
+    assert read.repeats.tolist() == [2, 2, 2, 2]
     assert read.extractable.tolist() == [True, True, True, False]
     assert read.generatable.tolist() == [False, False, False, True]
     for index, item in enumerate(taught):
@@ -208,7 +208,7 @@ def test_examples_are_made_once_and_again_when_the_settings_change(folder, setti
         return cached_examples(sources, folder, settings, folder / "cache", documents=10, seed=seed)
 
     first = examples(1)
-    assert sorted(first.weights.tolist()) == [1, 1, 1, 1, 3]
+    assert sorted(first.repeats.tolist()) == [1, 1, 1, 1, 3]
     monkeypatch.setattr("kpdemo.training.example_cache.in_groups", lambda *_, **__: pytest.fail("made again"))
     assert examples(1).lengths.tolist() == first.lengths.tolist()
     with pytest.raises(pytest.fail.Exception, match="made again"):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from kpdemo.simckp.checkpoint import (
     backbone_config,
@@ -16,6 +16,9 @@ from kpdemo.simckp.checkpoint import (
     extractor_config,
     extractor_predictor,
     extractor_settings,
+    load_own_state,
+    own_state,
+    transformers_encoder_decoder,
 )
 from kpdemo.simckp.decoding import SimckpGenerator
 from kpdemo.simckp.folders import StoredModel, opened_folder, part_of, write_folder
@@ -89,18 +92,11 @@ def _generator(stored: StoredModel, device: torch.device) -> SimckpGenerator:
     return SimckpGenerator(stored.config["name"], module, stored.tokenizer, stored.padding, search)
 
 
-def own_state(module: nn.Module) -> dict[str, Tensor]:
-    """The state of a module, each tensor once, under the first of its names."""
-    names = {name for name, _ in module.named_parameters()} | {name for name, _ in module.named_buffers()}
-    return {name: value for name, value in module.state_dict().items() if name in names}
-
-
 def _decoder_config(decoder: nn.Module) -> dict[str, Any]:
     """What the configuration says of the decoder; a pretrained one is described by the whole backbone."""
     if isinstance(decoder, KeyphraseDecoder):
         return {"decoder": asdict(decoder.config)}
-    described = decoder.model.config.to_diff_dict()  # type: ignore[union-attr, operator]
-    return {"backbone": backbone_config(described), "separator": decoder.vocabulary.separator}  # type: ignore[union-attr]
+    return {"backbone": backbone_config(decoder.model.config), "separator": decoder.vocabulary.separator}  # type: ignore[union-attr]
 
 
 def _with_small_decoder(stored: StoredModel) -> ExtractorGenerator:
@@ -114,17 +110,10 @@ def _with_small_decoder(stored: StoredModel) -> ExtractorGenerator:
 
 
 def _with_pretrained_decoder(stored: StoredModel) -> ExtractorGenerator:
-    from transformers import AutoConfig, AutoModelForSeq2SeqLM
-
     from kpdemo.simckp.generation.pretrained_decoder import PretrainedDecoder
 
-    described = dict(stored.config["backbone"])
-    config = AutoConfig.for_model(described.pop("model_type"), **described)
-    model = AutoModelForSeq2SeqLM.from_config(config, trust_remote_code=False)  # type: ignore[no-untyped-call]
+    model = transformers_encoder_decoder(stored.config["backbone"])
     extractor = ContrastiveExtractor(encoder_of(model), extractor_settings(stored.config))
     module = ExtractorGenerator(extractor, PretrainedDecoder(model, stored.config["separator"]))
-    left = module.load_state_dict(stored.weights, strict=False)
-    lacking = [*(own_state(module).keys() - stored.weights.keys()), *left.unexpected_keys]
-    if lacking:
-        raise KeyError(f"the weight {min(lacking)} is missing or unknown")
+    load_own_state(module, stored.weights)
     return module

@@ -32,7 +32,6 @@ class One2SeqPredictor:
     languages: ClassVar[frozenset[str]] = frozenset({ENGLISH})
 
     generator: SimckpGenerator
-    search: SearchConfig = SEARCH
 
     @property
     def name(self) -> str:
@@ -57,9 +56,7 @@ class One2SeqPredictor:
         return [
             build_answer(document, self._proposals(beams), top_k=top_k, threshold=threshold)
             for batch in batches
-            for document, beams in zip(
-                batch, search_together(self.generator, batch, self.search), strict=True
-            )
+            for document, beams in zip(batch, search_together(self.generator, batch, SEARCH), strict=True)
         ]
 
     def _proposals(self, beams: Sequence[Beam]) -> Iterator[Proposal]:

@@ -20,13 +20,12 @@ from huggingface_hub.errors import (
 
 from kpdemo.errors import ModelLoadError
 from kpdemo.simckp.hub.profiles import OWN_PROFILE
-from kpdemo.stored_config import is_own, stored_config
+from kpdemo.stored_config import CONFIG, is_own, stored_config
 from kpdemo.sums import SUMS
 
 PATIENCE = 5.0
 """Seconds that the Hub may take to answer at all."""
 
-_CONFIG = "config.json"
 _DESCRIPTIONS = (".json", ".txt", ".model")
 _SAFE_WEIGHTS = re.compile(r"model.*\.safetensors")
 _OLD_WEIGHTS = re.compile(r"pytorch_model.*\.bin")
@@ -51,7 +50,7 @@ def fetch_config(name: str) -> Path:
         return here
     with _hub_errors(name):
         HfApi().model_info(name, timeout=PATIENCE)
-        return Path(snapshot_download(name, allow_patterns=[_CONFIG]))
+        return Path(snapshot_download(name, allow_patterns=[CONFIG]))
 
 
 def check_there(name: str) -> None:
@@ -94,7 +93,7 @@ def _download(name: str) -> Path:
 
 
 def _config_of(name: str) -> dict[str, Any]:
-    return stored_config(Path(snapshot_download(name, allow_patterns=[_CONFIG])))
+    return stored_config(Path(snapshot_download(name, allow_patterns=[CONFIG])))
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import torch
 from kpdemo.errors import ConfigError
 from kpdemo.languages.names import language_name
 from kpdemo.ramkg.iterate import pseudo_table, recall_table
-from kpdemo.training.model_card import language_rows, licence, round_rows, table
+from kpdemo.training.model_card import language_rows, licence, round_rows
 from kpdemo.training.multilingual.retriever import TrainedRetriever
 from kpdemo.training.multilingual.retriever_config import SUBWORDS, RetrieverTraining
 from kpdemo.training.multilingual.rgit import MultilingualTraining, TrainedMultilingual
@@ -27,7 +27,7 @@ says the same (RAMKG, Gao et al. 2022, section 4.1).
 
 ## Training
 
-{trained.pairs:,} pairs, {_run(trained.progress.documents, device)}:
+{trained.pairs:,} pairs, {trained.progress.documents:,} visits on {device.type} ({platform.machine()}):
 
 {sources}
 
@@ -62,11 +62,11 @@ def multilingual_card(
 
 Retrieval on the validation documents, in percent:
 
-{table(recall_table(rounds))}
+{recall_table(rounds)}
 
 Mined pairs:
 
-{table(pseudo_table(rounds))}
+{pseudo_table(rounds)}
 
 {licence()}"""
 
@@ -79,7 +79,3 @@ def _head(config: MultilingualTraining) -> str:
         return config.card.read_text(encoding="utf-8").strip()
     except OSError as error:
         raise ConfigError(f"The card at {config.card} cannot be read ({error}): check `card`.") from error
-
-
-def _run(visits: int, device: torch.device) -> str:
-    return f"{visits:,} visits on {device.type} ({platform.machine()})"

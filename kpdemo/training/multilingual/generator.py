@@ -9,10 +9,9 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import torch
-from pydantic import Field
 from torch import Tensor
 from torch.nn import functional
 
@@ -28,6 +27,7 @@ from kpdemo.simckp.generation.targets import IGNORED
 from kpdemo.simckp.movable import Movable
 from kpdemo.simckp.quantized import Storage
 from kpdemo.simckp.reading import padded
+from kpdemo.training.bounds import Positive
 from kpdemo.training.loop import Progress, train
 from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.multilingual.generator_config import WriterTraining
@@ -59,7 +59,7 @@ class RamkgTraining(WriterTraining):
     loop: LoopConfig
     data: Path = Path("data")
     output: Path = Path("runs/ramkg-generator")
-    pool: Annotated[int, Field(ge=1)] = 1_000_000
+    pool: Positive = 1_000_000
     retrieval: Literal["none", "file", "index"] = "none"
     index: Path | None = None
     device: str = "auto"

@@ -14,7 +14,6 @@ from kpdemo.training.model_card import (
     round_rows,
     source_list,
     style_told,
-    table,
     visits,
 )
 from kpdemo.training.multilingual.generator import RamkgTraining, TrainedWriter
@@ -91,11 +90,11 @@ The index has to be built with the retriever of the same run, the folder `{RETRI
 
 Retrieval on the validation documents, in percent:
 
-{table(recall_table(rounds))}
+{recall_table(rounds)}
 
 Mined pairs:
 
-{table(pseudo_table(rounds))}
+{pseudo_table(rounds)}
 
 {licence(*_pretrained(writer))}"""
 

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from kpdemo.errors import ConfigError
 from kpdemo.simckp.quantized import Storage
-from kpdemo.training.bounds import Share
+from kpdemo.training.bounds import Count, Positive, Rate, Share
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class ScratchConfig:
 
     vocabulary: Annotated[int, Field(ge=200)] = 16_000
     width: Annotated[int, Field(ge=8)] = 256
-    layers: Annotated[int, Field(ge=1)] = 3
-    heads: Annotated[int, Field(ge=1)] = 4
+    layers: Positive = 3
+    heads: Positive = 4
 
     def __post_init__(self) -> None:
         if self.width % self.heads:
@@ -62,16 +62,16 @@ class WriterTraining:
     backbone: str = "facebook/mbart-large-cc25"
     scratch: ScratchConfig | None = None
     languages: tuple[str, ...] = ()
-    passages: Annotated[int, Field(ge=1)] = 1
+    passages: Positive = 1
     deduplicate: bool = True
     window: Annotated[int, Field(ge=64)] = 1024
     longest: Annotated[int, Field(ge=8)] = 128
-    beams: Annotated[int, Field(ge=1)] = 5
-    learning_rate: Annotated[float, Field(gt=0)] = 1e-4
+    beams: Positive = 5
+    learning_rate: Rate = 1e-4
     weight_decay: Annotated[float, Field(ge=0)] = 0.01
     dropout: Share | Literal["pretrained"] = "pretrained"
     attention: str = "sdpa"
-    generated: Annotated[int, Field(ge=0)] = 200
+    generated: Count = 200
     selected: Literal["F1@M", "log-likelihood"] = "F1@M"
     storage: Storage = "fp16"
 

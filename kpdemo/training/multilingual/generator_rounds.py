@@ -22,9 +22,8 @@ from kpdemo.ramkg.generator_checkpoint import load_writer
 from kpdemo.ramkg.iterate import Augmented, Retrieved, RgitConfig
 from kpdemo.ramkg.rgit import Outcome, iterate
 from kpdemo.ramkg.settings import EncoderConfig
-from kpdemo.simckp.folders import CARD
-from kpdemo.sums import write_sums
-from kpdemo.training.bounds import Count
+from kpdemo.sums import CARD, write_sums
+from kpdemo.training.bounds import AboveZero, Count, Positive, Rate
 from kpdemo.training.loop_config import LoopConfig, Precision
 from kpdemo.training.multilingual.generator import train_writer
 from kpdemo.training.multilingual.generator_config import WriterTraining
@@ -64,15 +63,15 @@ class RoundRetriever:
 
     backbone: str = _MULTILINGUAL_BERT
     encoder: EncoderConfig = field(default_factory=lambda: EncoderConfig(pooling="first", normalise=False))
-    temperature: Annotated[float, Field(gt=0)] = 1.0
-    negatives: Annotated[int, Field(ge=0)] = 1
+    temperature: AboveZero = 1.0
+    negatives: Count = 1
     both_ways: bool = False
-    learning_rate: Annotated[float, Field(gt=0)] = 2e-5
+    learning_rate: Rate = 2e-5
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
-    epochs: Annotated[int, Field(ge=1)] = 15
+    epochs: Positive = 15
     batch_size: Annotated[int, Field(ge=2)] = 32
     warmup: Annotated[float, Field(ge=0, lt=1)] = 0.1
-    clip: Annotated[float, Field(gt=0)] = 2.0
+    clip: AboveZero = 2.0
     precision: Precision = "auto"
     attention: str = "eager"
 
@@ -89,10 +88,10 @@ class RoundWriter(WriterTraining):
         warmup: share of the steps.
     """
 
-    epochs: Annotated[int, Field(ge=1)] = 10
-    batch_size: Annotated[int, Field(ge=1)] = 8
+    epochs: Positive = 10
+    batch_size: Positive = 8
     warmup: Annotated[float, Field(ge=0, lt=1)] = 0.02
-    clip: Annotated[float, Field(gt=0)] = 1.0
+    clip: AboveZero = 1.0
     precision: Precision = "auto"
 
 
@@ -115,7 +114,7 @@ class RamkgRounds:
     validation: tuple[ParallelSource, ...]
     passages: tuple[Source, ...] = ()
     others: tuple[Source, ...] = ()
-    parallel: Annotated[int, Field(ge=1)] | None = None
+    parallel: Positive | None = None
     data: Path = Path("data")
     output: Path = Path("runs/ramkg-rounds")
     rounds: RgitConfig = field(default_factory=RgitConfig)

@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pydantic import Field
 from torch import Tensor
 from torch.nn import functional
 
@@ -28,6 +27,7 @@ from kpdemo.simckp.movable import Movable
 from kpdemo.simckp.pair_checkpoint import state_hash
 from kpdemo.simckp.threshold import Calibration
 from kpdemo.training.arrays import tokenizer_hash
+from kpdemo.training.bounds import Positive, Rate
 from kpdemo.training.loop import train
 from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.multilingual.mined import Mined, learn_lexicon, learn_translations_of
@@ -57,10 +57,10 @@ class RankerTraining:
     loop: LoopConfig = field(
         default_factory=lambda: LoopConfig(documents=1, batch_size=16, precision="fp32", evaluate_every=4_000)
     )
-    epochs: Annotated[int, Field(ge=1)] = 8
-    learning_rate: Annotated[float, Field(gt=0)] = 2e-3
-    most_retrieved: Annotated[int, Field(ge=1)] = 12
-    minimum: Annotated[int, Field(ge=1)] = 3
+    epochs: Positive = 8
+    learning_rate: Rate = 2e-3
+    most_retrieved: Positive = 12
+    minimum: Positive = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)

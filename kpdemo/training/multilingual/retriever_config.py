@@ -10,6 +10,7 @@ from pydantic import Field
 
 from kpdemo.errors import ConfigError
 from kpdemo.ramkg.settings import EncoderConfig
+from kpdemo.training.bounds import AboveZero, Count, Rate
 from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.multilingual.parallel import ParallelSource
 from kpdemo.training.sources import Source, refuse_repeats
@@ -61,10 +62,10 @@ class RetrieverTraining:
     backbone: str = SUBWORDS
     subwords: SubwordSettings = field(default_factory=SubwordSettings)
     encoder: EncoderConfig = field(default_factory=EncoderConfig)
-    temperature: Annotated[float, Field(gt=0)] = 0.05
-    negatives: Annotated[int, Field(ge=0)] = 1
+    temperature: AboveZero = 0.05
+    negatives: Count = 1
     both_ways: bool = True
-    learning_rate: Annotated[float, Field(gt=0)] = 3e-3
+    learning_rate: Rate = 3e-3
     weight_decay: float = 0.0
     attention: str = "eager"
     device: str = "auto"

@@ -26,7 +26,7 @@ from kpdemo.ramkg.steps import found_once
 from kpdemo.ramkg.subwords import Bag, load_reader
 from kpdemo.simckp.examples import encoder_text
 from kpdemo.simckp.folders import content_hash
-from kpdemo.training.bounds import Count
+from kpdemo.training.bounds import AboveZero, Count, Positive, Rate
 from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.multilingual.mined import Mined, mine_documents
 from kpdemo.training.multilingual.parallel import ParallelSource, Translation
@@ -56,7 +56,7 @@ class Thinning:
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     share: Annotated[float, Field(gt=0, le=1)] = 1.0
-    skipped: Annotated[int, Field(ge=0)] = 0
+    skipped: Count = 0
 
 
 WAYS = (Thinning(), Thinning(), Thinning(skipped=1), Thinning(0.1), Thinning(0.01), Thinning(0.001))
@@ -90,17 +90,17 @@ class MultilingualTraining:
     passages: tuple[Source, ...]
     validation: tuple[ParallelSource, ...]
     languages: Annotated[tuple[str, ...], Field(min_length=1)]
-    parallel: Annotated[int, Field(ge=1)] = 1_200
+    parallel: Positive = 1_200
     others: tuple[Source, ...] = ()
     data: Path = Path("data")
     output: Path = Path("runs/multilingual")
     name: str = "multilingual"
     card: Path | None = None
     rounds: RgitConfig = field(default_factory=lambda: RgitConfig(passages=5))
-    learning_rate: Annotated[float, Field(gt=0)] = 3e-3
-    temperature: Annotated[float, Field(gt=0)] = 0.05
+    learning_rate: Rate = 3e-3
+    temperature: AboveZero = 0.05
     batch_size: Annotated[int, Field(ge=2)] = 128
-    epochs: Annotated[int, Field(ge=1)] = 20
+    epochs: Positive = 20
     thinned: Annotated[tuple[Thinning, ...], Field(min_length=1)] = WAYS
     near: Annotated[float, Field(ge=-1, le=1)] = 0.1
     ranker: RankerTraining = field(default_factory=RankerTraining)

@@ -19,9 +19,9 @@ from kpdemo.ramkg.settings import EncoderConfig, Pooling
 from kpdemo.ramkg.subwords import Bags, SubwordEncoder, SubwordReader, read_bags, save_reader
 from kpdemo.simckp.backbone import load_backbone
 from kpdemo.simckp.dual_encoder import pooled
-from kpdemo.simckp.folders import CARD
 from kpdemo.simckp.movable import Movable
 from kpdemo.simckp.reading import padded
+from kpdemo.sums import CARD
 
 
 class Tower(Protocol):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from textwrap import fill
 
-from kpdemo.evaluation.report import markdown_table
+from kpdemo.evaluation.report import decimals, markdown_table
 from kpdemo.experiments.cells import (
-    NONE,
     dataset_head,
     mean_cell,
     our_cell,
@@ -256,7 +255,7 @@ def _recall(results: Results) -> str:
     if not rows:
         return head + lacking
     theirs = [published().recall.get(published().dataset(name) or "") for name in names]
-    rows.append(["SimCKP, 50 beams", *(NONE if value is None else f"{value:.3f}" for value in theirs)])
+    rows.append(["SimCKP, 50 beams", *map(decimals, theirs)])
     refused = refusal_notes(
         [
             (result["model"], *dataset)
