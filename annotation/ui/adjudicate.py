@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -27,10 +26,6 @@ from annotation.ui.adjudicate_queue_html import MOST_SHOWN, View, queue_html
 from annotation.ui.asking import asked_by
 from annotation.ui.sent import Sent
 from kpdemo.ui.widgets import QUIETLY, empty_html
-
-ASSETS = Path(__file__).parent.parent / "assets"
-ADJUDICATE_STYLES = (ASSETS / "adjudicate.css",)
-ADJUDICATE_SCRIPTS = (ASSETS / "adjudicate.js",)
 
 # The script asks by an event of the document; only here can it be handed on to Python.
 _BRIDGE = """

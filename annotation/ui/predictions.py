@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -23,8 +22,6 @@ from annotation.ui.number_fields import decimal_field, decimal_of, whole_field, 
 from annotation.ui.predictions_html import figures_html, files_html, steps_html
 from annotation.ui.wording import counted, grouped
 from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, section_heading, shown_to_user
-
-PREDICTIONS_STYLES = (Path(__file__).parent.parent / "assets" / "predictions.css",)
 
 ORDERS = [(name, order.value) for order, name in ORDER_NAMES.items()]
 FORGET_SENT = """() => {

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -42,7 +41,6 @@ from annotation.ui.wording import counted, grouped
 from annotation.web.json_routes import LONGEST_SECONDS
 from kpdemo.ui.widgets import QUIETLY, empty_html
 
-SENSES_SCRIPTS = (Path(__file__).parent.parent / "assets" / "senses.js",)
 MOST_CHARACTERS = 4_000
 """Of any field; more is cut off before it is looked at."""
 
