@@ -110,9 +110,6 @@ class EvaluateHandlers:
         unchanged: dict[str, Any] = gr.skip()
         return unchanged
 
-    def stop_evaluate(self, request: gr.Request | None = None) -> None:
-        self.stops.ask(page_of(request))
-
 
 def _written(file: Path, text: str) -> Path:
     file.write_text(text, encoding="utf-8")
@@ -229,7 +226,7 @@ def build_evaluate_tab(handlers: EvaluateHandlers) -> None:
                 interactive=True,  # no event asks for it: the style sheet shows its table
                 elem_id="evaluate-convention",
             )
-            stop_button(handlers.stop_evaluate, "evaluate")
+            stop_button(handlers.stops, "evaluate")
             result = gr.HTML(empty_html(EMPTY), elem_id="evaluate-result")
     asked = gr.on(
         [run.click, at.submit],

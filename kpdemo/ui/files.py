@@ -91,9 +91,6 @@ class FilesHandlers:
         unchanged: dict[str, Any] = gr.skip()
         return unchanged
 
-    def stop_files(self, request: gr.Request | None = None) -> None:
-        self.stops.ask(page_of(request))
-
 
 def nothing_read(problems: Sequence[str], failed: int) -> str:
     """Why there is no document that could be used."""
@@ -178,7 +175,7 @@ def build_files_tab(handlers: FilesHandlers) -> gr.File:
                 elem_id="files-kept",
             )
         with gr.Column(scale=6, min_width=320):
-            stop_button(handlers.stop_files, "files")
+            stop_button(handlers.stops, "files")
             result = gr.HTML(empty_html(EMPTY), elem_id="files-result")
     asked = run.click(
         handlers.predict_files,
