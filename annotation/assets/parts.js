@@ -26,7 +26,7 @@
 
     text(key) { try { return window[this.#name].getItem(key); } catch { return null; } }
     read(key) { try { return JSON.parse(this.text(key)); } catch { return null; } }
-    write(key, value) { try { window[this.#name].setItem(key, JSON.stringify(value)); } catch { /* not kept */ } }
+    write(key, value) { try { window[this.#name].setItem(key, JSON.stringify(value)); return true; } catch { return false; } }
     remove(key) { try { window[this.#name].removeItem(key); } catch { /* it was never there */ } }
     keys() { try { return Object.keys(window[this.#name]); } catch { return []; } }
   }

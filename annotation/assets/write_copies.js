@@ -43,8 +43,7 @@
       return found.sort((one, other) => (other.at ?? 0) - (one.at ?? 0));
     }
 
-    // One without a page's name is of an earlier version.
-    #keys() { return storage.keys().filter((key) => key === this.name || key.startsWith(`${this.name}:`)); }
+    #keys() { return storage.keys().filter((key) => key.startsWith(`${this.name}:`)); }
   }
 
   Object.assign(parts, { Copies });
