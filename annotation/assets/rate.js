@@ -2,8 +2,6 @@
 (() => {
   "use strict";
   const parts = (window.kpdemoRate ??= {});
-  if (parts.isWired) return;
-  parts.isWired = true;
   const API = "/annotate/api";
   const LOOK_AGAIN = 20_000;
   const KEYS = new Set(["0", "1", "2", "3", "4", "[", "]", "ArrowLeft", "ArrowRight", "Enter", "Backspace", "s", "c", "?"]);
@@ -287,10 +285,6 @@
     const form = document.getElementById("rate-form");
     if (form && form !== root) start(form);
   };
-  const watch = () => {
-    new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
-    look();
-  };
-  if (document.body) watch();
-  else addEventListener("DOMContentLoaded", watch);
+  look();
+  new MutationObserver(look).observe(document.documentElement, { childList: true, subtree: true });
 })();

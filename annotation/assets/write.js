@@ -2,8 +2,6 @@
 (() => {
   "use strict";
   const parts = (window.kpdemoWrite ??= {});
-  if (parts.isWired) return;
-  parts.isWired = true;
   const API = "/annotate/api";
   const PAUSE = 500;
   const LOOK_AGAIN = 20_000;
@@ -288,10 +286,6 @@
     task = null;
     look();
   };
-  const started = () => {
-    new MutationObserver(start).observe(document.body, { childList: true, subtree: true });
-    start();
-  };
-  if (document.body) started();
-  else addEventListener("DOMContentLoaded", started);
+  start();
+  new MutationObserver(start).observe(document.documentElement, { childList: true, subtree: true });
 })();
