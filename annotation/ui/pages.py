@@ -36,11 +36,7 @@ from annotation.ui.writing_report import ReportHandlers
 
 ASSETS = Path(__file__).parent.parent / "assets"
 STYLES = tuple(
-    ASSETS / f"{name}.css"
-    for name in (
-        *("annotation", "rate", "write", "senses", "adjudicate"),
-        *("export", "agreement", "users", "leaderboard", "predictions"),
-    )
+    ASSETS / f"{name}.css" for name in ("annotation", "rate", "write", "senses", "adjudicate", "figures")
 )
 """In this order: a later one may overrule an earlier one."""
 SCRIPTS = tuple(
