@@ -20,7 +20,7 @@ from kpdemo.ui.marks import escape
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.passages import passage_list_html
 from kpdemo.ui.stop import Stops
-from kpdemo.ui.uploads import FileReport, in_turn_of_files, in_turns, predict_uploads
+from kpdemo.ui.uploads import FileReport, InTurns, in_turn_of_files, predict_uploads
 from kpdemo.ui.widgets import (
     CHOOSE_AGAIN,
     FILES_QUEUE,
@@ -69,7 +69,7 @@ class FilesHandlers:
             uploads = readable_copies(paths, Path(folder))
             output = Path(folder) / OUTPUT_NAME
             with in_turn_of_files(self.shelf, stop, progress):
-                reader = in_turns(self.shelf.open(model, stop))
+                reader = InTurns(self.shelf.open(model, stop))
                 read_pdf = partial(self.shelf.pdfs.read, stop=stop)
                 report = predict_uploads(reader, uploads, output, progress, read_pdf)
             if not report.summary.done:

@@ -29,7 +29,7 @@ from kpdemo.ui.questions import read_question
 from kpdemo.ui.send_documents import OwnDocument, Problems, few_documents, predict_in_batches
 from kpdemo.ui.stop import Stop, Stops
 from kpdemo.ui.ticked import chosen_models, follow_model, ticked_models, told_in
-from kpdemo.ui.uploads import in_turn_of_files, in_turns
+from kpdemo.ui.uploads import InTurns, in_turn_of_files
 from kpdemo.ui.widgets import (
     CHOOSE_AGAIN,
     FILES_QUEUE,
@@ -122,7 +122,7 @@ class SendHandlers:
         for model in models if documents else ():
             own: dict[int, Prediction] = {}
             try:
-                predictor = in_turns(self.shelf.open(model, stop))
+                predictor = InTurns(self.shelf.open(model, stop))
                 before_each = partial(_show_done, progress, model, len(documents))
                 for place, outcome in predict_in_batches(predictor, documents, before_each):
                     if isinstance(outcome, InputError):
