@@ -239,11 +239,10 @@ def build_evaluate_tab(handlers: EvaluateHandlers) -> None:
         trigger_mode="always_last",  # a click for other files counts while these are measured
     )
     keep_reason(asked, result, CHOOSE_AGAIN)
-    for number, upload in enumerate((gold, predictions)):
-        kind = ("gold", "predictions")[number]
+    forget = forget_script(EMPTY, downloads=len(downloads))
+    for kind, upload in (("gold", gold), ("predictions", predictions)):
         # As on Files: by the browser itself, for the server might answer after the figures.
         name = f"forget_figures_of_{kind}"
-        forget = forget_script(EMPTY, downloads=len(downloads))
         forgotten = upload.change(None, None, [result, *downloads], js=forget, api_name=name)
         forgotten.then(
             handlers.check_evaluated,

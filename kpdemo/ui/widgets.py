@@ -6,7 +6,7 @@ import html
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 import gradio as gr
@@ -52,8 +52,7 @@ class QuestionFields:
     @property
     def all(self) -> list[FormComponent]:
         """In the order of the arguments of `kpdemo.ui.questions.read_question`."""
-        fields = [self.title, self.document, self.model, self.rule, self.count, self.threshold]
-        return [*fields, self.language]
+        return [getattr(self, field.name) for field in fields(self)]
 
 
 @contextmanager
