@@ -70,7 +70,7 @@
     ({ version, check } = task);
     watch = new window.kpdemoParts.Stopwatch(task.seconds);
     parts.showTask(root, task);
-    field = parts.fieldFor(task, find("#write-field"), changed);
+    field = parts.showField(root, task, changed);
     field.value = task.text;
     for (const copy of unsaved.filter(({ id }) => id === task.id)) {
       if (copy.text === task.text || copy.text === field.value) continue;
@@ -203,7 +203,7 @@
     parts.afterConsent(() => { if (task?.id === id) leaveBlank(note); });
   });
 
-  const land = () => (task ? field : find("#write-message")).focus();
+  const land = () => (task ? field : find("#write-message")).focus({ preventScroll: task !== null });
 
   const send = async (path, body) => {
     for (;;) {
@@ -240,7 +240,7 @@
     if (status === 200) {
       openTask(body);
       root.scrollIntoView({ block: "start" });
-      field.focus();
+      field.focus({ preventScroll: true });
     } else if (status === 401) window.kpdemoSignInAgain();
     else parts.notify(root, body.error ?? "There is no connection: press again in a moment.");
   };

@@ -45,7 +45,7 @@ SCRIPTS = tuple(
         *("annotation", "parts", "kept_form", "consent"),
         *("rate_store", "rate_form", "rate_training", "rate_consent", "rate_sender"),
         *("rate_keys", "rate_tabs", "rate_session", "rate_view", "rate"),
-        *("write_field", "write_copies", "write_view", "write_consent", "write"),
+        *("write_copies", "write_view", "write_consent", "write"),
         *("adjudicate", "senses", "export"),
     )
 )

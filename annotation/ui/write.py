@@ -1,7 +1,4 @@
-"""The writing page. Python writes its form once; the script fills it in from the JSON interface.
-
-A type may have another field in place of the text: see `kpdemoWrite.fields` in write_field.js.
-"""
+"""The writing page. Python writes its form once; the script fills it in from the JSON interface."""
 
 from __future__ import annotations
 
