@@ -25,6 +25,7 @@ from kpdemo.ui.charts import (
     SYMBOLS,
     Chart,
     chart_buttons,
+    chart_of,
     escaped,
     in_template,
     plain_layout,
@@ -32,7 +33,6 @@ from kpdemo.ui.charts import (
     show_chart,
     titled_axis,
 )
-from kpdemo.ui.charts import figure as chart_figure
 from kpdemo.ui.widgets import done_html, empty_html, escape, section_heading, shown_to_user
 
 GRADES = ("0", "1", "2", "3", "4")
@@ -217,7 +217,7 @@ def distribution_chart(report: WritingReport) -> Chart | None:
         "range": [0, 103],
         "showgrid": False,
     }
-    return chart_figure(traces, layout)
+    return chart_of(traces, layout)
 
 
 def drift_cells(drift: GradeGap) -> tuple[str, str, str, str]:

@@ -27,7 +27,7 @@ INK, GRID, LINE = "#0f172a", "#cbd5e1", "#64748b"
 LONGEST_LABEL = 26
 
 
-def figure(traces: Sequence[Chart], layout: Chart) -> Chart:
+def chart_of(traces: Sequence[Chart], layout: Chart) -> Chart:
     """What plotly.js draws, from its traces and their layout."""
     # The page has buttons of its own for saving, which a keyboard reaches; plotly's are without names.
     return {"data": list(traces), "layout": layout, "config": {"displayModeBar": False}}
