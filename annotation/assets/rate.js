@@ -2,7 +2,6 @@
 (() => {
   "use strict";
   const parts = (window.kpdemoRate ??= {});
-  const API = "/annotate/api";
   const LOOK_AGAIN = 20_000;
   const KEYS = new Set(["0", "1", "2", "3", "4", "[", "]", "ArrowLeft", "ArrowRight", "Enter", "Backspace", "s", "c", "?"]);
   const GRADING = new Set(["choose", "up", "down", "submit"]);
@@ -50,7 +49,7 @@
     store = new parts.Store(storage);
     session = new parts.Session({ store, step: Number(step), mayRevise: mayRevise === "true", changed, say, opened, loadHistory });
     sender = new parts.Sender({
-      api: API, project, user, store, changed,
+      project, user, store, changed,
       received: (answer, entry) => session.received(answer, entry),
       refused: (entry, sentence) => session.refused(entry, sentence),
       taken: (entries) => session.tabs.took(entries),

@@ -6,10 +6,9 @@
   const DRAFT_DAYS = 30;
   const OWNER_SILENT = 180_000;  // a hidden tab may wake once a minute only
   const OPTIONS = "kpdemo-rate-options";
-  const storage = new window.kpdemoParts.Storage("localStorage");
+  const { Storage, random } = window.kpdemoParts;
+  const storage = new Storage("localStorage");
   const SLOTS = { rating: "answer", skip: "answer", comment: "comment" };  // the later one of a pair stands
-
-  const random = () => Array.from(crypto.getRandomValues(new Uint32Array(2)), (part) => part.toString(36)).join("");
 
   // Keys begin with the name that the server made of account and project, so that nobody is given another's.
   class Store {
@@ -94,5 +93,5 @@
   const options = () => storage.read(OPTIONS) ?? {};
   const keepOption = (name, value) => storage.write(OPTIONS, { ...options(), [name]: value });
 
-  Object.assign(parts, { Store, options, keepOption, random });
+  Object.assign(parts, { Store, options, keepOption });
 })();

@@ -2,7 +2,6 @@
 (() => {
   "use strict";
   const parts = (window.kpdemoWrite ??= {});
-  const API = "/annotate/api";
   const PAUSE = 500;
   const LOOK_AGAIN = 20_000;
   const LONGEST_PAUSE = 15_000;
@@ -23,7 +22,7 @@
   let watch = null;
 
   const find = (selector) => root.querySelector(selector);
-  const ask = (method, path, body) => window.kpdemoRate.ask(API, root.dataset.user, method, path, body);
+  const ask = (method, path, body) => window.kpdemoParts.ask(root.dataset.user, method, path, body);
   const content = () => ({ text: field.value, version, seconds: watch.seconds });
   const isLong = () => field.value.length > Number(root.dataset.longest);
 

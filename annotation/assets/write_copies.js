@@ -8,7 +8,7 @@
   class Copies {
     constructor(storage) {
       this.name = `kpdemo-write:${storage}`;
-      this.own = `${this.name}:${window.kpdemoRate.random()}`;
+      this.own = `${this.name}:${window.kpdemoParts.random()}`;
       this.isNew = true;
       this.taken = new Map();  // copies of pages that may live on, as they were when this page took their text
     }
