@@ -14,7 +14,8 @@
   // Drafts outlive an error, a reload and a lost sign-in; the tab keeps them, not the server.
   const draftName = (data) => `kpdemo-adjudicate:${data.user}:${data.project}:${data.pair}`;
   const drafts = new window.kpdemoParts.Storage("sessionStorage");
-  const keysOn = () => { try { return localStorage.getItem("kpdemo-adjudicate-keys") !== "off"; } catch { return true; } };
+  const options = new window.kpdemoParts.Storage("localStorage");
+  const keysOn = () => options.read("kpdemo-adjudicate-keys") ?? true;
 
   const cause = () => form()?.querySelector("input[name=adjudicate-cause]:checked")?.value ?? "";
   const number = (quarters) => String(quarters / 4);
@@ -163,9 +164,7 @@
   });
   document.addEventListener("change", (event) => {
     if (event.target.id === "adjudicate-type") ask("show", { type: event.target.value, shown: "" });
-    if (event.target.id === "adjudicate-keys") {
-      try { localStorage.setItem("kpdemo-adjudicate-keys", event.target.checked ? "on" : "off"); } catch { /* not kept */ }
-    }
+    if (event.target.id === "adjudicate-keys") options.write("kpdemo-adjudicate-keys", event.target.checked);
   });
 
   const writing = (target) => target.closest?.("textarea, select, input:not([type=radio], [type=checkbox]), [contenteditable=true]");

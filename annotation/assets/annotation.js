@@ -67,12 +67,7 @@
     if (title && document.title !== `${title} – Annotate`) document.title = `${title} – Annotate`;
   };
 
-  const started = () => {
-    const look = () => { localTimes(); titled(); };
-    look();
-    new MutationObserver(look).observe(document.documentElement, { childList: true, subtree: true });
-  };
-
-  if (document.readyState === "loading") addEventListener("DOMContentLoaded", started);
-  else started();
+  const look = () => { localTimes(); titled(); };
+  look();
+  new MutationObserver(look).observe(document.documentElement, { childList: true, subtree: true });
 })();

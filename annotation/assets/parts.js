@@ -26,12 +26,38 @@
 
     text(key) { try { return window[this.#name].getItem(key); } catch { return null; } }
     read(key) { try { return JSON.parse(this.text(key)); } catch { return null; } }
-    write(key, value) { try { window[this.#name].setItem(key, JSON.stringify(value)); } catch { /* not kept */ } }
+    write(key, value) { try { window[this.#name].setItem(key, JSON.stringify(value)); return true; } catch { return false; } }
     remove(key) { try { window[this.#name].removeItem(key); } catch { /* it was never there */ } }
     keys() { try { return Object.keys(window[this.#name]); } catch { return []; } }
   }
 
   const time = (moment) => moment.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+
+  const PATIENCE = 20_000;
+  const KEEPALIVE_LIMIT = 50_000;  // browsers refuse more for a request that outlives its page
+
+  // What the server answers to the page that was made for this user. Status 0: nothing, or nothing of ours.
+  const ask = async (user, method, path, body) => {
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    try {
+      const response = await fetch(`/annotate/api/${path}`, {
+        method,
+        body: text,
+        headers: { accept: "application/json", "x-rater": user, ...(text && { "content-type": "application/json" }) },
+        cache: "no-store",
+        credentials: "same-origin",
+        redirect: "manual",  // else a lost session looks like an answer: the sign-in page
+        keepalive: text !== undefined && text.length < KEEPALIVE_LIMIT,
+        signal: AbortSignal.timeout(PATIENCE),
+      });
+      if (response.type === "opaqueredirect") return { status: 401, body: {} };
+      return { status: response.status, body: await response.json() };
+    } catch {
+      return { status: 0, body: {} };
+    }
+  };
+
+  const random = () => Array.from(crypto.getRandomValues(new Uint32Array(2)), (part) => part.toString(36)).join("");
 
   // Text goes in as text, never as markup; `properties` as `dir` or `className`.
   const element = (name, text = "", properties = {}) => Object.assign(document.createElement(name), { textContent: text, ...properties });
@@ -64,5 +90,5 @@
     for (const wide of place.querySelectorAll(".rate-guidelines :is(table, pre)")) widths.observe(wide);
   };
 
-  window.kpdemoParts = { Stopwatch, Storage, time, element, notice, button, gradeWords, watchWidths };
+  window.kpdemoParts = { Stopwatch, Storage, ask, random, time, element, notice, button, gradeWords, watchWidths };
 })();

@@ -2,9 +2,6 @@
 (() => {
   "use strict";
   const parts = (window.kpdemoRate ??= {});
-  if (parts.isWired) return;
-  parts.isWired = true;
-  const API = "/annotate/api";
   const LOOK_AGAIN = 20_000;
   const KEYS = new Set(["0", "1", "2", "3", "4", "[", "]", "ArrowLeft", "ArrowRight", "Enter", "Backspace", "s", "c", "?"]);
   const GRADING = new Set(["choose", "up", "down", "submit"]);
@@ -52,7 +49,7 @@
     store = new parts.Store(storage);
     session = new parts.Session({ store, step: Number(step), mayRevise: mayRevise === "true", changed, say, opened, loadHistory });
     sender = new parts.Sender({
-      api: API, project, user, store, changed,
+      project, user, store, changed,
       received: (answer, entry) => session.received(answer, entry),
       refused: (entry, sentence) => session.refused(entry, sentence),
       taken: (entries) => session.tabs.took(entries),
@@ -287,10 +284,6 @@
     const form = document.getElementById("rate-form");
     if (form && form !== root) start(form);
   };
-  const watch = () => {
-    new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
-    look();
-  };
-  if (document.body) watch();
-  else addEventListener("DOMContentLoaded", watch);
+  look();
+  new MutationObserver(look).observe(document.documentElement, { childList: true, subtree: true });
 })();

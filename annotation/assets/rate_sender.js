@@ -2,10 +2,9 @@
 (() => {
   "use strict";
   const parts = (window.kpdemoRate ??= {});
-  const PATIENCE = 20_000;
+  const { ask, random } = window.kpdemoParts;
   const FIRST_PAUSE = 1000;
   const LONGEST_PAUSE = 15_000;
-  const KEEPALIVE_LIMIT = 50_000;  // browsers refuse more for a request that outlives its page
 
   const ROUTES = {
     rating: (entry) => ["PUT", `pairs/${entry.pair}/rating`],
@@ -14,30 +13,9 @@
     skip: (entry) => ["POST", `pairs/${entry.pair}/skip`],
   };
 
-  // Status 0: no answer, or none of ours.
-  const ask = async (api, user, method, path, body) => {
-    const text = body === undefined ? undefined : JSON.stringify(body);
-    try {
-      const response = await fetch(`${api}/${path}`, {
-        method,
-        body: text,
-        headers: { accept: "application/json", "x-rater": user, ...(text && { "content-type": "application/json" }) },
-        cache: "no-store",
-        credentials: "same-origin",
-        redirect: "manual",  // else a lost session looks like an answer: the sign-in page
-        keepalive: text !== undefined && text.length < KEEPALIVE_LIMIT,
-        signal: AbortSignal.timeout(PATIENCE),
-      });
-      if (response.type === "opaqueredirect") return { status: 401, body: {} };
-      return { status: response.status, body: await response.json() };
-    } catch {
-      return { status: 0, body: {} };
-    }
-  };
-
   class Sender {
-    constructor({ api, project, user, store, received, refused, taken, lost, changed }) {
-      Object.assign(this, { api, project, user, store, received, refused, taken, lost, changed });
+    constructor({ project, user, store, received, refused, taken, lost, changed }) {
+      Object.assign(this, { project, user, store, received, refused, taken, lost, changed });
       this.outbox = [];
       this.wantsQueue = false;
       this.running = null;
@@ -54,7 +32,7 @@
 
     add(...entries) {
       this.store.supersede(entries);
-      this.#keep([...this.outbox, ...entries.map((entry) => ({ id: parts.random(), at: Date.now(), ...entry }))]);
+      this.#keep([...this.outbox, ...entries.map((entry) => ({ id: random(), at: Date.now(), ...entry }))]);
       this.run();
     }
 
@@ -68,8 +46,8 @@
       this.run();
     }
 
-    post(path, body) { return ask(this.api, this.user, "POST", path, body); }
-    get(path) { return ask(this.api, this.user, "GET", path); }
+    post(path, body) { return ask(this.user, "POST", path, body); }
+    get(path) { return ask(this.user, "GET", path); }
 
     leave() {
       this.isStopped = true;
@@ -113,7 +91,7 @@
     async #step(entry) {
       if (!entry) this.wantsQueue = false;  // who asks from now on is told what the server knows by then
       const { status, body } = entry
-        ? await ask(this.api, this.user, ...ROUTES[entry.kind](entry), entry.body)
+        ? await ask(this.user, ...ROUTES[entry.kind](entry), entry.body)
         : await this.get(`projects/${this.project}/queue`);
       if (this.isStopped) return;
       if (status === 0 || status === 429 || status >= 500) {
@@ -163,5 +141,5 @@
     }
   }
 
-  Object.assign(parts, { Sender, ask });
+  Object.assign(parts, { Sender });
 })();

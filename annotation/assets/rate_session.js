@@ -271,7 +271,7 @@
     // A passing one goes with the next answer, or the next that says the same; a comment to be copied stays.
     notify(text, { copy = "", isLasting = copy !== "" } = {}) {
       const others = this.notices.filter((notice) => notice.isLasting || notice.text !== text);
-      this.notices = [...others, { id: parts.random(), text, copy, isLasting }];
+      this.notices = [...others, { id: window.kpdemoParts.random(), text, copy, isLasting }];
       this.changed();
     }
 

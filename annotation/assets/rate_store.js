@@ -6,9 +6,9 @@
   const DRAFT_DAYS = 30;
   const OWNER_SILENT = 180_000;  // a hidden tab may wake once a minute only
   const OPTIONS = "kpdemo-rate-options";
+  const { Storage, random } = window.kpdemoParts;
+  const storage = new Storage("localStorage");
   const SLOTS = { rating: "answer", skip: "answer", comment: "comment" };  // the later one of a pair stands
-
-  const random = () => Array.from(crypto.getRandomValues(new Uint32Array(2)), (part) => part.toString(36)).join("");
 
   // Keys begin with the name that the server made of account and project, so that nobody is given another's.
   class Store {
@@ -20,29 +20,19 @@
       for (const key of this.#keys("draft:")) if (Date.now() - (this.read(key)?.at ?? 0) > DRAFT_DAYS * DAY) this.remove(key);
     }
 
-    read(key) {
-      try {
-        return JSON.parse(this.memory.get(key) ?? localStorage.getItem(this.prefix + key));
-      } catch {
-        return null;
-      }
-    }
+    read(key) { return this.memory.get(key) ?? storage.read(this.prefix + key); }
 
     // In a private window, or when the room is used up, memory has to do; the page then says so.
     write(key, value) {
-      const text = JSON.stringify(value);
-      try {
-        localStorage.setItem(this.prefix + key, text);
-        this.memory.delete(key);
-      } catch {
-        this.memory.set(key, text);
-        this.isSafe = false;
-      }
+      this.memory.delete(key);
+      if (storage.write(this.prefix + key, value)) return;
+      this.memory.set(key, structuredClone(value));
+      this.isSafe = false;
     }
 
     remove(key) {
       this.memory.delete(key);
-      try { localStorage.removeItem(this.prefix + key); } catch { /* it was never there */ }
+      storage.remove(this.prefix + key);
     }
 
     draft(pair) { return this.read(`draft:${pair}`); }
@@ -94,21 +84,14 @@
     }
 
     #keys(start) {
-      const keys = [];
-      try {
-        for (let at = 0; at < localStorage.length; at += 1) {
-          const key = localStorage.key(at);
-          if (key.startsWith(this.prefix + start)) keys.push(key.slice(this.prefix.length));
-        }
-      } catch { /* no storage */ }
-      return keys;
+      const keys = storage.keys().filter((key) => key.startsWith(this.prefix + start));
+      return keys.map((key) => key.slice(this.prefix.length));
     }
   }
 
   // Of the browser, not of an account: whether keys are on, which parts are unfolded.
-  const storage = new window.kpdemoParts.Storage("localStorage");
   const options = () => storage.read(OPTIONS) ?? {};
   const keepOption = (name, value) => storage.write(OPTIONS, { ...options(), [name]: value });
 
-  Object.assign(parts, { Store, options, keepOption, random });
+  Object.assign(parts, { Store, options, keepOption });
 })();

@@ -55,7 +55,7 @@
 
   document.addEventListener("submit", (event) => {
     const asks = {
-      "senses-form": () => ask("look-up", gathered()),
+      "senses-form": () => ask("look_up", gathered()),
       "senses-meanings-form": () => { if (isOwn()) ask("closest", { closest: value("senses-closest-word") }); },
       "senses-filter-form": () => lookAround(value("senses-filter"), "senses-filter"),
     };

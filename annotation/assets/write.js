@@ -2,9 +2,6 @@
 (() => {
   "use strict";
   const parts = (window.kpdemoWrite ??= {});
-  if (parts.isWired) return;
-  parts.isWired = true;
-  const API = "/annotate/api";
   const PAUSE = 500;
   const LOOK_AGAIN = 20_000;
   const LONGEST_PAUSE = 15_000;
@@ -25,7 +22,7 @@
   let watch = null;
 
   const find = (selector) => root.querySelector(selector);
-  const ask = (method, path, body) => window.kpdemoRate.ask(API, root.dataset.user, method, path, body);
+  const ask = (method, path, body) => window.kpdemoParts.ask(root.dataset.user, method, path, body);
   const content = () => ({ text: field.value, version, seconds: watch.seconds });
   const isLong = () => field.value.length > Number(root.dataset.longest);
 
@@ -72,7 +69,7 @@
     ({ version, check } = task);
     watch = new window.kpdemoParts.Stopwatch(task.seconds);
     parts.showTask(root, task);
-    field = parts.fieldFor(task, find("#write-field"), changed);
+    field = parts.showField(root, task, changed);
     field.value = task.text;
     for (const copy of unsaved.filter(({ id }) => id === task.id)) {
       if (copy.text === task.text || copy.text === field.value) continue;
@@ -205,7 +202,7 @@
     parts.afterConsent(() => { if (task?.id === id) leaveBlank(note); });
   });
 
-  const land = () => (task ? field : find("#write-message")).focus();
+  const land = () => (task ? field : find("#write-message")).focus({ preventScroll: task !== null });
 
   const send = async (path, body) => {
     for (;;) {
@@ -242,7 +239,7 @@
     if (status === 200) {
       openTask(body);
       root.scrollIntoView({ block: "start" });
-      field.focus();
+      field.focus({ preventScroll: true });
     } else if (status === 401) window.kpdemoSignInAgain();
     else parts.notify(root, body.error ?? "There is no connection: press again in a moment.");
   };
@@ -289,10 +286,6 @@
     task = null;
     look();
   };
-  const started = () => {
-    new MutationObserver(start).observe(document.body, { childList: true, subtree: true });
-    start();
-  };
-  if (document.body) started();
-  else addEventListener("DOMContentLoaded", started);
+  start();
+  new MutationObserver(start).observe(document.documentElement, { childList: true, subtree: true });
 })();

@@ -9,7 +9,7 @@
   class Copies {
     constructor(storage) {
       this.name = `kpdemo-write:${storage}`;
-      this.own = `${this.name}:${window.kpdemoRate.random()}`;
+      this.own = `${this.name}:${window.kpdemoParts.random()}`;
       this.isNew = true;
       this.taken = new Map();  // copies of pages that may live on, as they were when this page took their text
     }
@@ -54,8 +54,7 @@
       return "";
     }
 
-    // One without a page's name is of an earlier version.
-    #keys() { return storage.keys().filter((key) => key === this.name || key.startsWith(`${this.name}:`)); }
+    #keys() { return storage.keys().filter((key) => key.startsWith(`${this.name}:`)); }
   }
 
   Object.assign(parts, { Copies });

@@ -52,6 +52,17 @@
     find("#write-size span:last-child").textContent = task.guidance ? `Wanted: ${task.guidance}.` : "";
   };
 
+  // The field for the smaller item; a sense of WordNet can be chosen for it on a page of its own.
+  parts.showField = (root, task, changed) => {
+    const field = element("textarea", "", { id: "write-text", dir: "auto", rows: 5, spellcheck: true });
+    field.setAttribute("aria-labelledby", "write-smaller");
+    field.setAttribute("aria-describedby", "write-size write-check");
+    field.addEventListener("input", changed);
+    const link = element("a", "Choose the sense in WordNet instead", { href: `/annotate/senses${location.search}` });
+    root.querySelector("#write-field").replaceChildren(field, ...(task.type === "word2sense" ? [link] : []));
+    return field;
+  };
+
   parts.showCheck = (root, check, isEmpty, isConfirming) => {
     const [size] = root.querySelectorAll("#write-size span");
     size.textContent = check && !isEmpty

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import exists
+from sqlalchemy import exists, func, select
 from sqlalchemy.orm import Session
 
 from annotation.services.bulk import count_where

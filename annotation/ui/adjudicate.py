@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -25,23 +24,8 @@ from annotation.types import Cause, Project, Role, User
 from annotation.ui.adjudicate_html import answer_html, item_html, nothing_html
 from annotation.ui.adjudicate_queue_html import MOST_SHOWN, View, queue_html
 from annotation.ui.asking import asked_by
-from annotation.ui.sent import Sent
+from annotation.ui.sent import Sent, bridge
 from kpdemo.ui.widgets import QUIETLY, empty_html
-
-ASSETS = Path(__file__).parent.parent / "assets"
-ADJUDICATE_STYLES = (ASSETS / "adjudicate.css",)
-ADJUDICATE_SCRIPTS = (ASSETS / "adjudicate.js",)
-
-# The script asks by an event of the document; only here can it be handed on to Python.
-_BRIDGE = """
-element.addEventListener("adjudicate", (event) => {
-  const { what, ...asked } = event.detail;
-  if (what === "save") trigger("save", asked);
-  else if (what === "withdraw") trigger("withdraw", asked);
-  else trigger("show", asked);
-});
-watch("value", () => document.dispatchEvent(new CustomEvent("adjudicate-answer")));
-"""
 
 Shown = tuple[Any, Any, str]
 """The queue, the pair, and the answer."""
@@ -145,7 +129,10 @@ def build_adjudicate_page(handlers: AdjudicateHandlers, page: gr.Blocks) -> None
             queue = gr.HTML("", elem_id="adjudicate-queue", apply_default_css=False, js_on_load=None)
         with gr.Column(scale=3, min_width=320):
             said = gr.HTML(
-                answer_html(""), elem_id="adjudicate-answer", apply_default_css=False, js_on_load=_BRIDGE
+                answer_html(""),
+                elem_id="adjudicate-answer",
+                apply_default_css=False,
+                js_on_load=bridge("adjudicate", ("show", "save", "withdraw")),
             )
             item = gr.HTML(
                 empty_html("Opening the queue."),

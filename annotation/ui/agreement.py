@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -44,8 +43,6 @@ from annotation.ui.wording import all_withdrawn_text, held_back_text, time_html
 from kpdemo.ui.charts import show_chart
 from kpdemo.ui.widgets import QUIETLY, empty_html, escape, note_html, section_heading, shown_to_user
 
-ASSETS = Path(__file__).parent.parent / "assets"
-AGREEMENT_STYLES = (ASSETS / "agreement.css",)
 SECONDS_BETWEEN_LOOKS = 10
 MADE_BY = "The page Agreement of kpdemo"
 NO_PAIRS = "No pairs yet. Agreement of types and genres appears with the first ones."

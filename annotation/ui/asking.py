@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import gradio as gr
 
-from annotation.errors import NotFoundError
+from annotation.errors import AnnotationError, NotFoundError
 from annotation.numbers import whole_in
 from annotation.services.access.accounts import AccountService
 from annotation.types import Role, User
+from kpdemo.ui.widgets import shown_to_user
 
 
 def asked_project(request: gr.Request) -> int:
@@ -30,6 +34,13 @@ def asked_by(request: gr.Request, accounts: AccountService, *roles: Role) -> tup
     """
     project_id = asked_project(request)
     return project_id, accounts.require(request.username, project_id, *roles)
+
+
+@contextmanager
+def admitted(request: gr.Request, accounts: AccountService, *roles: Role) -> Iterator[tuple[int, User]]:
+    """As `asked_by`, for a handler whose refusals, also those of what it then does, are toasts."""
+    with shown_to_user(AnnotationError):
+        yield asked_by(request, accounts, *roles)
 
 
 def asked_by_leader(request: gr.Request, accounts: AccountService) -> tuple[int, User, bool]:

@@ -10,16 +10,15 @@ from annotation.reliability.bootstrap import Alpha
 from annotation.reliability.drift import Drift
 from annotation.shares import share_text
 from annotation.ui.tables import interval_text
-from annotation.ui.wording import counted
-from annotation.ui.wording import figure as written
+from annotation.ui.wording import counted, figure
 from kpdemo.ui.charts import (
     COLOURS,
     LINE,
     SYMBOLS,
     Chart,
     bar_marker,
+    chart_of,
     escaped,
-    figure,
     in_template,
     plain_layout,
     short,
@@ -72,7 +71,7 @@ def alpha_chart(
     layout["annotations"] = names + [
         _undefined(row, left) for row in range(rows) if all(one.alphas[row].value is None for one in shown)
     ]
-    return figure(traces, layout)
+    return chart_of(traces, layout)
 
 
 def bias_chart(labels: Sequence[str], biases: Sequence[float | None]) -> Chart | None:
@@ -90,7 +89,7 @@ def bias_chart(labels: Sequence[str], biases: Sequence[float | None]) -> Chart |
         "width": 0.5,
         "marker": {"color": [COLOURS[0] if (bias or 0) >= 0 else COLOURS[1] for bias in biases[:rows]]},
         "customdata": [
-            f"{escaped(label)}: {written(bias or 0.0, 2, sign='+')}"
+            f"{escaped(label)}: {figure(bias or 0.0, 2, sign='+')}"
             for label, bias in zip(labels[:rows], biases[:rows], strict=True)
         ],
         "hovertemplate": "%{customdata}<extra></extra>",
@@ -105,7 +104,7 @@ def bias_chart(labels: Sequence[str], biases: Sequence[float | None]) -> Chart |
         "zerolinecolor": LINE,
     }
     layout["yaxis"] = _row_axis([short(label) for label in labels[:rows]])
-    return figure([trace], layout)
+    return chart_of([trace], layout)
 
 
 def drift_chart(labels: Sequence[str], drifts: Sequence[Drift]) -> Chart | None:
@@ -126,7 +125,9 @@ def drift_chart(labels: Sequence[str], drifts: Sequence[Drift]) -> Chart | None:
         "zeroline": True,
         "zerolinecolor": LINE,
     }
-    return figure([_drift_line(label, drift, number) for number, (label, drift) in enumerate(shown)], layout)
+    return chart_of(
+        [_drift_line(label, drift, number) for number, (label, drift) in enumerate(shown)], layout
+    )
 
 
 def _drift_line(label: str, drift: Drift, number: int) -> Chart:
@@ -148,8 +149,8 @@ def _drift_line(label: str, drift: Drift, number: int) -> Chart:
         "line": {"color": colour, "width": 2},
         "marker": {"color": colour, "symbol": SYMBOLS[number], "size": 8},
         "customdata": [
-            f"{escaped(label)}<br>{written(window.mean, 2, sign='+')} ({written(window.low, 2, sign='+')} to "
-            f"{written(window.high, 2, sign='+')}), {counted(window.ratings, 'grade')}"
+            f"{escaped(label)}<br>{figure(window.mean, 2, sign='+')} ({figure(window.low, 2, sign='+')} to "
+            f"{figure(window.high, 2, sign='+')}), {counted(window.ratings, 'grade')}"
             for window in windows
         ],
         "hovertemplate": "%{customdata}<extra></extra>",
@@ -181,7 +182,7 @@ def grades_chart(buckets: Sequence[str], series: Sequence[tuple[str, Sequence[fl
     layout["barmode"] = "group"
     layout["xaxis"] = {**titled_axis("Grade"), "type": "category", "showgrid": False}
     layout["yaxis"] = {**titled_axis("Share of the grades, %"), "rangemode": "tozero"}
-    return figure(traces, layout)
+    return chart_of(traces, layout)
 
 
 def _points(series: Series, number: int, shift: float, labels: Sequence[str]) -> Chart:
@@ -217,7 +218,7 @@ def _alpha_text(alpha: Alpha) -> str:
     if alpha.value is None:
         return "undefined"
     interval = interval_text(alpha)
-    return f"{written(alpha.value)}{f' ({interval})' if interval else ''}, {counted(alpha.pairs, 'pair')}"
+    return f"{figure(alpha.value)}{f' ({interval})' if interval else ''}, {counted(alpha.pairs, 'pair')}"
 
 
 def _row_axis(labels: Sequence[str]) -> Chart:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-CONSENT_SCRIPTS = (Path(__file__).parent.parent / "assets" / "consent.js",)
-
 
 def consent_html(page: str) -> str:
     """A section that is unseen until there is something to agree to; `page` is rate or write."""

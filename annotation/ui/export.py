@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -20,10 +19,6 @@ from annotation.ui.tables import listing_html
 from annotation.ui.wording import all_withdrawn_text, counted, grouped, regrouped, time_html
 from annotation.web.downloads import gold_address, read_options
 from kpdemo.ui.widgets import empty_html, escape, note_html, section_heading
-
-_ASSETS = Path(__file__).parent.parent / "assets"
-EXPORT_STYLES = (_ASSETS / "export.css",)
-EXPORT_SCRIPTS = (_ASSETS / "export.js",)
 
 FORMATS = [
     ("JSON Lines", Format.JSONL.value),

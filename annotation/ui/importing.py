@@ -21,10 +21,10 @@ from annotation.services.access.accounts import AccountService
 from annotation.services.imports.importing import ImportService
 from annotation.services.projects import ProjectService
 from annotation.types import ImportSummary, Role
-from annotation.ui.asking import asked_by
+from annotation.ui.asking import admitted, asked_by
 from annotation.ui.filling import Filling
 from annotation.ui.wording import counted
-from kpdemo.ui.widgets import empty_html, escape, note_html, section_heading, shown_to_user
+from kpdemo.ui.widgets import empty_html, escape, note_html, section_heading
 
 LARGEST_FILE = "100mb"
 KEPT_MINUTES = 10
@@ -57,8 +57,7 @@ class ImportHandlers:
 
     def show(self, request: gr.Request) -> gr.Dropdown:
         """The types that a file without a column for them may have."""
-        with shown_to_user(AnnotationError):
-            project_id, _ = asked_by(request, self.accounts, Role.ADMINISTRATOR)
+        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
             types = self.projects.get(project_id).settings.types
         named = [(comparison_type(name).label, name) for name in types]
         return gr.Dropdown(choices=[(FROM_FILE, ""), *named], value="")

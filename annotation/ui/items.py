@@ -22,7 +22,7 @@ from annotation.services.writing.items import LISTED, ItemLine, ItemService
 from annotation.services.writing.plan import TypeTerms, WritingTerms, type_terms
 from annotation.setting_changes import seen_again, seen_settings
 from annotation.sizes import Bounds, PairBounds, check_range, guidance, size_of
-from annotation.ui.asking import asked_by, ids_in
+from annotation.ui.asking import admitted, asked_by, ids_in
 from annotation.ui.filling import Filling
 from annotation.ui.importing import FROM_FILE, KEPT_MINUTES, checked_upload, imported_html, refused
 from annotation.ui.settings_form import saved_html
@@ -35,7 +35,6 @@ from kpdemo.ui.widgets import (
     escape,
     keep_reason,
     section_heading,
-    shown_to_user,
     unseen_box,
 )
 
@@ -67,8 +66,7 @@ class ItemsHandlers:
 
     def show(self, request: gr.Request) -> tuple[Any, ...]:
         """The list, the types of the project, and the bounds as they are."""
-        with shown_to_user(AnnotationError):
-            project_id, _ = asked_by(request, self.accounts, *EDITORS)
+        with admitted(request, self.accounts, *EDITORS) as (project_id, _):
             types = self.projects.get(project_id).settings.types
             lines, count = self.items.items(project_id), self.items.count(project_id)
             plan = self.items.plan(project_id)
@@ -109,8 +107,7 @@ class ItemsHandlers:
     def _changed(
         self, request: gr.Request, text: str, type: str | None, change: Callable[..., int], done: str
     ) -> str:
-        with shown_to_user(AnnotationError):
-            project_id, user = asked_by(request, self.accounts, *EDITORS)
+        with admitted(request, self.accounts, *EDITORS) as (project_id, user):
             ids = ids_in(text)
             if not ids:
                 raise WritingError("No item is named: write ids from the list, one per line.")
@@ -119,8 +116,7 @@ class ItemsHandlers:
 
     def show_bounds(self, request: gr.Request, type: str, seen: str) -> tuple[str, ...]:
         """The bounds of another type."""
-        with shown_to_user(AnnotationError):
-            project_id, _ = asked_by(request, self.accounts, *EDITORS)
+        with admitted(request, self.accounts, *EDITORS) as (project_id, _):
             terms = self.items.plan(project_id).of_type(type)
             return *_ranges(terms), seen_again(seen, terms, but=("has_zeros",))
 
@@ -131,8 +127,7 @@ class ItemsHandlers:
 
         What somebody else changed meanwhile comes into the fields.
         """
-        with shown_to_user(AnnotationError):
-            project_id, user = asked_by(request, self.accounts, *EDITORS)
+        with admitted(request, self.accounts, *EDITORS) as (project_id, user):
             if not type:
                 raise SettingsError("No comparison type is chosen: choose the one whose bounds to set.")
             ranges = [check_range(text or "", label) for text, (_, label) in zip(texts, RANGES, strict=True)]

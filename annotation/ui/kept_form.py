@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -13,7 +12,6 @@ from gradio.events import Dependency
 
 from kpdemo.ui.widgets import QUIETLY, note_html, unseen_box
 
-KEPT_SCRIPTS = (Path(__file__).parent.parent / "assets" / "kept_form.js",)
 IS_BACK = "What you had typed and not saved is back in the form."
 
 

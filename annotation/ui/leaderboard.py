@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -35,7 +34,6 @@ from annotation.web.leaderboard import board_address
 from kpdemo.ui.charts import chart_buttons, show_chart
 from kpdemo.ui.widgets import QUIETLY, empty_html, escape, section_heading, shown_to_user, unseen_box
 
-LEADERBOARD_STYLES = (Path(__file__).parent.parent / "assets" / "leaderboard.css",)
 NOBODY = "No system has been measured yet. Its scores are compared with the gold grades of finished pairs."
 FOR_ADMINISTRATORS = "An administrator of the project can add one."
 FOR_LEADERS = "The leaderboard is for administrators and adjudicators of the project: ask your administrator."

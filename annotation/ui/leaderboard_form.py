@@ -17,7 +17,7 @@ from annotation.services.systems import UPLOADED, SystemService
 from annotation.systems.baselines import EMBEDDING
 from annotation.systems.scored import left_out_text, scores_text
 from annotation.types import Role
-from annotation.ui.asking import asked_by
+from annotation.ui.asking import admitted, asked_by
 from annotation.ui.importing import box_after, refused_html
 from annotation.ui.leaderboard import IN_ZONE, LeaderboardHandlers, LeaderboardPage
 from annotation.ui.leaderboard_tables import ORIGINS, gold_named
@@ -63,8 +63,7 @@ class SystemFormHandlers:
 
     def list_systems(self, gold_id: int | None, request: gr.Request) -> gr.Dropdown:
         """The systems that can be removed: those on the gold set that is shown."""
-        with shown_to_user(AnnotationError):
-            project_id, _ = asked_by(request, self.accounts, Role.ADMINISTRATOR)
+        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
             return self._listed(project_id, gold_id)
 
     def choose(
@@ -123,8 +122,7 @@ class SystemFormHandlers:
 
     def remove(self, request: gr.Request, system_id: int | None) -> str:
         """Forget a system."""
-        with shown_to_user(AnnotationError):
-            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
+        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             if system_id is None:
                 raise ScoreFileError("No system is chosen: choose the one to remove.")
             self.systems.remove(project_id, system_id, by=user)

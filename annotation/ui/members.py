@@ -16,7 +16,7 @@ from annotation.services.consents import ConsentService
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
 from annotation.types import Role, User
-from annotation.ui.asking import asked_by
+from annotation.ui.asking import admitted, asked_by
 from annotation.ui.filling import Filling
 from annotation.ui.links import (
     LinksHandlers,
@@ -52,8 +52,7 @@ class MembersHandlers:
 
     def add(self, request: gr.Request, name: str | None, role: str) -> tuple[Any, ...]:
         """Give an account that exists a role."""
-        with shown_to_user(AnnotationError):
-            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
+        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             if not name:
                 raise SettingsError("No account is chosen: choose one, or invite somebody by a link.")
             member = self.projects.add_member(project_id, name, role_named(role), by=user)
@@ -62,8 +61,7 @@ class MembersHandlers:
 
     def invite(self, request: gr.Request, role: str) -> tuple[Any, ...]:
         """A link that makes an account, or takes one that exists, into the project."""
-        with shown_to_user(AnnotationError):
-            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
+        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             chosen = role_named(role)
             token = self.invitations.invite(project_id=project_id, role=chosen, by=user)
             article = "an" if chosen.value[0] in "ae" else "a"
@@ -77,8 +75,7 @@ class MembersHandlers:
 
     def remove(self, request: gr.Request, chosen: str | None) -> tuple[Any, ...]:
         """Take a role away; what its user graded stays."""
-        with shown_to_user(AnnotationError):
-            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
+        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             role, _, name = (chosen or "").partition(_SEPARATOR)
             if not name:
                 raise SettingsError("No member is chosen: choose one and the role to remove.")
@@ -103,15 +100,13 @@ class MembersHandlers:
 
     def choose(self, request: gr.Request, chosen: str | None) -> tuple[Any, ...]:
         """What can be done with the role that is chosen; what was said of another one goes."""
-        with shown_to_user(AnnotationError):
-            project_id, _ = asked_by(request, self.accounts, Role.ADMINISTRATOR)
+        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
             members, paused = self.projects.members(project_id), self.quality.paused(project_id)
             return "", *_buttons(chosen, members, paused)
 
     def join(self, request: gr.Request) -> tuple[Any, ...]:
         """Make whoever asks a rater of the project, too."""
-        with shown_to_user(AnnotationError):
-            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
+        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             self.projects.add_member(project_id, user.name, Role.RATER, by=user)
             return joined_html(project_id), *self._shown(project_id, user)
 

@@ -9,67 +9,47 @@ import gradio as gr
 
 from annotation.latex import LatexTable
 from annotation.services.bundle import Services
-from annotation.ui.adjudicate import (
-    ADJUDICATE_SCRIPTS,
-    ADJUDICATE_STYLES,
-    AdjudicateHandlers,
-    build_adjudicate_page,
-)
-from annotation.ui.agreement import (
-    AGREEMENT_STYLES,
-    AgreementHandlers,
-    build_agreement_page,
-)
-from annotation.ui.consent import CONSENT_SCRIPTS
-from annotation.ui.export import EXPORT_SCRIPTS, EXPORT_STYLES, ExportHandlers
+from annotation.ui.adjudicate import AdjudicateHandlers, build_adjudicate_page
+from annotation.ui.agreement import AgreementHandlers, build_agreement_page
+from annotation.ui.export import ExportHandlers
 from annotation.ui.filling import Filling
 from annotation.ui.header import HeaderHandlers, build_header
 from annotation.ui.home import HomeHandlers, build_home_page
 from annotation.ui.importing import KEPT_MINUTES, LARGEST_FILE, ImportHandlers
 from annotation.ui.items import ItemsHandlers
-from annotation.ui.kept_form import KEPT_SCRIPTS
-from annotation.ui.leaderboard import LEADERBOARD_STYLES, LeaderboardHandlers, build_leaderboard_page
+from annotation.ui.leaderboard import LeaderboardHandlers, build_leaderboard_page
 from annotation.ui.leaderboard_form import SystemFormHandlers, build_system_form
 from annotation.ui.members import MembersHandlers
 from annotation.ui.pair_changes import PairChangeHandlers
 from annotation.ui.pair_list import PairListHandlers
-from annotation.ui.predictions import PREDICTIONS_STYLES, PredictionsHandlers, build_predictions_page
+from annotation.ui.predictions import PredictionsHandlers, build_predictions_page
 from annotation.ui.project import ProjectHandlers, build_project_page
 from annotation.ui.quality import QualityHandlers
-from annotation.ui.rate import RATE_SCRIPTS, RATE_STYLES, RateHandlers, build_rate_page
+from annotation.ui.rate import RateHandlers, build_rate_page
 from annotation.ui.remarks import RemarksHandlers
 from annotation.ui.review import ReviewHandlers, build_review_page
-from annotation.ui.sense_html import SENSES_STYLES
-from annotation.ui.senses import SENSES_SCRIPTS, SensesHandlers, build_senses_page
+from annotation.ui.senses import SensesHandlers, build_senses_page
 from annotation.ui.set_aside import SetAsideHandlers
-from annotation.ui.users import USERS_STYLES, UsersHandlers, build_users_page
-from annotation.ui.write import WRITE_SCRIPTS, WRITE_STYLES, WriteHandlers, build_write_page
+from annotation.ui.users import UsersHandlers, build_users_page
+from annotation.ui.write import WriteHandlers, build_write_page
 from annotation.ui.writing_report import ReportHandlers
 
 ASSETS = Path(__file__).parent.parent / "assets"
-STYLES = (
-    ASSETS / "annotation.css",
-    *RATE_STYLES,
-    *WRITE_STYLES,
-    *SENSES_STYLES,
-    *ADJUDICATE_STYLES,
-    *EXPORT_STYLES,
-    *AGREEMENT_STYLES,
-    *USERS_STYLES,
-    *LEADERBOARD_STYLES,
-    *PREDICTIONS_STYLES,
+STYLES = tuple(
+    ASSETS / f"{name}.css" for name in ("annotation", "rate", "write", "senses", "adjudicate", "figures")
 )
-SCRIPTS = (
-    ASSETS / "annotation.js",
-    ASSETS / "parts.js",
-    *KEPT_SCRIPTS,
-    *CONSENT_SCRIPTS,
-    *RATE_SCRIPTS,
-    *WRITE_SCRIPTS,
-    *ADJUDICATE_SCRIPTS,
-    *SENSES_SCRIPTS,
-    *EXPORT_SCRIPTS,
+"""In this order: a later one may overrule an earlier one."""
+SCRIPTS = tuple(
+    ASSETS / f"{name}.js"
+    for name in (
+        *("annotation", "parts", "kept_form", "consent"),
+        *("rate_store", "rate_form", "rate_training", "rate_consent", "rate_sender"),
+        *("rate_keys", "rate_tabs", "rate_session", "rate_view", "rate"),
+        *("write_copies", "write_view", "write_consent", "write"),
+        *("adjudicate", "senses", "export"),
+    )
 )
+"""In this order: each takes what those before it have put into `window`."""
 MAX_FILE_SIZE = LARGEST_FILE
 MINUTE = 60
 

@@ -9,17 +9,17 @@ from typing import Any
 import gradio as gr
 
 from annotation.comparison import comparison_type
-from annotation.errors import AnnotationError, PairError
+from annotation.errors import PairError
 from annotation.notes import LONGEST_NOTE
 from annotation.services.access.accounts import AccountService
 from annotation.services.pair_removal import PairRemovalService
 from annotation.services.pair_withdrawal import PairWithdrawalService
 from annotation.services.projects import ProjectService
 from annotation.types import Role
-from annotation.ui.asking import asked_by, ids_in
+from annotation.ui.asking import admitted, ids_in
 from annotation.ui.filling import Filling
 from annotation.ui.wording import counted
-from kpdemo.ui.widgets import done_html, keep_reason, shown_to_user
+from kpdemo.ui.widgets import done_html, keep_reason
 
 ANY_TYPE = "any type"
 EXPLAINED_HTML = (
@@ -38,8 +38,7 @@ class PairChangeHandlers:
 
     def types(self, request: gr.Request) -> gr.Dropdown:
         """The choice among the types of the project."""
-        with shown_to_user(AnnotationError):
-            project_id, _ = asked_by(request, self.accounts, Role.ADMINISTRATOR)
+        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
             types = self.projects.get(project_id).settings.types
         return gr.Dropdown(choices=[(ANY_TYPE, ""), *((comparison_type(name).label, name) for name in types)])
 
@@ -53,8 +52,7 @@ class PairChangeHandlers:
 
     def remove(self, request: gr.Request, ids: str | None, type: str | None) -> tuple[str, str]:
         """Delete the named pairs, and empty the field."""
-        with shown_to_user(AnnotationError):
-            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
+        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             count = self.removal.remove(project_id, named(ids), type=type or None, by=user)
         return done_html(f"{counted(count, 'pair')} removed."), ""
 
@@ -67,8 +65,7 @@ class PairChangeHandlers:
         change: Callable[..., int],
         done: str,
     ) -> tuple[str, str, str]:
-        with shown_to_user(AnnotationError):
-            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
+        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             count = change(project_id, named(ids), type=type or None, reason=reason or "", by=user)
         return done_html(f"{counted(count, 'pair')} {done}."), "", ""
 

@@ -8,12 +8,11 @@ from typing import Any
 import gradio as gr
 
 from annotation.comparison import comparison_type
-from annotation.errors import AnnotationError
 from annotation.senses.view import shown_items
 from annotation.services.access.accounts import AccountService
 from annotation.services.pair_list import PAGE_LENGTH, PairLine, PairListService, PairPage, PairState
 from annotation.types import Role
-from annotation.ui.asking import asked_by
+from annotation.ui.asking import admitted
 from annotation.ui.filling import Filling
 from annotation.ui.pair_changes import PairChangeHandlers, build_pair_changes
 from annotation.ui.sense_html import cell_html
@@ -23,7 +22,6 @@ from kpdemo.ui.widgets import (
     empty_html,
     escape,
     section_heading,
-    shown_to_user,
 )
 
 EVERY_STATE = "every state"
@@ -54,8 +52,7 @@ class PairListHandlers:
         return self._show(request, search, state, page + 1)
 
     def _show(self, request: gr.Request, search: str | None, state: str | None, page: int) -> tuple[Any, ...]:
-        with shown_to_user(AnnotationError):
-            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
+        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             asked = (search or "")[:LONGEST_SEARCH]
             wanted = PairState(state) if state in set(PairState) else None
             page, found = self._page(project_id, user.id, asked, wanted, max(0, page))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -18,13 +17,11 @@ from annotation.services.judgements import JudgementService
 from annotation.services.projects import ProjectService
 from annotation.services.sending import SendService
 from annotation.types import Role
-from annotation.ui.asking import asked_by
+from annotation.ui.asking import admitted, asked_by
 from annotation.ui.number_fields import decimal_field, decimal_of, whole_field, whole_of
 from annotation.ui.predictions_html import figures_html, files_html, steps_html
 from annotation.ui.wording import counted, grouped
-from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, section_heading, shown_to_user
-
-PREDICTIONS_STYLES = (Path(__file__).parent.parent / "assets" / "predictions.css",)
+from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, section_heading
 
 ORDERS = [(name, order.value) for order, name in ORDER_NAMES.items()]
 FORGET_SENT = """() => {
@@ -55,8 +52,7 @@ class PredictionsHandlers:
 
     def count(self, threshold: object, k: object, skip: bool, request: gr.Request) -> tuple[str, str, str]:
         """The figures anew, with other options."""
-        with shown_to_user(AnnotationError):
-            project_id, _ = asked_by(request, self.accounts, Role.ADMINISTRATOR)
+        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
             unjudged = Unjudged.SKIP if skip else Unjudged.ZERO
             options = check_options(
                 decimal_of(threshold, "lowest grade of a keyphrase"),
@@ -67,8 +63,7 @@ class PredictionsHandlers:
 
     def choose_order(self, order: str, request: gr.Request) -> str:
         """In which order raters meet the pairs."""
-        with shown_to_user(AnnotationError):
-            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
+        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             if order not in set(QueueOrder):
                 raise SettingsError(f"There is no order {order!r}: choose one from the list.")
             self.sending.choose_order(project_id, QueueOrder(order), by=user)

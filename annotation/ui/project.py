@@ -17,7 +17,7 @@ from annotation.services.projects import ProjectService
 from annotation.services.rating.stuck import StuckService
 from annotation.setting_changes import seen_settings
 from annotation.types import Role
-from annotation.ui.asking import asked_by
+from annotation.ui.asking import admitted, asked_by
 from annotation.ui.export import ExportHandlers, build_export_section
 from annotation.ui.filling import Filling
 from annotation.ui.importing import ImportHandlers, build_import_section
@@ -38,7 +38,6 @@ from kpdemo.ui.widgets import (
     keep_reason,
     note_html,
     section_heading,
-    shown_to_user,
     unseen_box,
 )
 
@@ -75,8 +74,7 @@ class ProjectHandlers:
 
     def show_counts(self, request: gr.Request) -> tuple[str, str]:
         """How far the pairs are, and what was done."""
-        with shown_to_user(AnnotationError):
-            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
+        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             counts = self.projects.counts(project_id, viewer=user.id)
             events = self.events.recent(project_id, viewer=user.id)
             stuck = self.stuck.stuck(project_id)
@@ -84,8 +82,7 @@ class ProjectHandlers:
 
     def save(self, request: gr.Request, seen: str, *values: object) -> tuple[Any, ...]:
         """Change what the form says; what somebody else changed meanwhile comes into it."""
-        with shown_to_user(AnnotationError):
-            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
+        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             mine = read_settings_form(values)
             before = self.projects.get(project_id).settings
             kept = self.projects.update(project_id, mine, seen=seen, by=user).settings
@@ -100,8 +97,7 @@ class ProjectHandlers:
 
     def delete(self, request: gr.Request, typed: str | None) -> str:
         """Delete the project whose name was typed; where to go then."""
-        with shown_to_user(AnnotationError):
-            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
+        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             self.projects.delete(project_id, typed or "", by=user)
         return "/annotate/"
 

@@ -21,7 +21,7 @@ from annotation.services.quality import QualityOverview, QualityService
 from annotation.services.work import WorkService
 from annotation.setting_changes import seen_settings
 from annotation.types import ReadKnownPair, Role
-from annotation.ui.asking import asked_by
+from annotation.ui.asking import admitted, asked_by
 from annotation.ui.filling import Filling
 from annotation.ui.importing import checked_upload, refused
 from annotation.ui.number_fields import decimal_of, decimal_text
@@ -53,7 +53,6 @@ from kpdemo.ui.widgets import (
     escape,
     keep_reason,
     section_heading,
-    shown_to_user,
     unseen_box,
 )
 
@@ -82,8 +81,7 @@ class QualityHandlers:
 
     def show(self, request: gr.Request) -> tuple[Any, ...]:
         """The settings, how many pairs there are, and the raters."""
-        with shown_to_user(AnnotationError):
-            project_id, _ = asked_by(request, self.accounts, Role.ADMINISTRATOR)
+        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
             overview = self.quality.overview(project_id)
         settings = overview.settings
         shown = self._shown(overview, project_id)
@@ -91,8 +89,7 @@ class QualityHandlers:
 
     def save(self, request: gr.Request, seen: str, *values: object) -> tuple[Any, ...]:
         """Change what the fields say; what somebody else changed meanwhile comes into them."""
-        with shown_to_user(AnnotationError):
-            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
+        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             mine = read_quality_form(*values)
             kept = self.quality.change(project_id, mine, seen=seen, by=user)
             shown = self._shown(self.quality.overview(project_id), project_id)
@@ -110,8 +107,7 @@ class QualityHandlers:
 
     def clear_training(self, request: gr.Request) -> tuple[Any, ...]:
         """Use the training pairs no longer."""
-        with shown_to_user(AnnotationError):
-            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
+        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             retired = self.known_pairs.retire_training(project_id, by=user)
             said = (
                 f"{counted(retired, 'training pair')} no longer used; what raters did with them is kept."
@@ -122,8 +118,7 @@ class QualityHandlers:
 
     def excuse(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
         """Let a rater work without training."""
-        with shown_to_user(AnnotationError):
-            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
+        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             if not name:
                 raise SettingsError("No rater is chosen: choose who may work without training.")
             self.quality.excuse(project_id, name, by=user)
@@ -132,15 +127,13 @@ class QualityHandlers:
 
     def show_known(self, request: gr.Request, chosen: str | None) -> tuple[str, Any]:
         """The texts of a pair, and the grade that is known of it."""
-        with shown_to_user(AnnotationError):
-            project_id, _ = asked_by(request, self.accounts, Role.ADMINISTRATOR)
+        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
             line = self._line(project_id, chosen)
         return known_html(line), decimal_text(line.grade)
 
     def set_known(self, request: gr.Request, chosen: str | None, grade: object) -> tuple[Any, ...]:
         """Correct the known grade of a pair."""
-        with shown_to_user(AnnotationError):
-            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
+        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             line = self._line(project_id, chosen)
             number = decimal_of(grade, "known grade")
             before = self.known_pairs.set_grade(project_id, line.kind, line.id, number, by=user)

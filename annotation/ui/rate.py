@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
-from pathlib import Path
 
 import gradio as gr
 
@@ -25,24 +24,6 @@ from annotation.ui.consent import consent_html
 from annotation.ui.guidelines import examples_html, scale_html
 from kpdemo.ui.markdown import markdown_html
 from kpdemo.ui.widgets import QUIETLY, empty_html, escape
-
-ASSETS = Path(__file__).parent.parent / "assets"
-RATE_STYLES = (ASSETS / "rate.css",)
-RATE_SCRIPTS = tuple(
-    ASSETS / name
-    for name in (
-        "rate_store.js",
-        "rate_form.js",
-        "rate_training.js",
-        "rate_consent.js",
-        "rate_sender.js",
-        "rate_keys.js",
-        "rate_tabs.js",
-        "rate_session.js",
-        "rate_view.js",
-        "rate.js",
-    )
-)
 
 SKIP_REASONS = {
     SkipReason.NOT_UNDERSTOOD: "I do not understand it",

@@ -7,19 +7,18 @@ from dataclasses import dataclass
 import gradio as gr
 
 from annotation.comparison import comparison_type
-from annotation.errors import AnnotationError
 from annotation.senses.view import shown_items
 from annotation.services.access.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.services.remarks import Remark, RemarkKind, RemarkPage, RemarkService
 from annotation.types import Role
-from annotation.ui.asking import asked_by
+from annotation.ui.asking import admitted
 from annotation.ui.filling import Filling
 from annotation.ui.rate import SKIP_REASONS
 from annotation.ui.sense_html import cell_html
 from annotation.ui.tables import Column, Table, listing_html, save_button
 from annotation.ui.wording import counted, grouped, held_back_text, time_html
-from kpdemo.ui.widgets import empty_html, escape, section_heading, shown_to_user
+from kpdemo.ui.widgets import empty_html, escape, section_heading
 
 NO_REMARKS = "No comments or skips yet."
 KINDS = {RemarkKind.PROBLEM: "Problem", RemarkKind.COMMENT: "Comment", RemarkKind.SKIP: "Skipped"}
@@ -44,8 +43,7 @@ class RemarksHandlers:
 
     def show(self, request: gr.Request) -> str:
         """What was said in the project."""
-        with shown_to_user(AnnotationError):
-            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
+        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             name = self.projects.get(project_id).name
             return remarks_html(self.remarks.remarks(project_id, viewer=user.id), project_id, name)
 

@@ -14,7 +14,7 @@ from annotation.services.bundle import UnreachableError
 from annotation.services.writing.editing import EDITORS, EditingService
 from annotation.services.writing.waiting_texts import Submitted
 from annotation.types import User
-from annotation.ui.asking import asked_by
+from annotation.ui.asking import admitted, asked_by
 from annotation.ui.items import ItemsHandlers, build_items_section
 from annotation.ui.kept_form import build_kept_form
 from annotation.ui.review_html import BUSY, NOTHING, queue_label, text_html
@@ -50,14 +50,12 @@ class ReviewHandlers:
 
     def show(self, request: gr.Request, chosen: int | None) -> tuple[Any, ...]:
         """Another text of the queue."""
-        with shown_to_user(AnnotationError):
-            project_id, user = asked_by(request, self.accounts, *EDITORS)
+        with admitted(request, self.accounts, *EDITORS) as (project_id, user):
             return self._shown(project_id, user, chosen)
 
     def accept(self, request: gr.Request, text: str, token: str) -> tuple[Any, ...]:
         """Make a pair of the text as it stands in the field."""
-        with shown_to_user(AnnotationError):
-            project_id, user = asked_by(request, self.accounts, *EDITORS)
+        with admitted(request, self.accounts, *EDITORS) as (project_id, user):
             writing_id, version = _read_token(token)
             self.editing.accept(project_id, writing_id, user.id, version=version, text=text)
             said = done_html("Accepted: it is now a pair to be graded.")
@@ -65,16 +63,14 @@ class ReviewHandlers:
 
     def send_back(self, request: gr.Request, note: str, token: str) -> tuple[Any, ...]:
         """Have its writer write it anew."""
-        with shown_to_user(AnnotationError):
-            project_id, user = asked_by(request, self.accounts, *EDITORS)
+        with admitted(request, self.accounts, *EDITORS) as (project_id, user):
             writing_id, version = _read_token(token)
             self.editing.send_back(project_id, writing_id, user.id, note, version=version)
             return done_html("Sent back with your note."), *self._shown(project_id, user)
 
     def hand_on(self, request: gr.Request, note: str, token: str) -> tuple[Any, ...]:
         """Have another writer write for the item."""
-        with shown_to_user(AnnotationError):
-            project_id, user = asked_by(request, self.accounts, *EDITORS)
+        with admitted(request, self.accounts, *EDITORS) as (project_id, user):
             writing_id, version = _read_token(token)
             self.editing.hand_on(project_id, writing_id, user.id, note, version=version)
             return done_html("The item goes to another writer."), *self._shown(project_id, user)

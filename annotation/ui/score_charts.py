@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from kpdemo.ui.charts import (
     Chart,
     bar_marker,
+    chart_of,
     escaped,
-    figure,
     in_template,
     plain_layout,
     short,
@@ -53,4 +53,4 @@ def genre_chart(systems: Sequence[str], genres: Sequence[tuple[str, Sequence[flo
         "fixedrange": True,
     }
     layout["yaxis"] = {**titled_axis("Pearson, summed over genres"), "zeroline": True}
-    return figure(traces, layout)
+    return chart_of(traces, layout)

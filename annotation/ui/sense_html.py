@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from annotation.senses.network import SenseText
 from annotation.senses.view import SenseGroup, ShownItem
 from annotation.ui.wording import grouped
 from kpdemo.ui.widgets import escape
-
-SENSES_STYLES = (Path(__file__).parent.parent / "assets" / "senses.css",)
 
 
 def meaning_html(item: ShownItem) -> str:

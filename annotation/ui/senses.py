@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -37,29 +36,14 @@ from annotation.ui.sense_form_html import (
     writer_task_html,
 )
 from annotation.ui.sense_list_html import around_html
-from annotation.ui.sent import Sent
+from annotation.ui.sent import Sent, bridge
 from annotation.ui.wording import counted, grouped
 from annotation.web.json_routes import LONGEST_SECONDS
 from kpdemo.ui.widgets import QUIETLY, empty_html
 
-SENSES_SCRIPTS = (Path(__file__).parent.parent / "assets" / "senses.js",)
 MOST_CHARACTERS = 4_000
 """Of any field; more is cut off before it is looked at."""
-
-# The script asks by an event of the document; only here can it be handed on to Python.
-_BRIDGE = """
-element.addEventListener("senses", (event) => {
-  const { what, ...asked } = event.detail;
-  if (what === "look-up") trigger("look_up", asked);
-  else if (what === "closest") trigger("closest", asked);
-  else if (what === "around") trigger("around", asked);
-  else if (what === "make") trigger("make", asked);
-  else if (what === "leave") trigger("leave", asked);
-  else if (what === "describe") trigger("describe", asked);
-  else trigger("show", asked);
-});
-watch("value", () => document.dispatchEvent(new CustomEvent("senses-answer")));
-"""
+EVENTS = ("look_up", "closest", "around", "show", "make", "leave", "describe")
 
 Shown = tuple[Any, Any, Any, Any, Any, str]
 """The task, the word's meanings, closest senses, the neighbourhood, the sense chosen, and the answer."""
@@ -193,7 +177,10 @@ def build_senses_page(handlers: SensesHandlers, page: gr.Blocks) -> None:
             meanings, closest = _part("senses-meanings"), _part("senses-closest")
         with gr.Column(scale=7, min_width=320):
             said = gr.HTML(
-                answer_html(""), elem_id="senses-answer", apply_default_css=False, js_on_load=_BRIDGE
+                answer_html(""),
+                elem_id="senses-answer",
+                apply_default_css=False,
+                js_on_load=bridge("senses", EVENTS),
             )
             listed, choice = _part("senses-around"), _part("senses-choice")
     outputs = [task, meanings, closest, listed, choice, said]

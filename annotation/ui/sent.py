@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Any
 
 import gradio as gr
+
+
+def bridge(name: str, events: Sequence[str]) -> str:
+    """The `js_on_load` of the line that answers the script of a page, which reaches Python only through it.
+
+    The script asks by an event `name` of the document, whose detail has one of `events` as `what` beside the
+    values, and is told by `name`-answer when there is an answer.
+    """
+    return f"""
+// Gradio finds the names of events here, in quotes: {json.dumps(events)}
+element.addEventListener("{name}", ({{ detail: {{ what, ...asked }} }}) => trigger(what, asked));
+watch("value", () => document.dispatchEvent(new CustomEvent("{name}-answer")));
+"""
 
 
 class Sent:

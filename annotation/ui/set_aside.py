@@ -7,16 +7,16 @@ from typing import Any
 
 import gradio as gr
 
-from annotation.errors import AnnotationError, SettingsError
+from annotation.errors import SettingsError
 from annotation.notes import LONGEST_NOTE
 from annotation.services.access.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.services.set_aside import BroughtBack, RaterGrades, SetAsideService
 from annotation.types import Role
-from annotation.ui.asking import asked_by
+from annotation.ui.asking import admitted
 from annotation.ui.filling import Filling
 from annotation.ui.wording import counted, grouped
-from kpdemo.ui.widgets import QUIETLY, done_html, escape, keep_reason, shown_to_user
+from kpdemo.ui.widgets import QUIETLY, done_html, escape, keep_reason
 
 EXPLAINED_HTML = (
     '<p class="small">Grades that are set aside count nowhere, and other raters are given these pairs. The '
@@ -33,14 +33,12 @@ class SetAsideHandlers:
 
     def show(self, request: gr.Request) -> tuple[Any, ...]:
         """The raters to choose from, none of them chosen."""
-        with shown_to_user(AnnotationError):
-            project_id, _ = asked_by(request, self.accounts, Role.ADMINISTRATOR)
+        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
             return self._shown(project_id, None)
 
     def choose(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
         """What there is of the chosen rater, and what can be done with it; what was said of another goes."""
-        with shown_to_user(AnnotationError):
-            project_id, _ = asked_by(request, self.accounts, Role.ADMINISTRATOR)
+        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
             return "", *self._shown(project_id, name)[1:]
 
     def look_again(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
@@ -49,16 +47,14 @@ class SetAsideHandlers:
 
     def set_aside(self, request: gr.Request, name: str | None, reason: str | None) -> tuple[Any, ...]:
         """Count the chosen rater's grades nowhere, and empty the reason."""
-        with shown_to_user(AnnotationError):
-            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
+        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             count = self.grades.set_aside(project_id, _chosen(name), reason or "", by=user)
             said = f"{counted(count, 'grade')} of {name} set aside: others are given these pairs."
             return done_html(said), *self._shown(project_id, name, is_done=True)
 
     def bring_back(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
         """Count grades of the chosen rater again, where there is room for them."""
-        with shown_to_user(AnnotationError):
-            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
+        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             done = self.grades.bring_back(project_id, _chosen(name), by=user)
             return done_html(brought_back_text(name or "", done)), *self._shown(project_id, name)
 

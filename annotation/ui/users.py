@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -35,7 +34,6 @@ from kpdemo.ui.widgets import (
     shown_to_user,
 )
 
-USERS_STYLES = (Path(__file__).parent.parent / "assets" / "users.css",)
 LINK_HINT = f"A link lets one person in, within {LASTS.days} days. It cannot be looked up later."
 _LINK_PLACES = 3
 """The list of open links, the choice of one, and its button."""

@@ -1,12 +1,8 @@
-"""The writing page. Python writes its form once; the script fills it in from the JSON interface.
-
-A type may have another field in place of the text: see `kpdemoWrite.fields` in write_field.js.
-"""
+"""The writing page. Python writes its form once; the script fills it in from the JSON interface."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import gradio as gr
 
@@ -25,11 +21,6 @@ from annotation.ui.guidelines import scale_html
 from annotation.ui.rate import build_form, storage_name
 from kpdemo.ui.markdown import markdown_html
 from kpdemo.ui.widgets import empty_html, escape
-
-ASSETS = Path(__file__).parent.parent / "assets"
-WRITE_STYLES = (ASSETS / "write.css",)
-_SCRIPTS = ("write_field.js", "write_copies.js", "write_view.js", "write_consent.js", "write.js")
-WRITE_SCRIPTS = tuple(ASSETS / name for name in _SCRIPTS)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from annotation.services.access.accounts import AccountService
 from annotation.services.writing.editing import EDITORS, EditingService
 from annotation.services.writing.reports import WritingReportService
 from annotation.shares import share_text
-from annotation.ui.asking import asked_by
+from annotation.ui.asking import admitted, asked_by
 from annotation.ui.filling import Filling
 from annotation.ui.tables import file_name, listing_html
 from annotation.ui.wording import counted, figure, grouped
@@ -25,6 +25,7 @@ from kpdemo.ui.charts import (
     SYMBOLS,
     Chart,
     chart_buttons,
+    chart_of,
     escaped,
     in_template,
     plain_layout,
@@ -32,7 +33,6 @@ from kpdemo.ui.charts import (
     show_chart,
     titled_axis,
 )
-from kpdemo.ui.charts import figure as chart_figure
 from kpdemo.ui.widgets import done_html, empty_html, escape, section_heading, shown_to_user
 
 GRADES = ("0", "1", "2", "3", "4")
@@ -62,8 +62,7 @@ class ReportHandlers:
 
     def show(self, request: gr.Request) -> tuple[Any, ...]:
         """Every part of the report."""
-        with shown_to_user(AnnotationError):
-            project_id, _ = asked_by(request, self.accounts, *EDITORS)
+        with admitted(request, self.accounts, *EDITORS) as (project_id, _):
             report = self.reports.report(project_id)
         chart = distribution_chart(report)
         buttons = "" if chart is None else chart_buttons(CHART, SAYS, file_name(report.project, "grades"))
@@ -78,8 +77,7 @@ class ReportHandlers:
 
     def make_zeros(self, request: gr.Request) -> str:
         """Pairs of grade 0 of the items that are set aside."""
-        with shown_to_user(AnnotationError):
-            project_id, user = asked_by(request, self.accounts, *EDITORS)
+        with admitted(request, self.accounts, *EDITORS) as (project_id, user):
             zeros = self.editing.make_zeros(project_id, by=user)
         said = f"Made {counted(zeros.made, 'pair')} of grade 0."
         if zeros.waiting:
@@ -219,7 +217,7 @@ def distribution_chart(report: WritingReport) -> Chart | None:
         "range": [0, 103],
         "showgrid": False,
     }
-    return chart_figure(traces, layout)
+    return chart_of(traces, layout)
 
 
 def drift_cells(drift: GradeGap) -> tuple[str, str, str, str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from fastapi import APIRouter
 from starlette.requests import Request
 
@@ -12,15 +10,6 @@ from annotation.types import User
 from annotation.web.bodies import Body
 from annotation.web.json_routes import Answer, UserOf, asked_id, json_routes
 from kpdemo.ui.markdown import markdown_html
-
-
-@dataclass(frozen=True)
-class ConsentHandlers:
-    consents: ConsentService
-
-    def agree(self, user: User, request: Request, body: Body) -> Answer:
-        self.consents.agree(asked_id(request, "project"), user.id, body.text("sha256"))
-        return {}
 
 
 def in_place_of_work(consents: ConsentService, project_id: int, user: User) -> Answer | None:
@@ -34,5 +23,9 @@ def in_place_of_work(consents: ConsentService, project_id: int, user: User) -> A
 
 def build_consent_routes(consents: ConsentService, user_of: UserOf) -> APIRouter:
     """The address under /annotate/api where raters and writers agree; arguments as of `json_routes`."""
-    agree = ("POST", "projects/{project}/consent", ConsentHandlers(consents).agree, ("sha256",))
-    return json_routes([agree], user_of)
+
+    def agree(user: User, request: Request, body: Body) -> Answer:
+        consents.agree(asked_id(request, "project"), user.id, body.text("sha256"))
+        return {}
+
+    return json_routes([("POST", "projects/{project}/consent", agree, ("sha256",))], user_of)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterable
 from decimal import Decimal, InvalidOperation
 from urllib.parse import quote
 
@@ -13,7 +12,7 @@ from starlette.responses import Response
 from annotation.characters import shown
 from annotation.errors import AnnotationError, SettingsError
 from annotation.names import plain_name
-from annotation.predictions.judgements import JudgingOptions, check_options
+from annotation.predictions.judgements import CUT, THRESHOLD, JudgedPool, check_options
 from annotation.services.judgements import JudgementService
 from annotation.types import Role
 from annotation.web.admission import Admission
@@ -22,55 +21,41 @@ from annotation.web.refusals import refused
 
 FOLDER = "/annotate/download/{project_id}/"
 """Where the files are: gold-keyphrases.jsonl, keyphrases.qrels, keyphrases.run."""
+Lines = Callable[[JudgedPool], Iterable[str]]
 
 
-class JudgementDownloads:
-    """Only for administrators: the files tell which model predicted what."""
+def build_judgement_downloads(admission: Admission, judgements: JudgementService) -> APIRouter:
+    """The routes of these files; only for administrators, as they tell which model predicted what."""
+    router = APIRouter(include_in_schema=False)
 
-    def __init__(self, admission: Admission, judgements: JudgementService) -> None:
-        self._admission = admission
-        self._judgements = judgements
-
-    def add_to(self, router: APIRouter) -> None:
-        router.add_api_route(FOLDER + "gold-keyphrases.jsonl", in_turn(self.gold), methods=["GET"])
-        router.add_api_route(FOLDER + "keyphrases.qrels", in_turn(self.qrels), methods=["GET"])
-        router.add_api_route(FOLDER + "keyphrases.run", in_turn(self.run), methods=["GET"])
-
-    def gold(self, request: Request, project_id: str, threshold: str = "") -> Response:
-        def lines(number: int) -> str:
-            options = read_threshold(threshold)
-            return "".join(self._judgements.pool(number).gold_lines(options.threshold))
-
-        return self._answer(request, project_id, "gold.jsonl", lines)
-
-    def qrels(self, request: Request, project_id: str) -> Response:
-        return self._answer(
-            request, project_id, "qrels", lambda number: "".join(self._judgements.pool(number).qrels_lines())
-        )
-
-    def run(self, request: Request, project_id: str, model: str = "") -> Response:
-        return self._answer(
-            request, project_id, "run", lambda number: "".join(self._judgements.pool(number).run_lines(model))
-        )
-
-    def _answer(
-        self, request: Request, project_id: str, suffix: str, content: Callable[[int], str]
-    ) -> Response:
+    def answer(request: Request, project_id: str, suffix: str, lines: Lines) -> Response:
         try:
-            _, project = self._admission.admitted(request, project_id, Role.ADMINISTRATOR)
-            name = f"{plain_name(project.name)}.{suffix}"
+            _, project = admission.admitted(request, project_id, Role.ADMINISTRATOR)
             return Response(
-                content(project.id),
+                "".join(lines(judgements.pool(project.id))),
                 media_type="text/plain; charset=utf-8",
-                headers={"content-disposition": attachment(name)},
+                headers={"content-disposition": attachment(f"{plain_name(project.name)}.{suffix}")},
             )
         except AnnotationError as error:
             return refused(error)
 
+    @router.get(FOLDER + "gold-keyphrases.jsonl")
+    @in_turn
+    def download_gold(request: Request, project_id: str, threshold: str = "") -> Response:
+        return answer(
+            request, project_id, "gold.jsonl", lambda pool: pool.gold_lines(read_threshold(threshold))
+        )
 
-def build_judgement_downloads(downloads: JudgementDownloads) -> APIRouter:
-    router = APIRouter(include_in_schema=False)
-    downloads.add_to(router)
+    @router.get(FOLDER + "keyphrases.qrels")
+    @in_turn
+    def download_qrels(request: Request, project_id: str) -> Response:
+        return answer(request, project_id, "qrels", JudgedPool.qrels_lines)
+
+    @router.get(FOLDER + "keyphrases.run")
+    @in_turn
+    def download_run(request: Request, project_id: str, model: str = "") -> Response:
+        return answer(request, project_id, "run", lambda pool: pool.run_lines(model))
+
     return router
 
 
@@ -86,16 +71,13 @@ def run_address(project_id: int, model: str) -> str:
     return f"{FOLDER.format(project_id=project_id)}keyphrases.run?model={quote(model, safe='')}"
 
 
-def read_threshold(text: str) -> JudgingOptions:
-    """The options of an address.
+def read_threshold(text: str) -> Decimal:
+    """The lowest grade of a gold keyphrase, as an address has it.
 
     Raises:
-        SettingsError: the threshold is no grade.
+        SettingsError: it is no grade.
     """
-    default = JudgingOptions()
-    if not text:
-        return default
     try:
-        return replace(default, threshold=check_options(Decimal(text), default.k).threshold)
+        return check_options(Decimal(text), CUT).threshold if text else THRESHOLD
     except InvalidOperation:
         raise SettingsError(f"The lowest grade is a number such as 3, not {shown(text)}.") from None

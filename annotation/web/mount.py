@@ -14,11 +14,11 @@ from annotation.web.admission import Admission
 from annotation.web.consents import build_consent_routes
 from annotation.web.downloads import build_downloads
 from annotation.web.guard import Guard, failed_answer
-from annotation.web.judgement_downloads import JudgementDownloads, build_judgement_downloads
+from annotation.web.judgement_downloads import build_judgement_downloads
 from annotation.web.leaderboard import build_board_downloads
 from annotation.web.missing import MissingPageMiddleware
 from annotation.web.rating import build_rating_routes
-from annotation.web.sending import SendPages, build_send_routes
+from annotation.web.sending import SendPages
 from annotation.web.writing import build_writing_routes
 
 ANNOTATION_PATHS = ("/annotate", "/account", "/invitation", "/set-up", "/sign-in", "/sign-out")
@@ -48,11 +48,12 @@ def add_annotation_routes(server: FastAPI, services: Services) -> Guard:
     admission = Admission(services.accounts, services.projects, guard.user_of)
     server.include_router(build_downloads(admission, services.gold))
     server.include_router(build_board_downloads(admission, services.systems))
-    server.include_router(build_judgement_downloads(JudgementDownloads(admission, services.judgements)))
-    send = SendPages(
-        services.accounts, services.sign_ins, services.overview, services.sending, services.handovers
+    server.include_router(build_judgement_downloads(admission, services.judgements))
+    server.include_router(
+        SendPages(
+            services.accounts, services.sign_ins, services.overview, services.sending, services.handovers
+        ).router()
     )
-    server.include_router(build_send_routes(send))
     server.add_route("/annotate/{page}/", _without_slash, include_in_schema=False)
     for failure in (UnreachableError, DamagedError):
         server.add_exception_handler(failure, _fail)

@@ -42,9 +42,11 @@ class SendPages:
         self._sending = sending
         self._handovers = handovers
 
-    def add_to(self, router: APIRouter) -> None:
+    def router(self) -> APIRouter:
+        router = APIRouter(include_in_schema=False)
         router.add_api_route(PATH + "{token}", self.show, methods=["GET"])
         router.add_api_route(PATH + "{token}", self.send, methods=["POST"])
+        return router
 
     async def show(self, request: Request, token: str) -> Response:
         """The projects to choose from, and what would be sent to the one that the address names."""
@@ -120,12 +122,6 @@ class SendPages:
         """The projects that the user administers, by name."""
         lines = self._overview.projects(user)
         return [line for line in lines if user.is_administrator or Role.ADMINISTRATOR in line.roles]
-
-
-def build_send_routes(pages: SendPages) -> APIRouter:
-    router = APIRouter(include_in_schema=False)
-    pages.add_to(router)
-    return router
 
 
 def _number(text: str) -> int:

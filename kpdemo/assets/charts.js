@@ -1,15 +1,13 @@
 (() => {
   "use strict";
   // Charts are saved as they are described, dark on white, whatever the theme of the page.
-  const SIZE = { width: 960 };
-
   const saved = async (button) => {
     const chart = document.querySelector(`#${CSS.escape(button.dataset.chart)} .js-plotly-plot`);
     if (!chart || !window.Plotly) return;
     const height = chart.layout?.height ?? 400;
     const wide = chart.data.filter((trace) => !/-(middle|narrow)$/.test(trace.uid)); // names of narrower charts
     await window.Plotly.downloadImage({ data: wide, layout: chart.layout }, {
-      ...SIZE, height, format: button.dataset.format, filename: button.dataset.file,
+      width: 960, height, format: button.dataset.format, filename: button.dataset.file,
       scale: button.dataset.format === "png" ? 2 : 1,
     });
   };
@@ -40,10 +38,6 @@
       chart.setAttribute("aria-label", bar.dataset.says);
     }
   };
-  const started = () => {
-    named();
-    new MutationObserver(named).observe(document.body, { childList: true, subtree: true });
-  };
-  if (document.readyState === "loading") addEventListener("DOMContentLoaded", started);
-  else started();
+  named();
+  new MutationObserver(named).observe(document.documentElement, { childList: true, subtree: true });
 })();

@@ -66,18 +66,13 @@
     opened();
   };
 
-  const started = () => {
-    changed();
-    new MutationObserver(changed).observe(document.body, {
-      childList: true, subtree: true, attributes: true, attributeFilter: ["aria-selected"],
-    });
-  };
+  changed();
+  new MutationObserver(changed).observe(document.documentElement, {
+    childList: true, subtree: true, attributes: true, attributeFilter: ["aria-selected"],
+  });
 
   addEventListener("pagehide", keep);
   addEventListener("hashchange", opened);
   // From the browser's own copy of the page: somebody may have signed out meanwhile.
   addEventListener("pageshow", (event) => { if (event.persisted) greeted(); });
-
-  if (document.readyState === "loading") addEventListener("DOMContentLoaded", started);
-  else started();
 })();

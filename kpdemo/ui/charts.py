@@ -27,11 +27,10 @@ INK, GRID, LINE = "#0f172a", "#cbd5e1", "#64748b"
 LONGEST_LABEL = 26
 
 
-def figure(traces: Sequence[Chart], layout: Chart) -> Chart:
+def chart_of(traces: Sequence[Chart], layout: Chart) -> Chart:
     """What plotly.js draws, from its traces and their layout."""
     # The page has buttons of its own for saving, which a keyboard reaches; plotly's are without names.
-    config = {"displayModeBar": False, "displaylogo": False, "toImageButtonOptions": {"format": "svg"}}
-    return {"data": list(traces), "layout": layout, "config": config}
+    return {"data": list(traces), "layout": layout, "config": {"displayModeBar": False}}
 
 
 def plain_layout(height: int, *, legend: bool = False) -> Chart:

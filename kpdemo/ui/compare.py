@@ -216,9 +216,6 @@ class CompareHandlers:
             import_nltk()  # not at the start: only comparing needs it
             return columns_html(columns)
 
-    def stop_comparing(self, request: gr.Request | None = None) -> None:
-        self.stops.ask(page_of(request))
-
     def _column(self, question: Question, stop: Stop) -> Column:
         try:
             return Column(question.model, self.shelf.answer(question, stop))
@@ -237,7 +234,7 @@ def build_compare_section(handlers: CompareHandlers, fields: QuestionFields) -> 
         with gr.Column(scale=4, min_width=240):
             models = ticked_models(shelf, ticked, "compare")
         run = gr.Button("Compare", elem_id="compare-run", scale=0, min_width=140)
-    stop_button(handlers.stop_comparing, "compare")
+    stop_button(handlers.stops, "compare")
     result = gr.HTML(empty_html(EMPTY), elem_id="compare-result")
     asked = run.click(
         handlers.compare,

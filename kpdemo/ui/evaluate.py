@@ -110,9 +110,6 @@ class EvaluateHandlers:
         unchanged: dict[str, Any] = gr.skip()
         return unchanged
 
-    def stop_evaluate(self, request: gr.Request | None = None) -> None:
-        self.stops.ask(page_of(request))
-
 
 def _written(file: Path, text: str) -> Path:
     file.write_text(text, encoding="utf-8")
@@ -229,7 +226,7 @@ def build_evaluate_tab(handlers: EvaluateHandlers) -> None:
                 interactive=True,  # no event asks for it: the style sheet shows its table
                 elem_id="evaluate-convention",
             )
-            stop_button(handlers.stop_evaluate, "evaluate")
+            stop_button(handlers.stops, "evaluate")
             result = gr.HTML(empty_html(EMPTY), elem_id="evaluate-result")
     asked = gr.on(
         [run.click, at.submit],
@@ -242,11 +239,10 @@ def build_evaluate_tab(handlers: EvaluateHandlers) -> None:
         trigger_mode="always_last",  # a click for other files counts while these are measured
     )
     keep_reason(asked, result, CHOOSE_AGAIN)
-    for number, upload in enumerate((gold, predictions)):
-        kind = ("gold", "predictions")[number]
+    forget = forget_script(EMPTY, downloads=len(downloads))
+    for kind, upload in (("gold", gold), ("predictions", predictions)):
         # As on Files: by the browser itself, for the server might answer after the figures.
         name = f"forget_figures_of_{kind}"
-        forget = forget_script(EMPTY, downloads=len(downloads))
         forgotten = upload.change(None, None, [result, *downloads], js=forget, api_name=name)
         forgotten.then(
             handlers.check_evaluated,

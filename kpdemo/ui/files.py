@@ -20,7 +20,7 @@ from kpdemo.ui.marks import escape
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.passages import passage_list_html
 from kpdemo.ui.stop import Stops
-from kpdemo.ui.uploads import FileReport, in_turn_of_files, in_turns, predict_uploads
+from kpdemo.ui.uploads import FileReport, InTurns, in_turn_of_files, predict_uploads
 from kpdemo.ui.widgets import (
     CHOOSE_AGAIN,
     FILES_QUEUE,
@@ -69,7 +69,7 @@ class FilesHandlers:
             uploads = readable_copies(paths, Path(folder))
             output = Path(folder) / OUTPUT_NAME
             with in_turn_of_files(self.shelf, stop, progress):
-                reader = in_turns(self.shelf.open(model, stop))
+                reader = InTurns(self.shelf.open(model, stop))
                 read_pdf = partial(self.shelf.pdfs.read, stop=stop)
                 report = predict_uploads(reader, uploads, output, progress, read_pdf)
             if not report.summary.done:
@@ -90,9 +90,6 @@ class FilesHandlers:
             return refusal_html(" ".join(refused) + others)
         unchanged: dict[str, Any] = gr.skip()
         return unchanged
-
-    def stop_files(self, request: gr.Request | None = None) -> None:
-        self.stops.ask(page_of(request))
 
 
 def nothing_read(problems: Sequence[str], failed: int) -> str:
@@ -178,7 +175,7 @@ def build_files_tab(handlers: FilesHandlers) -> gr.File:
                 elem_id="files-kept",
             )
         with gr.Column(scale=6, min_width=320):
-            stop_button(handlers.stop_files, "files")
+            stop_button(handlers.stops, "files")
             result = gr.HTML(empty_html(EMPTY), elem_id="files-result")
     asked = run.click(
         handlers.predict_files,

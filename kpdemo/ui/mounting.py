@@ -14,7 +14,7 @@ from fastapi import FastAPI, Request
 from gradio.utils import get_upload_folder
 
 from kpdemo.quick_start import pages_only
-from kpdemo.ui.theme import build_theme, head, stylesheet
+from kpdemo.ui.theme import STYLE, build_theme, head
 
 CLOSED_DOCS: dict[str, Any] = {"openapi_url": None, "docs_url": None, "redoc_url": None}
 UPLOADS = "GRADIO_TEMP_DIR"
@@ -77,7 +77,7 @@ def mount_pages(
             auth_dependency=user_of,
             app_kwargs=dict(CLOSED_DOCS),  # Gradio writes into it
             theme=build_theme(),
-            css_paths=[stylesheet(), *styles],
+            css_paths=[STYLE, *styles],
             head=head(*scripts),
             footer_links=[],
             run_history=False,

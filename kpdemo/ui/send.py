@@ -29,7 +29,7 @@ from kpdemo.ui.questions import read_question
 from kpdemo.ui.send_documents import OwnDocument, Problems, few_documents, predict_in_batches
 from kpdemo.ui.stop import Stop, Stops
 from kpdemo.ui.ticked import chosen_models, follow_model, ticked_models, told_in
-from kpdemo.ui.uploads import in_turn_of_files, in_turns
+from kpdemo.ui.uploads import InTurns, in_turn_of_files
 from kpdemo.ui.widgets import (
     CHOOSE_AGAIN,
     FILES_QUEUE,
@@ -109,12 +109,6 @@ class SendHandlers:
             read = [(documents[place].document, runs) for place, runs in sorted(found.items())]
             return self._handed(read, problems, request, stop)
 
-    def stop_sending(self, request: gr.Request | None = None) -> None:
-        self.stops.ask(page_of(request))
-
-    def stop_sending_files(self, request: gr.Request | None = None) -> None:
-        self.file_stops.ask(page_of(request))
-
     def _found(
         self,
         models: Sequence[str],
@@ -128,7 +122,7 @@ class SendHandlers:
         for model in models if documents else ():
             own: dict[int, Prediction] = {}
             try:
-                predictor = in_turns(self.shelf.open(model, stop))
+                predictor = InTurns(self.shelf.open(model, stop))
                 before_each = partial(_show_done, progress, model, len(documents))
                 for place, outcome in predict_in_batches(predictor, documents, before_each):
                     if isinstance(outcome, InputError):
@@ -192,7 +186,7 @@ def build_send_section(handlers: SendHandlers | None, fields: QuestionFields) ->
     if handlers is None:
         return
     section_heading("Send to a project", "send-heading")
-    models, run, result = _controls(handlers, "send", handlers.stop_sending)
+    models, run, result = _controls(handlers, "send", handlers.stops)
     follow_model(models, fields.model, "send")
     asked = run.click(
         handlers.send,
@@ -212,7 +206,7 @@ def build_send_files_section(handlers: SendHandlers | None, upload: gr.File) -> 
     if handlers is None:
         return
     section_heading("Send to a project", "files-send-heading")
-    models, run, result = _controls(handlers, "files-send", handlers.stop_sending_files)
+    models, run, result = _controls(handlers, "files-send", handlers.file_stops)
     asked = run.click(
         handlers.send_files,
         [upload, models],
@@ -227,13 +221,13 @@ def build_send_files_section(handlers: SendHandlers | None, upload: gr.File) -> 
 
 
 def _controls(
-    handlers: SendHandlers, prefix: str, stop: Callable[..., None]
+    handlers: SendHandlers, prefix: str, stops: Stops
 ) -> tuple[gr.CheckboxGroup, gr.Button, gr.HTML]:
     with gr.Row(elem_id=f"{prefix}-controls", elem_classes="controls"):
         with gr.Column(scale=4, min_width=240):
             models = ticked_models(handlers.shelf, [handlers.shelf.default], prefix)
         run = gr.Button("Send to a project", elem_id=f"{prefix}-run", scale=0, min_width=220)
-    stop_button(stop, prefix)
+    stop_button(stops, prefix)
     return models, run, gr.HTML(empty_html(EMPTY), elem_id=f"{prefix}-result")
 
 

@@ -97,9 +97,6 @@ class SpaceHandlers:
                 parts += _parts(name, spaces.get(name), Method(method))
             return _facts_html(question, time.perf_counter() - started), *parts
 
-    def stop_drawing(self, request: gr.Request | None = None) -> None:
-        self.stops.ask(page_of(request))
-
     def _spaces(self, question: Question, stop: Stop) -> dict[str, VectorSpace]:
         """By their names; at least one.
 
@@ -134,7 +131,7 @@ def build_space_tab(handlers: SpaceHandlers, fields: QuestionFields) -> None:
     with gr.Row(elem_id="space-controls", elem_classes="controls"):
         method = gr.Radio(METHODS, value=Method.PCA.value, label="Layout", elem_id="space-method", scale=4)
         run = gr.Button("Draw", variant="primary", elem_id="space-run", scale=0, min_width=140)
-    stop_button(handlers.stop_drawing, "space")
+    stop_button(handlers.stops, "space")
     facts = gr.HTML(empty_html(EMPTY), elem_id="space-facts")
     parts = [part for name in SPACES for part in _build_place(name)]
     asked = run.click(

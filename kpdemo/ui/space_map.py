@@ -18,8 +18,8 @@ from kpdemo.ui.charts import (
     INK,
     LINE,
     Chart,
+    chart_of,
     escaped,
-    figure,
     plain_layout,
     titled_axis,
 )
@@ -81,7 +81,7 @@ def map_chart(space: VectorSpace, plane: Plane, cosines: Sequence[float]) -> Cha
             traces.append({**_markers(look, plane.places[rows]), "customdata": hovers, "legendgroup": kind})
     for names in NAMES:
         traces += name_traces(space, plane.places, ranges, names)
-    return figure(traces, _layout(plane, ranges))
+    return chart_of(traces, _layout(plane, ranges))
 
 
 def map_table_html(space: VectorSpace, cosines: Sequence[float]) -> str:

@@ -8,6 +8,7 @@ import gradio as gr
 from gradio.themes import Base, colors, sizes
 
 ASSETS = Path(__file__).parent.parent / "assets"
+STYLE = ASSETS / "style.css"
 SCRIPTS = (ASSETS / "page.js", ASSETS / "reader.js", ASSETS / "charts.js")
 
 SYSTEM_FONTS = ("system-ui", "-apple-system", "Segoe UI", "Roboto", "Noto Sans", "sans-serif")
@@ -87,7 +88,3 @@ def head(*more: Path) -> str:
     return '<meta name="color-scheme" content="light dark">' + "".join(
         f"<script>{script}</script>" for script in scripts
     )
-
-
-def stylesheet() -> Path:
-    return ASSETS / "style.css"

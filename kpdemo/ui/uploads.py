@@ -56,7 +56,7 @@ class FileReport:
 
 
 @dataclass(frozen=True)
-class _InTurns(Forwarding):
+class InTurns(Forwarding):
     """A predictor that refuses what is too long for the page, and reads no batch of long texts at once."""
 
     predictor: Predictor
@@ -91,11 +91,6 @@ class _InTurns(Forwarding):
             for turn in _checked_turns(documents)
             for found in read(turn, top_k=top_k, threshold=threshold)
         ]
-
-
-def in_turns(predictor: Predictor) -> Predictor:
-    """The same predictor, for the texts of readers."""
-    return _InTurns(predictor)
 
 
 @contextmanager

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 import gradio as gr
@@ -16,6 +16,7 @@ from gradio.events import Dependency
 from kpdemo.ui.figures import counted as counted
 from kpdemo.ui.figures import grouped as grouped
 from kpdemo.ui.marks import escape as escape
+from kpdemo.ui.stop import Stops
 
 MODEL_QUEUE: dict[str, Any] = {"concurrency_id": "model", "concurrency_limit": 12}
 """For an event that asks a model; `ModelShelf` lets one short text and one long one at a time be read."""
@@ -51,8 +52,7 @@ class QuestionFields:
     @property
     def all(self) -> list[FormComponent]:
         """In the order of the arguments of `kpdemo.ui.questions.read_question`."""
-        fields = [self.title, self.document, self.model, self.rule, self.count, self.threshold]
-        return [*fields, self.language]
+        return [getattr(self, field.name) for field in fields(self)]
 
 
 @contextmanager
@@ -120,11 +120,15 @@ def show_share(progress: gr.Progress, share: float, what: str) -> None:
     progress(share, desc=what)
 
 
-def stop_button(ask: Callable[..., None], prefix: str) -> None:
+def stop_button(stops: Stops, prefix: str) -> None:
     """A button that is there while the result, which comes right under it, is waited for."""
+
+    def stop(request: gr.Request) -> None:
+        stops.ask(page_of(request))
+
     with gr.Row(elem_id=f"{prefix}-wait", elem_classes="wait"):
         button = gr.Button("Stop", scale=0, min_width=80, elem_id=f"{prefix}-stop")
-    button.click(ask, api_name=f"stop_{prefix.replace('-', '_')}", **QUIETLY)
+    button.click(stop, api_name=f"stop_{prefix.replace('-', '_')}", **QUIETLY)
 
 
 EARLIER = "Earlier answer"

@@ -7,12 +7,10 @@ import threading
 
 import anyio
 import httpx
-import pytest
 from fastapi import FastAPI, Request
 from starlette.responses import Response
 
 from annotation.web.downloads import MADE_AT_ONCE, in_turn
-from annotation.web.judgement_downloads import JudgementDownloads, build_judgement_downloads
 
 PATIENCE = 20
 
@@ -33,39 +31,25 @@ async def ask_many(
         return [answer.status_code for answer in await asyncio.gather(*asked)]
 
 
-@pytest.mark.parametrize("is_method", [False, True])
-def test_downloads_that_wait_take_no_thread_from_other_pages(is_method):
+def test_downloads_that_wait_take_no_thread_from_other_pages():
     are_waiting, go_on = threading.Event(), threading.Event()
     at_work: list[str] = []
 
-    def slow(project_id: str) -> Response:
+    app = FastAPI()
+
+    @app.get("/download/{project_id}")
+    @in_turn
+    def download(request: Request, project_id: str, kind: str = "") -> Response:
         at_work.append(project_id)
         if len(at_work) == MADE_AT_ONCE:
             are_waiting.set()
         go_on.wait(PATIENCE)
         return Response("a file")
 
-    class Slow(JudgementDownloads):
-        def __init__(self) -> None:
-            pass
-
-        def qrels(self, request: Request, project_id: str) -> Response:
-            return slow(project_id)
-
-    app = FastAPI()
-    if is_method:
-        app.include_router(build_judgement_downloads(Slow()))
-    else:
-
-        @app.get("/annotate/download/{project_id}/keyphrases.qrels")
-        @in_turn
-        def download(request: Request, project_id: str, kind: str = "") -> Response:
-            return slow(project_id)
-
     @app.get("/other")
     def other() -> str:
         return "answered"
 
-    statuses = asyncio.run(ask_many(app, "/annotate/download/7/keyphrases.qrels", are_waiting, go_on))
+    statuses = asyncio.run(ask_many(app, "/download/7", are_waiting, go_on))
     assert set(statuses) == {200}
     assert set(at_work) == {"7"}

@@ -458,7 +458,7 @@ def test_a_stop_ends_the_measuring(handlers, write, monkeypatch):
     measure_file = evaluated.measure_file
 
     def stop_then_measure(*arguments, **options):
-        handlers.stop_evaluate(PAGE)
+        handlers.stops.ask(PAGE.session_hash)
         return measure_file(*arguments, **options)
 
     monkeypatch.setattr(evaluated, "measure_file", stop_then_measure)
@@ -471,7 +471,7 @@ def test_comparing_tells_how_far_it_is_and_can_be_stopped(handlers, write):
     def progress(done_of, *, desc, **_):
         seen.append((desc, done_of))
         if len(seen) == 3:
-            handlers.stop_evaluate(PAGE)
+            handlers.stops.ask(PAGE.session_hash)
 
     files = [write("found.jsonl", FOUND, folder) for folder in "1234"]
     steps = handlers.evaluate_files(write("gold.jsonl", GOLD), files, "", PAGE, progress=progress)
@@ -483,7 +483,7 @@ def test_comparing_tells_how_far_it_is_and_can_be_stopped(handlers, write):
 def test_files_of_others_come_first_and_the_wait_can_be_stopped(handlers, write):
     def stop(*_, desc, **__):
         assert desc == "Other files are read first"
-        handlers.stop_evaluate(PAGE)
+        handlers.stops.ask(PAGE.session_hash)
 
     steps = handlers.evaluate_files(
         write("gold.jsonl", GOLD), [write("found.jsonl", FOUND)], "", PAGE, progress=stop
@@ -493,7 +493,7 @@ def test_files_of_others_come_first_and_the_wait_can_be_stopped(handlers, write)
 
 
 def test_a_stop_counts_before_the_question_has_left_the_queue(handlers, write):
-    handlers.stop_evaluate(PAGE)
+    handlers.stops.ask(PAGE.session_hash)
     assert refused(handlers, write("gold.jsonl", GOLD), write("found.jsonl", FOUND)) == STOPPED
 
 

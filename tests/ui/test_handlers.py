@@ -249,7 +249,9 @@ def test_a_model_of_another_language_comes_last_folded_and_does_not_count():
 
 
 def test_what_models_had_answered_before_a_stop_is_compared():
-    shelf = ModelShelf(MODELS, lambda name: Stopping(name, stop=partial(handlers.stop_comparing, PAGE)))
+    shelf = ModelShelf(
+        MODELS, lambda name: Stopping(name, stop=partial(handlers.stops.ask, PAGE.session_hash))
+    )
     handlers = CompareHandlers(shelf)
     html = handlers.compare(["default", "first"], "", TEXT, "own", 10, "", "", PAGE)
     assert "<h3>default</h3><ol>" in html
@@ -372,7 +374,9 @@ def test_a_file_of_another_kind_is_refused_when_it_is_chosen(shelf, name):
 
 
 def run_stopped_files(paths):
-    shelf = ModelShelf(MODELS, lambda name: Stopping(name, stop=partial(handlers.stop_files, PAGE)))
+    shelf = ModelShelf(
+        MODELS, lambda name: Stopping(name, stop=partial(handlers.stops.ask, PAGE.session_hash))
+    )
     handlers = FilesHandlers(shelf)
     [(html, download)] = [
         (html, Path(update["value"]).read_text(encoding="utf-8").splitlines())
@@ -414,7 +418,7 @@ def test_broken_lines_among_which_a_stop_came_are_shown(tmp_path):
 
 def test_a_stop_before_the_first_document_is_a_sentence(jsonl):
     def load_and_stop(name):
-        handlers.stop_files(PAGE)
+        handlers.stops.ask(PAGE.session_hash)
         return FakePredictor(name)
 
     handlers = FilesHandlers(ModelShelf(MODELS, load_and_stop))
@@ -427,7 +431,7 @@ def test_a_stop_counts_while_files_of_others_are_read(jsonl, shelf):
 
     def stop(*_, desc, **__):
         assert desc == "Other files are read first"
-        handlers.stop_files(PAGE)
+        handlers.stops.ask(PAGE.session_hash)
 
     with shelf.turn_of_files, pytest.raises(gr.Error, match=STOPPED_EARLY):
         list(handlers.predict_files([str(jsonl)], "default", PAGE, stop))
@@ -439,7 +443,7 @@ def test_a_stop_counts_while_a_pdf_is_read_and_keeps_what_was_predicted(jsonl, s
 
     def stop_at_the_pdf(done, **_):
         if done == (4, 5):
-            Timer(0.2, handlers.stop_files, [PAGE]).start()
+            Timer(0.2, handlers.stops.ask, [PAGE.session_hash]).start()
 
     paths = [str(jsonl), str(make_slow_pdf(tmp_path / "slow.pdf"))]
     [(html, _)] = handlers.predict_files(paths, "default", PAGE, stop_at_the_pdf)
@@ -449,8 +453,8 @@ def test_a_stop_counts_while_a_pdf_is_read_and_keeps_what_was_predicted(jsonl, s
 
 def test_a_stop_counts_before_the_question_has_left_the_queue(jsonl, shelf):
     files, comparing = FilesHandlers(shelf), CompareHandlers(shelf)
-    files.stop_files(PAGE)
-    comparing.stop_comparing(PAGE)
+    files.stops.ask(PAGE.session_hash)
+    comparing.stops.ask(PAGE.session_hash)
     with pytest.raises(gr.Error, match=STOPPED_EARLY):
         list(files.predict_files([str(jsonl)], "default", PAGE))
     fields = (["default"], "", TEXT, "own", 10, "", "", PAGE)
@@ -460,7 +464,7 @@ def test_a_stop_counts_before_the_question_has_left_the_queue(jsonl, shelf):
 
 def test_a_stop_counts_while_uploads_are_copied(jsonl, shelf, monkeypatch):
     def copy_and_stop(paths, folder):
-        handlers.stop_files(PAGE)
+        handlers.stops.ask(PAGE.session_hash)
         return readable_copies(paths, folder)
 
     handlers = FilesHandlers(shelf)

@@ -332,8 +332,8 @@ def stopping_while(moment: str, kept: Kept) -> SendHandlers:
     """Stop is pressed while the only model is loaded, or reads, or before the question left the queue."""
 
     def stop() -> None:
-        sender.stop_sending(PAGE)
-        sender.stop_sending_files(PAGE)
+        sender.stops.ask(PAGE.session_hash)
+        sender.file_stops.ask(PAGE.session_hash)
 
     def load(name: str) -> FakePredictor:
         if moment == "loading":
@@ -360,7 +360,7 @@ def test_what_was_stopped_is_not_sent(kept, tmp_path, moment):
 def test_files_to_send_are_not_read_before_those_of_others(sender, tmp_path):
     def stop(*_: object, desc: str, **__: object) -> None:
         assert desc == "Other files are read first"
-        sender.stop_sending_files(PAGE)
+        sender.file_stops.ask(PAGE.session_hash)
 
     rows = tmp_path / "rows.jsonl"
     rows.write_text('{"text": "Ferries leave."}\n' * (MOST_DOCUMENTS + 1))  # refused once they are read

@@ -16,7 +16,8 @@ from annotation.services.access.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.types import Project, ProjectSettings, Role, SkipReason, User
 from annotation.ui.guidelines import examples_html, scale_html
-from annotation.ui.rate import RATE_SCRIPTS, RATE_STYLES, SKIP_REASONS, RateHandlers, form_html, storage_name
+from annotation.ui.pages import SCRIPTS, STYLES
+from annotation.ui.rate import SKIP_REASONS, RateHandlers, form_html, storage_name
 from kpdemo.ui.markdown import markdown_html
 
 USER = User(7, "Ana")
@@ -172,7 +173,7 @@ def test_what_the_browser_keeps_is_of_one_user_in_one_project_of_one_database():
 
 
 def test_the_scripts_and_styles_are_there_and_hold_nothing_that_ends_their_element():
-    for path in (*RATE_SCRIPTS, *RATE_STYLES):
+    for path in (*SCRIPTS, *STYLES):
         text = path.read_text(encoding="utf-8")
         assert "</script" not in text
         assert "console." not in text

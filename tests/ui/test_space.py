@@ -366,7 +366,7 @@ def test_a_map_can_be_stopped_while_the_text_is_read_and_while_it_is_laid_out(st
     whole = resolve_name(step)
 
     def stop_and_go_on(*arguments):
-        handlers.stop_drawing(page)
+        handlers.stops.ask(page.session_hash)
         return whole(*arguments)
 
     with monkeypatch.context() as patch:
