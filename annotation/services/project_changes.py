@@ -55,6 +55,7 @@ def apply_settings(session: Session, row: Project, before: ProjectSettings, afte
     row.may_revise, row.lease_minutes = after.may_revise, after.lease_minutes
     row.most_per_rater = after.most_per_rater
     row.consent, row.consent_sha256 = after.consent or None, text_hash(after.consent)
+    row.scale_words = after.scale_words or None
     row.is_random, row.seed = after.is_random, after.seed
     if reordered:
         _reorder(session, row)

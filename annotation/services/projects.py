@@ -62,6 +62,7 @@ class ProjectService:
                 most_per_rater=kept.most_per_rater,
                 consent=kept.consent or None,
                 consent_sha256=text_hash(kept.consent),
+                scale_words=kept.scale_words or None,
                 created_by=id_of(created_by),
                 created_at=now,
             )
@@ -265,6 +266,7 @@ def as_project(row: models.Project) -> Project:
         lease_minutes=row.lease_minutes,
         most_per_rater=row.most_per_rater,
         consent=row.consent or "",
+        scale_words=row.scale_words or "",
     )
     return Project(id=row.id, settings=settings, created_at=row.created_at)
 

@@ -24,13 +24,20 @@ from annotation.types import NewPair, Project, ProjectSettings, Role
 from db import Database
 from tests.commands import main
 
+OWN_WORDS = "0 Wrong: a\n1 Poor: b\n2 Fair: c\n3 Good: d\n4 Right: e"
 BEFORE = ProjectSettings(
-    "News", types=("sentence2phrase", "own"), guidelines="# Grade\n", most_per_rater=40, consent="Take part?"
+    "News",
+    types=("sentence2phrase", "own"),
+    guidelines="# Grade\n",
+    most_per_rater=40,
+    consent="Take part?",
+    scale_words=OWN_WORDS,
 )
 SAME = (
     *("--name", " News ", "--types", "own,,sentence2phrase,", "--raters", "2", "--threshold", "1.00"),
     *("--step", ".25", "--guidelines", "guide.md", "--seed", "20140301", "--order", "random", "--revise"),
     *("--lease", "30", "--most-per-rater", "40", "--consent", "consent.md"),
+    *("--scale", "scale.txt"),
 )
 CHANGES: list[tuple[str, tuple[str, ...], object, str]] = [
     ("name", ("--name", "Old  news"), "Old news", "name: News → Old news"),
@@ -48,6 +55,7 @@ CHANGES: list[tuple[str, tuple[str, ...], object, str]] = [
     ("lease_minutes", ("--lease", "45"), 45, "minutes for a pair: 30 → 45"),
     ("most_per_rater", ("--most-per-rater", "0"), None, "limit of pairs per rater: 40 → none"),
     ("consent", ("--consent", "empty.md"), "", "consent text: 10 → 0 characters"),
+    ("scale_words", ("--scale", "empty.md"), "", f"words of the scale: {len(OWN_WORDS)} → 0 characters"),
 ]
 
 Call = Callable[..., tuple[int, str, str]]
@@ -68,6 +76,7 @@ def call(
         "consent.md": "\r\nTake part?\n",
         "new.md": "Neu: ö\n",
         "empty.md": "\n",
+        "scale.txt": f"\ufeff\r\n  {OWN_WORDS.replace(': ', '：')}\r\n",
     }
     for name, text in texts.items():
         Path(name).write_bytes(text.encode())
