@@ -157,7 +157,7 @@ def _choice_fields(prefix: str) -> tuple[gr.Radio, gr.Checkbox, gr.Checkbox]:
 
 def _text_fields(prefix: str) -> tuple[gr.Textbox, gr.Textbox, gr.Textbox]:
     """Guidelines, the text to agree to and own words of the scale, with a look at all."""
-    with gr.Tabs():
+    with gr.Tabs(overflow_behavior="wrap"):
         with gr.Tab("Guidelines"):
             guidelines = gr.Textbox(
                 label="Guidelines in Markdown", lines=14, max_lines=24, elem_id=f"{prefix}-guidelines"
@@ -205,9 +205,10 @@ def preview_texts(guidelines: str, consent: str = "", scale_words: str = "") -> 
 def _preview_scale(scale_words: str) -> str:
     """The points in the project's own words, or why these cannot be used; nothing without any."""
     try:
-        return own_scale_html(scale_words)
+        tables = own_scale_html(scale_words)
     except SettingsError as error:
         return note_html(str(error))
+    return tables and f'<div class="rate rate-guidelines">{tables}</div>'
 
 
 def settings_values(settings: ProjectSettings) -> list[Any]:

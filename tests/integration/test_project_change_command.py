@@ -155,6 +155,20 @@ def test_a_changed_consent_text_tells_how_many_have_to_agree_anew(call, project,
     assert call("change", "news", "--consent", "empty.md")[1].count("\n") == 1
 
 
+def test_changed_words_of_the_scale_tell_how_many_grades_came_before(call, project):
+    said = "2 grades were given before the words of the scale changed; the gold set’s manifest says so.\n"
+    words = f"words of the scale: {len(OWN_WORDS)} → 0 characters"
+    assert call("change", "news", "--scale", "empty.md") == (0, f"Changed News: {words}.\n{said}", "")
+    assert "of SemEval-2014 Task 3" in call("show", "news")[1]
+
+
+def test_words_that_are_none_are_refused_and_nothing_changes(call, project, sqlite_database):
+    status, out, errors = call("change", "news", "--scale", "new.md", "--raters", "3")
+    assert (status, out) == (2, "")
+    assert "'Neu: ö' is not a grade from 0 to 4, a name, a colon and a description; give five lines" in errors
+    assert ProjectService(sqlite_database).get(project.id) == project
+
+
 def test_all_settings_change_at_once(call, project, sqlite_database):
     later = [change for change in CHANGES if change[0] not in ("step", "seed", "is_random")]
     options = [option for _, given, *_ in later for option in given]
