@@ -1130,6 +1130,7 @@ def test_the_grades_of_each_pair_have_the_words_of_its_type_and_fit_a_phone(open
             NewPair("2", "phrase2word", "a boat with oars", "rowboat"),
             NewPair("3", "document2keyphrase", "On bicycles for hire.", "bicycle hire"),
         ],
+        guidelines="Read both.",
         scale_words=f"[sentence2phrase]\n{own}\n[phrase2word]\n{arabic}",
     )
     page = desk.open(viewport={"width": 390, "height": 844}, has_touch=True)
