@@ -7,7 +7,8 @@ from hashlib import sha256
 from typing import Any
 
 from annotation.gold import ExportOptions
-from annotation.scale import CLSS_POINTS
+from annotation.scale import Point
+from annotation.scale_words import scale_points
 from annotation.types import ProjectSettings
 
 MANIFEST_FORMAT = 1
@@ -36,11 +37,7 @@ def manifest(
         "software": {"name": "kpdemo", "version": version},
         "project": settings.name,
         "protocol": {
-            "scale": [
-                {"value": point.value, "name": point.name, "description": point.description}
-                for point in CLSS_POINTS
-            ],
-            "scale_sha256": sha256(scale_text().encode()).hexdigest(),
+            **_scale(settings),
             "guidelines": settings.guidelines,
             "guidelines_sha256": sha256(settings.guidelines.encode()).hexdigest(),
             "types": list(settings.types),
@@ -64,6 +61,34 @@ def manifest(
     }
 
 
-def scale_text() -> str:
-    """The scale as text, one point a line, for its hash: the protocol that raters were given."""
-    return "".join(f"{point.value}\t{point.name}\t{point.description}\n" for point in CLSS_POINTS)
+def _scale(settings: ProjectSettings) -> dict[str, Any]:
+    """The points in the words that raters read; those of types with others than the first under the types."""
+    first, *others = settings.types
+    common = scale_points(settings.scale_words, first)
+    by_type = {type: scale_points(settings.scale_words, type) for type in others}
+    different = {type: points for type, points in by_type.items() if points != common}
+    words, told = settings.scale_words, {type: _told_points(points) for type, points in different.items()}
+    return {
+        "scale": _told_points(common),
+        **({"scale_by_type": told} if told else {}),
+        "scale_sha256": sha256(scale_text(common, different).encode()).hexdigest(),
+        **({"scale_words": words, "scale_words_sha256": sha256(words.encode()).hexdigest()} if words else {}),
+    }
+
+
+def _told_points(points: Sequence[Point]) -> list[dict[str, Any]]:
+    return [{"value": point.value, "name": point.name, "description": point.description} for point in points]
+
+
+def scale_text(points: Sequence[Point], by_type: Mapping[str, Sequence[Point]] | None = None) -> str:
+    """The scale as text, one point a line, for its hash: the protocol that raters were given.
+
+    Args:
+        points: as most types have them.
+        by_type: as the others have them, each under a line with the type.
+    """
+    parts = [("", points), *((f"{type}\n", each) for type, each in (by_type or {}).items())]
+    return "".join(
+        head + "".join(f"{point.value}\t{point.name}\t{point.description}\n" for point in each)
+        for head, each in parts
+    )

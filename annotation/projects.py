@@ -12,6 +12,7 @@ from annotation.characters import UNSTORABLE, shown
 from annotation.comparison import types_in_order
 from annotation.errors import SettingsError
 from annotation.names import composed, name_key
+from annotation.scale_words import check_scale_words
 from annotation.types import ProjectSettings, Role, User
 
 LONGEST_NAME = 120
@@ -104,12 +105,14 @@ def check_settings(settings: ProjectSettings) -> ProjectSettings:
     _check_whole("seed", settings.seed, 0, LARGEST_SEED)
     if settings.most_per_rater is not None:
         _check_whole("limit of pairs per rater", settings.most_per_rater, 1, LARGEST_SHARE)
+    types = _check_types(settings.types)
     return replace(
         settings,
         name=check_project_name(settings.name),
-        types=_check_types(settings.types),
+        types=types,
         guidelines=_check_text("guidelines", settings.guidelines),
         consent=_check_text("consent text", _one_way(settings.consent)),
+        scale_words=check_scale_words(settings.scale_words, types),
         threshold=_check_threshold(settings.threshold),
         step=_check_step(settings.step),
     )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Settings = TypeVar("Settings", bound="DataclassInstance")
 """Those of a form: a frozen dataclass."""
 
-LONG_TEXTS = ("guidelines", "consent")
+LONG_TEXTS = ("guidelines", "consent", "scale_words")
 """Settings of which an event keeps hash and length, and the text that was replaced."""
 SETTING_WORDS = {
     "raters_per_pair": "number of raters per pair",
@@ -37,6 +37,7 @@ SETTING_WORDS = {
     "smaller_sentences": "sentences of the smaller item",
     "has_zeros": "switch for pairs of grade 0",
     "consent": "consent text",
+    "scale_words": "words of the scale",
 }
 """What fields are called where their own name does not say it."""
 

@@ -72,6 +72,8 @@ class ProjectSettings:
     """The most pairs that one rater is given; None for any number."""
     consent: str = ""
     """Markdown that raters and writers agree to before they work; empty for none."""
+    scale_words: str = ""
+    """Own words for the points of the scale, as `scale_words.py` reads them; empty for those of Table 1."""
 
     @property
     def only_type(self) -> str | None:

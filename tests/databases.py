@@ -284,6 +284,7 @@ def fill(database: Database) -> None:
             most_per_rater=2,
             consent=AWKWARD,
             consent_sha256=sha256(AWKWARD.encode()).hexdigest(),
+            scale_words=AWKWARD,
             created_by=ana.id,
             created_at=NOON,
         )

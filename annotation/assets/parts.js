@@ -74,9 +74,13 @@
   const button = (text) => element("button", text, { type: "button", className: "keep" });
 
   // "Somewhat similar", or "between 2 Somewhat related but not similar and 3 Somewhat similar".
+  // A project's own name may run from right to left: the words around it keep their order.
+  const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/;
+  const isolated = (name) => (RIGHT_TO_LEFT.test(name) ? `\u2068${name}\u2069` : name);
   const gradeWords = (grade, nameOf) => {
     const low = Math.floor(grade);
-    return low === grade ? nameOf(low) : `between ${low} ${nameOf(low)} and ${low + 1} ${nameOf(low + 1)}`;
+    const numbered = (point) => `${point} ${isolated(nameOf(point))}`;
+    return low === grade ? nameOf(low) : `between ${numbered(low)} and ${numbered(low + 1)}`;
   };
 
   // A table or code that is wider than its place scrolls there; only then keys have to reach it.

@@ -45,6 +45,15 @@
     return [String(grade), gradeWords(grade, (point) => pointName(root, point))];
   };
 
+  // The points in the words of the pair's type.
+  const showWords = (root, type) => {
+    const words = JSON.parse(root.querySelector("#rate-scale").dataset.words);
+    for (const [value, texts] of (words[type] ?? words[""]).entries()) {
+      const button = root.querySelector(`#rate-scale [data-value="${value}"]`);
+      [...button.querySelectorAll("[dir]")].forEach((place, at) => setText(place, texts[at]));
+    }
+  };
+
   const showSaved = (root, sender) => {
     const count = new Set(sender.outbox.map((entry) => entry.pair)).size;
     const where = sender.store.isSafe ? "kept in this browser" : "kept only while this page is open";
@@ -159,6 +168,7 @@
       setText(root.querySelector("#rate-larger"), pair.larger_label);
       setText(root.querySelector("#rate-smaller"), pair.smaller_label);
       setText(root.querySelector("#rate-question"), pair.question);
+      showWords(root, pair.type);
       for (const side of ["left", "right"]) {
         const box = root.querySelector(`#rate-${side}`);
         showText(box, pair[side]);

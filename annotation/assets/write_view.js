@@ -39,11 +39,13 @@
     find("#write-left").textContent = task.left;
     find("#write-left").scrollTop = 0;
     find("#write-asked").textContent = `Write a ${task.smaller_label.toLowerCase()} of grade ${task.grade}`;
-    for (const point of root.querySelectorAll("#write-points [data-grade]")) point.hidden = point.dataset.grade !== String(task.grade);
+    const isAsked = ({ dataset }) => dataset.type === task.type && dataset.grade === String(task.grade);
+    for (const point of root.querySelectorAll("#write-points [data-grade]")) point.hidden = !isAsked(point);
+    for (const part of root.querySelectorAll("#write-guidelines [data-type]")) part.hidden = part.dataset.type !== task.type;
     find("#write-senses").hidden = task.type !== "word2sense";
     let hasExample = false;
     for (const example of root.querySelectorAll("#write-examples [data-type]")) {
-      example.hidden = example.dataset.type !== task.type || example.dataset.grade !== String(task.grade);
+      example.hidden = !isAsked(example);
       hasExample ||= !example.hidden;
     }
     find("#write-examples").hidden = !hasExample;

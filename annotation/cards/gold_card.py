@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from annotation.adjudication import CAUSES
@@ -71,7 +71,7 @@ def _beginning(manifest: Mapping[str, Any]) -> Iterator[str]:
         yield (
             f"{number_of(graded, 'pair')} of texts, each with a gold grade: how much of the larger item's "
             f"meaning the smaller item carries, {_range(manifest['protocol'])}, the scale of SemEval-2014 "
-            "Task 3."
+            f"Task 3{_whose_words(manifest['protocol'])}."
         )
     else:
         yield "This gold set is empty: no pair had a gold grade when it was exported."
@@ -85,6 +85,10 @@ def _beginning(manifest: Mapping[str, Any]) -> Iterator[str]:
 def _range(protocol: Mapping[str, Any]) -> str:
     values = [point["value"] for point in protocol["scale"]]
     return f"{min(values):g} to {max(values):g}"
+
+
+def _whose_words(protocol: Mapping[str, Any]) -> str:
+    return " in the project's own words" if "scale_words" in protocol else ""
 
 
 def _pairs(counts: Mapping[str, Any]) -> Iterator[str]:
@@ -130,11 +134,15 @@ def _genres(by_type: Mapping[str, Any]) -> dict[str, int]:
 def _scale(protocol: Mapping[str, Any]) -> Iterator[str]:
     yield "## Scale"
     yield f"People grade {_range(protocol)} in steps of {protocol['step']:g}; these points have names:"
-    points = (
-        [f"{point['value']:g}", plain(point["name"]), plain(point["description"])]
-        for point in protocol["scale"]
-    )
-    yield table(("grade", "name", "meaning"), points, numbers=(0,))
+    yield _points(protocol["scale"])
+    for type, points in protocol.get("scale_by_type", {}).items():
+        yield f"Pairs of the type {plain(type)} are graded by other words:"
+        yield _points(points)
+
+
+def _points(points: Sequence[Mapping[str, Any]]) -> str:
+    rows = ([f"{point['value']:g}", plain(point["name"]), plain(point["description"])] for point in points)
+    return table(("grade", "name", "meaning"), rows, numbers=(0,))
 
 
 def _files(manifest: Mapping[str, Any]) -> Iterator[str]:

@@ -146,9 +146,9 @@ def _changes(changes: list[dict[str, Any]]) -> str:
     told = table(("date", "setting", "before", "after", "grades given before"), rows, numbers=(4,))
     return (
         "### What was changed while it ran\n\n"
-        f"{told}\n\nGuidelines and consent texts stand here by the beginning of their SHA-256; "
-        "`manifest.json` has the earlier ones under `earlier_guidelines` and `earlier_consent`. Grades given "
-        "before are those still in force."
+        f"{told}\n\nGuidelines, consent texts and own words of the scale stand here by the beginning of "
+        "their SHA-256; `manifest.json` has the earlier ones under `earlier_guidelines`, `earlier_consent` "
+        "and `earlier_scale_words`. Grades given before are those still in force."
     )
 
 

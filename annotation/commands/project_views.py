@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from annotation.projects import GroupCounts, Member, ProjectCounts
+from annotation.scale_words import read_scale_words
 from annotation.types import Project, ProjectSettings
 
 
@@ -31,11 +32,20 @@ def settings_rows(settings: ProjectSettings) -> list[list[str]]:
         ["Lease", f"{settings.lease_minutes} minutes"],
         ["Guidelines", length_text(settings.guidelines)],
         ["Consent text", length_text(settings.consent)],
+        ["Words of the scale", whose_words(settings)],
     ]
 
 
 def length_text(text: str) -> str:
     return f"{len(text):,} characters" if text else "none"
+
+
+def whose_words(settings: ProjectSettings) -> str:
+    """Whose words the points of the scale have."""
+    types = [type or "all types" for type in read_scale_words(settings.scale_words)]
+    if not types:
+        return "of SemEval-2014 Task 3"
+    return f"own, of {', '.join(types)}"
 
 
 def project_json(project: Project) -> dict[str, Any]:
@@ -54,6 +64,7 @@ def project_json(project: Project) -> dict[str, Any]:
         "lease_minutes": settings.lease_minutes,
         "most_per_rater": settings.most_per_rater,
         "consent": settings.consent,
+        "scale_words": settings.scale_words,
         "created_at": project.created_at.isoformat(),
     }
 

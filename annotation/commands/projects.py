@@ -32,6 +32,7 @@ from annotation.commands.setting_options import (
     OrderOption,
     RatersOption,
     ReviseOption,
+    ScaleOption,
     SeedOption,
     StepOption,
     ThresholdOption,
@@ -44,6 +45,7 @@ from annotation.event_words import detail_words
 from annotation.figures import number_of
 from annotation.predictions.pool import TYPE as TYPE_OF_KEYPHRASES
 from annotation.projects import check_settings
+from annotation.scale_words import earlier_words_text
 from annotation.services.consents import ConsentService
 from annotation.services.projects import ProjectService
 from annotation.services.rating.stuck import StuckService
@@ -61,7 +63,7 @@ Examples:
   python -m annotation project create news --types sentence2phrase --raters 3 --guidelines news.md
   python -m annotation project add-member news Ana --role rater
   python -m annotation project change news --raters 4 --guidelines news.md --no-revise
-  python -m annotation project change news --consent consent.md
+  python -m annotation project change news --consent consent.md --scale scale.txt
   python -m annotation project show news
   python -m annotation project list --json
   python -m annotation project delete news --yes
@@ -91,6 +93,7 @@ def create(
     lease: LeaseOption = DEFAULTS.lease_minutes,
     most_per_rater: MostOption = None,
     consent: ConsentOption = None,
+    scale: ScaleOption = None,
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
@@ -107,6 +110,7 @@ def create(
         lease=lease,
         most_per_rater=most_per_rater,
         consent=consent,
+        scale=scale,
     )
     with options_checked():
         settings = check_settings(ProjectSettings(name, **named))
@@ -142,6 +146,7 @@ def change(
     lease: LeaseOption = None,
     most_per_rater: MostOption = None,
     consent: ConsentOption = None,
+    scale: ScaleOption = None,
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
@@ -161,6 +166,7 @@ def change(
         lease=lease,
         most_per_rater=most_per_rater,
         consent=consent,
+        scale=scale,
     )
     if new_name is not None:
         named["name"] = new_name
@@ -183,6 +189,9 @@ def change(
         show_line(f"Changed {project.name}: {changes}.")
         is_asked = project.settings.consent != before.settings.consent
         if is_asked and (said := anew_text(ConsentService(database).lacking_anew(project.id))):
+            show_line(said)
+        is_reworded = project.settings.scale_words != before.settings.scale_words
+        if is_reworded and (said := earlier_words_text(service.counts(project.id).ratings)):
             show_line(said)
     else:
         show_line(f"Nothing changed: {project.name} has these settings already.")

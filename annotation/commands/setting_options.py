@@ -60,6 +60,14 @@ ConsentOption = Annotated[
         help="Markdown that raters and writers must agree to before they work; an empty file for none.",
     ),
 ]
+ScaleOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Own words for the five points: lines such as “0 Unrelated: Another topic.”, under a line "
+        "[TYPE] of that type alone; an empty file for those of SemEval-2014 Task 3.",
+    ),
+]
 
 
 def named_settings(
@@ -75,6 +83,7 @@ def named_settings(
     lease: int | None,
     most_per_rater: int | None,
     consent: Path | None,
+    scale: Path | None,
 ) -> dict[str, Any]:
     """What the options say, by the fields of `ProjectSettings`; an option that is None says nothing.
 
@@ -92,6 +101,7 @@ def named_settings(
         "may_revise": revise,
         "lease_minutes": lease,
         "consent": None if consent is None else _read(consent),
+        "scale_words": None if scale is None else _read(scale),
     }
     named = {name: value for name, value in said.items() if value is not None}
     if most_per_rater is not None:

@@ -70,6 +70,7 @@ def setting_columns(settings: ProjectSettings) -> dict[str, Any]:
         "most_per_rater": settings.most_per_rater,
         "consent": settings.consent or None,
         "consent_sha256": text_hash(settings.consent),
+        "scale_words": settings.scale_words or None,
     }
 
 

@@ -247,6 +247,7 @@ def as_project(row: models.Project) -> Project:
         lease_minutes=row.lease_minutes,
         most_per_rater=row.most_per_rater,
         consent=row.consent or "",
+        scale_words=row.scale_words or "",
     )
     return Project(id=row.id, settings=settings, created_at=row.created_at)
 

@@ -26,6 +26,7 @@ _NAMES = {
     "may_revise": "may_revise",
     "most_per_rater": "most_per_rater",
     "consent": "consent",
+    "scale_words": "scale_words",
 }
 """What bears on grades, or on who gave them, by what the manifest calls it."""
 
@@ -33,8 +34,8 @@ _NAMES = {
 def protocol_history(session: Session, project: Project) -> dict[str, Any]:
     """`protocol_changes` of a manifest, the first first, and the texts before them by their hashes.
 
-    The texts are `earlier_guidelines` and `earlier_consent`. Nothing where none was changed. `ratings_before`
-    are the grades that stand as they were before a change.
+    The texts are `earlier_guidelines`, `earlier_consent` and `earlier_scale_words`. Nothing where none was
+    changed. `ratings_before` are the grades that stand as they were before a change.
     """
     events = session.execute(
         select(AuditEvent.at, AuditEvent.detail)

@@ -9,6 +9,7 @@ from uuid import uuid4
 from annotation.adjudication import CAUSES, NOTE_LENGTH, AdjudicationItem, Decision, Which, grade_text
 from annotation.comparison import ComparisonType, comparison_type
 from annotation.scale import CLSS_POINTS
+from annotation.scale_words import scale_points
 from annotation.senses.view import shown_items
 from annotation.services.adjudication import Neighbours
 from annotation.services.gold_counts import GoldCounts
@@ -192,7 +193,7 @@ def _decision_html(item: AdjudicationItem, project: Project, around: Neighbours)
     step = STEP_NAMES[to_quarters(project.settings.step)]
     points = "".join(
         point_html(point, f'data-adjudicate="choose" data-quarters="{QUARTERS_PER_POINT * point.value}"')
-        for point in CLSS_POINTS
+        for point in scale_points(project.settings.scale_words, item.type)
     )
     causes = "".join(_cause_html(cause) for cause in Cause)
     note = item.decision.note if item.decision else ""

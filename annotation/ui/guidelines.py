@@ -4,19 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from annotation.comparison import ComparisonType
-from annotation.scale import CLSS_POINTS
+from annotation.comparison import ComparisonType, comparison_type
+from annotation.scale import Point
+from annotation.scale_words import ALL_TYPES, read_scale_words, scale_points
 from kpdemo.ui.widgets import escape
 
 
-def scale_html() -> str:
-    """The five points with the whole of their descriptions."""
-    rows = "".join(
-        f'<tr><th scope="row">{point.value}</th><td>{escape(point.name)}</td>'
-        f"<td>{escape(point.description)}</td></tr>"
-        for point in CLSS_POINTS
+def scale_html(scale_words: str, types: Sequence[str]) -> str:
+    """The five points with the whole of their descriptions; where types have other words, each for its type.
+
+    The page's script shows that of the type of the pair.
+    """
+    by_type = {type: scale_points(scale_words, type) for type in types}
+    if len(set(by_type.values())) == 1:
+        return _points_html(ALL_TYPES, by_type[types[0]])
+    return "".join(
+        f'<div data-type="{escape(type)}">{_points_html(type, points)}</div>'
+        for type, points in by_type.items()
     )
-    return _table("The scale", ("Grade", "Name", "Meaning"), rows)
+
+
+def own_scale_html(scale_words: str) -> str:
+    """The points that a project has its own words for; nothing without any.
+
+    Raises:
+        SettingsError: the words cannot be used.
+    """
+    return "".join(_points_html(type, points) for type, points in read_scale_words(scale_words).items())
+
+
+def _points_html(type: str, points: Sequence[Point]) -> str:
+    caption = f"The scale: {comparison_type(type).label}" if type else "The scale"
+    rows = "".join(
+        f'<tr><th scope="row">{point.value}</th><td dir="auto">{escape(point.name)}</td>'
+        f'<td dir="auto">{escape(point.description)}</td></tr>'
+        for point in points
+    )
+    return _table(caption, ("Grade", "Name", "Meaning"), rows)
 
 
 def examples_html(comparison: ComparisonType) -> str:
@@ -37,4 +61,7 @@ def examples_html(comparison: ComparisonType) -> str:
 
 def _table(caption: str, headings: Sequence[str], rows: str) -> str:
     head = "".join(f'<th scope="col">{escape(heading)}</th>' for heading in headings)
-    return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    return (
+        f"<table><caption>{escape(caption)}</caption>"
+        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    )

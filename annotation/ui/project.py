@@ -10,6 +10,8 @@ import gradio as gr
 
 from annotation.consent import anew_text
 from annotation.errors import AnnotationError
+from annotation.projects import check_settings
+from annotation.scale_words import earlier_words_text
 from annotation.services.access.accounts import AccountService
 from annotation.services.consents import ConsentService
 from annotation.services.events import EventService
@@ -83,16 +85,17 @@ class ProjectHandlers:
     def save(self, request: gr.Request, seen: str, *values: object) -> tuple[Any, ...]:
         """Change what the form says; what somebody else changed meanwhile comes into it."""
         with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
-            mine = read_settings_form(values)
+            mine = check_settings(read_settings_form(values))
             before = self.projects.get(project_id).settings
             kept = self.projects.update(project_id, mine, seen=seen, by=user).settings
             anew = self.consents.lacking_anew(project_id) if kept.consent != before.consent else 0
         shown = settings_values(kept)
         is_mine = shown == settings_values(mine)
         fields = [gr.skip() for _ in shown] if is_mine else shown  # somebody may be typing
-        said = saved_html(SAVED, is_alone=is_mine) + (
-            note_html(anew_text(anew), role="status") if anew else ""
-        )
+        notes = [anew_text(anew)] if anew else []
+        if kept.scale_words != before.scale_words and (given := self.projects.counts(project_id).ratings):
+            notes.append(earlier_words_text(given))
+        said = saved_html(SAVED, is_alone=is_mine) + "".join(note_html(each, role="status") for each in notes)
         return said, seen_settings(kept), *fields
 
     def delete(self, request: gr.Request, typed: str | None) -> str:

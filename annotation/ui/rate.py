@@ -6,6 +6,7 @@ was on the screen when it was pressed, and for no other.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
@@ -15,10 +16,11 @@ import gradio as gr
 from annotation.comparison import comparison_type
 from annotation.errors import AccessError, AnnotationError
 from annotation.notes import LONGEST_COMMENT, LONGEST_NOTE
-from annotation.scale import CLSS_POINTS, Point
+from annotation.scale import Point
+from annotation.scale_words import ALL_TYPES, scale_points
 from annotation.services.access.accounts import AccountService
 from annotation.services.projects import ProjectService
-from annotation.types import Project, Role, SkipReason, User, to_quarters
+from annotation.types import Project, ProjectSettings, Role, SkipReason, User, to_quarters
 from annotation.ui.asking import asked_by
 from annotation.ui.consent import consent_html
 from annotation.ui.guidelines import examples_html, scale_html
@@ -105,8 +107,8 @@ def form_html(project: Project, user: User) -> str:
         ' <button type="button" class="rate-primary" data-rate="training" hidden></button>'
         ' <button type="button" class="keep" data-rate="resume" hidden>Go on grading</button>'
         ' <a href="/annotate/" hidden>My projects</a></div>'
-        f'<div id="rate-work" hidden>{_TRAINING}{_PAIR}{_scale_html()}{_FEEDBACK}{_controls_html(step)}'
-        f"{_COMMENT}</div>"
+        f'<div id="rate-work" hidden>{_TRAINING}{_PAIR}{_scale_html(settings)}{_FEEDBACK}'
+        f"{_controls_html(step)}{_COMMENT}</div>"
         f"{_guidelines_section(project)}{_HISTORY}{_STOP}{_skip_dialog()}{_help_dialog()}"
         '<p id="rate-live" class="rate-unseen" aria-live="polite"></p></div>'
     )
@@ -146,14 +148,17 @@ _PAIR = """
 """
 
 
-def _scale_html() -> str:
+def _scale_html(settings: ProjectSettings) -> str:
+    """The buttons, and beside them what they say of each type, for the script."""
+    words = {type: scale_points(settings.scale_words, type) for type in (ALL_TYPES, *settings.types)}
     points = "".join(
-        point_html(point, f'data-rate="choose" data-value="{point.value}"') for point in CLSS_POINTS
+        point_html(point, f'data-rate="choose" data-value="{point.value}"') for point in words[ALL_TYPES]
     )
+    said = {type: [(point.name, point.summary) for point in each] for type, each in words.items()}
     return (
         '<p id="rate-question" dir="auto"></p>'
         '<div id="rate-scale" role="radiogroup" aria-labelledby="rate-question"'
-        ' aria-describedby="rate-value">'
+        f' aria-describedby="rate-value" data-words="{escape(json.dumps(said))}">'
         f"{points}</div>"
     )
 
@@ -163,8 +168,8 @@ def point_html(point: Point, data: str) -> str:
     return (
         f'<button type="button" role="radio" aria-checked="false" tabindex="-1" {data}'
         f' aria-keyshortcuts="{point.value}">'
-        f'<span class="rate-point">{point.value}</span> <b>{escape(point.name)}</b>'
-        f" <span>{escape(point.summary)}</span></button>"
+        f'<span class="rate-point">{point.value}</span> <b dir="auto">{escape(point.name)}</b>'
+        f' <span dir="auto">{escape(point.summary)}</span></button>'
     )
 
 
@@ -223,11 +228,12 @@ _STOP = """
 def _guidelines_section(project: Project) -> str:
     settings = project.settings
     written = markdown_html(settings.guidelines) if settings.guidelines.strip() else ""
+    scale = scale_html(settings.scale_words, settings.types)
     examples = "".join(examples_html(comparison_type(name)) for name in settings.types)
     is_open = " open" if written else ""
     return (
         f'<details id="rate-guidelines"{is_open}><summary>Guidelines and examples</summary>'
-        f'<div class="rate-guidelines">{written}{scale_html()}{examples}</div></details>'
+        f'<div class="rate-guidelines">{written}{scale}{examples}</div></details>'
     )
 
 

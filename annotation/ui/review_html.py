@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from annotation.characters import beginning
 from annotation.comparison import comparison_type
-from annotation.scale import CLSS_POINTS
+from annotation.scale_words import scale_points
 from annotation.senses.network import is_sense_key
 from annotation.senses.view import shown_items
 from annotation.services.writing.waiting_texts import Submitted, WritingStep
@@ -36,13 +36,14 @@ def queue_label(place: int, text: Submitted) -> str:
 
 def text_html(text: Submitted) -> str:
     """The requested grade, the larger item, what is to be said of the text, and what was done with it."""
-    kind, point = comparison_type(text.type), CLSS_POINTS[text.grade]
+    kind, point = comparison_type(text.type), scale_points(text.scale_words, text.type)[text.grade]
     genre = f", {text.genre}" if text.genre else ""
     warnings = [text.no_meaning, *((text.check.problem, *text.check.warnings) if text.check else ())]
     notes = "".join(note_html(warning) for warning in warnings if warning)
     return (
         f'<div class="write-head"><span class="write-grade">{point.value}</span><div>'
-        f"<p><b>Requested: {escape(point.name)}</b></p><p>{escape(point.description)}</p></div></div>"
+        f"<p><b>Requested: <bdi>{escape(point.name)}</bdi></b></p>"
+        f'<p dir="auto">{escape(point.description)}</p></div></div>'
         f"{_items_html(text)}"
         f'<p class="small">By <bdi>{escape(text.writer)}</bdi> {time_html(text.at)} · {escape(kind.label)}'
         f"<bdi>{escape(genre)}</bdi>{_size_text(text)}</p>{notes}{_steps_html(text.steps)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import uuid4
 
 from annotation.authoring import Task
-from annotation.scale import CLSS_POINTS
+from annotation.scale_words import scale_points
 from annotation.senses.choice import LONGEST_DEFINITION, LONGEST_WORD, Looked
 from annotation.senses.network import PARTS_OF_SPEECH, WORD_TO_SENSE, PairSenses, Sense, word_label
 from annotation.senses.view import shown_items
@@ -18,12 +18,12 @@ OWN = "own"
 """Stands for a meaning that WordNet does not have."""
 
 
-def task_html(undescribed: int = 0) -> str:
+def task_html(project: Project, undescribed: int = 0) -> str:
     """The fields for a word, its own meaning, and the grade that the pair is to deserve."""
     parts = "".join(f'<option value="{key}">{name}</option>' for key, name in PARTS_OF_SPEECH.items())
     grades = "".join(
         f'<option value="{point.value}">{point.value} {escape(point.name)}</option>'
-        for point in reversed(CLSS_POINTS)
+        for point in reversed(scale_points(project.settings.scale_words, WORD_TO_SENSE))
     )
     return f"""
 <form id="senses-form" class="senses" autocomplete="off">
@@ -40,16 +40,16 @@ def task_html(undescribed: int = 0) -> str:
 """
 
 
-def writer_task_html(task: Task) -> str:
+def writer_task_html(project: Project, task: Task) -> str:
     """The word that a writer was given, and the grade that is requested; nothing of it can be changed."""
-    point = CLSS_POINTS[task.grade]
+    point = scale_points(project.settings.scale_words, WORD_TO_SENSE)[task.grade]
     note = f'<p class="note" dir="auto">An editor sent it back: {escape(task.note)}</p>' if task.note else ""
     return f"""
 <div id="senses-form" class="senses" data-writing="{task.id}">
 <h2>Word</h2>
 <p class="senses-chosen" dir="auto">{escape(word_label(task.left))}</p>{note}
-<p>Choose a sense that deserves the grade <b>{point.value} {escape(point.name)}</b>:
- {escape(point.description)}</p>
+<p>Choose a sense that deserves the grade <b>{point.value} <bdi>{escape(point.name)}</bdi></b>:
+ <bdi>{escape(point.description)}</bdi></p>
 <input type="hidden" id="senses-word" value="{escape(task.left)}">
 <p><button type="button" class="keep" data-senses="leave">I do not understand it</button></p>
 </div>

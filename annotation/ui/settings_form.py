@@ -11,7 +11,9 @@ import gradio as gr
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import SettingsError
 from annotation.projects import STEPS
+from annotation.scale import CLSS_POINTS
 from annotation.types import ProjectSettings
+from annotation.ui.guidelines import own_scale_html
 from annotation.ui.number_fields import (
     NARROW,
     decimal_field,
@@ -27,10 +29,15 @@ from kpdemo.ui.widgets import done_html, empty_html, note_html
 CONSENT_SAYS = (
     "Raters and writers must agree to it before their first pair, and anew after every change. Empty for none"
 )
+SCALE_SAYS = (
+    "Five lines, each with a grade, a name, a colon and what it means. Under a line such as "
+    "[document2keyphrase] they are of that type alone. Empty for the words of SemEval-2014 Task 3"
+)
 CONSENT_FIRST = "They agree to this first"
 EMPTY_PREVIEW = "No guidelines yet. Instructions for raters appear here while they grade."
 KNOWN_TYPES = [(f"{known.label} ({name})", name) for name, known in COMPARISON_TYPES.items()]
 DEFAULTS = ProjectSettings(name="")
+TABLE_1 = "\n".join(f"{point.value} {point.name}: {point.summary}" for point in CLSS_POINTS)
 BOTH_SAVED = (
     "Saved, together with what somebody else changed meanwhile: the form shows all of it as it stands now."
 )
@@ -53,6 +60,7 @@ class SettingsFields:
     lease_minutes: gr.Number
     most_per_rater: gr.Textbox
     consent: gr.Textbox
+    scale_words: gr.Textbox
 
     @property
     def components(self) -> list[Any]:
@@ -83,13 +91,14 @@ def settings_fields(prefix: str) -> SettingsFields:
                 elem_id=f"{prefix}-own-types",
             )
         with gr.Column(scale=6, min_width=320):
-            guidelines, consent = _text_fields(prefix)
+            guidelines, consent, scale_words = _text_fields(prefix)
     raters, most, threshold, lease, seed = _number_fields(prefix)
     step, may_revise, is_random = _choice_fields(prefix)
     return SettingsFields(
         *(name, types, own_types, guidelines, raters, threshold, step, is_random, seed, may_revise, lease),
         most,
         consent,
+        scale_words,
     )
 
 
@@ -146,9 +155,9 @@ def _choice_fields(prefix: str) -> tuple[gr.Radio, gr.Checkbox, gr.Checkbox]:
     return step, may_revise, is_random
 
 
-def _text_fields(prefix: str) -> tuple[gr.Textbox, gr.Textbox]:
-    """Guidelines and the text to agree to, with a look at both."""
-    with gr.Tabs():
+def _text_fields(prefix: str) -> tuple[gr.Textbox, gr.Textbox, gr.Textbox]:
+    """Guidelines, the text to agree to and own words of the scale, with a look at all."""
+    with gr.Tabs(overflow_behavior="wrap"):
         with gr.Tab("Guidelines"):
             guidelines = gr.Textbox(
                 label="Guidelines in Markdown", lines=14, max_lines=24, elem_id=f"{prefix}-guidelines"
@@ -161,26 +170,45 @@ def _text_fields(prefix: str) -> tuple[gr.Textbox, gr.Textbox]:
                 max_lines=24,
                 elem_id=f"{prefix}-consent",
             )
+        with gr.Tab("Scale"):
+            scale_words = gr.Textbox(
+                label="Your own words for the points of the scale",
+                info=SCALE_SAYS,
+                placeholder=TABLE_1,
+                lines=12,
+                max_lines=24,
+                elem_id=f"{prefix}-scale",
+            )
         with gr.Tab("As raters see them") as seen:
             preview = gr.HTML(
                 empty_html(EMPTY_PREVIEW), elem_id=f"{prefix}-preview", elem_classes="guidelines"
             )
     seen.select(
         preview_texts,
-        [guidelines, consent],
+        [guidelines, consent, scale_words],
         preview,
         api_name=f"preview_{prefix}_guidelines",
         show_progress="hidden",
     )
-    return guidelines, consent
+    return guidelines, consent, scale_words
 
 
-def preview_texts(guidelines: str, consent: str = "") -> str:
-    """What raters will read, from Markdown; nothing is kept."""
+def preview_texts(guidelines: str, consent: str = "", scale_words: str = "") -> str:
+    """What raters will read, from Markdown, and own words of the scale; nothing is kept."""
     shown = markdown_html(guidelines) if guidelines and guidelines.strip() else empty_html(EMPTY_PREVIEW)
+    shown += _preview_scale(scale_words or "")
     if not consent or not consent.strip():
         return shown
     return f'<p class="small">{CONSENT_FIRST}:</p>{markdown_html(consent)}<hr>{shown}'
+
+
+def _preview_scale(scale_words: str) -> str:
+    """The points in the project's own words, or why these cannot be used; nothing without any."""
+    try:
+        tables = own_scale_html(scale_words)
+    except SettingsError as error:
+        return note_html(str(error))
+    return tables and f'<div class="rate rate-guidelines">{tables}</div>'
 
 
 def settings_values(settings: ProjectSettings) -> list[Any]:
@@ -201,6 +229,7 @@ def settings_values(settings: ProjectSettings) -> list[Any]:
         settings.lease_minutes,
         "" if settings.most_per_rater is None else str(settings.most_per_rater),
         settings.consent,
+        settings.scale_words,
     ]
 
 
@@ -211,7 +240,7 @@ def read_settings_form(values: Sequence[Any]) -> ProjectSettings:
         SettingsError: a field holds no number where it needs one, or no type is ticked or named.
     """
     name, types, own_types, guidelines, raters, threshold, step, is_random, seed, *others = values
-    may_revise, lease, most, consent = others
+    may_revise, lease, most, consent, scale_words = others
     chosen = (*(types or ()), *str(own_types or "").replace(",", " ").split())
     if not chosen:
         raise SettingsError(
@@ -230,4 +259,5 @@ def read_settings_form(values: Sequence[Any]) -> ProjectSettings:
         lease_minutes=whole_of(lease, "number of minutes"),
         most_per_rater=whole_or_none(most, "limit of pairs per rater"),
         consent=str(consent or ""),
+        scale_words=str(scale_words or ""),
     )

@@ -10,7 +10,7 @@ from annotation.authoring import LONGEST_WRITTEN, REQUESTED
 from annotation.comparison import ComparisonType, comparison_type
 from annotation.errors import AnnotationError
 from annotation.notes import LONGEST_NOTE
-from annotation.scale import CLSS_POINTS
+from annotation.scale_words import scale_points
 from annotation.services.access.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.services.writing.plan import SENT_BACK_TIME
@@ -68,9 +68,11 @@ _BAR = """
 
 def _request_html(types: list[ComparisonType], project: Project) -> str:
     points = "".join(
-        f'<div data-grade="{point.value}" hidden><span class="write-grade">{point.value}</span>'
-        f"<div><p><b>{escape(point.name)}</b></p><p>{escape(point.description)}</p></div></div>"
-        for point in CLSS_POINTS
+        f'<div data-type="{escape(kind.name)}" data-grade="{point.value}" hidden>'
+        f'<span class="write-grade">{point.value}</span><div><p dir="auto"><b>{escape(point.name)}</b></p>'
+        f'<p dir="auto">{escape(point.description)}</p></div></div>'
+        for kind in types
+        for point in scale_points(project.settings.scale_words, kind.name)
         if point.value in REQUESTED
     )
     examples = "".join(
@@ -137,7 +139,8 @@ _BLANK = f"""
 def _guidelines_html(project: Project) -> str:
     settings = project.settings
     written = markdown_html(settings.guidelines) if settings.guidelines.strip() else ""
+    scale = scale_html(settings.scale_words, settings.types)
     return (
         '<details id="write-guidelines"><summary>Guidelines and the whole scale</summary>'
-        f'<div class="rate-guidelines">{written}{scale_html()}</div></details>'
+        f'<div class="rate-guidelines">{written}{scale}</div></details>'
     )

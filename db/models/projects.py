@@ -45,6 +45,8 @@ class Project(Base):
     """Markdown that raters and writers agree to before they work; null for none."""
     consent_sha256: Mapped[str | None] = mapped_column(String(64))
     """Of the text as it reads now."""
+    scale_words: Mapped[str | None]
+    """The project's own names and descriptions of the five points; null for those of the paper's Table 1."""
     checks_of_id: Mapped[int | None] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"))
     """The project whose check pairs are kept here, out of all that is counted there; it is in no list."""
 

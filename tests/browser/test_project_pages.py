@@ -168,6 +168,37 @@ def test_what_is_typed_stays_when_a_setting_is_refused(site, browser, project):
     assert site.services.projects.get(project).settings.most_per_rater is None
 
 
+def test_own_words_of_the_scale_are_refused_looked_at_and_saved(site, browser, project):
+    page = site.page(
+        browser, "root", PROJECT.format(project, "settings"), viewport={"width": 390, "height": 844}
+    )
+    page.get_by_role("tab", name="Scale").click()
+    words = page.get_by_label("Your own words for the points of the scale")
+    four = "0 无关: a\n1 Poor: b\n2 Fair: c\n3 <i>Good</i>: d"
+    words.fill(four)
+    page.get_by_role("button", name="Save settings").click()
+    refusal = page.locator("#project-saved .refusal")
+    expect(refusal).to_contain_text("The words of the scale lack those of 4: give five lines such as")
+    expect(words).to_have_value(four)
+    page.get_by_role("tab", name="As raters see them").click()
+    preview = page.locator("#project-preview")
+    expect(preview).to_contain_text("lack those of 4")
+    page.reload()
+    expect(page.locator("#project-kept")).to_be_visible()
+    page.get_by_role("tab", name="Scale").click()
+    expect(words).to_have_value(four)
+    words.fill(f"  {four}\n4 Right:  e\n")
+    page.get_by_role("tab", name="As raters see them").click()
+    expect(preview.get_by_role("row", name="3 <i>Good</i> d")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.get_by_role("button", name="Save settings").click()
+    expect(page.locator("#project-saved .note.done")).to_contain_text("Raters see what is new once they open")
+    assert site.services.projects.get(project).settings.scale_words == f"{four}\n4 Right: e"
+    page.reload()
+    page.get_by_role("tab", name="Scale").click()
+    expect(words).to_have_value(f"{four}\n4 Right: e")
+
+
 def test_roles_are_given_and_taken(site, browser, project):
     page = site.page(browser, "root", PROJECT.format(project, "members"))
     page.locator("#members-account input").fill("Ben")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import Page, expect
 
+from annotation.scale_words import LONGEST_DESCRIPTION, LONGEST_POINT_NAME
 from annotation.types import KnownPair, NewPair, NewRating, Project, ProjectSettings, Role, User
 from annotation.web.cookies import COOKIE
 from tests.browser.conftest import PASSWORD, Site, Watch, serious_violations
@@ -1117,6 +1118,40 @@ def test_a_phone_has_the_scale_in_reach_under_long_texts_and_large_targets(open_
       .filter(e => e.checkVisibility()).map(e => [e.textContent.trim(), e.getBoundingClientRect()])
       .filter(([, box]) => box.height < 44 || box.width < 44).map(([text]) => text)""")
     assert sizes == []
+
+
+def test_the_grades_of_each_pair_have_the_words_of_its_type_and_fit_a_phone(open_desk):
+    longest = f"{'x' * LONGEST_POINT_NAME}: {'y' * LONGEST_DESCRIPTION}"
+    own = f"0 <b>Wrong</b>: a\n1 {longest}\n2 Fair: b\n3 Good: c\n4 Right: d"
+    arabic = "0 غير متعلق: لا علاقة\n1 ضعيف: أ\n2 مقبول: ب\n3 جيد: ج\n4 ممتاز: د"
+    desk = open_desk(
+        [
+            NewPair("1", "sentence2phrase", "A train was late.", "late train"),
+            NewPair("2", "phrase2word", "a boat with oars", "rowboat"),
+            NewPair("3", "document2keyphrase", "On bicycles for hire.", "bicycle hire"),
+        ],
+        guidelines="Read both.",
+        scale_words=f"[sentence2phrase]\n{own}\n[phrase2word]\n{arabic}",
+    )
+    page = desk.open(viewport={"width": 390, "height": 844}, has_touch=True)
+    names, tables = page.locator("#rate-scale b"), page.locator("#rate-guidelines caption:visible")
+    expect(names).to_have_text(["<b>Wrong</b>", "x" * LONGEST_POINT_NAME, "Fair", "Good", "Right"])
+    expect(tables.first).to_have_text("The scale: sentence to phrase")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    fits = "all => all.every((e) => e.scrollWidth <= e.clientWidth && e.scrollHeight <= e.clientHeight)"
+    assert page.locator("#rate-scale button").evaluate_all(fits)
+    assert serious_violations(page) == []
+    press(page, "1", "Enter")
+    expect(names).to_have_text(["غير متعلق", "ضعيف", "مقبول", "جيد", "ممتاز"])
+    assert page.locator("#rate-scale b").first.evaluate("e => getComputedStyle(e).direction") == "rtl"
+    press(page, "2", "]")
+    expect(page.locator("#rate-value span")).to_have_text("between 2 \u2068مقبول\u2069 and 3 \u2068جيد\u2069")
+    press(page, "Enter")
+    expect(names.last).to_have_text("Very similar")
+    expect(tables.first).to_have_text("The scale: document to keyphrase")
+    page.get_by_role("radio", name="Somewhat similar").tap()
+    page.locator("#rate-submit").tap()
+    expect(page.locator("#rate-form")).to_have_attribute("data-phase", "done")
 
 
 def test_the_bar_of_a_phone_uses_its_width(open_desk):

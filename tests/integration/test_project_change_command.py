@@ -24,13 +24,20 @@ from annotation.types import NewPair, Project, ProjectSettings, Role
 from db import Database
 from tests.commands import main
 
+OWN_WORDS = "0 Wrong: a\n1 Poor: b\n2 Fair: c\n3 Good: d\n4 Right: e"
 BEFORE = ProjectSettings(
-    "News", types=("sentence2phrase", "own"), guidelines="# Grade\n", most_per_rater=40, consent="Take part?"
+    "News",
+    types=("sentence2phrase", "own"),
+    guidelines="# Grade\n",
+    most_per_rater=40,
+    consent="Take part?",
+    scale_words=OWN_WORDS,
 )
 SAME = (
     *("--name", " News ", "--types", "own,,sentence2phrase,", "--raters", "2", "--threshold", "1.00"),
     *("--step", ".25", "--guidelines", "guide.md", "--seed", "20140301", "--order", "random", "--revise"),
     *("--lease", "30", "--most-per-rater", "40", "--consent", "consent.md"),
+    *("--scale", "scale.txt"),
 )
 CHANGES: list[tuple[str, tuple[str, ...], object, str]] = [
     ("name", ("--name", "Old  news"), "Old news", "name: News → Old news"),
@@ -48,6 +55,7 @@ CHANGES: list[tuple[str, tuple[str, ...], object, str]] = [
     ("lease_minutes", ("--lease", "45"), 45, "minutes for a pair: 30 → 45"),
     ("most_per_rater", ("--most-per-rater", "0"), None, "limit of pairs per rater: 40 → none"),
     ("consent", ("--consent", "empty.md"), "", "consent text: 10 → 0 characters"),
+    ("scale_words", ("--scale", "empty.md"), "", f"words of the scale: {len(OWN_WORDS)} → 0 characters"),
 ]
 
 Call = Callable[..., tuple[int, str, str]]
@@ -68,6 +76,7 @@ def call(
         "consent.md": "\r\nTake part?\n",
         "new.md": "Neu: ö\n",
         "empty.md": "\n",
+        "scale.txt": f"\ufeff\r\n  {OWN_WORDS.replace(': ', '：')}\r\n",
     }
     for name, text in texts.items():
         Path(name).write_bytes(text.encode())
@@ -144,6 +153,20 @@ def test_a_changed_consent_text_tells_how_many_have_to_agree_anew(call, project,
     assert call("change", "news", "--consent", "new.md") == (0, f"Changed News: {words}.\n{said}", "")
     assert call("change", "news", "--raters", "3")[1].count("\n") == 1
     assert call("change", "news", "--consent", "empty.md")[1].count("\n") == 1
+
+
+def test_changed_words_of_the_scale_tell_how_many_grades_came_before(call, project):
+    said = "2 grades were given before the words of the scale changed; the gold set’s manifest says so.\n"
+    words = f"words of the scale: {len(OWN_WORDS)} → 0 characters"
+    assert call("change", "news", "--scale", "empty.md") == (0, f"Changed News: {words}.\n{said}", "")
+    assert "of SemEval-2014 Task 3" in call("show", "news")[1]
+
+
+def test_words_that_are_none_are_refused_and_nothing_changes(call, project, sqlite_database):
+    status, out, errors = call("change", "news", "--scale", "new.md", "--raters", "3")
+    assert (status, out) == (2, "")
+    assert "'Neu: ö' is not a grade from 0 to 4, a name, a colon and a description; give five lines" in errors
+    assert ProjectService(sqlite_database).get(project.id) == project
 
 
 def test_all_settings_change_at_once(call, project, sqlite_database):

@@ -351,6 +351,19 @@ def test_projects_of_a_database_before_consent_ask_for_none(bare):
     assert check(bare).problems == ()
 
 
+def test_projects_of_a_database_before_own_words_have_those_of_the_task(bare):
+    upgrade(bare, to="0012")
+    with bare.session() as session:
+        session.execute(text(ADD_PROJECT))
+    assert upgrade(bare).after == MIGRATIONS.head
+    assert differences(bare) == []
+    with bare.session() as session:
+        [project] = session.scalars(select(Project)).all()
+        assert (project.name, project.scale_words) == ("a", None)
+        project.scale_words = "0 无关: <b>"
+    assert check(bare).problems == ()
+
+
 def test_assignments_of_a_database_before_setting_aside_stay_and_may_say_so_then(bare):
     upgrade(bare, to="0009")
     with bare.session() as session:

@@ -40,6 +40,7 @@ from annotation.gold import (
     standing_of,
 )
 from annotation.gold_manifest import manifest, scale_text
+from annotation.scale import CLSS_POINTS
 from annotation.types import Cause, ProjectSettings, RatedPair
 
 SETTINGS = ProjectSettings("harbour", raters_per_pair=2)
@@ -288,7 +289,7 @@ def test_the_manifest_names_protocol_options_counts_and_no_time():
     assert (counts["too_few_ratings"], counts["not_adjudicated"]) == (1, 1)
     assert counts["by_type"]["sentence2phrase"]["by_genre"]["news"]["not_adjudicated"] == 1
     assert written["protocol"]["guidelines"] == "Grade *meaning*."
-    assert written["protocol"]["scale_sha256"] == sha256(scale_text().encode()).hexdigest()
+    assert written["protocol"]["scale_sha256"] == sha256(scale_text(CLSS_POINTS).encode()).hexdigest()
     assert written["software"]["version"] == kpdemo.__version__
     assert "most_per_rater" not in written["protocol"]
     assert "20" not in str([key for key in written if "time" in key or "date" in key])

@@ -521,3 +521,23 @@ def test_an_empty_gold_set_is_called_so_and_has_nothing_to_read_or_to_score_on(t
     found = head(card)
     assert "configs" not in found
     assert found["viewer"] is False  # else the Hub shows the list of unfinished pairs
+
+
+def test_the_table_of_grades_is_the_projects_own(told, tmp_path):
+    def card(scale_words: str) -> str:
+        folder = tmp_path / str(len(scale_words))
+        folder.mkdir()
+        return gold_card(export(folder, project=replace(SETTINGS, scale_words=scale_words)))
+
+    plain = gold_card(told)
+    assert "the scale of SemEval-2014 Task 3." in plain
+    assert "| 4 | Very similar | The two items have very similar meanings" in plain
+    words = "0 Wrong: a\n1 Poor: b\n2 <b>Fair</b>: c | d\n3 Good: e\n4 Right: f"
+    own = card(words)
+    assert "the scale of SemEval-2014 Task 3 in the project's own words." in " ".join(own.split())
+    assert "| 4 | Right | f |" in own
+    assert "Very similar" not in own
+    assert "<b>" not in own
+    both = card(f"[document2keyphrase]\n{words}")
+    assert both.index("Very similar") < both.index("document2keyphrase are graded by other words")
+    assert both.index("graded by other words") < both.index("| 4 | Right | f |")

@@ -91,6 +91,7 @@ class EditingService:
             found = replace(
                 as_submitted(writing, item, name, senses),
                 check=check,
+                scale_words=find_project(session, project_id).scale_words or "",
                 steps=steps_of(session, writing.item_id),
             )
         if found.senses is not None:

@@ -46,6 +46,8 @@ class Submitted:
     no_meaning: str = ""
     """Why there is none of a sense that was typed by its key, in a sentence."""
     check: Check | None = None
+    scale_words: str = ""
+    """Of the project, which name the grade."""
     steps: tuple[WritingStep, ...] = ()
 
 
