@@ -43,7 +43,7 @@ from annotation.consent import anew_text
 from annotation.event_words import detail_words
 from annotation.figures import number_of
 from annotation.predictions.pool import TYPE as TYPE_OF_KEYPHRASES
-from annotation.projects import check_settings
+from annotation.projects import check_settings, flagged_text
 from annotation.services.consents import ConsentService
 from annotation.services.projects import ProjectService
 from annotation.services.rating.stuck import StuckService
@@ -172,6 +172,7 @@ def change(
     database = open_database(database_url)
     service = ProjectService(database)
     before = service.get(name)
+    counts = service.counts(before.id)
     with options_checked():
         settings = check_settings(replace(before.settings, **named))
     project = service.update(before.id, settings, seen=seen_settings(before.settings))
@@ -183,6 +184,9 @@ def change(
         show_line(f"Changed {project.name}: {changes}.")
         is_asked = project.settings.consent != before.settings.consent
         if is_asked and (said := anew_text(ConsentService(database).lacking_anew(project.id))):
+            show_line(said)
+        is_moved = project.settings.threshold != before.settings.threshold
+        if is_moved and (said := flagged_text(counts, service.counts(project.id))):
             show_line(said)
     else:
         show_line(f"Nothing changed: {project.name} has these settings already.")

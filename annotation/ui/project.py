@@ -10,6 +10,7 @@ import gradio as gr
 
 from annotation.consent import anew_text
 from annotation.errors import AnnotationError
+from annotation.projects import flagged_text
 from annotation.services.access.accounts import AccountService
 from annotation.services.consents import ConsentService
 from annotation.services.events import EventService
@@ -30,6 +31,7 @@ from annotation.ui.remarks import RemarksHandlers, build_remarks_section
 from annotation.ui.set_aside import SetAsideHandlers, build_set_aside_section
 from annotation.ui.settings_form import read_settings_form, saved_html, settings_fields, settings_values
 from annotation.ui.stuck_html import stuck_html
+from annotation.ui.wording import regrouped
 from kpdemo.ui.widgets import (
     GO_ON,
     QUIETLY,
@@ -85,14 +87,18 @@ class ProjectHandlers:
         with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             mine = read_settings_form(values)
             before = self.projects.get(project_id).settings
+            counts = self.projects.counts(project_id, viewer=user.id)
             kept = self.projects.update(project_id, mine, seen=seen, by=user).settings
             anew = self.consents.lacking_anew(project_id) if kept.consent != before.consent else 0
+            follows = [anew_text(anew)]
+            if kept.threshold != before.threshold:
+                counts_now = self.projects.counts(project_id, viewer=user.id)
+                follows.append(regrouped(flagged_text(counts, counts_now)))
         shown = settings_values(kept)
         is_mine = shown == settings_values(mine)
         fields = [gr.skip() for _ in shown] if is_mine else shown  # somebody may be typing
-        said = saved_html(SAVED, is_alone=is_mine) + (
-            note_html(anew_text(anew), role="status") if anew else ""
-        )
+        said = saved_html(SAVED, is_alone=is_mine)
+        said += "".join(note_html(text, role="status") for text in follows if text)
         return said, seen_settings(kept), *fields
 
     def delete(self, request: gr.Request, typed: str | None) -> str:
