@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from annotation.adjudication import QueueEntry, QueuePage, Which, grade_text
 from annotation.comparison import comparison_type
+from annotation.senses.view import shown_items
 from annotation.ui.wording import grouped, held_back_text
 from kpdemo.ui.widgets import escape
 
@@ -84,10 +85,12 @@ def _entry_html(entry: QueueEntry, current: int | None) -> str:
     state = "open"
     if entry.decided is not None:
         state = f"decided {grade_text(entry.decided)}" if not entry.is_open else "open again"
+    left, right = shown_items(entry.type, entry.left, entry.right, entry.senses)
     return (
         f'<li><button type="button" data-adjudicate="pair" data-pair="{entry.pair_id}"{here}>'
         f'<span class="adj-spread"><b>{grade_text(entry.spread)}</b> apart</span>'
         f'<span class="adj-kind">{escape(comparison_type(entry.type).label)}</span>'
         f'<span class="adj-state" data-open="{str(entry.is_open).lower()}">{state}</span>'
-        f'<bdi class="adj-beginning">{escape(entry.beginning)}</bdi></button></li>'
+        f'<span class="adj-items"><bdi>{escape(left.text)}</bdi> / <bdi>{escape(right.text)}</bdi></span>'
+        "</button></li>"
     )
