@@ -12,6 +12,11 @@ from kpdemo.ui.widgets import escape
 
 PARTS = {Which.OPEN: "Open", Which.DECIDED: "Decided", Which.ALL: "All"}
 
+NEWS = (
+    '<p id="adjudicate-news" class="adj-news"><span role="status"></span> '
+    '<button type="button" class="keep" data-adjudicate="refresh" hidden>Refresh</button></p>'
+)
+"""Where the script tells that the queue has changed since."""
 MOST_SHOWN = 2_000
 """Entries of the queue on one page; a narrower part shows the others."""
 
@@ -36,14 +41,15 @@ def queue_html(page: QueuePage, view: View, current: int | None) -> str:
         f'<nav class="adj-queue" aria-label="Queue" data-which="{view.which}" data-shown="{view.shown}"'
         f' data-type="{escape(view.type or "")}">'
         f'<div class="adj-parts" role="group" aria-label="Which pairs">{parts}</div>'
-        f"{_types_html(page.types, view)}{listed}{more}{left_out}</nav>"
+        f"{_types_html(page.types, view)}{NEWS}{listed}{more}{left_out}</nav>"
     )
 
 
 def _part_html(part: Which, count: int, view: View) -> str:
     pressed = str(part is view.which).lower()
     return (
-        f'<button type="button" data-adjudicate="part" data-part="{part}" aria-pressed="{pressed}">'
+        f'<button type="button" data-adjudicate="part" data-part="{part}" data-count="{count}"'
+        f' aria-pressed="{pressed}">'
         f"{PARTS[part]} <span>{grouped(count)}</span></button>"
     )
 

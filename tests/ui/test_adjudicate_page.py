@@ -28,6 +28,7 @@ from annotation.types import Cause, Role
 from annotation.ui.adjudicate import AdjudicateHandlers
 from annotation.ui.export import ExportHandlers
 from annotation.web.accounts import add_account_pages
+from annotation.web.adjudication import build_adjudication_routes
 from annotation.web.admission import Admission
 from annotation.web.cookies import COOKIE
 from annotation.web.downloads import build_downloads
@@ -209,6 +210,9 @@ def client(rated):
     guard = add_account_pages(server, SignInService(rated.database), InvitationService(rated.database))
     gold = GoldService(rated.database, clock=rated.clock)
     server.include_router(
+        build_adjudication_routes(accounts, AdjudicationService(rated.database), guard.user_of)
+    )
+    server.include_router(
         build_downloads(Admission(accounts, ProjectService(rated.database), guard.user_of), gold)
     )
     client = TestClient(server, headers={"accept": "application/json"})
@@ -221,6 +225,32 @@ def client(rated):
 
     client.sign_in = sign_in
     return client
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "answer"),
+    [
+        ("judith", 200, {"open": 2, "decided": 0, "all": 2}),
+        ("admin", 200, {"open": 2, "decided": 0, "all": 2}),
+        *((name, 403, None) for name in ("rita", "stranger")),
+        (None, 401, None),
+    ],
+)
+def test_an_open_page_asks_how_many_pairs_there_are_by_now(rated, client, name, status, answer):
+    if name:
+        client.sign_in(name)
+    found = client.get(f"/annotate/api/projects/{rated.id}/adjudication?type=")
+    assert found.status_code == status
+    assert answer is None or found.json() == answer
+    assert answer is not None or "open" not in found.json()
+
+
+def test_it_asks_for_the_type_that_it_shows(rated, client):
+    address = f"/annotate/api/projects/{rated.id}/adjudication?type="
+    client.sign_in("judith")
+    assert client.get(f"{address}phrase2word").json() == {"open": 1, "decided": 0, "all": 1}
+    assert client.get(f"{address}%00").status_code == 404
+    assert client.get("/annotate/api/projects/x/adjudication").status_code == 404
 
 
 def path(rated, query="format=csv&unfinished=leave-out"):
