@@ -88,7 +88,7 @@
     said.dataset.kind = kind;
   };
 
-  // Others grade and decide meanwhile: that is told, and nothing moves before it is asked for.
+  // Others grade and decide meanwhile: that is told, and what is shown stays as it is until it is asked for.
   const queueOf = () => document.querySelector(".adj-queue");
   const look = async () => {
     const queue = queueOf(), { user } = document.querySelector("header.site")?.dataset ?? {};
