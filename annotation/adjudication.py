@@ -58,12 +58,14 @@ class Which(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class QueueEntry:
-    """A pair in the queue; of its texts only a beginning."""
+    """A pair in the queue."""
 
     pair_id: int
     external_id: str
     type: str
-    beginning: str
+    left: str
+    """Its first words, as those of `right`."""
+    right: str
     spread: Decimal
     ratings: int
     is_flagged: bool
@@ -71,6 +73,8 @@ class QueueEntry:
     decided: Decimal | None
     is_changed: bool
     """A rating is younger than the decision."""
+    senses: PairSenses | None = None
+    """Of a word and a sense."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from decimal import Decimal
 from annotation.characters import UNSTORABLE, shown
 from annotation.comparison import types_in_order
 from annotation.errors import SettingsError
+from annotation.figures import number_of
 from annotation.names import composed, name_key
 from annotation.scale_words import check_scale_words
 from annotation.types import ProjectSettings, Role, User
@@ -73,6 +74,21 @@ class ProjectCounts:
     @property
     def is_graded(self) -> bool:
         return all_graded(self.pairs, self.finished)
+
+
+def flagged_text(before: ProjectCounts, after: ProjectCounts) -> str:
+    """What a changed threshold has done: "17 pairs are flagged now (10 before); 7 wait for a decision.".
+
+    Nothing where there are no ratings yet.
+    """
+    if not after.ratings:
+        return ""
+    are = "is" if after.flagged == 1 else "are"
+    wait = "waits" if after.to_adjudicate == 1 else "wait"
+    return (
+        f"{number_of(after.flagged, 'pair')} {are} flagged now ({before.flagged:,} before); "
+        f"{after.to_adjudicate:,} {wait} for a decision."
+    )
 
 
 def all_graded(pairs: int, finished: int) -> bool:

@@ -1,12 +1,13 @@
 (() => {
   "use strict";
   if (!location.pathname.endsWith("/adjudicate")) return;
-  const TOP = 16, PATIENCE = 20_000;
+  const TOP = 16, PATIENCE = 20_000, BETWEEN_LOOKS = 10_000;
   const by = (id) => document.getElementById(id);
   const form = () => by("adjudicate-form");
   const view = () => document.querySelector("#adjudicate-item [data-drawn]"); // the form, or a pair without one
   let grade = null; // quarters
   let waiting = 0; // a timer while an answer is due
+  let keeps = false; // whether the answer that is due leaves the pair as it is
   let later = null; // where to go once the answer that is due has come
   const sent = []; // the draft of each decision that was sent: a later one of the pair is another
   let shownData = null; // of the pair as it was drawn last; Gradio changes it in place
@@ -87,6 +88,24 @@
     said.dataset.kind = kind;
   };
 
+  // Others grade and decide meanwhile: that is told, and what is shown stays as it is until it is asked for.
+  const queueOf = () => document.querySelector(".adj-queue");
+  const look = async () => {
+    const queue = queueOf(), { user } = document.querySelector("header.site")?.dataset ?? {};
+    const project = new URLSearchParams(location.search).get("project");
+    if (!queue || document.hidden || waiting) return;
+    const path = `projects/${project}/adjudication?type=${encodeURIComponent(queue.dataset.type)}`;
+    const { status, body } = await window.kpdemoParts.ask(user, "GET", path);
+    if (status !== 200 || waiting || queue !== queueOf()) return; // signed out, or drawn anew: the next press tells
+    const parts = [...queue.querySelectorAll("[data-count]")];
+    if (parts.every(({ dataset }) => body[dataset.part] === Number(dataset.count))) return;
+    const [open, decided] = [body.open, body.decided].map((count) => String(count).replace(/\B(?=(\d{3})+$)/g, "\u202f"));
+    const text = `Now ${open} open, ${decided} decided.`, said = by("adjudicate-news").querySelector("span");
+    if (said.textContent !== text) said.textContent = text; // else it would be read out again
+    by("adjudicate-news").querySelector("button").hidden = false;
+  };
+  setInterval(look, BETWEEN_LOOKS);
+
   const rest = () => { clearTimeout(waiting); waiting = 0; if (form()) paint(); };
 
   const ask = (what, more = {}) => {
@@ -94,7 +113,8 @@
       if (what === "show") later = more;
       return;
     }
-    const queue = document.querySelector(".adj-queue")?.dataset ?? {};
+    const queue = queueOf()?.dataset ?? {};
+    keeps = Boolean(more.keeps);
     const asked = { what, which: queue.which, type: queue.type, shown: queue.shown, ...more };
     if (what !== "show") {
       const name = draftName(form().dataset);
@@ -136,13 +156,21 @@
     const first = missing === "grade" ? "#adjudicate-scale [tabindex='0']" : "input[name=adjudicate-cause]";
     form().querySelector(first).focus();
   };
+  // The queue as it is now; a pair that somebody may be deciding on stays as it is, and what others did to it is told on saving.
+  const refresh = () => {
+    if (waiting) return; // what is due has the queue as it is now
+    if (!view()) { ask("show"); return; }
+    by("adjudicate-heading").focus({ preventScroll: true }); // the button goes
+    ask("show", { pair: view().dataset.pair, keeps: "pair" });
+  };
   const go = (pair) => { if (pair) ask("show", { pair }); };
 
   const act = (button) => {
     const data = button.dataset;
     switch (data.adjudicate) {
       case "part": ask("show", { which: data.part, shown: "" }); break;
-      case "more": ask("show", { pair: view()?.dataset.pair ?? "", shown: String(Number(document.querySelector(".adj-queue").dataset.shown) + 200) }); break;
+      case "more": ask("show", { pair: view()?.dataset.pair ?? "", shown: String(Number(queueOf().dataset.shown) + 200) }); break;
+      case "refresh": refresh(); break;
       case "pair": go(data.pair); break;
       case "choose": case "dot": take(Number(data.quarters)); break;
       case "down": move(-1); break;
@@ -212,7 +240,7 @@
     if (saved && JSON.stringify(drafts.read(saved.name)) === saved.draft) drafts.remove(saved.name);
     // Nobody waits any more for an answer that is late: who goes on with a pair is led back to it.
     if (isLate && old && drafts.read(draftName(old))) later = { pair: old.pair };
-    comes = !isLate && !isProblem;
+    comes = !isLate && !isProblem && !keeps;
     rest();
     drawn();
     const then = isProblem ? null : later;

@@ -128,7 +128,7 @@ def _as_json(entry: QueueEntry) -> dict[str, Any]:
         "open": entry.is_open,
         "decision": None if entry.decided is None else float(entry.decided),
         "ratings_changed_since": entry.is_changed,
-        "beginning": entry.beginning,
+        "beginning": entry.left,
     }
 
 
@@ -141,7 +141,7 @@ def _cells(entry: QueueEntry) -> tuple[object, ...]:
         entry.external_id,
         state_of(entry),
         decided,
-        beginning(entry.beginning, _SHOWN),
+        beginning(entry.left, _SHOWN),
     )
 
 

@@ -136,15 +136,16 @@ def _show(report: AgreementReport) -> None:
     if report.plan.more_pairs:
         for sentence in plan_sentences(report.plan, whole.pairs - whole.all.pairs):
             show_line(sentence)
+    decisions = f", {whole.decisions_text}" if whole.decisions_text else ""
     show_line(
         f"{whole.pairs:,} pairs, {whole.ratings:,} grades, {whole.finished:,} pairs fully graded, "
-        f"{whole.flagged:,} flagged (grades {report.threshold:g} or more apart), {whole.decided:,} decided."
+        f"{whole.flagged:,} flagged (grades {report.threshold:g} or more apart){decisions}."
     )
     if said := set_aside_text(report.set_aside):
         show_line(said)
     show_line(
-        f"Krippendorff's α, interval level; percentile bootstrap over pairs, {report.resamples:,} resamples, "
-        f"seed {report.seed}."
+        "Krippendorff's α, interval level; unadjudicated: pairs neither flagged nor decided; percentile "
+        f"bootstrap over pairs, {report.resamples:,} resamples, seed {report.seed}."
     )
 
 

@@ -44,7 +44,7 @@ from annotation.consent import anew_text
 from annotation.event_words import detail_words
 from annotation.figures import number_of
 from annotation.predictions.pool import TYPE as TYPE_OF_KEYPHRASES
-from annotation.projects import check_settings
+from annotation.projects import check_settings, flagged_text
 from annotation.scale_words import earlier_words_text
 from annotation.services.consents import ConsentService
 from annotation.services.projects import ProjectService
@@ -178,6 +178,7 @@ def change(
     database = open_database(database_url)
     service = ProjectService(database)
     before = service.get(name)
+    counts = service.counts(before.id)
     with options_checked():
         settings = check_settings(replace(before.settings, **named))
     project = service.update(before.id, settings, seen=seen_settings(before.settings))
@@ -192,6 +193,9 @@ def change(
             show_line(said)
         is_reworded = project.settings.scale_words != before.settings.scale_words
         if is_reworded and (said := earlier_words_text(service.counts(project.id).ratings)):
+            show_line(said)
+        is_moved = project.settings.threshold != before.settings.threshold
+        if is_moved and (said := flagged_text(counts, service.counts(project.id))):
             show_line(said)
     else:
         show_line(f"Nothing changed: {project.name} has these settings already.")

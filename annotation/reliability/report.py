@@ -68,15 +68,28 @@ class Part:
     """Pairs with all their ratings."""
     flagged: int
     """Pairs whose ratings differ by the threshold or more."""
+    to_adjudicate: int
+    """Flagged pairs without a decision, or with a grade that came after it."""
     decided: int
-    """Flagged pairs with an adjudication."""
+    """All other pairs with a decision, flagged or no longer."""
+    decided_unflagged: int
+    """Those of them that are no longer flagged: the threshold was raised, or raters changed their grades."""
     reopened: int
-    """Those of them that were graded after it, and wait for another."""
+    """Pairs to adjudicate that were graded after their decision."""
     all: Alpha
     unadjudicated: Alpha
     """On the pairs that are neither flagged nor decided."""
     buckets: tuple[int, ...]
     """How many grades are in each bucket of `BUCKET_NAMES`."""
+
+    @property
+    def decisions_text(self) -> str:
+        """How far adjudication is, such as "17 decided (2 no longer flagged), 3 to adjudicate"; nothing
+        where there is and was nothing to decide."""
+        if not self.flagged and not self.decided:
+            return ""
+        calm = f" ({self.decided_unflagged:,} no longer flagged)" if self.decided_unflagged else ""
+        return f"{self.decided:,} decided{calm}, {self.to_adjudicate:,} to adjudicate"
 
     def compared(self, name: str) -> Compared:
         """What its intervals are of, for whoever tells that they are too narrow."""
@@ -207,6 +220,8 @@ class _Split:
         grades = data.grades.only(chosen[data.grades.pairs])
         settled = ~self._flagged & ~data.decided
         flagged = chosen & self._flagged
+        reopened = flagged & data.changed
+        decided = chosen & data.decided & ~reopened
         whole = self._measure(grades)
         # Where nothing can be compared at all, that is the reason for the part of it, too.
         among = UNADJUDICATED if whole.pairs else ALL
@@ -216,8 +231,10 @@ class _Split:
             ratings=len(grades),
             finished=int((chosen & (self._counts >= data.raters_per_pair)).sum()),
             flagged=int(flagged.sum()),
-            decided=int((flagged & data.decided).sum()),
-            reopened=int((flagged & data.changed).sum()),
+            to_adjudicate=int((flagged & ~decided).sum()),
+            decided=int(decided.sum()),
+            decided_unflagged=int((decided & ~flagged).sum()),
+            reopened=int(reopened.sum()),
             all=whole,
             unadjudicated=self._measure(grades.only(settled[grades.pairs]), among),
             buckets=bucket_counts(grades.values),

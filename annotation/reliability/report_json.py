@@ -30,9 +30,7 @@ def report_to_json(report: AgreementReport) -> dict[str, Any]:
         "pairs": report.whole.pairs,
         "ratings": report.whole.ratings,
         "finished": report.whole.finished,
-        "flagged": report.whole.flagged,
-        "decided": report.whole.decided,
-        "reopened": report.whole.reopened,
+        **_decisions_json(report.whole),
         "withdrawn": report.withdrawn,
         "set_aside": [each.as_json() for each in report.set_aside],
         "threshold": report.threshold,
@@ -102,8 +100,16 @@ def _part_json(part: Part) -> dict[str, Any]:
         "pairs": part.pairs,
         "ratings": part.ratings,
         "finished": part.finished,
+        **_decisions_json(part),
+    }
+
+
+def _decisions_json(part: Part) -> dict[str, int]:
+    return {
         "flagged": part.flagged,
+        "to_adjudicate": part.to_adjudicate,
         "decided": part.decided,
+        "decided_unflagged": part.decided_unflagged,
         "reopened": part.reopened,
     }
 

@@ -64,6 +64,17 @@ class AdjudicationService:
             held_back = queue.count_held_back(session)
         return QueuePage(entries, counts, tuple(types), len(rows) > len(entries), held_back)
 
+    def counts(
+        self, project_id: int, type: str | None = None, *, viewer: int | None = None
+    ) -> dict[Which, int]:
+        """How many pairs each part of the queue has; arguments as of `queue`.
+
+        Raises:
+            NotFoundError: there is no such project.
+        """
+        with self._database.reading() as session:
+            return _queue(session, find_project(session, project_id), viewer).counts(session, type)
+
     def item(self, project_id: int, pair_id: int, *, viewer: int | None = None) -> AdjudicationItem:
         """A pair with what was said of it, and nothing of who said it.
 

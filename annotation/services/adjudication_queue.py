@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from annotation.adjudication import QueueEntry, Which
 from annotation.characters import BEGINNING_LENGTH, beginning
+from annotation.senses.pair_senses import senses_from_json
 from annotation.services.bulk import count_where
 from annotation.services.in_use import IN_USE
 from annotation.types import from_quarters
@@ -52,12 +53,13 @@ class AdjudicationQueue:
 
     def entries(self, which: Which, type: str | None) -> Select[Any]:
         """The pairs in order, for `entry_of`."""
-        left = func.substr(Pair.left, 1, _READ_LENGTH)
         columns = (
             Pair.id,
             Pair.external_id,
             Pair.type,
-            left.label("left"),
+            func.substr(Pair.left, 1, _READ_LENGTH).label("left"),
+            func.substr(Pair.right, 1, _READ_LENGTH).label("right"),
+            Pair.senses,
             Pair.spread_quarters,
             Pair.rating_count,
             Adjudication.quarters,
@@ -83,11 +85,13 @@ def entry_of(row: Row[Any], threshold: int) -> QueueEntry:
         pair_id=row.id,
         external_id=row.external_id,
         type=row.type,
-        beginning=beginning(row.left),
+        left=beginning(row.left),
+        right=beginning(row.right),
         spread=from_quarters(row.spread_quarters),
         ratings=row.rating_count,
         is_flagged=row.spread_quarters >= threshold,
         is_open=row.is_open,
         decided=None if row.quarters is None else from_quarters(row.quarters),
         is_changed=row.is_changed,
+        senses=senses_from_json(row.senses),
     )

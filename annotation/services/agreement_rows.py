@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
-from sqlalchemy import ColumnElement, Row, exists, func, select
+from sqlalchemy import ColumnElement, Row, and_, exists, func, select
 from sqlalchemy.orm import Session
 
 from annotation.agreement import Floats, Grades, Mask
@@ -122,6 +122,7 @@ def read_widest(session: Session, project: Project, held_back: ColumnElement[boo
     """The pairs whose grades are farthest apart, earlier pairs first among equals, with the beginning of
     their texts; none whose grades agree, or that is held back (see `rating.held_back`)."""
     beginning = SHOWN_CHARACTERS + 1
+    is_reopened = and_(Pair.spread_quarters >= project.threshold_quarters, CHANGED)
     rows = session.execute(
         select(
             Pair.id,
@@ -133,7 +134,7 @@ def read_widest(session: Session, project: Project, held_back: ColumnElement[boo
             Pair.low_quarters,
             Pair.high_quarters,
             Pair.rating_count,
-            exists().where(Adjudication.pair_id == Pair.id).label("is_decided"),
+            exists().where(Adjudication.pair_id == Pair.id, ~is_reopened).correlate(Pair).label("is_decided"),
         )
         .where(*_differ(project), ~held_back)
         .order_by(Pair.spread_quarters.desc(), Pair.import_order)

@@ -36,9 +36,9 @@ def gold_text(gold: GoldVersion, own: Gold) -> str:
         return f"On gold from {gold.name}, {when}: {pairs}, version {digits}."
     have = "has" if len(own.pairs) == 1 else "have"
     return (
-        f"On the project's gold {when}: {pairs}, version {digits}. Grades have changed since, and "
-        f"{number_of(len(own.pairs), 'pair')} {have} one now: these figures are of the older gold. "
-        "To measure a system on the new one, add it again."
+        f"On the project's gold {when}: {pairs}, version {digits}. The gold has changed since: "
+        f"{number_of(len(own.pairs), 'pair')} {have} a grade now, {gold.pairs:,} then. These figures are of "
+        "the older gold; to measure a system on the new one, add it again."
     )
 
 

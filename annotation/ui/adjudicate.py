@@ -53,13 +53,14 @@ class AdjudicateHandlers:
             return self._shown(user, project, View(), first, answer_html(str(error), "problem"))
 
     def show(self, event: gr.EventData, request: gr.Request) -> Shown:
-        """Another pair or another part of the queue."""
+        """Another pair or another part of the queue, or only the queue as it is now."""
         try:
             user, project = self._admitted(request)
             asked = _Asked(event)
             view = asked.view()
             pair_id = asked.pair_or_none() or self._first(user, project, view)
-            return self._shown(user, project, view, pair_id, answer_html(""))
+            queue, item, said = self._shown(user, project, view, pair_id, answer_html(""))
+            return queue, gr.skip() if asked.keeps_pair() else item, said
         except AnnotationError as error:
             return _problem(error)
 
@@ -165,6 +166,10 @@ class _Asked(Sent):
 
     def pair_or_none(self) -> int | None:
         return self.pair() if self.text("pair") else None
+
+    def keeps_pair(self) -> bool:
+        """Whether the pair stays on the page as it is, as somebody may be deciding on it."""
+        return self.text("keeps") != ""
 
     def view(self) -> View:
         which, shown = self.text("which"), self.text("shown")

@@ -6,11 +6,17 @@ from dataclasses import dataclass
 
 from annotation.adjudication import QueueEntry, QueuePage, Which, grade_text
 from annotation.comparison import comparison_type
+from annotation.senses.view import shown_items
 from annotation.ui.wording import grouped, held_back_text
 from kpdemo.ui.widgets import escape
 
 PARTS = {Which.OPEN: "Open", Which.DECIDED: "Decided", Which.ALL: "All"}
 
+NEWS = (
+    '<p id="adjudicate-news" class="adj-news"><span role="status"></span> '
+    '<button type="button" class="keep" data-adjudicate="refresh" hidden>Refresh</button></p>'
+)
+"""Where the script tells that the queue has changed since."""
 MOST_SHOWN = 2_000
 """Entries of the queue on one page; a narrower part shows the others."""
 
@@ -35,14 +41,15 @@ def queue_html(page: QueuePage, view: View, current: int | None) -> str:
         f'<nav class="adj-queue" aria-label="Queue" data-which="{view.which}" data-shown="{view.shown}"'
         f' data-type="{escape(view.type or "")}">'
         f'<div class="adj-parts" role="group" aria-label="Which pairs">{parts}</div>'
-        f"{_types_html(page.types, view)}{listed}{more}{left_out}</nav>"
+        f"{_types_html(page.types, view)}{NEWS}{listed}{more}{left_out}</nav>"
     )
 
 
 def _part_html(part: Which, count: int, view: View) -> str:
     pressed = str(part is view.which).lower()
     return (
-        f'<button type="button" data-adjudicate="part" data-part="{part}" aria-pressed="{pressed}">'
+        f'<button type="button" data-adjudicate="part" data-part="{part}" data-count="{count}"'
+        f' aria-pressed="{pressed}">'
         f"{PARTS[part]} <span>{grouped(count)}</span></button>"
     )
 
@@ -84,10 +91,12 @@ def _entry_html(entry: QueueEntry, current: int | None) -> str:
     state = "open"
     if entry.decided is not None:
         state = f"decided {grade_text(entry.decided)}" if not entry.is_open else "open again"
+    left, right = shown_items(entry.type, entry.left, entry.right, entry.senses)
     return (
         f'<li><button type="button" data-adjudicate="pair" data-pair="{entry.pair_id}"{here}>'
         f'<span class="adj-spread"><b>{grade_text(entry.spread)}</b> apart</span>'
         f'<span class="adj-kind">{escape(comparison_type(entry.type).label)}</span>'
         f'<span class="adj-state" data-open="{str(entry.is_open).lower()}">{state}</span>'
-        f'<bdi class="adj-beginning">{escape(entry.beginning)}</bdi></button></li>'
+        f'<span class="adj-items"><bdi>{escape(left.text)}</bdi> / <bdi>{escape(right.text)}</bdi></span>'
+        "</button></li>"
     )

@@ -27,19 +27,19 @@ CONVENTION = (
     "enough depends on what the grades are for."
 )
 MOSTLY_HIGHER = (
-    "α of unadjudicated pairs leaves out those that differ most, so it is usually higher: it tells how clear "
-    "the rest is, not how well raters agree."
+    "α of unadjudicated pairs leaves out the flagged and the decided ones, which differ most, so it is "
+    "usually higher: it tells how clear the rest is, not how well raters agree."
 )
 
 
 def figures_html(report: AgreementReport, project_id: int) -> str:
     """The three figures on top."""
     whole = report.whole
-    settled = whole.decided - whole.reopened
-    left = whole.flagged - settled
     share = f" of {counted(whole.pairs, 'pair')}" if whole.pairs else ""
-    decided = f"{grouped(settled)} decided, {grouped(left)} to adjudicate" if whole.flagged else ""
-    link = f' <a href="/annotate/adjudicate?project={project_id}">Adjudicate</a>' if left else ""
+    decided = regrouped(whole.decisions_text)
+    link = (
+        f' <a href="/annotate/adjudicate?project={project_id}">Adjudicate</a>' if whole.to_adjudicate else ""
+    )
     flagged = (
         '<div class="figure" id="agreement-flagged"><h3>Pairs flagged</h3>'
         f'<p class="figure-value">{grouped(whole.flagged)}</p>'

@@ -186,9 +186,9 @@ def gold_html(gold: GoldVersion, current: str, pairs_now: int) -> str:
         return f"<p>On gold from {escape(gold.name)}, of {time_html(gold.at)}: {pairs}, version {digest}.</p>"
     now = counted(pairs_now, "pair has", "pairs have")
     return (
-        f"<p>On the project’s gold of {time_html(gold.at)}: {pairs}, version {digest}. Grades have changed "
-        f"since, and {escape(now)} one now: these figures are of the older gold. "
-        "To measure a system on the new one, add it again.</p>"
+        f"<p>On the project’s gold of {time_html(gold.at)}: {pairs}, version {digest}. The gold has changed "
+        f"since: {escape(now)} a grade now, {grouped(gold.pairs)} then. These figures are of the older gold; "
+        "to measure a system on the new one, add it again.</p>"
     )
 
 

@@ -10,7 +10,7 @@ import gradio as gr
 
 from annotation.consent import anew_text
 from annotation.errors import AnnotationError
-from annotation.projects import check_settings
+from annotation.projects import check_settings, flagged_text
 from annotation.scale_words import earlier_words_text
 from annotation.services.access.accounts import AccountService
 from annotation.services.consents import ConsentService
@@ -32,6 +32,7 @@ from annotation.ui.remarks import RemarksHandlers, build_remarks_section
 from annotation.ui.set_aside import SetAsideHandlers, build_set_aside_section
 from annotation.ui.settings_form import read_settings_form, saved_html, settings_fields, settings_values
 from annotation.ui.stuck_html import stuck_html
+from annotation.ui.wording import regrouped
 from kpdemo.ui.widgets import (
     GO_ON,
     QUIETLY,
@@ -87,15 +88,20 @@ class ProjectHandlers:
         with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             mine = check_settings(read_settings_form(values))
             before = self.projects.get(project_id).settings
+            counts = self.projects.counts(project_id, viewer=user.id)
             kept = self.projects.update(project_id, mine, seen=seen, by=user).settings
             anew = self.consents.lacking_anew(project_id) if kept.consent != before.consent else 0
+            follows = [anew_text(anew)]
+            counts_now = self.projects.counts(project_id, viewer=user.id)
+            if kept.threshold != before.threshold:
+                follows.append(regrouped(flagged_text(counts, counts_now)))
+            if kept.scale_words != before.scale_words:
+                follows.append(earlier_words_text(counts_now.ratings))
         shown = settings_values(kept)
         is_mine = shown == settings_values(mine)
         fields = [gr.skip() for _ in shown] if is_mine else shown  # somebody may be typing
-        notes = [anew_text(anew)] if anew else []
-        if kept.scale_words != before.scale_words and (given := self.projects.counts(project_id).ratings):
-            notes.append(earlier_words_text(given))
-        said = saved_html(SAVED, is_alone=is_mine) + "".join(note_html(each, role="status") for each in notes)
+        said = saved_html(SAVED, is_alone=is_mine)
+        said += "".join(note_html(text, role="status") for text in follows if text)
         return said, seen_settings(kept), *fields
 
     def delete(self, request: gr.Request, typed: str | None) -> str:

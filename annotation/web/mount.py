@@ -10,6 +10,7 @@ from annotation.pair_names import PairNames
 from annotation.services.bundle import DamagedError, Services, UnreachableError
 from annotation.web.account import USER_PATH as USER_PATH
 from annotation.web.accounts import add_account_pages
+from annotation.web.adjudication import build_adjudication_routes
 from annotation.web.admission import Admission
 from annotation.web.consents import build_consent_routes
 from annotation.web.downloads import build_downloads
@@ -45,6 +46,7 @@ def add_annotation_routes(server: FastAPI, services: Services) -> Guard:
     )
     server.include_router(build_writing_routes(services.writing, services.consents, guard.user_of))
     server.include_router(build_consent_routes(services.consents, guard.user_of))
+    server.include_router(build_adjudication_routes(services.accounts, services.adjudication, guard.user_of))
     admission = Admission(services.accounts, services.projects, guard.user_of)
     server.include_router(build_downloads(admission, services.gold))
     server.include_router(build_board_downloads(admission, services.systems))

@@ -300,6 +300,51 @@ def test_what_was_chosen_and_typed_is_a_draft_until_it_is_saved(bench):
     expect(page.get_by_label("Note (optional)")).to_have_value("")
 
 
+def test_new_work_is_told_and_moves_nothing_that_is_being_decided(bench):
+    desk = bench(2)
+    services, project = desk.site.services, desk.project
+    page = desk.open()
+    page.clock.install()
+    page.reload()
+    heading(page, "p1")
+    page.keyboard.press("3")
+    page.get_by_label("Note (optional)").fill("half a")
+    page.clock.fast_forward(11_000)
+    services.importing.import_pairs(project.id, disagreements([("It rained.", "rain", "0", "4")] * 3)[2:])
+    services.adjudication.decide(project.id, desk.pair_id("p1"), desk.judge.id, Decimal(1), Cause.SCALE)
+    news = page.locator("#adjudicate-news")
+    refresh = news.get_by_role("button", name="Refresh")
+    expect(refresh).to_be_hidden()
+    page.clock.fast_forward(11_000)
+    expect(news).to_contain_text("Now 2 open, 1 decided.")
+    page.get_by_label("Note (optional)").press_sequentially(" thought")
+    refresh.click()
+    expect(page.locator(f".adj-queue [data-pair='{desk.pair_id('p3')}']")).to_contain_text(
+        "It rained. / rain"
+    )
+    expect(refresh).to_be_hidden()
+    expect(page.locator("#adjudicate-heading")).to_be_focused()
+    heading(page, "p1")
+    expect(page.get_by_label("Note (optional)")).to_have_value("half a thought")
+    expect(page.locator("#adjudicate-value b")).to_have_text("3")
+    choose_cause(page)
+    page.keyboard.press("Control+Enter")
+    expect(said(page)).to_contain_text("decided 1, scale meanwhile, and yours was not saved")
+
+
+def test_new_work_on_an_empty_queue_is_opened_on_asking(bench):
+    desk = bench([])
+    page = desk.open()
+    page.clock.install()
+    page.reload()
+    expect(page.locator("#adjudicate-item .empty")).to_contain_text("Import a file of pairs")
+    desk.site.services.importing.import_pairs(desk.project.id, plain(1))
+    page.clock.fast_forward(11_000)
+    expect(page.locator("#adjudicate-news")).to_contain_text("Now 1 open, 0 decided.")
+    page.get_by_role("button", name="Refresh").click()
+    heading(page, "p1")
+
+
 def test_of_two_adjudicators_the_second_is_told_and_loses_nothing(bench):
     desk = bench(1)
     other = desk.add_judge()

@@ -79,8 +79,14 @@ def test_whatever_tells_of_open_and_decided_pairs_tells_the_same(database, tmp_p
         "single": PairState.OPEN,
     }
     report = AgreementService(database).report(rated.id)
-    assert (report.whole.flagged, report.whole.decided, report.whole.reopened) == (3, 2, 1)
-    assert "1 decided, 2 to adjudicate" in figures_html(report, rated.id)
+    whole = report.whole
+    assert (whole.flagged, whole.to_adjudicate, whole.decided, whole.reopened) == (3, 2, 1, 1)
+    assert "<p>1 decided, 2 to adjudicate <a" in figures_html(report, rated.id)
+    assert {pair.external_id: pair.decided for pair in report.widest} == {
+        "done": True,
+        "again": False,
+        "lacking": False,
+    }
     gold = GoldService(database, clock=rated.clock)
     counts = gold.counts(rated.id)
     assert (counts.finished, counts.too_few_ratings, counts.reopened) == (3, 2, 1)

@@ -28,6 +28,7 @@ from annotation.services.projects import ProjectService
 from annotation.services.rating.ratings import RatingService
 from annotation.types import Cause, NewPair, ProjectSettings
 from annotation.ui.agreement import texts_of
+from annotation.ui.agreement_parts import figures_html
 from db.models import ServerKey
 from kpdemo.latex import latex_table
 from tests.commands import main
@@ -166,7 +167,7 @@ def test_a_decided_pair_is_not_among_the_unadjudicated_even_when_its_grades_draw
     assert [pair.external_id for pair in decided.widest if pair.decided] == ["c"]
     regrade(rated, "c", ben="1.5", cleo="1.5")
     later = service.report(rated.id)
-    assert (later.whole.flagged, later.whole.decided) == (0, 0)
+    assert (later.whole.flagged, later.whole.decided, later.whole.decided_unflagged) == (0, 1, 1)
     assert later.whole.unadjudicated == before.whole.unadjudicated
 
 
@@ -180,6 +181,26 @@ def test_another_threshold_flags_other_pairs(database):
     rated = rated_project(database, PAIRS, raters_per_pair=3, threshold=Decimal("0.75"))
     whole = AgreementService(database).report(rated.id).whole
     assert (whole.flagged, whole.unadjudicated.pairs) == (3, 3)
+
+
+def test_decisions_are_told_also_once_a_higher_threshold_flags_nothing(tmp_path, capsys):
+    url = f"sqlite:///{tmp_path / 'raised.db'}"
+    rated = rated_project(open_database(url, may_make=True), PAIRS, raters_per_pair=3)
+    adjudication, projects = AdjudicationService(rated.database), ProjectService(rated.database)
+    by = rated.adjudicator.id
+    adjudication.decide(rated.id, rated.pair_id("c"), by, Decimal("2.5"), Cause.SCALE)
+    projects.update(rated.id, replace(rated.project.settings, threshold=Decimal(4)))
+    said = "1 decided (1 no longer flagged), 0 to adjudicate"
+    report = AgreementService(rated.database).report(rated.id)
+    page = figures_html(report, rated.id)
+    assert f"<p>{said}</p>" in page
+    _, out, _ = run(capsys, "agreement", "harbour", "--database-url", url)
+    assert f"0 flagged (grades 4 or more apart), {said}." in out
+    _, out, _ = run(capsys, "agreement", "harbour", "--json", "--database-url", url)
+    counts = {"flagged": 0, "to_adjudicate": 0, "decided": 1, "decided_unflagged": 1, "reopened": 0}
+    found = json.loads(out)
+    assert counts.items() <= found.items()
+    assert counts.items() <= found["by_type"]["sentence2phrase"].items()
 
 
 def test_what_happens_is_in_the_next_report(rated):

@@ -259,7 +259,7 @@ def test_figures_of_older_gold_stay_and_systems_are_removed_from_the_gold_set_th
     [old] = SystemService(rated.database).golds(rated.id)
     rated.rate("open", ben="2")
     _, shown, _ = call("leaderboard", "show", "harbour")
-    assert "Grades have changed since, and 9 pairs have one now: these figures are of the older" in shown
+    assert "The gold has changed since: 9 pairs have a grade now, 8 then." in shown
     assert call("leaderboard", "add", "harbour", "--system", "lcs")[0] == 0
     new, _ = SystemService(rated.database).golds(rated.id)
     _, shown, _ = call("leaderboard", "show", "harbour")

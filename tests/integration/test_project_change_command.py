@@ -169,6 +169,20 @@ def test_words_that_are_none_are_refused_and_nothing_changes(call, project, sqli
     assert ProjectService(sqlite_database).get(project.id) == project
 
 
+def test_a_changed_threshold_tells_what_it_flags(call, project, sqlite_database):
+    more = [
+        NewPair("c", "own", "Hail fell.", "hail", ratings=(("1", Decimal(0)), ("2", Decimal(4)))),
+        NewPair("d", "own", "Fog rose.", "fog", ratings=(("1", Decimal(2)), ("2", Decimal(1)))),
+    ]
+    ImportService(sqlite_database).import_pairs(project.id, more)
+    for threshold, said in (
+        ("0.75", "3 pairs are flagged now (2 before); 3 wait for a decision.\n"),
+        ("3", "1 pair is flagged now (3 before); 1 waits for a decision.\n"),
+    ):
+        assert call("change", "news", "--threshold", threshold)[1].endswith(f".\n{said}")
+    assert "flagged" not in call("change", "news", "--lease", "45")[1]
+
+
 def test_all_settings_change_at_once(call, project, sqlite_database):
     later = [change for change in CHANGES if change[0] not in ("step", "seed", "is_random")]
     options = [option for _, given, *_ in later for option in given]

@@ -28,6 +28,7 @@ from annotation.types import Cause, Role
 from annotation.ui.adjudicate import AdjudicateHandlers
 from annotation.ui.export import ExportHandlers
 from annotation.web.accounts import add_account_pages
+from annotation.web.adjudication import build_adjudication_routes
 from annotation.web.admission import Admission
 from annotation.web.cookies import COOKIE
 from annotation.web.downloads import build_downloads
@@ -50,11 +51,14 @@ def rated(sqlite_database):
 
 @pytest.fixture
 def handlers(rated):
-    database = rated.database
+    return open_handlers(rated.database, AdjudicationService(rated.database, clock=rated.clock))
+
+
+def open_handlers(database, adjudication=None):
     return AdjudicateHandlers(
         AccountService(database),
         ProjectService(database),
-        AdjudicationService(database, clock=rated.clock),
+        adjudication or AdjudicationService(database),
         GoldService(database),
     )
 
@@ -93,6 +97,15 @@ def test_the_first_open_pair_is_shown_and_the_next_after_a_decision(rated, handl
     assert "Saved far: 2.75." in said
     assert "half" in item
     assert handlers.adjudication.item(rated.id, rated.pair_id("far")).decision.by == "judith"
+
+
+def test_pairs_that_share_a_text_are_told_apart_in_the_queue(sqlite_database):
+    document = "Counting bees at the hive entrance tells how a colony fares. " * 4
+    pairs = [pair(id, "0", "4", left=document, right=id) for id in ("bees", "hive < entrance")]
+    queue, *_ = open_handlers(sqlite_database).open(request(rated_project(sqlite_database, pairs)))
+    [left, other], rights = zip(*re.findall("<bdi>(.*?)</bdi> / <bdi>(.*?)</bdi>", queue), strict=True)
+    assert left == other == f"{document[:80].rstrip()}…"
+    assert rights == ("bees", "hive &lt; entrance")
 
 
 def test_a_queue_that_is_longer_than_the_page_lists_says_where_the_rest_is(rated, handlers, monkeypatch):
@@ -143,11 +156,9 @@ def test_what_cannot_be_saved_is_explained_and_the_form_left_alone(rated, handle
 
 def test_pairs_that_the_adjudicator_may_still_grade_are_held_back(sqlite_database):
     rated = rated_project(sqlite_database, PAIRS[:2], raters_per_pair=3)
-    accounts, projects = AccountService(sqlite_database), ProjectService(sqlite_database)
-    adjudication = AdjudicationService(sqlite_database, clock=rated.clock)
-    handlers = AdjudicateHandlers(accounts, projects, adjudication, GoldService(sqlite_database))
+    handlers = open_handlers(sqlite_database, AdjudicationService(sqlite_database, clock=rated.clock))
     asked = decision(rated, handlers)
-    projects.add_member(rated.id, "judith", Role.RATER)
+    handlers.projects.add_member(rated.id, "judith", Role.RATER)
     queue, item, _ = handlers.open(request(rated))
     assert "1 pair is held back, as you may still grade it" in queue
     assert "Nothing to decide: no other open pair has grades 1 or more apart." in item
@@ -180,12 +191,7 @@ def test_all_text_is_shown_and_none_of_it_runs(sqlite_database):
     rated = rated_project(sqlite_database, [pair(NASTY, "0", "4", left=NASTY, right=NASTY)])
     service = AdjudicationService(sqlite_database, clock=rated.clock)
     service.decide(rated.id, rated.pair_id(NASTY), rated.adjudicator.id, Decimal(1), Cause.SCALE, NASTY)
-    handlers = AdjudicateHandlers(
-        AccountService(sqlite_database),
-        ProjectService(sqlite_database),
-        service,
-        GoldService(sqlite_database),
-    )
+    handlers = open_handlers(sqlite_database, service)
     whole = "".join(handlers.show(event(which="all"), request(rated)))
     assert not any(sign in whole for sign in ("<script", "${", "{{"))
     assert whole.count("alert(&quot;1&quot;)") >= 4
@@ -193,13 +199,7 @@ def test_all_text_is_shown_and_none_of_it_runs(sqlite_database):
 
 def test_an_empty_project_says_the_next_step(sqlite_database):
     rated = rated_project(sqlite_database, [])
-    handlers = AdjudicateHandlers(
-        AccountService(sqlite_database),
-        ProjectService(sqlite_database),
-        AdjudicationService(sqlite_database),
-        GoldService(sqlite_database),
-    )
-    assert "Import a file of pairs" in handlers.open(request(rated))[1]
+    assert "Import a file of pairs" in open_handlers(sqlite_database).open(request(rated))[1]
 
 
 @pytest.fixture
@@ -209,6 +209,9 @@ def client(rated):
     server = FastAPI()
     guard = add_account_pages(server, SignInService(rated.database), InvitationService(rated.database))
     gold = GoldService(rated.database, clock=rated.clock)
+    server.include_router(
+        build_adjudication_routes(accounts, AdjudicationService(rated.database), guard.user_of)
+    )
     server.include_router(
         build_downloads(Admission(accounts, ProjectService(rated.database), guard.user_of), gold)
     )
@@ -222,6 +225,32 @@ def client(rated):
 
     client.sign_in = sign_in
     return client
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "answer"),
+    [
+        ("judith", 200, {"open": 2, "decided": 0, "all": 2}),
+        ("admin", 200, {"open": 2, "decided": 0, "all": 2}),
+        *((name, 403, None) for name in ("rita", "stranger")),
+        (None, 401, None),
+    ],
+)
+def test_an_open_page_asks_how_many_pairs_there_are_by_now(rated, client, name, status, answer):
+    if name:
+        client.sign_in(name)
+    found = client.get(f"/annotate/api/projects/{rated.id}/adjudication?type=")
+    assert found.status_code == status
+    assert answer is None or found.json() == answer
+    assert answer is not None or "open" not in found.json()
+
+
+def test_it_asks_for_the_type_that_it_shows(rated, client):
+    address = f"/annotate/api/projects/{rated.id}/adjudication?type="
+    client.sign_in("judith")
+    assert client.get(f"{address}phrase2word").json() == {"open": 1, "decided": 0, "all": 1}
+    assert client.get(f"{address}%00").status_code == 404
+    assert client.get("/annotate/api/projects/x/adjudication").status_code == 404
 
 
 def path(rated, query="format=csv&unfinished=leave-out"):

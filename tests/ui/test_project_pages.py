@@ -48,6 +48,8 @@ from annotation.ui.settings_form import (
     settings_values,
 )
 from annotation.ui.tables import table_csv
+from tests.rated import pair as rated_pair
+from tests.rated import rated_project
 
 EVIL = '<img src=x onerror="alert(1)">{{value}}${value}'
 LEADER = User(1, "root", is_administrator=True)
@@ -151,6 +153,22 @@ def test_a_changed_consent_text_is_saved_with_the_number_who_have_to_agree_anew(
     assert "1 rater or writer has to agree anew before they go on" in said
     third = replace(second, guidelines="Grade what is said.")
     assert "agree anew" not in handlers.save(Asked(), seen_settings(second), *settings_values(third))[0]
+
+
+def test_a_changed_threshold_is_saved_with_what_it_flags(sqlite_database):
+    rated = rated_project(sqlite_database, [rated_pair("near", "2", "2.5"), rated_pair("far", "0", "4")])
+    accounts = AccountService(sqlite_database)
+    accounts.add_user("root", is_administrator=True)
+    handlers = ProjectHandlers(
+        *(accounts, ProjectService(sqlite_database), EventService(sqlite_database)),
+        *(StuckService(sqlite_database), ConsentService(sqlite_database)),
+    )
+    first = rated.project.settings
+    second = replace(first, threshold=Decimal("0.5"))
+    said, *_ = handlers.save(Asked(), seen_settings(first), *settings_values(second))
+    assert "2 pairs are flagged now (1 before); 2 wait for a decision." in said
+    third = replace(second, guidelines="Grade what is said.")
+    assert "flagged" not in handlers.save(Asked(), seen_settings(second), *settings_values(third))[0]
 
 
 @pytest.mark.parametrize(("pairs", "finished", "graded"), [(0, 0, False), (10, 9, False), (10, 10, True)])
