@@ -100,7 +100,7 @@
         return;
       }
       const answer = form.answer();
-      this.#leavePair(answer, [form.ratingEntry(), ...form.commentEntries()], `Graded ${answer.grade}.`);
+      this.#leavePair(answer, [form.ratingEntry(), ...form.commentEntries()], `Last pair: ${answer.grade}.`);
     }
 
     skip(reason, note) {

@@ -692,7 +692,7 @@ def test_an_answer_can_be_changed_for_five_seconds_by_a_line_and_later_by_the_li
     desk = open_desk()
     page = desk.open()
     press(page, "1", "Enter")
-    expect(page.locator("#rate-undo")).to_contain_text("Graded 1.")
+    expect(page.locator("#rate-undo")).to_contain_text("Last pair: 1.")
     page.get_by_role("button", name="Change", exact=True).click()
     expect(page.locator("#rate-right")).to_have_text("late train 1")
     press(page, "4", "Enter")
@@ -1126,7 +1126,7 @@ def test_the_bar_of_a_phone_uses_its_width(open_desk):
     page.locator("[data-rate=up]").tap()
     page.locator("#rate-submit").tap()
     undo = page.locator("#rate-undo")
-    expect(undo).to_contain_text("Graded 2.25.")
+    expect(undo).to_contain_text("Last pair: 2.25.")
     assert undo.locator("span").bounding_box()["height"] < 24
     assert undo.locator("button").evaluate("e => e.scrollWidth <= e.clientWidth")
     page.route("**/annotate/api/**", lambda route: route.abort())
