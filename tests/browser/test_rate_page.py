@@ -802,6 +802,23 @@ def test_a_paused_rater_is_told_on_the_card_and_finds_the_answers_to_look_at(ope
     assert desk.grades() == {"late train 1": 1}
 
 
+def test_who_is_removed_is_shown_no_pair_after_the_first_refusal(open_desk):
+    desk = open_desk()
+    page = desk.open()
+    press(page, "1", "Enter")
+    expect(page.locator("#rate-saved")).to_have_text(SAVED)
+    desk.site.services.projects.remove_member(desk.project.id, desk.rater.name)
+    press(page, "3", "Enter")
+    expect(page.locator("#rate-notices")).to_contain_text("Your grade 3 for “late train 2” was refused.")
+    message = page.locator("#rate-message")
+    expect(message).to_contain_text("You are no longer a rater in the project")
+    expect(message).to_contain_text("your grade is kept")
+    expect(page.locator("#rate-work")).to_be_hidden()
+    expect(page.get_by_role("button", name="1 The 1th train was late. / late train 1")).to_be_in_viewport()
+    message.get_by_role("link", name="My projects").click()
+    expect(page.locator("#home-projects")).to_contain_text("You are in no project now; what you graded")
+
+
 def test_who_is_done_is_not_sent_from_an_answer_to_a_current_pair(open_desk):
     desk = open_desk(1)
     page = desk.open()
