@@ -1156,8 +1156,15 @@ def test_the_bar_of_a_phone_uses_its_width(open_desk):
 
 
 def test_at_twice_the_size_nothing_is_cut_off(open_desk):
-    page = open_desk().open(viewport={"width": 640, "height": 450})
+    long = NewPair("long", "sentence2phrase", "The train was late. " * 50, "a late train")
+    page = open_desk([long]).open(viewport={"width": 640, "height": 400})
     assert page.evaluate("document.documentElement.scrollWidth") <= 640
+    assert (
+        page.locator("#rate-left").evaluate(
+            "e => e.clientHeight / parseFloat(getComputedStyle(e).lineHeight)"
+        )
+        > 5
+    )
     for name in ("Submit and next", "Back", "Skip", "Comment"):
         button = page.get_by_role("button", name=name)
         button.scroll_into_view_if_needed()
