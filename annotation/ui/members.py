@@ -234,11 +234,9 @@ class _Invitation:
 def _build_invitation() -> _Invitation:
     section_heading("Invite by a link", "members-invite-heading")
     with gr.Row(elem_classes="form-row"):
-        role = gr.Dropdown(
-            ROLE_CHOICES, value=Role.RATER.value, label="Role", elem_id="members-invited-role", scale=3
-        )
+        role = gr.Dropdown(ROLE_CHOICES, value=Role.RATER.value, label="Role", elem_id="members-invited-role")
         note = note_field("members")
-        invite = gr.Button("Make a link", variant="primary", elem_id="members-invite", scale=1, min_width=120)
+    invite = gr.Button("Make a link", variant="primary", elem_id="members-invite")
     gr.HTML(
         f'<p class="small">A link lets one person in, within {LASTS.days} days.</p>',
         elem_id="members-link-hint",
