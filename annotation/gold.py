@@ -73,8 +73,10 @@ class ExportOptions:
 
     @property
     def written(self) -> ExportOptions:
-        """What the files follow: the layout of SemEval has no place for single ratings."""
-        return replace(self, raters=RaterColumns.NONE) if self.format is Format.SEMEVAL else self
+        """What the files follow: the layout of SemEval has no place for single ratings and comments."""
+        if self.format is not Format.SEMEVAL:
+            return self
+        return replace(self, raters=RaterColumns.NONE, comments=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What raters write beside a grade: comments, and notes on a skipped pair."""
+"""What is written beside: comments on a pair, notes on a skipped one, for whom a link is meant."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from annotation.errors import NoteError
 
 LONGEST_COMMENT = 4_000
 LONGEST_NOTE = 2_000
+LONGEST_NOTE_OF_LINK = 120
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 

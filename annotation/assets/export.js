@@ -26,12 +26,23 @@
     told.textContent = text;
   };
 
+  // What is chosen now: the server draws the link a moment after a choice, and names of raters must not slip in.
+  const addressOf = (link) => {
+    const address = new URL(link.href);
+    for (const name of ["format", "unfinished", "raters"]) {
+      address.searchParams.set(name, document.querySelector(`#export-${name} input:checked`).value);
+    }
+    if (document.querySelector("#export-comments input").checked) address.searchParams.set("comments", "yes");
+    else address.searchParams.delete("comments");
+    return address;
+  };
+
   const exported = async (link) => {
     if (link.ariaBusy === "true") return;
     link.ariaBusy = "true";
     tell("Writing the archive …", false);
     try {
-      const response = await fetch(link.href);
+      const response = await fetch(addressOf(link));
       if (response.status === 401) { tell("", false); window.kpdemoSignInAgain(); return; }
       if (!response.ok) { tell(await reasonOf(response), true); return; }
       saved(await response.blob(), named(response));

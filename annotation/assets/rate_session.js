@@ -17,9 +17,7 @@
       this.isHistoryOld = false;  // another tab took over some of them
       this.isHistoryAsked = false;  // it is on its way
       this.answers = [];  // those of this page
-      this.earlier = null;
-      this.form = null;
-      this.last = null;
+      this.earlier = this.form = this.last = null;
       this.keys = new parts.Keys(this);
       this.notices = [];
       this.tabs = new parts.Tabs(this);
@@ -100,7 +98,7 @@
         return;
       }
       const answer = form.answer();
-      this.#leavePair(answer, [form.ratingEntry(), ...form.commentEntries()], `Graded ${answer.grade}.`);
+      this.#leavePair(answer, [form.ratingEntry(), ...form.commentEntries()], `Last pair: ${answer.grade}.`);
     }
 
     skip(reason, note) {
@@ -223,8 +221,10 @@
     }
 
     refused(entry, sentence) {
-      if (!entry) {
-        this.problem = sentence;
+      if (!entry) {  // nobody grades here: what is filled in stays as a draft
+        if (!this.earlier && this.form?.isCommentNew) this.notify("Your comment was not sent.", { copy: this.form.comment });
+        Object.assign(this, { problem: sentence, ready: [] });
+        this.show();
         return;
       }
       if (entry.kind === "training") this.training.asked = null;

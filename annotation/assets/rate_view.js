@@ -262,7 +262,7 @@
     root.querySelector("#rate-work").hidden = phase !== "pair";
     const message = root.querySelector("#rate-message");
     message.hidden = phase === "pair";
-    message.querySelector("a").hidden = !["done", "share", "resting"].includes(phase);
+    message.querySelector("a").hidden = !["done", "share", "resting", "problem"].includes(phase);
     message.querySelector("[data-rate=resume]").hidden = phase !== "resting";
     if (phase !== "pair") setText(message.querySelector("span"), MESSAGES[phase](session));
     const isNewPair = phase === "pair" && showPair(root, session);

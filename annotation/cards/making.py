@@ -15,13 +15,17 @@ from annotation.setting_changes import LONG_TEXTS
 _HASH_LENGTH = 12
 _HASH_OF_NOTHING = sha256(b"").hexdigest()
 _ORDERS = {
-    "random": "All raters met the pairs in one random order (seed {seed}).",
-    "import": "All raters met the pairs in the order of import.",
+    "random": "All raters met the pairs in one random order (seed {seed})",
+    "import": "All raters met the pairs in the order of import",
 }
+_PLACES_OF_DOCUMENTS = {"random": "a random place of the document's own", "import": "the place of its first"}
 _ORDERS_OF_PREDICTIONS = {
-    QueueOrder.DOCUMENT: "document by document",
-    QueueOrder.UNCERTAIN: "those first that the models' scores decided least",
-    QueueOrder.MIXED: "in turns what the models' scores decided least and the next of the project's order",
+    QueueOrder.DOCUMENT: "all pairs of predicted keyphrases of a document came one after the other, "
+    "at {place}",
+    QueueOrder.UNCERTAIN: "pairs of predicted keyphrases changed places among themselves: "
+    "those first that the models' scores decided least",
+    QueueOrder.MIXED: "pairs of predicted keyphrases changed places among themselves: "
+    "in turns what the models' scores decided least and the next of the project's order",
 }
 _RATERS = {
     RaterColumns.NONE: "Single ratings are not in the files.",
@@ -75,9 +79,7 @@ def _by_whom(adjudicators: int) -> str:
 
 def _at_work(protocol: Mapping[str, Any]) -> Iterator[str]:
     """What holds of grades that were given on the page."""
-    yield _ORDERS[protocol["order"]].format(seed=protocol["seed"])
-    if order := protocol.get("order_of_predictions"):
-        yield f"Pairs of predicted keyphrases came in another order: {_ORDERS_OF_PREDICTIONS[order]}."
+    yield _order(protocol)
     if limit := protocol.get("most_per_rater"):
         yield f"A rater was given {number_of(limit, 'pair')} at most."
     if training := protocol.get("training"):
@@ -93,6 +95,14 @@ def _at_work(protocol: Mapping[str, Any]) -> Iterator[str]:
             f"meets has a known grade ({number_of(checks['pairs'], 'check pair')}; accepted within "
             f"{_points(checks['distance'])}). These pairs are not in the gold set."
         )
+
+
+def _order(protocol: Mapping[str, Any]) -> str:
+    of_all = protocol["order"]
+    told = [_ORDERS[of_all].format(seed=protocol["seed"])]
+    if of_predictions := protocol.get("order_of_predictions"):
+        told.append(_ORDERS_OF_PREDICTIONS[of_predictions].format(place=_PLACES_OF_DOCUMENTS[of_all]))
+    return "; ".join(told) + "."
 
 
 def _points(distance: float) -> str:

@@ -59,7 +59,7 @@ def export(
         ),
     ] = RaterColumns.ANONYMOUS,
     comments: Annotated[
-        bool, typer.Option("--comments", help="What raters wrote of pairs too; not with semeval.")
+        bool, typer.Option("--comments", help="What raters wrote of pairs too; semeval has none.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier export in DIR.")] = False,
     as_json: JsonOption = False,

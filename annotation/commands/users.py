@@ -156,6 +156,9 @@ def invite(
         str | None, typer.Option("--project", metavar="PROJECT", help="Invite to this project.")
     ] = None,
     role: Annotated[Role | None, typer.Option("--role", help="With --project; rater if not given.")] = None,
+    note: Annotated[
+        str, typer.Option("--note", metavar="TEXT", help="For whom the link is meant, as the lists tell it.")
+    ] = "",
     address: AddressOption = DEFAULT_ADDRESS,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
@@ -168,7 +171,7 @@ def invite(
     database = open_database(database_url)
     project_id = None if project is None else ProjectService(database).get(project).id
     given = None if project is None else (role or Role.RATER)
-    token = InvitationService(database).invite(name, project_id=project_id, role=given)
+    token = InvitationService(database).invite(name, project_id=project_id, role=given, note=note)
     _print_link(address, token, name or "whoever opens it first")
 
 
@@ -180,7 +183,7 @@ def invitations(as_json: JsonOption = False, database_url: DatabaseOption = DEFA
         show_json([_link_json(link) for link in found])
         return
     for link in found:
-        what = "set-up" if link.is_set_up else link.user_name or "anybody"
+        what = "set-up" if link.is_set_up else link.user_name or link.note or "anybody"
         gives = "" if link.role is None else f"{link.project}: {link.role}"
         show_line("\t".join((str(link.id), what, gives, f"until {link.expires_at:%Y-%m-%d %H:%M} UTC")))
 
@@ -251,6 +254,7 @@ def _link_json(link: OpenInvitation) -> dict[str, object]:
         "name": link.user_name,
         "project": link.project,
         "role": link.role,
+        "note": link.note,
         "created_by": link.created_by,
         "created_at": link.created_at.isoformat(),
         "expires_at": link.expires_at.isoformat(),

@@ -15,7 +15,7 @@ class QueueOrder(StrEnum):
     MIXED = "mixed"
     """In turns the most uncertain one and the next of the project's order."""
     DOCUMENT = "document"
-    """All of a document one after the other, the documents in the project's order."""
+    """All of a document one after the other, at the document's place in the project's order."""
 
 
 ORDER_NAMES = {
@@ -39,13 +39,31 @@ class Moving:
     uncertainty: float
     """0 to 1."""
     document: int
-    """The position of its document in the project's order."""
+    """Where its document stands in the project's order; of a pair without one, its own position."""
+
+
+def positions_by_document(pairs: Sequence[Moving]) -> dict[int, int]:
+    """The position of each pair: those of a document follow each other from the document's place on.
+
+    A pair whose place is taken by a document before it moves up, no further than needed. No position is
+    above the highest of the pairs' own, so that what is imported later in the order of import comes last;
+    only in a random order may the end of a document reach above it, where positions are far apart.
+    """
+    positions: dict[int, int] = {}
+    free = 0
+    for pair in sorted(pairs, key=lambda pair: (pair.document, pair.own, pair.pair_id)):
+        positions[pair.pair_id] = max(free, pair.document)
+        free = positions[pair.pair_id] + 1
+    return positions
 
 
 def new_positions(pairs: Sequence[Moving], order: QueueOrder) -> dict[int, int]:
     """The position of each pair: the pairs take the places that they have together in another order.
 
     So no pair of theirs meets a place of others', and these stay where they are.
+
+    Args:
+        order: any but the one by document, of which `positions_by_document` has the positions.
     """
     own = sorted(pairs, key=lambda pair: (pair.own, pair.pair_id))
     certain_last = sorted(own, key=lambda pair: -pair.uncertainty)  # stable: equal ones in the own order
@@ -53,8 +71,6 @@ def new_positions(pairs: Sequence[Moving], order: QueueOrder) -> dict[int, int]:
         chosen = own
     elif order is QueueOrder.UNCERTAIN:
         chosen = certain_last
-    elif order is QueueOrder.DOCUMENT:
-        chosen = sorted(own, key=lambda pair: pair.document)  # stable too
     else:
         chosen = _in_turns(certain_last, own)
     places = sorted(pair.position for pair in pairs)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from annotation.errors import ExportError, UnfinishedError
-from annotation.gold import ExportOptions, Format, Unfinished
+from annotation.gold import ExportOptions, Unfinished
 from annotation.services.gold_rows import count_unfinished, first_unfinished
 from annotation.services.in_use import count_withdrawn
 from db.models import Project
@@ -38,10 +38,6 @@ def checked_counts(session: Session, project: Project, options: ExportOptions) -
     Raises:
         ExportError: it would be refused.
     """
-    if options.comments and options.format is Format.SEMEVAL:
-        raise ExportError(
-            "The layout of SemEval has no place for comments: choose another format, or leave them out."
-        )
     counts = GoldCounts(*count_unfinished(session, project))
     if not counts.pairs and (withdrawn := count_withdrawn(session, project.id)):
         raise ExportError(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, and_, func, literal, or_, select
+from sqlalchemy import Select, and_, exists, func, literal, or_, select
 
 from annotation.clock import Clock, utcnow
 from annotation.errors import NotFoundError
@@ -20,7 +20,7 @@ from annotation.services.in_use import IN_USE
 from annotation.services.rating.held_back import may_still_grade
 from annotation.types import Role, User
 from db import Database, models
-from db.models import Adjudication, LargerItem, Membership, Pair, Project, RaterState, Writing
+from db.models import Adjudication, LargerItem, Membership, Pair, Project, RaterState, Rating, Writing
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +113,12 @@ class OverviewService:
             )
             for row in shown
         ]
+
+    def has_worked(self, user: User) -> bool:
+        """Whether the user has graded or written anywhere, also where they are no member any more."""
+        kept = (exists().where(Rating.rater_id == user.id), exists().where(Writing.writer_id == user.id))
+        with self._database.reading() as session:
+            return bool(session.scalar(select(or_(*kept))))
 
     def place(self, user_name: str, project_id: int | None) -> Place:
         """Who asks and where; a project in which the user has no role is left out, as if it were none.

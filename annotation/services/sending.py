@@ -143,13 +143,14 @@ def _add_type(session: Session, project: models.Project, now: datetime, by: User
 def _choose_order(
     session: Session, project: models.Project, order: QueueOrder, now: datetime, by: User | None
 ) -> None:
-    if order is order_of(session, project.id):
+    before = order_of(session, project.id)
+    if order is before:
         return
     session.execute(delete(SentOrder).where(SentOrder.project_id == project.id))
     if order is not QueueOrder.PROJECT:
         session.add(SentOrder(project_id=project.id, kind=order.value, chosen_at=now))
     session.flush()
-    reorder(session, project, also_own=True)
+    reorder(session, project, before=before)
     record(session, now, "order chosen", user_id=id_of(by), project_id=project.id, order=order.value)
 
 

@@ -127,7 +127,9 @@ def link_html(project_id: int, options: ExportOptions, counts: GoldCounts) -> st
     if missing:
         listed = options.unfinished is Unfinished.LIST
         rest = f", {counted(missing, 'other')} {'in a separate file' if listed else 'left out'}"
-    without = " This layout holds no raters’ grades." if options.format is Format.SEMEVAL else ""
+    without = (
+        " This layout holds no raters’ grades and no comments." if options.format is Format.SEMEVAL else ""
+    )
     address = escape(gold_address(project_id, options))
     return (
         f'<p><a id="export-download" href="{address}" download>Export gold</a></p>'

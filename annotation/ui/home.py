@@ -32,6 +32,7 @@ from kpdemo.ui.widgets import (
 )
 
 NOTHING_YET = "You are not in any project yet. Ask the administrator of a project to add you."
+NO_MORE = "You are in no project now; what you graded or wrote is kept. Ask the administrator of a project."
 NO_PROJECTS = "No projects yet. Make one below, then import pairs and invite raters."
 PAUSED = "Paused: your administrator can tell you when your work goes on"
 CHANGED_TEXT = "The text that you agreed to was changed: you are asked anew"
@@ -62,8 +63,13 @@ class HomeHandlers:
         types = [asked] if asked in COMPARISON_TYPES else gr.skip()
         form = gr.Accordion(visible=user.is_administrator, open=not lines or asked in COMPARISON_TYPES)
         if not cards:
-            return empty_html(NO_PROJECTS if user.is_administrator else NOTHING_YET), form, types
+            return empty_html(self._without_projects(user)), form, types
         return f'<ul class="projects">{"".join(cards)}</ul>', form, types
+
+    def _without_projects(self, user: User) -> str:
+        if user.is_administrator:
+            return NO_PROJECTS
+        return NO_MORE if self.overview.has_worked(user) else NOTHING_YET
 
     def create(self, request: gr.Request, *values: object) -> str:
         """Make a project of the form; where its page is."""

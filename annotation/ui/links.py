@@ -88,6 +88,11 @@ def shown_links(invitations: InvitationService, project_id: int | None) -> tuple
     return open_links_html(links), choice, gr.Button(interactive=False)
 
 
+def note_field(prefix: str) -> gr.Textbox:
+    """For whom a link is meant; the list of open links tells it."""
+    return gr.Textbox(label="For whom (optional)", max_lines=1, elem_id=f"{prefix}-link-note")
+
+
 def invitation_address(request: gr.Request, token: str) -> str:
     """The whole address of a link, on the host by which this reader came."""
     origin = str(request.headers.get("origin") or request.base_url)
@@ -113,8 +118,10 @@ def open_links_html(links: Sequence[OpenInvitation]) -> str:
 
 
 def link_for(link: OpenInvitation) -> str:
-    """Who may use it."""
-    return "whoever sets up the server" if link.is_set_up else link.user_name or "whoever opens it first"
+    """Who may use it, or is meant to where anybody may."""
+    if link.is_set_up:
+        return "whoever sets up the server"
+    return link.user_name or link.note or "whoever opens it first"
 
 
 def link_gives(link: OpenInvitation) -> str:

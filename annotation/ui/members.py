@@ -23,6 +23,7 @@ from annotation.ui.links import (
     build_links_section,
     invitation_address,
     link_html,
+    note_field,
     shown_links,
 )
 from annotation.ui.members_html import JOIN_HINT, joined_html, members_html
@@ -59,11 +60,11 @@ class MembersHandlers:
             said = f"{member.user.name} is {roles_text(member.roles)} now."
             return done_html(said), *self._shown(project_id, user)
 
-    def invite(self, request: gr.Request, role: str) -> tuple[Any, ...]:
+    def invite(self, request: gr.Request, role: str, note: str | None = "") -> tuple[Any, ...]:
         """A link that makes an account, or takes one that exists, into the project."""
         with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             chosen = role_named(role)
-            token = self.invitations.invite(project_id=project_id, role=chosen, by=user)
+            token = self.invitations.invite(project_id=project_id, role=chosen, note=note or "", by=user)
             article = "an" if chosen.value[0] in "ae" else "a"
             number = self.invitations.invitation(token).number
             said = (
@@ -71,7 +72,7 @@ class MembersHandlers:
                 f"within {LASTS.days} days, becomes {article} {chosen.value}. It is shown only now."
             )
             link = link_html(invitation_address(request, token), said)
-            return link, *shown_links(self.invitations, project_id)
+            return link, gr.Textbox(value=""), *shown_links(self.invitations, project_id)
 
     def remove(self, request: gr.Request, chosen: str | None) -> tuple[Any, ...]:
         """Take a role away; what its user graded stays."""
@@ -156,7 +157,10 @@ def build_members_section(handlers: MembersHandlers) -> tuple[Filling, tuple[Any
             added = _build_addition()
     shown = [listed.members, added.account, listed.held, *listed.buttons, added.joining, *links.places]
     inviting = invitation.run.click(
-        handlers.invite, invitation.role, [invitation.link, *links.places], api_name="invite_member"
+        handlers.invite,
+        [invitation.role, invitation.note],
+        [invitation.link, invitation.note, *links.places],
+        api_name="invite_member",
     )
     keep_reason(inviting, invitation.link)
     said, held = listed.said, listed.held
@@ -222,6 +226,7 @@ def _has(members: Sequence[Member], name: str, role: Role) -> bool:
 @dataclass(frozen=True)
 class _Invitation:
     role: gr.Dropdown
+    note: gr.Textbox
     run: gr.Button
     link: gr.HTML
 
@@ -229,15 +234,14 @@ class _Invitation:
 def _build_invitation() -> _Invitation:
     section_heading("Invite by a link", "members-invite-heading")
     with gr.Row(elem_classes="form-row"):
-        role = gr.Dropdown(
-            ROLE_CHOICES, value=Role.RATER.value, label="Role", elem_id="members-invited-role", scale=3
-        )
-        invite = gr.Button("Make a link", variant="primary", elem_id="members-invite", scale=1, min_width=120)
+        role = gr.Dropdown(ROLE_CHOICES, value=Role.RATER.value, label="Role", elem_id="members-invited-role")
+        note = note_field("members")
+    invite = gr.Button("Make a link", variant="primary", elem_id="members-invite")
     gr.HTML(
         f'<p class="small">A link lets one person in, within {LASTS.days} days.</p>',
         elem_id="members-link-hint",
     )
-    return _Invitation(role, invite, gr.HTML("", elem_id="members-link", js_on_load=None))
+    return _Invitation(role, note, invite, gr.HTML("", elem_id="members-link", js_on_load=None))
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from annotation.ui.links import (
     build_links_section,
     invitation_address,
     link_html,
+    note_field,
     shown_links,
 )
 from annotation.ui.project_html import events_html
@@ -83,20 +84,23 @@ class UsersHandlers:
             link = link_html(invitation_address(request, token), said)
             return link, gr.Textbox(value=""), gr.Checkbox(value=False), *self._shown(user.name)
 
-    def invite_to_project(self, request: gr.Request, project_id: int | None, role: str) -> tuple[Any, ...]:
+    def invite_to_project(
+        self, request: gr.Request, project_id: int | None, role: str, note: str | None = ""
+    ) -> tuple[Any, ...]:
         """A link for somebody who makes an account, or joins with the one they have."""
         with shown_to_user(AnnotationError):
             by = self._administrator(request)
             if not project_id:
                 raise SettingsError("No project is chosen: choose one, or make one first.")
             chosen = role_named(role)
-            token = self.invitations.invite(project_id=int(project_id), role=chosen, by=by)
+            token = self.invitations.invite(project_id=int(project_id), role=chosen, note=note or "", by=by)
             number = self.invitations.invitation(token).number
             said = (
                 f"Whoever opens this link first, number {number}, gets the role {chosen.value} in the "
                 f"project. {_SENT}"
             )
-            return link_html(invitation_address(request, token), said), *shown_links(self.invitations, None)
+            link = link_html(invitation_address(request, token), said)
+            return link, gr.Textbox(value=""), *shown_links(self.invitations, None)
 
     def renew(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
         """A link with which the owner of an account chooses another password."""
@@ -192,6 +196,7 @@ def build_users_page(handlers: UsersHandlers, page: gr.Blocks) -> None:
                 role = gr.Dropdown(
                     ROLE_CHOICES, value=Role.RATER.value, label="Role", elem_id="users-role", scale=2
                 )
+            note = note_field("users")
             invite = gr.Button("Make a link", elem_id="users-invite")
             invited = gr.HTML("", elem_id="users-invited", js_on_load=None)
             links = build_links_section(
@@ -209,7 +214,10 @@ def build_users_page(handlers: UsersHandlers, page: gr.Blocks) -> None:
         keep_reason(adding, added)
         done.append(adding)
     inviting = invite.click(
-        handlers.invite_to_project, [project, role], [invited, *links], api_name="invite_to_project"
+        handlers.invite_to_project,
+        [project, role, note],
+        [invited, note, *links],
+        api_name="invite_to_project",
     )
     keep_reason(inviting, invited)
     done.append(inviting)

@@ -71,6 +71,8 @@ class Invitation(Base):
     project_id: Mapped[int | None] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), index=True)
     role: Mapped[str | None] = mapped_column(String(16))
     created_by: Mapped[int | None] = mapped_column(ForeignKey("users.id"))
+    note: Mapped[str | None] = mapped_column(String(120))
+    """For whom its maker means it, to tell open links apart; it decides nothing."""
     created_at: Mapped[datetime]
     expires_at: Mapped[datetime]
     used_at: Mapped[datetime | None]

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotation.gold import ExportOptions, Unfinished
+from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
 from annotation.types import NewPair, ProjectSettings, Role, SkipReason
 from tests.browser.conftest import PASSWORD, Site, Watch, choose_files, open_annotation_page
 from tests.browser.pressing import press
@@ -125,6 +125,21 @@ def test_events_and_exports_are_fresh_whenever_their_tab_is_chosen(site, browser
         page.locator("#export-download").click()
     assert download.value.suggested_filename.endswith("-gold-jsonl.zip")
     expect(page.locator("#export-earlier tbody tr")).to_have_count(2)  # without a Refresh
+
+
+def test_what_is_exported_is_what_is_chosen_even_before_the_page_says_so(site, browser, project):
+    page = site.page(browser, "root", PROJECT.format(project, "gold"))
+    page.get_by_label("Leave them out").check()
+    expect(page.locator("#export-download")).to_be_visible()
+    page.route("**/gradio_api/**", lambda route: None)
+    page.get_by_label("CSV, for spreadsheets").check()
+    page.get_by_label("Without individual grades").check()
+    page.get_by_label("Include raters' comments").check()
+    with page.expect_download() as download:
+        page.locator("#export-download").click()
+    assert download.value.suggested_filename.endswith("-gold-csv.zip")
+    [done] = site.services.gold.exports(project)
+    assert done.options == ExportOptions(Format.CSV, Unfinished.LEAVE_OUT, RaterColumns.NONE, comments=True)
 
 
 def test_no_archive_is_said_to_be_written_once_the_session_has_ended(site, browser, project, unused):

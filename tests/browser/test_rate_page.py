@@ -693,7 +693,7 @@ def test_an_answer_can_be_changed_for_five_seconds_by_a_line_and_later_by_the_li
     desk = open_desk()
     page = desk.open()
     press(page, "1", "Enter")
-    expect(page.locator("#rate-undo")).to_contain_text("Graded 1.")
+    expect(page.locator("#rate-undo")).to_contain_text("Last pair: 1.")
     page.get_by_role("button", name="Change", exact=True).click()
     expect(page.locator("#rate-right")).to_have_text("late train 1")
     press(page, "4", "Enter")
@@ -801,6 +801,23 @@ def test_a_paused_rater_is_told_on_the_card_and_finds_the_answers_to_look_at(ope
     page.get_by_role("button", name="Close").click()
     expect(page.locator("#rate-message")).to_contain_text("is paused")
     assert desk.grades() == {"late train 1": 1}
+
+
+def test_who_is_removed_is_shown_no_pair_after_the_first_refusal(open_desk):
+    desk = open_desk()
+    page = desk.open()
+    press(page, "1", "Enter")
+    expect(page.locator("#rate-saved")).to_have_text(SAVED)
+    desk.site.services.projects.remove_member(desk.project.id, desk.rater.name)
+    press(page, "3", "Enter")
+    expect(page.locator("#rate-notices")).to_contain_text("Your grade 3 for “late train 2” was refused.")
+    message = page.locator("#rate-message")
+    expect(message).to_contain_text("You are no longer a rater in the project")
+    expect(message).to_contain_text("your grade is kept")
+    expect(page.locator("#rate-work")).to_be_hidden()
+    expect(page.get_by_role("button", name="1 The 1th train was late. / late train 1")).to_be_in_viewport()
+    message.get_by_role("link", name="My projects").click()
+    expect(page.locator("#home-projects")).to_contain_text("You are in no project now; what you graded")
 
 
 def test_who_is_done_is_not_sent_from_an_answer_to_a_current_pair(open_desk):
@@ -1161,7 +1178,7 @@ def test_the_bar_of_a_phone_uses_its_width(open_desk):
     page.locator("[data-rate=up]").tap()
     page.locator("#rate-submit").tap()
     undo = page.locator("#rate-undo")
-    expect(undo).to_contain_text("Graded 2.25.")
+    expect(undo).to_contain_text("Last pair: 2.25.")
     assert undo.locator("span").bounding_box()["height"] < 24
     assert undo.locator("button").evaluate("e => e.scrollWidth <= e.clientWidth")
     page.route("**/annotate/api/**", lambda route: route.abort())
@@ -1174,8 +1191,15 @@ def test_the_bar_of_a_phone_uses_its_width(open_desk):
 
 
 def test_at_twice_the_size_nothing_is_cut_off(open_desk):
-    page = open_desk().open(viewport={"width": 640, "height": 450})
+    long = NewPair("long", "sentence2phrase", "The train was late. " * 50, "a late train")
+    page = open_desk([long]).open(viewport={"width": 640, "height": 400})
     assert page.evaluate("document.documentElement.scrollWidth") <= 640
+    assert (
+        page.locator("#rate-left").evaluate(
+            "e => e.clientHeight / parseFloat(getComputedStyle(e).lineHeight)"
+        )
+        > 5
+    )
     for name in ("Submit and next", "Back", "Skip", "Comment"):
         button = page.get_by_role("button", name=name)
         button.scroll_into_view_if_needed()

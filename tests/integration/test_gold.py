@@ -744,15 +744,14 @@ def test_comments_of_raters_are_written_when_they_are_asked_for(finished, tmp_pa
         assert len(list(read_items(source))) == 3  # and it can be imported again
     export(finished, tmp_path / "parquet", comments=True, format=Format.PARQUET)
     assert "comments" not in lines_of_default(finished, tmp_path)
-    with pytest.raises(ExportError, match="SemEval has no place for comments"):
-        export(finished, tmp_path / "task", comments=True, format=Format.SEMEVAL)
     assert GoldService(finished.database).exports(finished.id)[-1].options.comments
 
 
 def test_the_layout_of_the_task_is_said_to_hold_no_raters_whatever_was_asked_for(finished, tmp_path):
     for raters in RaterColumns:
-        done = export(finished, tmp_path / raters, raters=raters, format=Format.SEMEVAL)
-        assert done.manifest["options"]["raters"] == "none"
+        done = export(finished, tmp_path / raters, raters=raters, comments=True, format=Format.SEMEVAL)
+        told = done.manifest["options"]
+        assert (told["raters"], "comments" in told) == ("none", False)
     assert {each.options.raters for each in GoldService(finished.database).exports(finished.id)} == {
         RaterColumns.NONE
     }

@@ -16,6 +16,7 @@ import pytest
 from sqlalchemy import event, func, select
 
 import kpdemo.text
+from annotation.assignment import place_in
 from annotation.errors import ImportFileError
 from annotation.predictions.judgements import JudgedPool, JudgingOptions
 from annotation.predictions.pool import TYPE, PredictedDocument, uncertainty
@@ -362,6 +363,36 @@ def test_what_is_sent_later_leaves_documents_together_for_who_is_ahead_and_for_w
     [rest] = graded_by(database, project.id, ["ana"]).values()
     assert len(ahead + rest) == 16 * 5 + 1
     assert changes(ahead + rest) <= 15 + 1  # of a document that was finished there is a phrase more
+    assert row_problems(database) == []
+
+
+@pytest.mark.parametrize("is_random", [True, False])
+def test_documents_stay_in_one_piece_among_pairs_of_other_types(database, is_random):
+    types = ("sentence2phrase", TYPE)
+    project = ProjectService(database).create(ProjectSettings("mixed", types=types, is_random=is_random))
+    service = SendService(database)
+    sentences = [NewPair(f"s{n}", types[0], f"Sentence {n}.", f"phrase {n}") for n in range(60)]
+
+    def texts() -> list[str]:
+        return [pair.left for pair in pairs_in_order(database, project.id)]
+
+    ImportService(database).import_pairs(project.id, sentences[:20])
+    service.send(project.id, many_documents(0, 6), order=QueueOrder.DOCUMENT)
+    graded_by(database, project.id, ["ana"], times=27)
+    ImportService(database).import_pairs(project.id, sentences[20:40])
+    more = PredictedDocument("d0", "", "Text 0.", "en", (run("south", {"phrase f": 0.5, "phrase g": 0.5}),))
+    service.send(project.id, [*many_documents(6, 2), more])
+    ImportService(database).import_pairs(project.id, sentences[40:])
+    assert changes(texts()) == 60 + 8 - 1
+    if not is_random:
+        others = [text for text in texts() if text.startswith("Sentence")]
+        assert others == [pair.left for pair in sentences]
+        assert texts().index("Text 0.") == 20
+    assert row_problems(database) == []
+    service.choose_order(project.id, QueueOrder.PROJECT)
+    for pair in pairs_in_order(database, project.id):
+        own = place_in(project.settings, pair.type, pair.external_id, pair.import_order)
+        assert pair.position == own, pair.left
     assert row_problems(database) == []
 
 

@@ -132,14 +132,17 @@ def test_open_links_are_listed_and_revoked(call, sqlite_database):
     add_project(sqlite_database, datetime(2026, 1, 1, tzinfo=UTC), "News")
     call("add", "Ana")
     call("invite", "--project", "News")
+    call("invite", "--project", "News", "--note", "Mia")
     listed = json.loads(call("invitations", "--json")[1])
-    assert [(link["name"], link["project"], link["role"]) for link in listed] == [
-        (None, "News", "rater"),
-        ("Ana", None, None),
+    assert [(link["name"], link["note"], link["project"], link["role"]) for link in listed] == [
+        (None, "Mia", "News", "rater"),
+        (None, "", "News", "rater"),
+        ("Ana", "", None, None),
     ]
-    assert call("revoke", str(listed[1]["number"])) == (0, "", "")
-    [line] = call("invitations")[1].splitlines()
-    assert line.startswith(f"{listed[0]['number']}\tanybody\tNews: rater\tuntil 20")
+    assert call("revoke", str(listed[2]["number"])) == (0, "", "")
+    [meant, line] = call("invitations")[1].splitlines()
+    assert meant.startswith(f"{listed[0]['number']}\tMia\tNews: rater")
+    assert line.startswith(f"{listed[1]['number']}\tanybody\tNews: rater\tuntil 20")
     for number in ("99", "0", "9" * 24):
         status, _, errors = call("revoke", number)
         assert status == 1

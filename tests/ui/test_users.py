@@ -49,7 +49,7 @@ def links_of(handlers: UsersHandlers, *, in_project: bool = False) -> LinksHandl
     return LinksHandlers(handlers.accounts, handlers.invitations, in_project)
 
 
-VALUES = {"link": 1, "name": "Ana", "is_administrator": True, "project_id": 1, "role": "rater"}
+VALUES = {"link": 1, "name": "Ana", "is_administrator": True, "project_id": 1, "role": "rater", "note": ""}
 BUTTONS = [
     name
     for section in (UsersHandlers, LinksHandlers)
@@ -123,7 +123,7 @@ def test_a_project_is_joined_by_the_link_with_the_role_that_was_chosen(handlers)
 
 def test_an_open_link_is_listed_and_lets_nobody_in_once_it_is_revoked(handlers):
     added, *_ = handlers.add(asked_by("root"), EVIL, False)
-    invited, listing, choice, _ = handlers.invite_to_project(asked_by("root"), 1, "adjudicator")
+    invited, _, listing, choice, _ = handlers.invite_to_project(asked_by("root"), 1, "adjudicator")
     assert "whoever opens it first<small>adjudicator in News, number " in listing
     assert "<small>a password, number " in listing
     assert "<img" not in listing
@@ -152,7 +152,7 @@ def test_who_administers_a_project_sees_and_revokes_its_links_and_no_others(hand
         QualityService(sqlite_database),
         ConsentService(sqlite_database),
     )
-    made, listing, choice, _ = members.invite(asked, "editor")
+    made, _, listing, choice, _ = members.invite(asked, "editor")
     assert "whoever opens it first<small>editor in News, number " in listing
     assert members.show(asked)[-2].choices == choice.choices
     [(_, own)] = choice.choices
@@ -166,6 +166,16 @@ def test_who_administers_a_project_sees_and_revokes_its_links_and_no_others(hand
     with pytest.raises(InvitationError, match="no longer, known"):
         invitations.invitation(link_in(made))
     assert invitations.open_invitations() == before
+
+
+def test_open_links_are_told_apart_by_whom_they_are_meant_for(handlers):
+    handlers.invite_to_project(asked_by("root"), 1, "rater", " Mia,\n<img> ")
+    _, emptied, listing, choice, _ = handlers.invite_to_project(asked_by("root"), 1, "rater", "")
+    assert emptied.value == ""
+    assert "Mia, &lt;img&gt;<small>rater in News, number " in listing
+    assert [label.split(":")[0] for label, _ in choice.choices] == ["whoever opens it first", "Mia, <img>"]
+    with pytest.raises(gr.Error, match="The note has 121 characters: give at most 120"):
+        handlers.invite_to_project(asked_by("root"), 1, "rater", "x" * 121)
 
 
 @pytest.mark.parametrize("role", [role for role in Role if role is not Role.ADMINISTRATOR])

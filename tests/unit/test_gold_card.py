@@ -371,8 +371,8 @@ def test_grades_from_files_claim_no_order_training_or_checks(told):
         "checks": {"pairs": 1, "every": 20, "distance": 1.0},
     }
     claims = (
-        "All raters met the pairs in one random order (seed 20140301).",
-        "Pairs of predicted keyphrases came in another order: document by document.",
+        "All raters met the pairs in one random order (seed 20140301); all pairs of predicted keyphrases of "
+        "a document came one after the other, at a random place of the document's own.",
         "A rater was given 40 pairs at most.",
         "raters first grade 12 training pairs, unless excused, and pass with 80 % of these grades within 0.5 "
         "point of the known ones.",

@@ -6,6 +6,7 @@ import gzip
 import json
 import math
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from annotation.__main__ import PHRASES
 from annotation.errors import ImportFileError
 from annotation.files.predictions import read_bundle, read_prediction_files
 from annotation.predictions.pool import PredictedDocument, PredictedPhrase, Run, pool, uncertainty
-from annotation.predictions.queue_order import Moving, QueueOrder, new_positions
+from annotation.predictions.queue_order import Moving, QueueOrder, new_positions, positions_by_document
 from kpdemo.prediction_files import read_predictions
 from kpdemo.text import phrase_key
 
@@ -64,20 +65,19 @@ def test_uncertain_is_what_the_scores_leave_even(scores, models, expected):
 
 
 def waiting(uncertainties: list[float]) -> list[Moving]:
-    return [Moving(n + 1, 10 * n, 10 * n, doubt, 7 * n % 3) for n, doubt in enumerate(uncertainties)]
+    return [Moving(n + 1, 10 * n, 10 * n, doubt, 10 * (n % 3)) for n, doubt in enumerate(uncertainties)]
 
 
-def in_order(pairs: list[Moving], order: QueueOrder) -> list[int]:
-    positions = new_positions(pairs, order)
+def in_order(positions: dict[int, int]) -> list[int]:
     return sorted(positions, key=positions.__getitem__)
 
 
-def test_the_four_orders():
+def test_the_orders():
     pairs = waiting([0.1, 0.9, 0.5, 0.9, 0.2])
-    assert in_order(pairs, QueueOrder.PROJECT) == [1, 2, 3, 4, 5]
-    assert in_order(pairs, QueueOrder.UNCERTAIN) == [2, 4, 3, 5, 1]
-    assert in_order(pairs, QueueOrder.MIXED) == [2, 1, 4, 3, 5]
-    assert in_order(pairs, QueueOrder.DOCUMENT) == [1, 4, 2, 5, 3]
+    assert in_order(new_positions(pairs, QueueOrder.PROJECT)) == [1, 2, 3, 4, 5]
+    assert in_order(new_positions(pairs, QueueOrder.UNCERTAIN)) == [2, 4, 3, 5, 1]
+    assert in_order(new_positions(pairs, QueueOrder.MIXED)) == [2, 1, 4, 3, 5]
+    assert in_order(positions_by_document(pairs)) == [1, 4, 2, 5, 3]
 
 
 @given(st.lists(st.floats(0, 1), max_size=30), st.sampled_from(QueueOrder))
@@ -87,6 +87,24 @@ def test_pairs_only_change_places_among_themselves_and_can_go_back(uncertainties
     assert sorted(moved.values()) == [pair.position for pair in pairs]
     elsewhere = [replace(pair, position=moved[pair.pair_id]) for pair in pairs]
     assert new_positions(elsewhere, QueueOrder.PROJECT) == {pair.pair_id: pair.own for pair in pairs}
+
+
+@given(st.lists(st.none() | st.integers(0, 3), max_size=30), st.sets(st.integers(0, 29)))
+def test_a_document_is_in_one_piece_at_its_first_pair_and_the_others_keep_their_order(documents, removed):
+    first = {document: place for place, document in reversed(list(enumerate(documents)))}
+    pairs = [
+        Moving(place, place, place, 0, place if document is None else first[document])
+        for place, document in enumerate(documents)
+        if place not in removed
+    ]
+    positions = positions_by_document(pairs)
+    met = [documents[pair] for pair in in_order(positions)]
+    assert len(set(positions.values())) == len(pairs)
+    assert max(positions.values(), default=0) <= max((pair.own for pair in pairs), default=0)
+    begun = [document for document, _ in groupby(met) if document is not None]
+    assert len(begun) == len(set(begun))
+    others = [pair for pair in in_order(positions) if documents[pair] is None]
+    assert others == sorted(others)
 
 
 def lines(path: Path, *rows: object) -> Path:

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from annotation.clock import Clock, utcnow
 from annotation.errors import InvitationError, SettingsError
 from annotation.names import check_name
+from annotation.notes import LONGEST_NOTE_OF_LINK, kept_text
 from annotation.passwords import Passwords
 from annotation.services.access import sessions
 from annotation.services.access.open_invitations import MAKER_MAY, OpenInvitation, open_invitations, take_back
@@ -54,6 +55,7 @@ def add_invitation(
     project_id: int | None = None,
     role: Role | None = None,
     created_by: int | None = None,
+    note: str = "",
     is_set_up: bool = False,
 ) -> str:
     """The token of a new link. It replaces the unused ones of the same account, and of the set-up."""
@@ -69,6 +71,7 @@ def add_invitation(
             project_id=project_id,
             role=role,
             created_by=created_by,
+            note=note or None,
             created_at=now,
             expires_at=now + (SET_UP_LASTS if is_set_up else LASTS),
         )
@@ -149,6 +152,7 @@ class InvitationService:
         *,
         project_id: int | None = None,
         role: Role | None = None,
+        note: str = "",
         by: User | None = None,
     ) -> str:
         """The token of a link that can be used once.
@@ -158,14 +162,17 @@ class InvitationService:
                 who has no account yet.
             project_id: the project whose `role` the link gives.
             role: given with `project_id`.
+            note: for whom it is meant, to tell open links apart; whoever opens it first may use it.
             by: who invites.
 
         Raises:
             NotFoundError: there is no such account or project.
             SettingsError: the account is disabled, or nothing is offered.
+            NoteError: the note is too long.
         """
         if (project_id is None) is not (role is None) or (name is None and role is None):
             raise SettingsError("The invitation offers nothing: name an account, or a project and a role.")
+        note = kept_text(" ".join(note.split()), "note", LONGEST_NOTE_OF_LINK)
         now = self._clock()
         with self._database.session() as session:
             user = None if name is None else get_user(session, name)
@@ -180,6 +187,7 @@ class InvitationService:
                 project_id=project_id,
                 role=role,
                 created_by=id_of(by),
+                note=note,
             )
             detail = {"name": None if user is None else user.name, "role": role}
             record(session, now, "invitation made", user_id=id_of(by), project_id=project_id, **detail)

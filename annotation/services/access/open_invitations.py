@@ -47,6 +47,8 @@ class OpenInvitation:
     role: Role | None
     created_by: str | None
     """None stands for the command line."""
+    note: str
+    """For whom its maker means it; empty where they said nothing."""
     created_at: datetime
     expires_at: datetime
 
@@ -88,6 +90,7 @@ def open_invitations(session: Session, now: datetime, project_id: int | None = N
             project,
             None if row.role is None else Role(row.role),
             created_by,
+            row.note or "",
             row.created_at,
             row.expires_at,
         )

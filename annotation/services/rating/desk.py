@@ -186,16 +186,22 @@ DESK_COLUMNS = (
 _DESK = select(*DESK_COLUMNS).where(PROJECTS.c.id == PROJECT, PROJECTS.c.checks_of_id.is_(None))
 
 
-def desk_of(row: AnyRow, rater_id: int) -> Desk:
+_GRADES_HERE = (
+    select(func.count())
+    .select_from(RATINGS)
+    .where(RATINGS.c.project_id == PROJECT, RATINGS.c.rater_id == RATER)
+)
+
+
+def desk_of(connection: Connection, row: AnyRow, rater_id: int) -> Desk:
     """The desk in a row that has `DESK_COLUMNS`.
 
     Raises:
         AccessError: the user is no rater of the project.
     """
     if not row.is_rater:
-        raise AccessError(
-            f"You are not a rater in the project {row.project_name!r}: ask its administrator to add you."
-        )
+        grades = connection.scalar(_GRADES_HERE, {"project": row.project_id, "rater": rater_id})
+        raise AccessError(_no_rater(row.project_name, grades or 0))
     step = from_quarters(row.step_quarters)
     project = RaterProject(row.project_id, row.project_name, step, row.may_revise)
     return Desk(
@@ -213,6 +219,13 @@ def desk_of(row: AnyRow, rater_id: int) -> Desk:
     )
 
 
+def _no_rater(project: str, grades: int) -> str:
+    if not grades:
+        return f"You are not a rater in the project {project!r}: ask its administrator to add you."
+    kept = "your grade is" if grades == 1 else f"your {grades:,} grades are"
+    return f"You are no longer a rater in the project {project!r}: {kept} kept. Ask its administrator why."
+
+
 def open_desk(connection: Connection, project_id: int, rater_id: int, now: datetime) -> Desk:
     """The project as its rater meets it.
 
@@ -223,7 +236,7 @@ def open_desk(connection: Connection, project_id: int, rater_id: int, now: datet
     row = connection.execute(_DESK, {"project": project_id, "rater": rater_id, "now": now}).one_or_none()
     if row is None:
         raise NotFoundError(f"There is no project {project_id}: see the list of projects.")
-    return desk_of(row, rater_id)
+    return desk_of(connection, row, rater_id)
 
 
 _LOCK_PAIR = select(PAIRS.c.id).where(PAIRS.c.id == bindparam("pair")).with_for_update(key_share=True)

@@ -92,7 +92,7 @@ def read_own_pair(connection: Connection, pair_id: int, rater_id: int, now: date
     row = connection.execute(_OWN, {"pair": pair_id, "rater": rater_id, "now": now}).one_or_none()
     if row is None:
         raise NotFoundError("There is no such pair: go on with the pair that your queue shows.")
-    desk = desk_of(row, rater_id)
+    desk = desk_of(connection, row, rater_id)
     if row.state == BARRED:
         raise AssignmentError(
             "You wrote this pair, saw its requested grade or decided on it: others grade it, go on with the "
