@@ -42,7 +42,7 @@ class ProfilesTraining:
     validation: chooses the weights of the score, and how many keyphrases to give.
     words: of a profile, at most.
     shared: documents of a term that have a word before it is in the term's profile.
-    minimum: documents of all that have a word before it counts.
+    least: documents of all that have a word before it counts.
     common: a word that a larger share of all documents has does not count.
     """
 
@@ -53,7 +53,7 @@ class ProfilesTraining:
     validation: Source
     words: Positive = 20
     shared: Positive = 1
-    minimum: Positive = 8
+    least: Positive = 8
     common: Share = 0.3
     name: str = "bank"
     data: Path = Path("data")
@@ -95,7 +95,7 @@ def train_profiles(config: ProfilesTraining, *, device: torch.device) -> Profile
         padding=encoder.padding,
         length=encoder.length,
     )
-    read = cached_words(config.train, config.data, bank.terms.numbers, config.cache, minimum=config.minimum)
+    read = cached_words(config.train, config.data, bank.terms.numbers, config.cache, least=config.least)
     logger.info("%d terms, %d documents, %d words", len(bank), len(read.gold.indptr) - 1, len(read.words))
     profiles = learn_profiles(
         read, terms=len(bank), words=config.words, shared=config.shared, common=config.common

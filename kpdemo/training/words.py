@@ -39,25 +39,25 @@ class DocumentWords:
 
 
 def cached_words(
-    sources: Sequence[Source], folder: Path, numbers: Mapping[str, int], cache: Path, *, minimum: int
+    sources: Sequence[Source], folder: Path, numbers: Mapping[str, int], cache: Path, *, least: int
 ) -> DocumentWords:
     """The words of all documents of the sources, read from `cache` when they are there.
 
     Args:
         numbers: of the bank's terms by `term_key`.
-        minimum: documents that have a word before it counts.
+        least: documents that have a word before it counts.
 
     Raises:
         ConfigError: a file is missing, or no document has a term of the bank among its keyphrases.
         TrainingError: the cache is damaged.
     """
     hashes = source_hashes(sources, folder)
-    path = cache / f"words-{cache_name([CACHE_VERSION, hashes, list(numbers), minimum])}.npz"
+    path = cache / f"words-{cache_name([CACHE_VERSION, hashes, list(numbers), least])}.npz"
     if path.is_file():
         stored = load_arrays(path)
     else:
         documents = [document for source in sources for document in read_source(source, folder)]
-        stored = _collected(documents, numbers, minimum)
+        stored = _collected(documents, numbers, least)
         save_arrays(path, stored)
     words = tuple(stored["words"].tobytes().decode().split("\n"))
     return DocumentWords(
@@ -68,7 +68,7 @@ def cached_words(
 
 
 def _collected(
-    documents: Sequence[Document], numbers: Mapping[str, int], minimum: int
+    documents: Sequence[Document], numbers: Mapping[str, int], least: int
 ) -> dict[str, NDArray[Any]]:
     """Rows of word and term numbers, one after the other, and how long they are."""
     known: dict[str, int] = {}
@@ -79,11 +79,9 @@ def _collected(
             held.append(np.array([known.setdefault(stem, len(known)) for stem in stems], dtype=np.int32))
     if not gold:
         raise ConfigError("No training document has a keyphrase of the bank: check the sources.")
-    used = np.bincount(np.concatenate(held), minlength=len(known)) >= minimum
+    used = np.bincount(np.concatenate(held), minlength=len(known)) >= least
     if not used.any():
-        raise ConfigError(
-            f"No word stands in {minimum} documents: give more of them, or a smaller `minimum`."
-        )
+        raise ConfigError(f"No word stands in {least} documents: give more of them, or a smaller `least`.")
     renumbered = np.cumsum(used, dtype=np.int32) - 1
     kept = [renumbered[row[used[row]]] for row in held]
     words = [word for word, number in known.items() if used[number]]
