@@ -89,7 +89,7 @@ def _bank_of(header: Mapping[str, Any], tensors: dict[str, Tensor]) -> PhraseBan
     frequency = tensors["log_frequency"].float().numpy()
     stored = {name: value for name, value in tensors.items() if name.startswith(VECTORS)}
     associations = Associations.unpacked(tensors, header["documents"])
-    profiles = WordProfiles.unpacked(tensors)
+    profiles = WordProfiles.unpacked(tensors, len(texts))
     bank = PhraseBank(
         texts,
         keys,
@@ -100,9 +100,6 @@ def _bank_of(header: Mapping[str, Any], tensors: dict[str, Tensor]) -> PhraseBan
         BankScore(**header["score"]),
         profiles=profiles,
     )
-    lengths = [len(part) for part in (keys, frequency, bank.vectors, associations.uses)]
-    if profiles:
-        lengths.append(len(profiles.lengths))
-    if set(lengths) != {len(texts)}:
+    if not len(texts) == len(keys) == len(frequency) == len(bank.vectors) == len(associations.uses):
         raise ValueError("its parts differ in length")
     return bank

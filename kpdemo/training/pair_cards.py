@@ -77,7 +77,8 @@ def profiles_card(config: ProfilesTraining, trained: ProfiledBank, *, device: to
     """Markdown: what the profiles add, and then the card of the bank as it was."""
     bank, before, after = trained.bank, trained.before, trained.validation
     profiles, score = bank.profiles, bank.score
-    words, profiled = (len(profiles.words), int((profiles.lengths > 0).sum())) if profiles else (0, 0)
+    stems, profiled = (len(profiles.words), int((profiles.lengths > 0).sum())) if profiles else (0, 0)
+    told = f"{config.words} √documents, at most {config.most}; each in {config.shared} of its documents"
     return f"""# {config.name}: a bank of {len(bank):,} terms for absent keyphrases, with word profiles
 
 By `python -m kpdemo train profiles`: a term is also ranked by its word profile, the mean TF-IDF vector of the
@@ -88,7 +89,8 @@ terms and their vectors are those of the bank below; retrieving absent keyphrase
 |---|---|
 | documents with a keyphrase of the bank | {trained.documents:,} |
 | terms with a profile | {profiled:,} |
-| words of a profile | at most {config.words} of {words:,} stems, each in {config.shared} of its documents |
+| words of a profile | {told} |
+| words of all profiles | {stems:,} Porter stems |
 
 Documents from:
 

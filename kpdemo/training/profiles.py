@@ -6,6 +6,7 @@ Letters: B documents, N terms, W words.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
@@ -13,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix, diags, vstack
+from scipy.sparse import csc_matrix, csr_matrix, diags, vstack
 
 from kpdemo.simckp.bank import PhraseBank
 from kpdemo.simckp.function_words import FUNCTION_WORDS
@@ -40,7 +41,8 @@ class ProfilesTraining:
     bank: the checkpoint of a phrase bank, whose encoder and terms stay as they are.
     train: documents whose words make the profiles.
     validation: chooses the weights of the score, and how many keyphrases to give.
-    words: of a profile, at most.
+    words: of a profile, times the square root of its documents: what few documents say is soon said.
+    most: words of a profile.
     shared: documents of a term that have a word before it is in the term's profile.
     least: documents of all that have a word before it counts.
     common: a word that a larger share of all documents has does not count.
@@ -51,8 +53,9 @@ class ProfilesTraining:
     bank: Path
     train: tuple[Source, ...]
     validation: Source
-    words: Positive = 20
-    shared: Positive = 1
+    words: Positive = 3
+    most: Positive = 40
+    shared: Positive = 2
     least: Positive = 8
     common: Share = 0.3
     name: str = "bank"
@@ -95,11 +98,11 @@ def train_profiles(config: ProfilesTraining, *, device: torch.device) -> Profile
         padding=encoder.padding,
         length=encoder.length,
     )
-    read = cached_words(config.train, config.data, bank.terms.numbers, config.cache, least=config.least)
-    logger.info("%d terms, %d documents, %d words", len(bank), len(read.gold.indptr) - 1, len(read.words))
-    profiles = learn_profiles(
-        read, terms=len(bank), words=config.words, shared=config.shared, common=config.common
+    read = cached_words(
+        config.train, config.data, bank.terms.numbers, config.cache, terms=len(bank), least=config.least
     )
+    logger.info("%d terms, %d documents, %d words", len(bank), len(read.gold.indptr) - 1, len(read.words))
+    profiles = learn_profiles(read, config)
     vectors = validation.vectors(encoder.module)
     before = validation.score_figures(bank, vectors)
     profiled = replace(bank, profiles=profiles)
@@ -110,41 +113,33 @@ def train_profiles(config: ProfilesTraining, *, device: torch.device) -> Profile
     return ProfiledBank(profiled, selection, read.gold.shape[0], before, metrics, card)
 
 
-def learn_profiles(
-    read: DocumentWords, *, terms: int, words: int, shared: int, common: float
-) -> WordProfiles:
+def learn_profiles(read: DocumentWords, config: ProfilesTraining) -> WordProfiles:
     """The mean TF-IDF vector of each term's documents, cut to its strongest words.
 
     A document's vector has the inverse document frequency of each of its words, and length 1. Function words
     are left out.
-
-    Args:
-        terms: N.
-        words, shared, common: see `ProfilesTraining`.
     """
     documents = read.documents.shape[0]
     holding = np.asarray(read.documents.sum(axis=0)).ravel()
     rarity = (np.log((1 + documents) / (1 + holding)) + 1).astype(np.float32)
     grammar = {stem(word) for word in FUNCTION_WORDS}
-    telling = (holding <= common * documents) & [word not in grammar for word in read.words]
+    telling = (holding <= config.common * documents) & [word not in grammar for word in read.words]
     vectors = _scaled(read.documents @ diags(np.where(telling, rarity, 0).astype(np.float32)))
     by_term = read.gold.T.tocsr()
+    room = np.minimum(config.words * np.sqrt(np.diff(by_term.indptr)), config.most).astype(np.int64)
     blocks = []
     for first in range(0, by_term.shape[0], TOGETHER):
         own = by_term[first : first + TOGETHER]
-        sums = own @ vectors
-        if shared > 1:
-            sums = sums.multiply((own @ read.documents) >= shared).tocsr()
-        blocks.append(strongest(sums, words))
-    profiles = vstack(blocks).tocsr()
-    return _stored(profiles, read.words, rarity, terms)
+        shared = (own @ read.documents) >= config.shared
+        blocks.append(strongest((own @ vectors).multiply(shared).tocsr(), room[first : first + TOGETHER]))
+    return _by_word(vstack(blocks).tocsc(), read.words, rarity)
 
 
-def strongest(rows: csr_matrix, count: int) -> csr_matrix:
-    """Each row cut to its `count` largest values above 0; of equal ones the first in the row."""
+def strongest(rows: csr_matrix, counts: Sequence[int] | NDArray[np.int64]) -> csr_matrix:
+    """Each row cut to its so many largest values above 0; of equal ones the first in the row."""
     rows = rows.copy()
     rows.sort_indices()
-    for first, end in zip(rows.indptr, rows.indptr[1:], strict=False):
+    for first, end, count in zip(rows.indptr, rows.indptr[1:], counts, strict=False):
         own = rows.data[first:end]
         own[np.argsort(-own, kind="stable")[count:]] = 0
     rows.eliminate_zeros()
@@ -158,20 +153,17 @@ def _scaled(rows: csr_matrix) -> csr_matrix:
     return csr_matrix(diags((1 / np.maximum(lengths, 1e-30)).astype(np.float32)) @ rows)
 
 
-def _stored(
-    profiles: csr_matrix, words: tuple[str, ...], rarity: NDArray[np.float32], terms: int
-) -> WordProfiles:
-    """With the words that a profile has, the commonest first: small numbers take little space."""
-    used = np.bincount(profiles.indices, minlength=len(words))
-    order = np.argsort(-used, kind="stable")[: np.count_nonzero(used)]
-    ordered = profiles[:, order].tocsr()
+def _by_word(profiles: csc_matrix, words: tuple[str, ...], rarity: NDArray[np.float32]) -> WordProfiles:
+    """From sums (N, W), with the words that a profile has, in the order of the alphabet."""
+    holding = np.diff(profiles.indptr)
+    order = sorted(np.flatnonzero(holding), key=words.__getitem__)
+    ordered = profiles[:, order].tocsc()
     ordered.sort_indices()
-    lengths = np.zeros(terms, dtype=np.int32)
-    lengths[: ordered.shape[0]] = np.diff(ordered.indptr)
     return WordProfiles.build(
         tuple(words[number] for number in order),
         rarity[order],
-        lengths,
+        holding[order].astype(np.int32),
         ordered.indices.astype(np.int32),
         ordered.data.astype(np.float32),
+        profiles.shape[0],
     )

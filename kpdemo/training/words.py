@@ -39,12 +39,19 @@ class DocumentWords:
 
 
 def cached_words(
-    sources: Sequence[Source], folder: Path, numbers: Mapping[str, int], cache: Path, *, least: int
+    sources: Sequence[Source],
+    folder: Path,
+    numbers: Mapping[str, int],
+    cache: Path,
+    *,
+    terms: int,
+    least: int,
 ) -> DocumentWords:
     """The words of all documents of the sources, read from `cache` when they are there.
 
     Args:
         numbers: of the bank's terms by `term_key`.
+        terms: N.
         least: documents that have a word before it counts.
 
     Raises:
@@ -63,7 +70,7 @@ def cached_words(
     return DocumentWords(
         words,
         _rows_of_ones(stored["held"], stored["held_counts"], len(words)),
-        _rows_of_ones(stored["gold"], stored["gold_counts"], max(numbers.values()) + 1),
+        _rows_of_ones(stored["gold"], stored["gold_counts"], terms),
     )
 
 

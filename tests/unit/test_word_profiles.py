@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
-from scipy.sparse import csr_matrix
+from scipy.sparse import csc_matrix, csr_matrix
 from sklearn.preprocessing import normalize
 
 from kpdemo.errors import ModelLoadError
@@ -18,7 +18,8 @@ from kpdemo.simckp.bank import BankScore, PhraseBank
 from kpdemo.simckp.bank_file import read_bank, write_bank
 from kpdemo.simckp.profiles import LARGEST, WordProfiles
 from kpdemo.simckp.terms import TextTerms
-from kpdemo.training.profiles import learn_profiles, strongest
+from kpdemo.training.profiles import ProfilesTraining, learn_profiles, strongest
+from kpdemo.training.sources import Source
 from kpdemo.training.words import DocumentWords
 
 WORDS = ("graph", "kernel", "drug", "molecul", "field")
@@ -30,14 +31,15 @@ def ones(rows: list[list[int]]) -> csr_matrix:
 
 def profiles_of(dense: list[list[int]], rarity: list[float]) -> WordProfiles:
     """From whole weights (N, W), 1 to `LARGEST` or 0; the largest of each row is `LARGEST`."""
-    rows = csr_matrix(np.array(dense, dtype=np.float32))
-    rows.eliminate_zeros()
+    columns = csc_matrix(np.array(dense, dtype=np.float32))
+    columns.eliminate_zeros()
     return WordProfiles.build(
-        WORDS[: rows.shape[1]],
+        WORDS[: columns.shape[1]],
         np.array(rarity, dtype=np.float32),
-        np.diff(rows.indptr).astype(np.int32),
-        rows.indices.astype(np.int32),
-        rows.data,
+        np.diff(columns.indptr).astype(np.int32),
+        columns.indices.astype(np.int32),
+        columns.data,
+        len(dense),
     )
 
 
@@ -71,12 +73,13 @@ class TestLearning:
     READ = DocumentWords(
         ("graph", "kernel", "the", "drug"),
         documents=ones([[1, 1, 1, 0], [1, 0, 1, 0], [0, 0, 1, 1], [0, 0, 1, 0]]),
-        gold=ones([[1, 0], [1, 0], [0, 1], [0, 1]]),
+        gold=ones([[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0]]),
     )
 
     def learnt(self, **changed) -> WordProfiles:
-        settings = {"terms": 3, "words": 2, "shared": 1, "common": 0.5}
-        return learn_profiles(self.READ, **settings | changed)
+        settings = {"words": 2, "shared": 1, "common": 0.5} | changed
+        source = Source(Path("none.jsonl"))
+        return learn_profiles(self.READ, ProfilesTraining(Path("bank"), (), source, **settings))
 
     def test_a_profile_is_the_mean_of_its_documents_by_hand(self):
         graph, kernel = np.log(5 / 3) + 1, np.log(5 / 2) + 1  # in two and in one of four documents
@@ -87,26 +90,28 @@ class TestLearning:
             {"graph": graph, "kernel": kernel, "drug": kernel}, rel=1e-3
         )
         assert profiles.lengths.tolist() == [2, 1, 0]  # no document has the third term
-        weights = {profiles.words[n]: w for n, w in zip(profiles.numbers[:2], profiles.weights, strict=False)}
-        assert weights == {"graph": 15, "kernel": round(15 * mean[1] / mean[0])}
+        assert profiles.words == ("drug", "graph", "kernel")
+        assert profiles.holding.tolist() == [1, 1, 1]
+        assert profiles.terms.tolist() == [1, 0, 0]
+        assert profiles.weights.tolist() == [15, 15, round(15 * mean[1] / mean[0])]
 
     def test_what_is_common_or_grammar_or_of_too_few_documents_is_in_no_profile(self):
         assert "the" not in self.learnt().words  # all documents have it
         assert "the" not in self.learnt(common=1.0).words
         assert self.learnt(shared=2).words == ("graph",)
-        assert self.learnt(words=1).lengths.tolist() == [1, 1, 0]
+        assert self.learnt(words=1).lengths.tolist() == self.learnt(most=1).lengths.tolist() == [1, 1, 0]
 
     def test_terms_are_added_up_block_by_block(self, monkeypatch):
         whole = self.learnt()
         monkeypatch.setattr("kpdemo.training.profiles.TOGETHER", 1)
         parts = self.learnt()
         assert parts.words == whole.words
-        for name in ("rarity", "lengths", "numbers", "weights"):
+        for name in ("rarity", "holding", "terms", "weights"):
             assert getattr(parts, name).tolist() == getattr(whole, name).tolist()
 
     def test_of_equal_words_the_first_are_kept(self):
-        cut = strongest(csr_matrix(np.array([[1, 3, 1, 2, 1], [0, 0, 0, 0, 5]], dtype=np.float32)), 3)
-        assert cut.toarray().tolist() == [[1, 3, 0, 2, 0], [0, 0, 0, 0, 5]]
+        rows = csr_matrix(np.array([[1, 3, 1, 2, 1], [0, 4, 0, 0, 5]], dtype=np.float32))
+        assert strongest(rows, [3, 1]).toarray().tolist() == [[1, 3, 0, 2, 0], [0, 0, 0, 0, 5]]
 
 
 class TestRanking:
@@ -173,21 +178,25 @@ class TestFile:
         assert read_bank(tmp_path / "bank", encoder="e" * 64).profiles is None
 
     @pytest.mark.parametrize(
-        ("part", "message"),
+        ("name", "values"),
         [
-            ({"numbers": np.array([0, 5, 1], dtype=np.int32)}, "word profiles do not fit together"),
-            ({"lengths": np.array([1, 1], dtype=np.int32)}, "word profiles do not fit together"),
-            ({"lengths": np.array([1, 1, 1], dtype=np.int32)}, "parts differ in length"),
-            ({"weights": np.array([15, 6, 16], dtype=np.int32)}, "word profiles have weights that are out of range"),
-            ({"rarity": np.ones(2, dtype=np.float32)}, "word profiles do not fit together"),
+            ("terms", [0, 2, 1]),
+            ("terms", [0, 1]),
+            ("weights", [15, 15, 16]),
+            ("weights", [15, 15, 0]),
+            ("holding", [1, 1]),
+            ("holding", [1, 1, 2]),
+            ("rarity", [1.0, 2.0]),
         ],
     )
-    def test_parts_that_do_not_fit_are_refused_in_one_sentence(self, tmp_path, part, message):
-        path = self.changed(tmp_path / "bank", **replace(self.BANK.profiles, **part).packed())
-        with pytest.raises(ModelLoadError, match=rf"cannot be read \(its {message}\): restore it\."):
+    def test_parts_that_do_not_fit_are_refused_in_one_sentence(self, tmp_path, name, values):
+        kind = np.float32 if name == "rarity" else np.int32
+        changed = replace(self.BANK.profiles, **{name: np.array(values, dtype=kind)})
+        path = self.changed(tmp_path / "bank", **changed.packed())
+        with pytest.raises(ModelLoadError, match=r"\(its word profiles do not fit together\): restore it\."):
             read_bank(path, encoder=self.BANK.encoder)
 
     def test_damaged_bytes_are_refused_in_one_sentence(self, tmp_path):
-        path = self.changed(tmp_path / "bank", profile_numbers=torch.zeros(4, dtype=torch.uint8))
+        path = self.changed(tmp_path / "bank", profile_terms=torch.zeros(4, dtype=torch.uint8))
         with pytest.raises(ModelLoadError, match=r"cannot be read \(.+\): restore it\."):
             read_bank(path, encoder=self.BANK.encoder)
