@@ -92,7 +92,8 @@ def folder(tmp_path_factory) -> Path:
     dual = DualEncoder(load_backbone(backbone)[0], DualEncoderConfig(width=8)).eval()
     reader = PairEncoder(dual, tokenizer.backend_tokenizer, tokenizer.pad_token_id, 32)
     known = tiny_bank(reader, *TOPICS.values(), *UNUSED, name=state_hash(stored_state(dual, "int8")))
-    bank = replace(known, log_frequency=np.zeros(len(known), dtype=np.float32))
+    frequency = np.repeat([0, 15], [len(TOPICS), len(UNUSED)]).astype(np.float32)
+    bank = replace(known, log_frequency=frequency)  # the wrong terms come first by it
     own = folder / "bank" / "checkpoint"
     save_bank(own, dual, bank, tokenizer, SELECTION, length=32, card="# tiny bank\n", **told)
     write_documents(folder / "train.jsonl", 40)
