@@ -28,9 +28,9 @@ def train(
         str,
         typer.Argument(
             metavar="PART",
-            help="tagger, frequency, extractor, ensemble, labeller, generator, one2seq, bank or reranker; "
-            "model to put trained parts together; all for the parts that [model] names and their model; "
-            "for other languages retriever, multilingual, ramkg-generator, "
+            help="tagger, frequency, extractor, ensemble, labeller, generator, one2seq, bank, profiles or "
+            "reranker; model to put trained parts together; all for the parts that [model] names and their "
+            "model; for other languages retriever, multilingual, ramkg-generator, "
             "ramkg-rounds or kea.",
         ),
     ],

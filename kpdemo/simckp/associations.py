@@ -5,20 +5,19 @@ Letters: N terms, E pairs of them, S terms that stand in a text.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from kpdemo.simckp.packing import pack_numbers, unpack_numbers
+from kpdemo.simckp.sparse import SparseRows
+
 SMOOTHING = 10
 """Added to how many documents use a term, so that a rare one is not taken for certain."""
-
-_LEVEL = 9  # of zlib, part of the file format: the same pairs give the same bytes
 
 
 @dataclass(frozen=True)
@@ -52,26 +51,19 @@ class Associations:
             voters: S numbers of terms.
             weights: (S,) of each.
         """
-        starts, partners, strength = self._rows
-        stretches = [slice(starts[voter], starts[voter + 1]) for voter in voters]
-        if not stretches:
-            return np.zeros(len(self.uses), dtype=np.float32)
-        weighed = [weight * strength[own] for weight, own in zip(weights, stretches, strict=True)]
-        named = np.concatenate([partners[own] for own in stretches])
-        votes = np.bincount(named, np.concatenate(weighed), minlength=len(self.uses))
-        return votes.astype(np.float32)
+        return self._rows.weighed(voters, weights)
 
     @cached_property
-    def _rows(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
-        """Where each term's partners begin, the partners, and the strength of each pair; both ways."""
+    def _rows(self) -> SparseRows:
+        """(N, N) the strength of each pair, both ways."""
         expected = (self.uses[self.first] + SMOOTHING) * (self.uses[self.second] + np.float64(SMOOTHING))
         found = self.together * np.float64(self.documents)  # of whole numbers the product may not hold
         strength = np.log1p(found / expected).astype(np.float32)
         owners = np.concatenate([self.first, self.second])
-        order = np.argsort(owners, kind="stable")
-        starts = np.append(0, np.cumsum(np.bincount(owners, minlength=len(self.uses))))
-        partners = np.concatenate([self.second, self.first])[order]
-        return starts, partners, np.concatenate([strength, strength])[order]
+        partners = np.concatenate([self.second, self.first])
+        return SparseRows.of(
+            owners, partners, np.concatenate([strength, strength]), (len(self.uses), len(self.uses))
+        )
 
     def packed(self) -> dict[str, Tensor]:
         """For storing, with `documents` apart."""
@@ -81,7 +73,7 @@ class Associations:
             "second": self.second,
             "together": self.together,
         }
-        return {name: _packed(values) for name, values in arrays.items()}
+        return {name: pack_numbers(values) for name, values in arrays.items()}
 
     @classmethod
     def unpacked(cls, tensors: dict[str, Tensor], documents: int) -> Associations:
@@ -91,20 +83,9 @@ class Associations:
             ValueError, KeyError, zlib.error: it is damaged.
         """
         uses, steps, second, together = (
-            _unpacked(tensors[name]) for name in ("uses", "first", "second", "together")
+            unpack_numbers(tensors[name]) for name in ("uses", "first", "second", "together")
         )
         first = np.cumsum(steps, dtype=np.int32)
         if not len(first) == len(second) == len(together):
             raise ValueError("its pairs differ in length")
         return cls(uses, first, second, together, documents)
-
-
-def _packed(values: NDArray[np.int32]) -> Tensor:
-    """Byte by byte, the lowest of all numbers first: the higher ones are alike and take little space."""
-    planes = values.astype("<i4").view(np.uint8).reshape(-1, 4).T.tobytes()
-    return torch.frombuffer(bytearray(zlib.compress(planes, _LEVEL)), dtype=torch.uint8)
-
-
-def _unpacked(packed: Tensor) -> NDArray[np.int32]:
-    planes = np.frombuffer(zlib.decompress(packed.numpy().tobytes()), dtype=np.uint8).reshape(4, -1)
-    return np.ascontiguousarray(planes.T).view("<i4").reshape(-1).astype(np.int32)

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from kpdemo.nesting import unnested_keys
 from kpdemo.simckp.associations import Associations
+from kpdemo.simckp.profiles import WordProfiles
 from kpdemo.simckp.quantized import pack, unpack
 from kpdemo.simckp.terms import TermIndex, TextTerms, term_key
 
@@ -34,16 +35,18 @@ class BankScore:
         words: of the share of its words that stand in the text, in any order.
         likeness: of the mean cosine to the terms of the text that are nearest to it.
         association: of the votes of the terms of the text that documents use together with it.
+        profiles: of the cosine of the text's words and the term's word profile.
         nearest: how many of the text's terms make the likeness, and are told as evidence.
         sharpness: 1 / temperature of the softmax over the cosines of the document and the text's terms that
             weighs their votes: a term in passing says less than one that the document is about.
-        scored: the best terms by cosine and frequency, for which the rest is computed.
+        scored: the best terms by cosine, frequency and profile, for which the rest is computed.
     """
 
     frequency: float = 0.04
     words: float = 0.0
     likeness: float = 0.0
     association: float = 0.0
+    profiles: float = 0.0
     nearest: int = 3
     sharpness: float = 10.0
     scored: int = 1000
@@ -75,6 +78,7 @@ class PhraseBank:
         associations: of the terms; votes for each other.
         encoder: the hash of the pair encoder that the vectors belong to.
         device: where the terms nearest to a document are looked for.
+        profiles: of the terms' words; a bank may have none.
     """
 
     texts: tuple[str, ...]
@@ -85,6 +89,7 @@ class PhraseBank:
     encoder: str
     score: BankScore = BankScore()
     device: str = "cpu"
+    profiles: WordProfiles | None = None
 
     @classmethod
     def build(
@@ -155,24 +160,42 @@ class PhraseBank:
         read = texts or [TextTerms()] * len(documents)
         wanted = max(count, self.score.scored) + max((len(text.numbers) for text in read), default=0)
         queries = np.hstack([documents, np.ones((len(documents), 1), dtype=np.float32)])
-        found = self._best(queries, min(wanted, len(self)))
+        profiled = self._profiled(read)
+        found = self._best(queries, profiled, min(wanted, len(self)))
         return [
-            self._rank(document, numbers, text, count)
-            for document, numbers, text in zip(documents, found, read, strict=True)
+            self._rank(document, numbers, text, count, None if profiled is None else profiled[row])
+            for row, (document, numbers, text) in enumerate(zip(documents, found, read, strict=True))
         ]
 
-    def _best(self, queries: NDArray[np.float32], count: int) -> NDArray[np.int64]:
-        """(B, count) the terms with the highest inner products for (B, D + 1), best first."""
+    def _profiled(self, texts: Sequence[TextTerms]) -> NDArray[np.float32] | None:
+        """(B, N) the word profiles' part of the score; None where they have none."""
+        profiles, weight = self.profiles, self.score.profiles
+        if profiles is None or not weight or not texts:
+            return None
+        return weight * np.stack([profiles.scores(text.stems) for text in texts])
+
+    def _best(
+        self, queries: NDArray[np.float32], profiled: NDArray[np.float32] | None, count: int
+    ) -> NDArray[np.int64]:
+        """(B, count) the terms with the highest inner products for (B, D + 1), with what their word profiles
+        add (B, N), best first."""
         numbers: NDArray[np.int64]
-        if self.device == "cpu":
+        if self.device == "cpu" and profiled is None:
             _, numbers = self._index.search(queries, count)
         else:
             scores = torch.from_numpy(queries).to(self.device) @ self._columns  # (B, N)
+            if profiled is not None:
+                scores += torch.from_numpy(profiled).to(self.device)
             numbers = scores.topk(count, dim=1).indices.cpu().numpy()
         return numbers
 
     def _rank(
-        self, document: NDArray[np.float32], found: NDArray[np.int64], text: TextTerms, count: int
+        self,
+        document: NDArray[np.float32],
+        found: NDArray[np.int64],
+        text: TextTerms,
+        count: int,
+        profiled: NDArray[np.float32] | None,
     ) -> list[RetrievedTerm]:
         present = np.asarray(text.numbers, dtype=np.int64)
         numbers = found[~np.isin(found, present)][: max(count, self.score.scored)]
@@ -184,6 +207,8 @@ class PhraseBank:
             + self.score.likeness * self._likeness(_products(vectors, self.vectors[present].T))
             + self.score.association * self._votes(document, present)[numbers]
         )
+        if profiled is not None:
+            scores += profiled[numbers]
         best = np.argsort(-scores, kind="stable")[:count]
         told = np.fromiter(sorted(text.spelt), dtype=np.int64)
         evidence = self._evidence(numbers[best], told)

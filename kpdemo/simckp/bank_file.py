@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -19,31 +19,37 @@ from kpdemo.errors import ModelLoadError
 from kpdemo.json_text import parse_json
 from kpdemo.simckp.associations import Associations
 from kpdemo.simckp.bank import VECTORS, BankScore, PhraseBank
+from kpdemo.simckp.packing import pack_lines, unpack_lines
+from kpdemo.simckp.profiles import WordProfiles
 from kpdemo.simckp.terms import term_key
 from kpdemo.storage import replace_file
 
 FORMAT = 1
+WITH_PROFILES = 2
+"""The format of a bank that has word profiles, which older versions cannot read."""
 
 _MARKED = re.compile(r"[^\x00-\x7f]|[\[\]_\\]")
 """Terms with such get new keys: banks built up to 0.1.0 have marks of print as parts of words."""
 
-_LEVEL = 9  # of zlib, part of the file format: the same bank gives the same bytes
-
 
 def write_bank(bank: PhraseBank, path: Path) -> None:
     """Write the bank; the same bank gives the same bytes."""
+    profiles, score = bank.profiles, asdict(bank.score)
+    if profiles is None:
+        del score["profiles"]
     header = {
-        "format": FORMAT,
+        "format": WITH_PROFILES if profiles else FORMAT,
         "encoder": bank.encoder,
-        "score": asdict(bank.score),
+        "score": score,
         "documents": bank.associations.documents,
     }
     tensors = {
         **bank.stored,
         "log_frequency": torch.from_numpy(bank.log_frequency).half(),
-        "texts": _packed(bank.texts),
-        "keys": _packed(bank.keys),
+        "texts": pack_lines(bank.texts),
+        "keys": pack_lines(bank.keys),
         **bank.associations.packed(),
+        **(profiles.packed() if profiles else {}),
     }
     replace_file(path, save(tensors, {"bank": json.dumps(header, sort_keys=True)}))
 
@@ -60,7 +66,7 @@ def read_bank(path: Path, *, encoder: str) -> PhraseBank:
         with safe_open(path, "pt") as file:
             header = parse_json(file.metadata()["bank"])
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        if header["format"] != FORMAT:
+        if header["format"] not in (FORMAT, WITH_PROFILES):
             raise ModelLoadError(f"The bank {path} has format {header['format']}: update kpdemo.")
         bank = _bank_of(header, tensors)
     except (OSError, ValueError, KeyError, TypeError, zlib.error, SafetensorError) as error:
@@ -76,24 +82,24 @@ def read_bank(path: Path, *, encoder: str) -> PhraseBank:
 
 def _bank_of(header: Mapping[str, Any], tensors: dict[str, Tensor]) -> PhraseBank:
     """From what a file holds."""
-    texts, stored_keys = _unpacked(tensors["texts"]), _unpacked(tensors["keys"])
+    texts, stored_keys = unpack_lines(tensors["texts"]), unpack_lines(tensors["keys"])
     keys = tuple(
         term_key(text) if _MARKED.search(text) else key for text, key in zip(texts, stored_keys, strict=True)
     )
     frequency = tensors["log_frequency"].float().numpy()
     stored = {name: value for name, value in tensors.items() if name.startswith(VECTORS)}
     associations = Associations.unpacked(tensors, header["documents"])
+    profiles = WordProfiles.unpacked(tensors, len(texts))
     bank = PhraseBank(
-        texts, keys, frequency, stored, associations, header["encoder"], BankScore(**header["score"])
+        texts,
+        keys,
+        frequency,
+        stored,
+        associations,
+        header["encoder"],
+        BankScore(**header["score"]),
+        profiles=profiles,
     )
     if not len(texts) == len(keys) == len(frequency) == len(bank.vectors) == len(associations.uses):
         raise ValueError("its parts differ in length")
     return bank
-
-
-def _packed(lines: Sequence[str]) -> Tensor:
-    return torch.frombuffer(bytearray(zlib.compress("\n".join(lines).encode(), _LEVEL)), dtype=torch.uint8)
-
-
-def _unpacked(packed: Tensor) -> tuple[str, ...]:
-    return tuple(zlib.decompress(packed.numpy().tobytes()).decode().split("\n"))

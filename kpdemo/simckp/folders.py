@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -92,6 +93,24 @@ def write_tensors(
 ) -> None:
     """A safetensors file that others may read too, as the files beside it; the library's own is private."""
     replace_file(path, save(dict(tensors), dict(metadata) if metadata else None))
+
+
+def copy_encoder(
+    folder: Path, source: Path, config: Mapping[str, Any], weights: Mapping[str, Tensor]
+) -> None:
+    """Write tokenizer, configuration and weights of the checkpoint `source`, which has been checked.
+
+    Args:
+        config: the configuration of `source`, changed where its weights are not concerned.
+        weights: of `source`; written whole where it holds only what tells them from another folder's.
+    """
+    for path in source.glob("tokenizer*.json"):
+        shutil.copyfile(path, folder / path.name)
+    if BASE in config:
+        write_tensors(folder / WEIGHTS, weights, _made_for(config))
+    else:
+        shutil.copyfile(source / WEIGHTS, folder / WEIGHTS)
+    write_config(folder, {name: value for name, value in config.items() if name != BASE})
 
 
 @contextmanager

@@ -20,14 +20,20 @@ from kpdemo.simckp.bank_file import read_bank, write_bank
 from kpdemo.simckp.bert import BertConfig, BertEncoder, with_bert_state
 from kpdemo.simckp.checkpoint import backbone_config, choose_device, transformers_encoder
 from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig
-from kpdemo.simckp.folders import opened_folder, part_of, store_words_as_differences, write_folder
+from kpdemo.simckp.folders import (
+    copy_encoder,
+    opened_folder,
+    part_of,
+    store_words_as_differences,
+    write_folder,
+)
 from kpdemo.simckp.generation.beam_search import SearchConfig
 from kpdemo.simckp.pair_encoder import PairEncoder
 from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.quantized import Storage, pack, unpack
 from kpdemo.simckp.reranker import RETRIEVED, Reranker, RerankerConfig, RerankerModel
 from kpdemo.simckp.unset import unset_weights
-from kpdemo.sums import write_sums
+from kpdemo.sums import CARD, write_sums
 
 BANK_KIND, RERANKER_KIND = "simckp-bank", "simckp-reranker"
 BANK = "bank.safetensors"
@@ -88,6 +94,27 @@ def load_bank(folder: Path, *, device: str = "auto") -> TermRetriever:
         bank = replace(read_bank(folder / BANK, encoder=state_hash(stored.weights)), device=target.type)
         encoder = PairEncoder(module, stored.tokenizer, stored.padding, int(stored.config["length"]))
         return TermRetriever(encoder, bank, stored.selection)
+
+
+def save_changed_bank(
+    folder: Path, source: Path, bank: PhraseBank, selection: Selection, *, name: str, card: str
+) -> None:
+    """Write the folder `source` of a bank with this bank in its place; its encoder stays, bit for bit.
+
+    An encoder that is stored as what tells it from another is written whole, in fp32.
+
+    Raises:
+        ModelLoadError: a file of `source` is missing or damaged, or the bank belongs to another encoder.
+    """
+    with opened_folder(source, BANK_KIND) as stored:
+        if bank.encoder != state_hash(stored.weights):
+            raise ValueError("the bank belongs to another encoder")
+        config = stored.config | {"name": name, "selection": asdict(selection)}
+        folder.mkdir(parents=True, exist_ok=True)
+        write_bank(bank, folder / BANK)
+        copy_encoder(folder, source, config, stored.weights)
+    (folder / CARD).write_text(card, encoding="utf-8")
+    write_sums(folder)
 
 
 def store_bank_words_as_differences(folder: Path) -> None:

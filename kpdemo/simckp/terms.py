@@ -66,6 +66,11 @@ class _Word:
     joined: bool
 
 
+def text_stems(document: Document) -> frozenset[str]:
+    """What `TermIndex.read` gives as the `stems` of a document, without looking for terms."""
+    return frozenset(word.stem for part in (document.title, document.body) for word in _words(part))
+
+
 class TermIndex:
     """Finds which of many terms stand in a document, by `term_key`.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from kpdemo.config import load_section
@@ -62,7 +63,8 @@ def _run_model(path: Path, overrides: Mapping[str, str]) -> None:
     from kpdemo.training.assembly import FOLDERS, ROOTS, ModelAssembly, assemble
 
     config = load_section(path, WHOLE, ModelAssembly, overrides)
-    stored = [name for name in config.parts if name in (*ROOTS, *FOLDERS)]
+    placed = {*ROOTS, *chain.from_iterable(FOLDERS.values())}
+    stored = [name for name in config.parts if name in placed]
     assemble(config, {name: _checkpoint_of(name, path) for name in stored})
     logger.info("model in %s", config.output)
 

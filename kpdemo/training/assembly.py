@@ -17,11 +17,14 @@ from kpdemo.stored_config import stored_config
 from kpdemo.sums import CARD, PAGE, write_sums
 from kpdemo.training.model_card import lowered
 
-PartName = Literal["tagger", "frequency", "extractor", "ensemble", "generator", "bank", "reranker"]
+PartName = Literal[
+    "tagger", "frequency", "extractor", "ensemble", "generator", "bank", "profiles", "reranker"
+]
 
 ROOTS = ("ensemble", "generator", "extractor")
 """The part whose folder holds the others: the first of these that there is; each is an extractor too."""
-FOLDERS = {"bank": BANK, "reranker": RERANKER}
+FOLDERS = {BANK: ("profiles", "bank"), RERANKER: ("reranker",)}
+"""The part in each folder of the model: the first of these that there is; profiles come with their bank."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,12 @@ def assemble(config: ModelAssembly, checkpoints: Mapping[str, Path]) -> None:
         raise ConfigError(
             f"The base {config.base} must stand beside the output {config.output}: change [model]."
         )
-    unfit = "bank" not in checkpoints or "reranker" in checkpoints or config.base is not None
+    placed = {
+        folder: next(checkpoints[name] for name in names if name in checkpoints)
+        for folder, names in FOLDERS.items()
+        if not checkpoints.keys().isdisjoint(names)
+    }
+    unfit = BANK not in placed or RERANKER in placed or config.base is not None
     if config.bank_words_as_differences and unfit:
         raise ConfigError(
             "`bank_words_as_differences` needs a bank, no reranker and no base: set it to false in [model]."
@@ -77,9 +85,8 @@ def assemble(config: ModelAssembly, checkpoints: Mapping[str, Path]) -> None:
     partial = config.output.with_name(f"{config.output.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     _copy(root, partial)
-    for name, folder in FOLDERS.items():
-        if name in checkpoints:
-            _copy(checkpoints[name], partial / folder)
+    for name, checkpoint in placed.items():
+        _copy(checkpoint, partial / name)
     if config.bank_words_as_differences:
         store_bank_words_as_differences(partial / BANK)
     if config.base:
@@ -105,8 +112,8 @@ def _write_card(model: Path, opening: str) -> None:
 def _told_parts(model: Path) -> str:
     """A section of the model card on the parts that have a card of their own; empty without any."""
     lines = []
-    for name, told in (("bank", "Absent keyphrases: bank"), ("reranker", "Their order: reranker")):
-        folder = part_folder(model, FOLDERS[name])
+    for name, told in ((BANK, "Absent keyphrases: bank"), (RERANKER, "Their order: reranker")):
+        folder = part_folder(model, name)
         if folder is not None:
             card = Path(relpath(folder / CARD, model)).as_posix()
             lines.append(f"- {told} {stored_config(folder).get('name', '')}, see `{card}`\n")

@@ -136,7 +136,11 @@ def train_bank(config: BankTraining, *, device: torch.device) -> TrainedBank:
     )
     index = TermIndex([term.key for term in found.terms])
     validation = BankValidation(
-        read_source(config.validation, config.data), index, tokenizer, length=config.length
+        read_source(config.validation, config.data),
+        index,
+        tokenizer.backend_tokenizer,
+        padding=tokenizer.pad_token_id,
+        length=config.length,
     )
     run = _Run(config, found, index, validation, tokenizer, device)
     pairs = run.pairs(config.train, config.pool)

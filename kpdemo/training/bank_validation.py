@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import torch
+from tokenizers import Tokenizer
 from torch import Tensor
 
 from kpdemo.errors import ConfigError
@@ -32,34 +32,41 @@ BATCH = 32
 MINIMUM = 5  # keyphrases given at least, as section 5.3 of SimCKP has it
 
 TRIED = {
+    "profiles": (0.0, 0.2, 0.4, 0.6, 0.8, 1.0),  # first: a finished bank's other weights fit all but these
     "frequency": (0.02, 0.03, 0.04, 0.05, 0.06),
     "words": (0.0, 0.03, 0.06, 0.1, 0.15),
     "likeness": (0.0, 0.05, 0.1, 0.2, 0.3),
     "association": (0.0, 0.02, 0.04, 0.07, 0.1),
 }
-"""The weights of `BankScore` that are tried on the validation documents."""
+"""The weights of `BankScore` that are tried on the validation documents, in this order."""
 
 
 class BankValidation:
     """Documents with gold, read once and ranked often."""
 
     def __init__(
-        self, documents: Iterable[Document], index: TermIndex, tokenizer: Any, *, length: int
+        self,
+        documents: Iterable[Document],
+        index: TermIndex,
+        tokenizer: Tokenizer,
+        *,
+        padding: int,
+        length: int,
     ) -> None:
         """Args:
-        tokenizer: a fast one of Transformers.
+        padding: the token id that fills short texts up.
         length: tokens of a document that are read.
 
         Raises:
             ConfigError: there is no document.
         """
-        self._keys, self._padding = list(index.numbers), tokenizer.pad_token_id
+        self._keys, self._padding = list(index.numbers), padding
         self._pairs: list[TermPair] = []
         self._texts: list[TextTerms] = []
         self._gold: list[list[str]] = []
         for document in documents:
             self._texts.append(index.read(document))
-            self._pairs.append(make_pair(document, index, tokenizer.backend_tokenizer, length=length))
+            self._pairs.append(make_pair(document, index, tokenizer, length=length))
             self._gold.append(absent_keys(document))
         if not self._pairs:
             raise ConfigError("No validation document has a keyphrase: check the source.")
@@ -87,7 +94,8 @@ class BankValidation:
         One weight after another is set to the best of its values, twice over.
         """
         score, best = bank.score, self.score_figures(bank, vectors)
-        for name, values in 2 * list(TRIED.items()):
+        tried = [(name, values) for name, values in TRIED.items() if bank.profiles or name != "profiles"]
+        for name, values in 2 * tried:
             for value in values:
                 changed = replace(score, **{name: value})  # type: ignore[arg-type]
                 figures = self.score_figures(replace(bank, score=changed), vectors)

@@ -1,11 +1,12 @@
-"""The model cards of a phrase bank and of a reranker."""
+"""The model cards of a phrase bank, with or without word profiles, and of a reranker."""
 
 from __future__ import annotations
 
 import torch
 
 from kpdemo.training.bank import BankTraining, Refinement, TrainedBank
-from kpdemo.training.model_card import licence, limit_note, processor, source_list, visits
+from kpdemo.training.model_card import licence, limit_note, lowered, processor, source_list, visits
+from kpdemo.training.profiles import ProfiledBank, ProfilesTraining
 from kpdemo.training.reranker import RerankerTraining, TrainedReranker
 
 _LIMITS = """## Limits
@@ -70,6 +71,45 @@ Then {refinement.loop.documents:,} visits for the terms alone, of documents from
 
 {source_list(refinement.train)}
 """
+
+
+def profiles_card(config: ProfilesTraining, trained: ProfiledBank, *, device: torch.device) -> str:
+    """Markdown: what the profiles add, and then the card of the bank as it was."""
+    bank, before, after = trained.bank, trained.before, trained.validation
+    profiles, score = bank.profiles, bank.score
+    stems, profiled = (len(profiles.words), int((profiles.lengths > 0).sum())) if profiles else (0, 0)
+    told = f"{config.words} √documents, at most {config.most}; each in {config.shared} of its documents"
+    return f"""# {config.name}: a bank of {len(bank):,} terms for absent keyphrases, with word profiles
+
+By `python -m kpdemo train profiles`: a term is also ranked by its word profile, the mean TF-IDF vector of the
+documents that use it as a keyphrase, cut to its strongest words (Rocchio's prototype of a class). Encoder,
+terms and their vectors are those of the bank below; retrieving absent keyphrases is not part of SimCKP.
+
+| | |
+|---|---|
+| documents with a keyphrase of the bank | {trained.documents:,} |
+| terms with a profile | {profiled:,} |
+| words of a profile | {told} |
+| words of all profiles | {stems:,} Porter stems |
+
+Documents from:
+
+{source_list(config.train)}
+
+## Validation
+
+{config.validation.path.name}{limit_note(config.validation)}: macro recall, and F1 of macro precision and
+recall, over the documents with absent gold keyphrases. These documents chose the weights of the score: cosine
++ {score.frequency:g} log frequency + {score.words:g} share of its words in the text
++ {score.likeness:g} likeness to terms of the text + {score.association:g} association with them
++ {score.profiles:g} cosine of the text's words and its profile.
+
+| | R@50 | F1@5 |
+|---|---|---|
+| bank alone | {before["R@50"]:.3f} | {before["F1@5"]:.3f} |
+| with profiles | {after["R@50"]:.3f} | {after["F1@5"]:.3f} |
+
+{lowered(trained.card)}"""
 
 
 def reranker_card(config: RerankerTraining, trained: TrainedReranker, *, device: torch.device) -> str:

@@ -41,12 +41,21 @@ class TermPair:
 
 
 def make_pair(document: Document, index: TermIndex, tokenizer: Tokenizer, *, length: int) -> TermPair:
-    numbers = {index.numbers.get(term_key(bare(text))) for text in document.keyphrases} - {None}
     return TermPair(
         np.asarray(document_tokens(document, tokenizer, length), dtype=np.int32),
-        np.asarray(sorted(numbers), dtype=np.int32),  # type: ignore[type-var]
+        np.asarray(gold_terms(document, index.numbers), dtype=np.int32),
         np.asarray(index.read(document).numbers, dtype=np.int32),
     )
+
+
+def gold_terms(document: Document, numbers: Mapping[str, int]) -> list[int]:
+    """The terms among a document's keyphrases, ascending.
+
+    Args:
+        numbers: of the terms by `term_key`.
+    """
+    keys = {term_key(bare(text)) for text in document.keyphrases}
+    return sorted(numbers[key] for key in keys if key in numbers)
 
 
 _COLUMNS = ("tokens", "gold", "present")

@@ -105,6 +105,17 @@ def _bank() -> Recipe:
     return Recipe(BankTraining, train_bank, bank_card, save)
 
 
+def _profiles() -> Recipe:
+    from kpdemo.simckp.pair_checkpoint import save_changed_bank
+    from kpdemo.training.pair_cards import profiles_card
+    from kpdemo.training.profiles import ProfiledBank, ProfilesTraining, train_profiles
+
+    def save(folder: Path, config: ProfilesTraining, trained: ProfiledBank, card: str) -> None:
+        save_changed_bank(folder, config.bank, trained.bank, trained.selection, name=config.name, card=card)
+
+    return Recipe(ProfilesTraining, train_profiles, profiles_card, save)
+
+
 def _reranker() -> Recipe:
     from kpdemo.simckp.pair_checkpoint import save_reranker
     from kpdemo.training.pair_cards import reranker_card
@@ -178,6 +189,7 @@ RECIPES: Mapping[str, Callable[[], Recipe]] = {
     "generator": _generator,
     "one2seq": _one2seq,
     "bank": _bank,
+    "profiles": _profiles,
     "reranker": _reranker,
     "retriever": _retriever,
     "multilingual": _multilingual,

@@ -8,7 +8,6 @@ import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,6 +19,7 @@ from kpdemo.config import DEFAULT_CONFIG, load_section
 from kpdemo.errors import ConfigError, InputError, TrainingError
 from kpdemo.simckp.backbone import load_tokenizer
 from kpdemo.simckp.batches import collate
+from kpdemo.simckp.terms import TermIndex
 from kpdemo.training import bank, reranker, run
 from kpdemo.training.arrays import load_arrays, save_arrays
 from kpdemo.training.bank import BankTraining
@@ -37,7 +37,7 @@ from kpdemo.training.sources import Source, read_source
 from kpdemo.training.tagger import TaggerConfig, train_tagger
 from kpdemo.training.terms import cached_terms, collect_terms
 from kpdemo.types import Document
-from tests.tiny import tiny_bert
+from tests.tiny import tiny_bert, tiny_tokenizer
 
 DEFAULT = Path(__file__).parents[2] / "configs" / "default.toml"
 
@@ -191,9 +191,8 @@ def test_training_documents_of_which_none_is_left_are_told(folder, settings):
 
 
 def test_a_bank_needs_a_validation_document():
-    tokenizer = SimpleNamespace(pad_token_id=0)
     with pytest.raises(ConfigError, match="No validation document has a keyphrase"):
-        BankValidation([], SimpleNamespace(numbers={}), tokenizer, length=8)
+        BankValidation([], TermIndex([]), tiny_tokenizer(), padding=0, length=8)
 
 
 def test_a_seed_below_zero_is_refused():

@@ -44,7 +44,10 @@ def test_each_part_takes_the_settings_that_it_has():
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        ({"sed": "7"}, "None of the parts tagger, frequency, extractor, ensemble, bank has a setting 'sed'"),
+        (
+            {"sed": "7"},
+            "None of the parts tagger, frequency, extractor, ensemble, bank, profiles has a setting 'sed'",
+        ),
         ({"loop.sed": "7"}, r"\[extractor\] has no setting 'loop.sed'"),
         ({"minimum": "many"}, r"\[bank\] minimum"),
         ({"output": "x"}, "a folder each"),
@@ -67,7 +70,10 @@ def test_a_source_whose_documents_are_taken_once_is_not_repeated(kind, sources):
 
 def test_a_checkpoint_that_no_part_makes_is_missed_before_the_first_part_is_trained(monkeypatch, tmp_path):
     trained = []
-    runs = {part: lambda path, overrides, part=part: trained.append(part) for part in (*PARTS, "ensemble")}
+    runs = {
+        part: lambda path, overrides, part=part: trained.append(part)
+        for part in (*PARTS, "ensemble", "profiles")
+    }
     monkeypatch.setattr("kpdemo.training._RUNS", runs)
     monkeypatch.setattr(backbone, "check_backbone", lambda name: None)
     monkeypatch.chdir(tmp_path)
@@ -77,7 +83,7 @@ def test_a_checkpoint_that_no_part_makes_is_missed_before_the_first_part_is_trai
     (tmp_path / "there").mkdir()
     with pytest.raises(ConfigError, match=r"The card configs/default_card\.md"):  # all parts went before
         run("all", DEFAULT_CONFIG, output=None, overrides={"second": str(tmp_path / "there")})
-    assert trained == ["tagger", "frequency", "extractor", "ensemble", "bank"]
+    assert trained == ["tagger", "frequency", "extractor", "ensemble", "bank", "profiles"]
 
 
 def test_an_encoder_that_is_missing_is_told_before_the_first_part_is_trained(monkeypatch, tmp_path):
