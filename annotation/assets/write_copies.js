@@ -49,7 +49,7 @@
 
     reasonFor(id) {
       const kept = ofTab.read(`${this.name}:reason`);
-      if (kept?.id === id) return kept.text;
+      if (kept && kept.id === id) return kept.text;
       ofTab.remove(`${this.name}:reason`);
       return "";
     }

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from annotation.types import NewPair, ProjectSettings, Role
 from tests.browser.conftest import open_annotation_page
-from tests.writers import TYPE, new_items
+from tests.writers import TYPE, new_items, sentence
 
 PEOPLE = {"wim": Role.WRITER, "wes": Role.WRITER, "eda": Role.EDITOR, "ana": Role.RATER}
 
@@ -336,6 +336,25 @@ def test_the_last_text_is_said_to_be_sent_no_longer_than_it_is(site, browser, un
     held[0].continue_()
     expect(page.locator("#write-message")).to_contain_text("You have written for every item")
     expect(page.locator("#write-saved")).to_be_empty()
+
+
+@pytest.mark.usefixtures("_people")
+def test_after_the_last_item_was_withdrawn_an_imported_one_appears_by_itself(site, browser, unused):
+    services, root = site.services, site.services.accounts.user("root")
+    project = services.projects.create(ProjectSettings(unused, types=(TYPE,)), created_by=root)
+    services.projects.add_member(project.id, "wim", Role.WRITER, by=root)
+    services.items.import_items(project.id, new_items(1), by=root)
+    page = site.page(browser, "wim", f"/annotate/write?project={project.id}")
+    page.clock.install()
+    expect(page.locator("#write-left")).to_have_text(sentence(0))
+    services.item_withdrawal.withdraw(project.id, ["item 0"], by=root)
+    page.locator("#write-text").fill("a boat on its way")
+    expect(page.locator("#write-message")).to_be_visible()
+    services.items.import_items(project.id, new_items(3, first=1), by=root)
+    page.clock.fast_forward(20_000)
+    expect(page.locator("#write-left")).to_contain_text("Ferry number")
+    expect(page.locator("#write-left")).not_to_have_text(sentence(0))
+    expect(page.locator("#write-text")).to_have_value("")
 
 
 def test_who_cannot_rewrite_is_told_why_and_without_a_session_signs_in(site, browser, project):
