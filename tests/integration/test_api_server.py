@@ -26,6 +26,7 @@ import app
 from kpdemo.cli import main
 from kpdemo.predictors import available_models, load_predictor
 from kpdemo.types import Document
+from kpdemo.ui.api import bodies
 from kpdemo.ui.api.line import MOST_REQUESTS, Line
 from kpdemo.ui.api.routes import add_api
 from kpdemo.ui.models import ModelShelf
@@ -237,6 +238,34 @@ def test_who_hangs_up_gives_their_place_to_others(held):
         Held.go.set()
         assert [future.result(PATIENCE)[0] for future in (first, last)] == [200, 200]
     assert Held.read == ["first", "last"], "nothing was read for who had gone"
+
+
+def begin(address: str) -> socket.socket:
+    """The connection on which half of a request was sent."""
+    connection = connect(address)
+    connection.putrequest("POST", "/api/predict")
+    for name, value in {**JSON, "Content-Length": "100"}.items():
+        connection.putheader(name, value)
+    connection.endheaders(b'{"text": "')
+    assert connection.sock is not None
+    return connection.sock
+
+
+def test_who_sends_holds_a_place_and_who_hangs_up_meanwhile_is_no_error(held, caplog):
+    sending = [begin(held) for _ in range(MOST_REQUESTS)]
+    assert wait_for(lambda: is_full(held))
+    for connection in sending:
+        connection.close()
+    assert wait_for(lambda: not is_full(held))
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
+def test_who_does_not_send_to_the_end_is_told_so(held, monkeypatch):
+    monkeypatch.setattr(bodies, "LONGEST_SENDING", 0.2)
+    with closing(begin(held)) as connection:
+        connection.settimeout(PATIENCE)
+        assert connection.recv(1_000).startswith(b"HTTP/1.1 408 ")
+    assert not is_full(held)
 
 
 def test_the_rest_of_the_documents_of_who_hangs_up_is_not_read(held):

@@ -222,6 +222,13 @@ def test_a_large_body_is_refused_whether_its_length_is_told_or_not(client):
         assert answer.json()["error"].startswith("The request has more than 4\u202f194\u202f304 bytes: send")
 
 
+def test_a_body_of_brackets_is_refused_before_it_is_parsed(client):
+    for inner in (b"[],", b"[" * 3):
+        answer = ask(client, b'{"documents": [' + inner * 300_000)
+        assert answer.status_code == 413
+        assert "more than 250\u202f000 opening brackets" in answer.json()["error"]
+
+
 def test_only_what_passes_says_when_to_ask_again(client):
     assert "retry-after" not in ask(client, {"text": TEXT, "model": "broken"}).headers
     assert int(ask(client, {"text": TEXT, "model": "stopping"}).headers["retry-after"]) > 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, NoReturn
 
+from anyio import fail_after
 from starlette.requests import Request
 
 from kpdemo.json_text import parse_json
@@ -14,6 +15,12 @@ from kpdemo.ui.figures import grouped
 
 LARGEST_BODY = 4 * 1024 * 1024
 """Bytes: the longest text fits, even where each of its characters is written as \\ud83d\\ude00."""
+
+LONGEST_SENDING = 60
+"""Seconds: who sends holds one of few places."""
+
+MOST_LISTS = 250_000
+"""More than any text has brackets; nothing else gets a turn while millions of them are parsed."""
 
 MEDIA_TYPE = "application/json"
 EXAMPLE = '{"text": "…"}'
@@ -25,7 +32,8 @@ async def read_body(request: Request) -> bytes:
     Only what says that it is JSON: a page of another site cannot send that without asking first.
 
     Raises:
-        RequestError: it is too large, or of another type.
+        RequestError: it is too large, of another type, or does not come.
+        ClientDisconnect: whoever sends it hung up.
     """
     media_type = request.headers.get("content-type", "").partition(";")[0].strip()
     if media_type.lower() != MEDIA_TYPE:
@@ -37,10 +45,16 @@ async def read_body(request: Request) -> bytes:
     if told.isdecimal() and int(told) > LARGEST_BODY:
         raise _too_large()
     content = bytearray()
-    async for piece in request.stream():
-        content += piece
-        if len(content) > LARGEST_BODY:
-            raise _too_large()
+    try:
+        with fail_after(LONGEST_SENDING):
+            async for piece in request.stream():
+                content += piece
+                if len(content) > LARGEST_BODY:
+                    raise _too_large()
+    except TimeoutError:
+        raise RequestError(
+            f"The request was not sent within {LONGEST_SENDING} seconds: send it again.", 408
+        ) from None
     return bytes(content)
 
 
@@ -52,6 +66,10 @@ def parse_body(content: bytes) -> dict[str, Any]:
     """
     if not content.strip():
         raise RequestError(f"The request is empty: send an object such as {EXAMPLE}.", 400)
+    if content.count(b"[") > MOST_LISTS:
+        raise RequestError(
+            f"The request has more than {grouped(MOST_LISTS)} opening brackets: send fewer documents.", 413
+        )
     try:
         found = parse_json(content.decode("utf-8-sig"), object_pairs_hook=_once_each, parse_constant=_refuse)
     except UnicodeDecodeError as error:

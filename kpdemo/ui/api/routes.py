@@ -8,7 +8,7 @@ from typing import Any, TypeVar, TypeVarTuple
 
 from anyio import CancelScope, CapacityLimiter, create_task_group, to_thread
 from fastapi import FastAPI
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from kpdemo.errors import InputError, KpdemoError
@@ -63,10 +63,12 @@ class Api:
     async def predict(self, request: Request) -> Response:
         """The keyphrases of one document, or of each of a list."""
         try:
-            content = await read_body(request)
-            questions = await self._in_thread(self._read, content)
             with self._line.place():
+                content = await read_body(request)
+                questions = await self._in_thread(self._read, content)
                 return await while_there(request, partial(self._answer, questions))
+        except ClientDisconnect:
+            return Response(status_code=GONE)
         except KpdemoError as error:
             return refused(error)
 
