@@ -62,7 +62,7 @@ SUBJECTS = (
 PATH_OPTIONS = frozenset(
     {
         *("--calibrate-on", "--consent", "--documents", "--gold", "--guidelines", "--output"),
-        *("--predictions", "--qrels", "--runs", "--system", "--training-scores", "--wordnet"),
+        *("--predictions", "--qrels", "--runs", "--scale", "--system", "--training-scores", "--wordnet"),
     }
 )
 

@@ -1,7 +1,7 @@
 (() => {
   "use strict";
   if (!location.pathname.endsWith("/adjudicate")) return;
-  const TOP = 16, PATIENCE = 20_000, BETWEEN_LOOKS = 10_000;
+  const TOP = 16, PATIENCE = 20_000, BETWEEN_LOOKS = 10_000, LONGEST_UNUSED = 3_600_000;
   const by = (id) => document.getElementById(id);
   const form = () => by("adjudicate-form");
   const view = () => document.querySelector("#adjudicate-item [data-drawn]"); // the form, or a pair without one
@@ -90,19 +90,24 @@
 
   // Others grade and decide meanwhile: that is told, and what is shown stays as it is until it is asked for.
   const queueOf = () => document.querySelector(".adj-queue");
+  const tellNews = (text) => {
+    const [said, button] = by("adjudicate-news").children;
+    if (said.textContent !== text) said.textContent = text; // else it would be read out again
+    button.hidden = !text;
+  };
+  let used = Date.now();
+  for (const kind of ["keydown", "pointerdown"]) document.addEventListener(kind, () => { used = Date.now(); }, true);
   const look = async () => {
     const queue = queueOf(), { user } = document.querySelector("header.site")?.dataset ?? {};
     const project = new URLSearchParams(location.search).get("project");
-    if (!queue || document.hidden || waiting) return;
+    if (!queue || document.hidden || waiting || Date.now() - used > LONGEST_UNUSED) return; // each look keeps the session
     const path = `projects/${project}/adjudication?type=${encodeURIComponent(queue.dataset.type)}`;
     const { status, body } = await window.kpdemoParts.ask(user, "GET", path);
     if (status !== 200 || waiting || queue !== queueOf()) return; // signed out, or drawn anew: the next press tells
     const parts = [...queue.querySelectorAll("[data-count]")];
-    if (parts.every(({ dataset }) => body[dataset.part] === Number(dataset.count))) return;
+    if (parts.every(({ dataset }) => body[dataset.part] === Number(dataset.count))) { tellNews(""); return; }
     const [open, decided] = [body.open, body.decided].map((count) => String(count).replace(/\B(?=(\d{3})+$)/g, "\u202f"));
-    const text = `Now ${open} open, ${decided} decided.`, said = by("adjudicate-news").querySelector("span");
-    if (said.textContent !== text) said.textContent = text; // else it would be read out again
-    by("adjudicate-news").querySelector("button").hidden = false;
+    tellNews(`Now ${open} open, ${decided} decided.`);
   };
   setInterval(look, BETWEEN_LOOKS);
 
@@ -161,6 +166,7 @@
     if (waiting) return; // what is due has the queue as it is now
     if (!view()) { ask("show"); return; }
     by("adjudicate-heading").focus({ preventScroll: true }); // the button goes
+    tellNews("");
     ask("show", { pair: view().dataset.pair, keeps: "pair" });
   };
   const go = (pair) => { if (pair) ask("show", { pair }); };

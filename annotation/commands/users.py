@@ -183,7 +183,8 @@ def invitations(as_json: JsonOption = False, database_url: DatabaseOption = DEFA
         show_json([_link_json(link) for link in found])
         return
     for link in found:
-        what = "set-up" if link.is_set_up else link.user_name or link.note or "anybody"
+        anybody = f"anybody ({link.note})" if link.note else "anybody"
+        what = "set-up" if link.is_set_up else link.user_name or anybody
         gives = "" if link.role is None else f"{link.project}: {link.role}"
         show_line("\t".join((str(link.id), what, gives, f"until {link.expires_at:%Y-%m-%d %H:%M} UTC")))
 

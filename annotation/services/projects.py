@@ -93,7 +93,7 @@ class ProjectService:
             row = find_project(session, project_id, lock=True)
             before = as_project(row).settings
             if seen is not None:
-                kept = merged_settings(kept, before, seen)
+                kept = check_settings(merged_settings(kept, before, seen))
             detail = told_changes(before, kept)
             if detail["settings"]:
                 with session.no_autoflush:  # a name that is taken is found out below, where it is explained

@@ -121,7 +121,8 @@ def link_for(link: OpenInvitation) -> str:
     """Who may use it, or is meant to where anybody may."""
     if link.is_set_up:
         return "whoever sets up the server"
-    return link.user_name or link.note or "whoever opens it first"
+    anybody = f"{link.note} (whoever opens it first)" if link.note else "whoever opens it first"
+    return link.user_name or anybody
 
 
 def link_gives(link: OpenInvitation) -> str:

@@ -345,6 +345,22 @@ def test_new_work_on_an_empty_queue_is_opened_on_asking(bench):
     heading(page, "p1")
 
 
+def test_news_that_no_longer_hold_go(bench):
+    desk = bench(2)
+    adjudication, project = desk.site.services.adjudication, desk.project
+    page = desk.open()
+    page.clock.install()
+    page.reload()
+    heading(page, "p1")
+    other = adjudication.decide(project.id, desk.pair_id("p2"), desk.judge.id, Decimal(1), Cause.SCALE)
+    page.clock.fast_forward(11_000)
+    expect(page.locator("#adjudicate-news")).to_contain_text("Now 1 open, 1 decided.")
+    adjudication.withdraw(project.id, other.pair_id, desk.judge.id)
+    page.clock.fast_forward(11_000)
+    expect(page.locator("#adjudicate-news span")).to_be_empty()
+    expect(page.get_by_role("button", name="Refresh")).to_be_hidden()
+
+
 def test_of_two_adjudicators_the_second_is_told_and_loses_nothing(bench):
     desk = bench(1)
     other = desk.add_judge()

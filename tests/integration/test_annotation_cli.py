@@ -67,6 +67,7 @@ def test_a_project_goes_from_its_making_to_its_deletion(call, tmp_path):
         "lease_minutes": 45,
         "most_per_rater": 40,
         "consent": "Take part?",
+        "scale_words": "",
     }
     assert call("project", "list")[1].split()[-5:] == ["3", "0", "0", "0", "0"]
     status, _, errors = call("project", "delete", "news")
@@ -382,6 +383,7 @@ def test_closed_streams_and_a_full_disk_are_no_traceback(call, tmp_path):
         ("score", "--gold", "pairs.jsonl", "--system="),
         ("bridge", "News", "--gold", ""),
         ("project", "change", "News", "--consent="),
+        ("project", "change", "News", "--scale="),
     ],
 )
 def test_an_empty_path_is_not_the_current_folder(call, call_of):

@@ -15,6 +15,7 @@ from annotation.event_words import detail_words, earlier_texts
 from annotation.gold import ExportOptions, Unfinished
 from annotation.services.adjudication import Neighbours
 from annotation.services.bundle import Services, open_services
+from annotation.setting_changes import seen_settings
 from annotation.types import NewPair, Project, ProjectSettings, Role, User
 from annotation.ui.adjudicate_html import item_html
 from annotation.ui.rate import form_html
@@ -46,6 +47,16 @@ def digest(text: str) -> str:
 def reword(services: Services, project: Project, text: str) -> Project:
     settings = replace(services.projects.get(project.id).settings, scale_words=text)
     return services.projects.update(project.id, settings)
+
+
+def test_words_for_a_type_that_somebody_else_took_away_meanwhile_are_refused(services):
+    made = services.projects.create(SETTINGS)
+    seen = seen_settings(SETTINGS)
+    fewer = services.projects.update(made.id, replace(SETTINGS, types=TYPES[:2]), seen=seen)
+    mine = replace(SETTINGS, scale_words=f"{FIRST}\n[word2sense]\n{OF_PHRASES}")
+    with pytest.raises(SettingsError, match="'word2sense', which is no comparison type of the project"):
+        services.projects.update(made.id, mine, seen=seen)
+    assert services.projects.get(made.id) == fewer
 
 
 def test_words_that_change_after_grades_were_given_are_told_by_events_and_gold_sets(services, tmp_path):

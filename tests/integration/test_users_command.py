@@ -141,7 +141,7 @@ def test_open_links_are_listed_and_revoked(call, sqlite_database):
     ]
     assert call("revoke", str(listed[2]["number"])) == (0, "", "")
     [meant, line] = call("invitations")[1].splitlines()
-    assert meant.startswith(f"{listed[0]['number']}\tMia\tNews: rater")
+    assert meant.startswith(f"{listed[0]['number']}\tanybody (Mia)\tNews: rater")
     assert line.startswith(f"{listed[1]['number']}\tanybody\tNews: rater\tuntil 20")
     for number in ("99", "0", "9" * 24):
         status, _, errors = call("revoke", number)

@@ -172,10 +172,13 @@ def test_open_links_are_told_apart_by_whom_they_are_meant_for(handlers):
     handlers.invite_to_project(asked_by("root"), 1, "rater", " Mia,\n<img> ")
     _, emptied, listing, choice, _ = handlers.invite_to_project(asked_by("root"), 1, "rater", "")
     assert emptied.value == ""
-    assert "Mia, &lt;img&gt;<small>rater in News, number " in listing
-    assert [label.split(":")[0] for label, _ in choice.choices] == ["whoever opens it first", "Mia, <img>"]
+    assert "Mia, &lt;img&gt; (whoever opens it first)<small>rater in News, number " in listing
+    anybody = "whoever opens it first"
+    assert [label.split(":")[0] for label, _ in choice.choices] == [anybody, f"Mia, <img> ({anybody})"]
     with pytest.raises(gr.Error, match="The note has 121 characters: give at most 120"):
         handlers.invite_to_project(asked_by("root"), 1, "rater", "x" * 121)
+    with pytest.raises(gr.Error, match=r"The note holds the invisible character U\+202E"):
+        handlers.invite_to_project(asked_by("root"), 1, "rater", "a\u202eb")
 
 
 @pytest.mark.parametrize("role", [role for role in Role if role is not Role.ADMINISTRATOR])

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from annotation.clock import Clock, utcnow
 from annotation.errors import InvitationError, SettingsError
-from annotation.names import check_name
+from annotation.names import check_name, composed
 from annotation.notes import LONGEST_NOTE_OF_LINK, kept_text
 from annotation.passwords import Passwords
 from annotation.services.access import sessions
@@ -172,7 +172,7 @@ class InvitationService:
         """
         if (project_id is None) is not (role is None) or (name is None and role is None):
             raise SettingsError("The invitation offers nothing: name an account, or a project and a role.")
-        note = kept_text(" ".join(note.split()), "note", LONGEST_NOTE_OF_LINK)
+        note = kept_text(composed(" ".join(note.split()), "The note"), "note", LONGEST_NOTE_OF_LINK)
         now = self._clock()
         with self._database.session() as session:
             user = None if name is None else get_user(session, name)
