@@ -89,7 +89,8 @@ def _bank_of(header: Mapping[str, Any], tensors: dict[str, Tensor]) -> PhraseBan
     frequency = tensors["log_frequency"].float().numpy()
     stored = {name: value for name, value in tensors.items() if name.startswith(VECTORS)}
     associations = Associations.unpacked(tensors, header["documents"])
-    profiles = WordProfiles.unpacked(tensors, len(texts))
+    has_profiles = header["format"] == WITH_PROFILES
+    profiles = WordProfiles.unpacked(tensors, len(texts)) if has_profiles else None
     bank = PhraseBank(
         texts,
         keys,

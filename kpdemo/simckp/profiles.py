@@ -100,20 +100,18 @@ class WordProfiles:
         }
 
     @classmethod
-    def unpacked(cls, tensors: Mapping[str, Tensor], count: int) -> WordProfiles | None:
-        """What `packed` was made of; None where there are no profiles.
+    def unpacked(cls, tensors: Mapping[str, Tensor], count: int) -> WordProfiles:
+        """What `packed` was made of.
 
         Raises:
             ValueError, KeyError, zlib.error: they are damaged.
         """
-        if _WORDS not in tensors:
-            return None
         words, rarity = unpack_lines(tensors[_WORDS]), tensors[_RARITY].float().numpy()
         holding, steps, weights = (unpack_numbers(tensors[name]) for name in (_HOLDING, _TERMS, _WEIGHTS))
         terms = np.cumsum(steps, dtype=np.int32)
-        fit = len(words) == len(rarity) == len(holding) and holding.sum() == len(terms) == len(weights)
+        fit = (len(words),) == rarity.shape == holding.shape and holding.sum() == len(terms) == len(weights)
         within = _within(holding, 1, count) and _within(terms, 0, count - 1) and _within(weights, 1, LARGEST)
-        if not fit or not within:
+        if not fit or not within or not (np.isfinite(rarity) & (rarity > 0)).all():
             raise ValueError("its word profiles do not fit together")
         return cls(words, rarity, holding, terms, weights, count)
 

@@ -106,7 +106,7 @@ recall, over the documents with absent gold keyphrases. These documents chose th
 
 | | R@50 | F1@5 |
 |---|---|---|
-| bank alone | {before["R@50"]:.3f} | {before["F1@5"]:.3f} |
+| bank as it was | {before["R@50"]:.3f} | {before["F1@5"]:.3f} |
 | with profiles | {after["R@50"]:.3f} | {after["F1@5"]:.3f} |
 
 {lowered(trained.card)}"""

@@ -16,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 from scipy.sparse import csc_matrix, csr_matrix, diags, vstack
 
+from kpdemo.errors import ConfigError
 from kpdemo.simckp.bank import PhraseBank
 from kpdemo.simckp.function_words import FUNCTION_WORDS
 from kpdemo.simckp.pair_checkpoint import load_bank
@@ -103,6 +104,11 @@ def train_profiles(config: ProfilesTraining, *, device: torch.device) -> Profile
     )
     logger.info("%d terms, %d documents, %d words", len(bank), len(read.gold.indptr) - 1, len(read.words))
     profiles = learn_profiles(read, config)
+    if not profiles.words:
+        raise ConfigError(
+            "No term has a word in its profile: give more documents, "
+            f"a smaller `shared` than {config.shared} or a larger `common` than {config.common:g}."
+        )
     vectors = validation.vectors(encoder.module)
     before = validation.score_figures(bank, vectors)
     profiled = replace(bank, profiles=profiles)

@@ -187,6 +187,8 @@ class TestFile:
             ("holding", [1, 1]),
             ("holding", [1, 1, 2]),
             ("rarity", [1.0, 2.0]),
+            ("rarity", [1.0, 2.0, np.nan]),
+            ("rarity", [[1.0], [2.0], [3.0]]),
         ],
     )
     def test_parts_that_do_not_fit_are_refused_in_one_sentence(self, tmp_path, name, values):
