@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, islice
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -19,11 +19,15 @@ from torch import Tensor
 
 from kpdemo.nesting import unnested_keys
 from kpdemo.simckp.associations import Associations
+from kpdemo.simckp.nibbles import STEP, from_nibbles, in_nibbles
 from kpdemo.simckp.profiles import WordProfiles
 from kpdemo.simckp.quantized import pack, unpack
 from kpdemo.simckp.terms import TermIndex, TextTerms, term_key
 
 VECTORS = "vectors"
+
+VectorStorage = Literal["int8", "int4"]
+"""How a bank's vectors are stored; in four bits each, twice as many numbers take no more room."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,7 @@ class PhraseBank:
         texts: N spellings.
         keys: the `term_key` of each, kept because stemming them all takes seconds.
         log_frequency: (N,) float32, log(1 + documents that use the term as a keyphrase).
-        stored: the vectors as on disk, see `kpdemo.simckp.quantized`.
+        stored: the vectors as on disk, see `kpdemo.simckp.quantized` and, for "int4", `nibbles`.
         associations: of the terms; votes for each other.
         encoder: the hash of the pair encoder that the vectors belong to.
         device: where the terms nearest to a document are looked for.
@@ -100,8 +104,12 @@ class PhraseBank:
         *,
         encoder: str,
         associations: Associations | None = None,
+        storage: VectorStorage = "int8",
     ) -> PhraseBank:
         """Of vectors (N, D) of length 1; what disk rounds is rounded here already.
+
+        Args:
+            storage: of the vectors; D must be even for "int4".
 
         Raises:
             ValueError: there is no term, or not one vector and one frequency for each.
@@ -110,17 +118,27 @@ class PhraseBank:
             raise ValueError(f"{len(texts)} terms, {len(log_frequency)} frequencies, {len(vectors)} vectors")
         rounded = log_frequency.astype(np.float16).astype(np.float32)
         keys = tuple(map(term_key, texts))
-        stored, known = pack({VECTORS: vectors}), associations or Associations.none(len(texts))
+        stored = pack({VECTORS: vectors}) if storage == "int8" else in_nibbles(VECTORS, vectors)
+        known = associations or Associations.none(len(texts))
         return cls(tuple(texts), keys, rounded, stored, known, encoder)
 
     def __len__(self) -> int:
         return len(self.texts)
 
+    @property
+    def storage(self) -> VectorStorage:
+        return "int4" if f"{VECTORS}{STEP}" in self.stored else "int8"
+
     @cached_property
     def vectors(self) -> NDArray[np.float32]:
-        """(N, D), of length 1 but for rounding."""
-        vectors: NDArray[np.float32] = unpack(self.stored)[VECTORS].numpy()
-        return vectors
+        """(N, D), of length 1 but for the rounding of eight bits; that of four bits is made up for."""
+        if self.storage == "int8":
+            vectors: NDArray[np.float32] = unpack(self.stored)[VECTORS].numpy()
+            return vectors
+        packed = self.stored[VECTORS]
+        rows, halves = packed.shape
+        restored = from_nibbles(packed, self.stored[f"{VECTORS}{STEP}"], (rows, 2 * halves))
+        return torch.nn.functional.normalize(restored, dim=1).numpy()
 
     @cached_property
     def terms(self) -> TermIndex:

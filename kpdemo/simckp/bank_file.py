@@ -26,7 +26,9 @@ from kpdemo.storage import replace_file
 
 FORMAT = 1
 WITH_PROFILES = 2
-"""The format of a bank that has word profiles, which older versions cannot read."""
+IN_NIBBLES = 3
+"""Formats that older versions cannot read: with word profiles; with vectors in four bits a number, and word
+profiles or none."""
 
 _MARKED = re.compile(r"[^\x00-\x7f]|[\[\]_\\]")
 """Terms with such get new keys: banks built up to 0.1.0 have marks of print as parts of words."""
@@ -38,7 +40,7 @@ def write_bank(bank: PhraseBank, path: Path) -> None:
     if profiles is None:
         del score["profiles"]
     header = {
-        "format": WITH_PROFILES if profiles else FORMAT,
+        "format": IN_NIBBLES if bank.storage == "int4" else WITH_PROFILES if profiles else FORMAT,
         "encoder": bank.encoder,
         "score": score,
         "documents": bank.associations.documents,
@@ -66,7 +68,7 @@ def read_bank(path: Path, *, encoder: str) -> PhraseBank:
         with safe_open(path, "pt") as file:
             header = parse_json(file.metadata()["bank"])
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        if header["format"] not in (FORMAT, WITH_PROFILES):
+        if header["format"] not in (FORMAT, WITH_PROFILES, IN_NIBBLES):
             raise ModelLoadError(f"The bank {path} has format {header['format']}: update kpdemo.")
         bank = _bank_of(header, tensors)
     except (OSError, ValueError, KeyError, TypeError, zlib.error, SafetensorError) as error:
@@ -89,7 +91,7 @@ def _bank_of(header: Mapping[str, Any], tensors: dict[str, Tensor]) -> PhraseBan
     frequency = tensors["log_frequency"].float().numpy()
     stored = {name: value for name, value in tensors.items() if name.startswith(VECTORS)}
     associations = Associations.unpacked(tensors, header["documents"])
-    has_profiles = header["format"] == WITH_PROFILES
+    has_profiles = header["format"] == WITH_PROFILES or "profiles" in header["score"]
     profiles = WordProfiles.unpacked(tensors, len(texts)) if has_profiles else None
     bank = PhraseBank(
         texts,

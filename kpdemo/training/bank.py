@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from kpdemo.errors import ConfigError
 from kpdemo.simckp.backbone import check_reading, load_backbone
-from kpdemo.simckp.bank import PhraseBank
+from kpdemo.simckp.bank import PhraseBank, VectorStorage
 from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig, projected
 from kpdemo.simckp.pair_checkpoint import state_hash, stored_state
 from kpdemo.simckp.predictor import Selection
@@ -79,6 +79,8 @@ class BankTraining:
     dropout: everywhere in the encoder; 0 suits a run that sees each document about once.
     attention: Transformers' name of the kernel; "eager" trains fastest on a CPU.
     storage: of the encoder's weights in the folder, "fp16" or "int8".
+    vectors: how those of the terms are stored, "int8" or "int4"; twice the `model.width` in four bits takes
+        the same room.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
@@ -105,6 +107,7 @@ class BankTraining:
     attention: str = "eager"
     device: str = "auto"
     storage: Storage = "fp16"
+    vectors: VectorStorage = "int8"
 
 
 @dataclass(frozen=True)
@@ -129,7 +132,7 @@ def train_bank(config: BankTraining, *, device: torch.device) -> TrainedBank:
     torch.manual_seed(config.loop.seed)
     encoder, tokenizer = load_backbone(config.backbone, attention=config.attention)
     check_reading(encoder, config.length, "length")
-    _check_width(encoder, config.model.width)
+    _check_width(encoder, config)
     set_dropout(encoder, config.dropout)
     found = cached_terms(
         config.terms, config.data, config.cache, minimum=config.minimum, together=config.together
@@ -154,11 +157,17 @@ def train_bank(config: BankTraining, *, device: torch.device) -> TrainedBank:
     return TrainedBank(module.dual, tokenizer, bank, selection, progress, len(pairs), metrics)
 
 
-def _check_width(encoder: Any, width: int) -> None:
+def _check_width(encoder: Any, config: BankTraining) -> None:
     """Raises:
-    ConfigError: the vectors are to be wider than the encoder's own, whose first directions they begin with.
+    ConfigError: the vectors are to be wider than the encoder's own, whose first directions they begin with,
+        or of an odd width in four bits a number.
     """
-    hidden = int(encoder.config.hidden_size)
+    width, hidden = config.model.width, int(encoder.config.hidden_size)
+    if config.vectors == "int4" and (width or hidden) % 2:
+        raise ConfigError(
+            f'Two numbers of four bits share a byte: with `vectors` "int4" make `model.width`, which is '
+            f"{width or hidden}, even."
+        )
     if width > hidden:
         raise ConfigError(
             f"The encoder gives {hidden} numbers a vector: lower `model.width`, which is {width}."
@@ -238,7 +247,7 @@ class _Run:
         pairs = self.pairs(refinement.train, refinement.pool)
         part = RefinementPart(
             module, pairs, self._documents(module.dual, pairs, precision), self.validation,
-            present_weight=config.objective.present_weight, rate=refinement.rate,
+            present_weight=config.objective.present_weight, rate=refinement.rate, unseen=config.rates.unseen,
         )  # fmt: skip
         fixed = {name: value for name, value in asdict(refinement).items() if name != "loop"}
         fixed["sources"] = source_hashes(refinement.train, config.data)
@@ -266,6 +275,7 @@ class _Run:
             module.term_vectors().detach().cpu(),
             encoder=state_hash(stored_state(module.dual, self.config.storage)),
             associations=self.found.associations(),
+            storage=self.config.vectors,
         )
         score, metrics = self.validation.choose_score(bank, vectors)
         return replace(bank, score=score), metrics

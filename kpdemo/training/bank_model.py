@@ -52,7 +52,48 @@ class BankModel(nn.Module):
 
 
 @dataclass(frozen=True)
-class TermLabels(Movable):
+class TermPlaces(Movable):
+    """Which terms are what for each document of a batch, as it goes to a device: a place for each.
+
+    Attributes:
+        gold, present: (2, G) and (2, S) long, the document of the batch and the term's number; a term can be
+            both a keyphrase and in the text.
+        documents, terms: B and N.
+        present_weight: see `TermLabels`.
+    """
+
+    gold: Tensor
+    present: Tensor
+    documents: int
+    terms: int
+    present_weight: float
+
+    @classmethod
+    def of(cls, pairs: Sequence[TermPair], terms: int, present_weight: float) -> TermPlaces:
+        """Args:
+        terms: N.
+        """
+        gold, present = (_places([getattr(pair, name) for pair in pairs]) for name in ("gold", "present"))
+        return cls(gold, present, len(pairs), terms, present_weight)
+
+    @property
+    def labels(self) -> TermLabels:
+        return TermLabels(self._marks(self.gold), self._marks(self.present), self.present_weight)
+
+    def _marks(self, places: Tensor) -> Tensor:
+        marks = torch.zeros(self.documents, self.terms, dtype=torch.bool, device=places.device)
+        marks[places[0], places[1]] = True
+        return marks
+
+
+def _places(rows: Sequence[NDArray[np.int32]]) -> Tensor:
+    """(2, all that the rows hold) long."""
+    documents = np.repeat(np.arange(len(rows)), list(map(len, rows)))
+    return torch.from_numpy(np.stack([documents, np.concatenate(rows)]).astype(np.int64))
+
+
+@dataclass(frozen=True)
+class TermLabels:
     """Which terms are what for each document of a batch.
 
     Attributes:
@@ -64,16 +105,6 @@ class TermLabels(Movable):
     present: Tensor
     present_weight: float
 
-    @classmethod
-    def of(cls, pairs: Sequence[TermPair], terms: int, present_weight: float) -> TermLabels:
-        """Args:
-        terms: N.
-        """
-        gold, present = (
-            _marks([getattr(pair, name) for pair in pairs], terms) for name in ("gold", "present")
-        )
-        return cls(gold, present, present_weight)
-
     @property
     def negative(self) -> Tensor:
         """(B, N) bool: terms of the text are never given as absent keyphrases, so they are no negatives."""
@@ -83,11 +114,3 @@ class TermLabels(Movable):
         """Section 4.3 of SimCKP for the logits of the `chosen` terms, (B, Q)."""
         weight = torch.where(self.present[:, chosen], self.present_weight, 1.0)
         return contrastive_loss_over(logits, self.gold[:, chosen], self.negative[:, chosen], weight)
-
-
-def _marks(rows: Sequence[NDArray[np.int32]], terms: int) -> Tensor:
-    """(B, N) bool, true at the given numbers of each row."""
-    marks = torch.zeros(len(rows), terms, dtype=torch.bool)
-    for number, row in enumerate(rows):
-        marks[number, torch.from_numpy(row.astype(np.int64))] = True
-    return marks

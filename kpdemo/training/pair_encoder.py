@@ -14,13 +14,11 @@ from torch import Tensor
 
 from kpdemo.simckp.movable import Movable
 from kpdemo.simckp.reading import padded
-from kpdemo.training.bank_model import BankModel, TermLabels
+from kpdemo.training.bank_model import BankModel, TermLabels, TermPlaces
 from kpdemo.training.bank_validation import BankValidation
+from kpdemo.training.bounds import AboveZero
 from kpdemo.training.pairs import PairCache, TermPair
 from kpdemo.training.part import Metrics
-
-UNSEEN_EPSILON = 1e-4
-"""Adam would blow the faint gradients of terms not seen yet up to full steps; this is above them."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +39,19 @@ class PairObjective:
 
 @dataclass(frozen=True)
 class Rates:
-    """Peak learning rates; `terms` is that of the bank's own vectors."""
+    """Peak learning rates.
+
+    Attributes:
+        terms: that of the bank's own vectors.
+        unseen: Adam would blow the faint gradients of terms not seen yet up to full steps; this, its ε, is
+            above them. A term's own document is a smaller share of a larger batch: lower it with that.
+    """
 
     encoder: float = 1.5e-4
     heads: float = 5e-4
     terms: float = 5e-4
     weight_decay: float = 0.01
+    unseen: AboveZero = 1e-4
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,7 @@ class TermPairBatch(Movable):
 
     input_ids: Tensor
     attention_mask: Tensor
-    labels: TermLabels
+    places: TermPlaces
 
 
 class PairPart:
@@ -92,7 +97,7 @@ class PairPart:
         return [
             {"params": encoder, "lr": rates.encoder, "weight_decay": rates.weight_decay},
             {"params": [*heads, self.module.frequency_weight], "lr": rates.heads, "weight_decay": 0.0},
-            {"params": [self.module.terms], "lr": rates.terms, "weight_decay": 0.0, "eps": UNSEEN_EPSILON},
+            {"params": [self.module.terms], "lr": rates.terms, "weight_decay": 0.0, "eps": rates.unseen},
         ]
 
     def __getitem__(self, number: int) -> TermPair:
@@ -101,12 +106,12 @@ class PairPart:
     def collate(self, items: Sequence[TermPair]) -> TermPairBatch:
         input_ids, mask = padded([item.tokens.tolist() for item in items], self._padding)
         return TermPairBatch(
-            input_ids, mask, TermLabels.of(items, len(self._phrases), self._objective.present_weight)
+            input_ids, mask, TermPlaces.of(items, len(self._phrases), self._objective.present_weight)
         )
 
     def loss(self, batch: TermPairBatch) -> Tensor:
         """Section 4.3 of SimCKP twice: over the vectors of all terms, and over the phrases of the batch."""
-        dual, labels = self.module.dual, batch.labels
+        dual, labels = self.module.dual, batch.places.labels
         documents = dual.documents(batch.input_ids, batch.attention_mask)
         with torch.autocast(documents.device.type, enabled=False):
             logits = self.module.logits(documents)

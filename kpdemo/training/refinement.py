@@ -13,9 +13,8 @@ import torch
 from torch import Tensor
 
 from kpdemo.simckp.movable import Movable
-from kpdemo.training.bank_model import BankModel, TermLabels
+from kpdemo.training.bank_model import BankModel, TermPlaces
 from kpdemo.training.bank_validation import BankValidation
-from kpdemo.training.pair_encoder import UNSEEN_EPSILON
 from kpdemo.training.pairs import PairCache, TermPair
 from kpdemo.training.part import Metrics
 
@@ -27,7 +26,7 @@ class RestingBatch(Movable):
     """
 
     documents: Tensor
-    labels: TermLabels
+    places: TermPlaces
 
 
 class RefinementPart:
@@ -44,37 +43,38 @@ class RefinementPart:
         *,
         present_weight: float,
         rate: float,
+        unseen: float,
     ) -> None:
         """Args:
         vectors: (len(pairs), D) of the documents.
         present_weight: see `TermLabels`.
-        rate: peak learning rate of the terms.
+        rate, unseen: peak learning rate of the terms, and Adam's ε, as in `Rates`.
         """
         self.module = module.requires_grad_(False)
         module.terms.requires_grad_(True)
         module.frequency_weight.requires_grad_(True)
         self._pairs, self._vectors, self._validation = pairs, vectors, validation
         self._seen = validation.vectors(module.dual)
-        self._present_weight, self._rate = present_weight, rate
+        self._present_weight, self._rate, self._unseen = present_weight, rate, unseen
         self.lengths = [1] * len(pairs)  # vectors are of one length
         self.repeats = pairs.repeats
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         trained = [self.module.terms, self.module.frequency_weight]
-        return [{"params": trained, "lr": self._rate, "weight_decay": 0.0, "eps": UNSEEN_EPSILON}]
+        return [{"params": trained, "lr": self._rate, "weight_decay": 0.0, "eps": self._unseen}]
 
     def __getitem__(self, number: int) -> tuple[Tensor, TermPair]:
         return self._vectors[number], self._pairs[number]
 
     def collate(self, items: Sequence[tuple[Tensor, TermPair]]) -> RestingBatch:
         terms = len(self.module.log_frequency)
-        labels = TermLabels.of([pair for _, pair in items], terms, self._present_weight)
-        return RestingBatch(torch.stack([vector for vector, _ in items]), labels)
+        places = TermPlaces.of([pair for _, pair in items], terms, self._present_weight)
+        return RestingBatch(torch.stack([vector for vector, _ in items]), places)
 
     def loss(self, batch: RestingBatch) -> Tensor:
         """Section 4.3 of SimCKP over all terms."""
         with torch.autocast(batch.documents.device.type, enabled=False):
-            return batch.labels.loss(self.module.logits(batch.documents))
+            return batch.places.labels.loss(self.module.logits(batch.documents))
 
     def evaluate(self) -> Metrics:
         return self._validation.measure(self.module, self._seen)

@@ -13,7 +13,7 @@ from kpdemo.training.recipes import RECIPES
 CHECKPOINT = "checkpoint"
 """Folder of the result in the folder of a run."""
 
-INDECISIVE = ("loop", "output", "cache", "data", "device", "name", "style", "storage")
+INDECISIVE = ("loop", "output", "cache", "data", "device", "name", "style", "storage", "vectors")
 """Settings that do not decide what is learnt, or do so by what is told apart: data by its content, the loop's
 own by the loop."""
 

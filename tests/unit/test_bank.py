@@ -1,5 +1,6 @@
 """The phrase bank: search against a brute-force oracle, its file, and what it refuses."""
 
+import json
 import math
 from dataclasses import replace
 
@@ -8,10 +9,12 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
 
 from kpdemo.errors import ModelLoadError
 from kpdemo.simckp.associations import Associations
-from kpdemo.simckp.bank import BankScore, PhraseBank
+from kpdemo.simckp.bank import BankScore, PhraseBank, VectorStorage
 from kpdemo.simckp.bank_file import read_bank, write_bank
 from kpdemo.simckp.terms import TermIndex, TextTerms, term_key
 from kpdemo.types import Document
@@ -24,7 +27,7 @@ def unit_vectors(count: int, seed: int, width: int = WIDTH) -> np.ndarray:
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-def bank_of(count: int, *, seed: int = 0, **score) -> PhraseBank:
+def bank_of(count: int, *, seed: int = 0, storage: VectorStorage = "int8", **score) -> PhraseBank:
     random = np.random.default_rng(seed)
     pairs = sorted({(a, b) for a, b in random.integers(0, count, (3 * count, 2)).tolist() if a < b})
     first, second = np.array(pairs, dtype=np.int32).reshape(-1, 2).T
@@ -36,6 +39,7 @@ def bank_of(count: int, *, seed: int = 0, **score) -> PhraseBank:
         torch.from_numpy(unit_vectors(count, seed)),
         encoder="e" * 64,
         associations=Associations(uses, first, second, together, 5000),
+        storage=storage,
     )
     return replace(bank, score=BankScore(**score))
 
@@ -137,6 +141,33 @@ def test_a_bank_of_one_phrase_works(tmp_path):
     assert opened.search(np.zeros((0, WIDTH), dtype=np.float32), 50) == []
 
 
+def test_four_bits_a_number_keep_directions_and_lengths():
+    exact = unit_vectors(200, seed=1, width=256)
+    stored = PhraseBank.build(
+        [f"term {n}" for n in range(200)], np.zeros(200), torch.from_numpy(exact), encoder="e", storage="int4"
+    )
+    assert np.linalg.norm(stored.vectors, axis=1) == pytest.approx(1)
+    assert (stored.vectors * exact).sum(axis=1).min() > 0.98
+    assert np.abs(stored.vectors @ exact.T - exact @ exact.T).mean() < 0.01
+
+
+def test_a_bank_of_four_bits_a_number_says_to_older_versions_that_they_cannot_read_it(tmp_path):
+    write_bank(bank_of(3, storage="int4"), tmp_path / "bank")
+    with safe_open(tmp_path / "bank", "pt") as file:
+        assert json.loads(file.metadata()["bank"])["format"] == 3
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, WIDTH // 2), (3, 1, WIDTH // 2)])
+def test_vectors_of_four_bits_that_do_not_fit_their_steps_are_refused(tmp_path, shape):
+    path = tmp_path / "bank"
+    write_bank(bank_of(3, storage="int4"), path)
+    with safe_open(path, "pt") as file:
+        metadata = file.metadata()
+    save_file(load_file(path) | {"vectors": torch.zeros(shape, dtype=torch.uint8)}, path, metadata)
+    with pytest.raises(ModelLoadError, match=r"cannot be read \(.+\): restore it\."):
+        read_bank(path, encoder="e" * 64)
+
+
 def test_a_bank_needs_one_vector_a_term():
     with pytest.raises(ValueError, match="0 terms"):
         PhraseBank.build([], np.zeros(0), torch.zeros(0, WIDTH), encoder="e")
@@ -145,9 +176,13 @@ def test_a_bank_needs_one_vector_a_term():
 
 
 class TestFile:
+    @pytest.fixture(params=["int8", "int4"])
+    def storage(self, request) -> VectorStorage:
+        return request.param
+
     @pytest.fixture
-    def bank(self) -> PhraseBank:
-        return bank_of(50, frequency=0.03, association=0.2, scored=30)
+    def bank(self, storage) -> PhraseBank:
+        return bank_of(50, storage=storage, frequency=0.03, association=0.2, scored=30)
 
     def test_what_is_saved_finds_the_same_and_is_saved_as_the_same_bytes(self, bank, tmp_path):
         write_bank(bank, tmp_path / "one")
@@ -159,12 +194,13 @@ class TestFile:
         assert opened.frequency_of("Terms 9") == bank.frequency_of("term 9") > 0
         assert opened.frequency_of("another term") == 0
 
-    def test_a_vector_takes_a_byte_a_number(self, bank, tmp_path):
+    def test_a_vector_takes_a_byte_or_half_of_one_a_number(self, bank, storage, tmp_path):
         write_bank(bank, tmp_path / "bank")
-        larger = bank_of(1050)
+        larger = bank_of(1050, storage=storage)
         write_bank(larger, tmp_path / "larger")
         growth = (tmp_path / "larger").stat().st_size - (tmp_path / "bank").stat().st_size
-        assert growth < 1000 * (WIDTH + 30)  # numbers, frequency, spelling, key, and three partners each
+        numbers = WIDTH if storage == "int8" else WIDTH // 2
+        assert growth < 1000 * (numbers + 30)  # and frequency, spelling, key, and three partners each
 
     def test_a_bank_of_another_encoder_is_refused(self, bank, tmp_path):
         write_bank(bank, tmp_path / "bank")

@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -31,10 +32,11 @@ from kpdemo.simckp.terms import TermIndex, term_key
 from kpdemo.simckp.threshold import Calibration
 from kpdemo.sums import write_sums
 from kpdemo.training import bank, run
+from kpdemo.training.bank_model import TermPlaces
 from kpdemo.training.batching import epoch_batches
 from kpdemo.training.candidates import gold_absent, proposed_documents
 from kpdemo.training.loop_config import LoopConfig
-from kpdemo.training.pairs import PairCache, make_pair
+from kpdemo.training.pairs import PairCache, TermPair, make_pair
 from kpdemo.training.sources import Source as TrainingSource
 from kpdemo.training.terms import bare, collect_terms, commonest
 from kpdemo.types import Document, Source
@@ -203,6 +205,17 @@ class TestProposing:
 
     def test_without_bank_and_generator_nothing_is_proposed(self):
         assert list(Proposer(None, None).propose([DOCUMENT])) == [[]]
+
+
+def test_the_terms_of_a_batch_are_marked_for_each_document():
+    def pair(gold: list[int], present: list[int]) -> TermPair:
+        return TermPair(*(np.array(row, dtype=np.int32) for row in ([101], gold, present)))
+
+    batch = [pair([0, 3], [3]), pair([1], []), pair([2], [0, 1])]
+    labels = TermPlaces.of(batch, 4, present_weight=0.5).labels
+    assert labels.gold.tolist() == [[1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0]]
+    assert labels.present.tolist() == [[0, 0, 0, 1], [0, 0, 0, 0], [1, 1, 0, 0]]
+    assert labels.negative.tolist() == [[0, 1, 1, 0], [1, 0, 1, 1], [0, 0, 0, 1]]
 
 
 class TestTerms:
@@ -497,6 +510,7 @@ class TestTraining:
                 "No training document has a keyphrase of the bank",
             ),
             ("bank", {"model.width": "17"}, "gives 16 numbers a vector: lower `model.width`, which is 17"),
+            ("bank", {"model.width": "7", "vectors": "int4"}, "make `model.width`, which is 7, even"),
             ("reranker", {"bank": "nowhere"}, "No model at nowhere"),
             (
                 "reranker",

@@ -13,10 +13,10 @@ from safetensors.torch import load_file
 from kpdemo.errors import ConfigError, ModelLoadError
 from kpdemo.simckp.backbone import load_backbone
 from kpdemo.simckp.checkpoint import save_checkpoint
-from kpdemo.simckp.differences import STEP
 from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig
 from kpdemo.simckp.folders import WEIGHTS, WORDS, opened_folder
 from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig
+from kpdemo.simckp.nibbles import STEP
 from kpdemo.simckp.pair_checkpoint import BANK_KIND, load_bank, save_bank, state_hash, stored_state
 from kpdemo.simckp.pair_encoder import PairEncoder
 from kpdemo.simckp.predictor import Selection

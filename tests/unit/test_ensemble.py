@@ -16,9 +16,10 @@ from kpdemo.config import load_section
 from kpdemo.errors import ConfigError, ModelLoadError
 from kpdemo.simckp.backbone import load_backbone
 from kpdemo.simckp.checkpoint import SECOND_WEIGHTS, load_checkpoint, save_checkpoint
-from kpdemo.simckp.differences import LARGEST, STEP, pack_differences, unpack_differences
+from kpdemo.simckp.differences import pack_differences, unpack_differences
 from kpdemo.simckp.folders import WEIGHTS
 from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig
+from kpdemo.simckp.nibbles import LARGEST, STEP
 from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.quantized import NARROWEST
 from kpdemo.simckp.system import load_system
