@@ -18,6 +18,7 @@ from kpdemo.cli import main
 from kpdemo.errors import ConfigError, ModelLoadError, TrainingError
 from kpdemo.simckp.absent import AbsentCandidate
 from kpdemo.simckp.backbone import add_separator, load_backbone, load_encoder_decoder
+from kpdemo.simckp.bank import PhraseBank
 from kpdemo.simckp.bank_file import write_bank
 from kpdemo.simckp.decoding import SimckpGenerator
 from kpdemo.simckp.dual_encoder import DualEncoderConfig
@@ -33,6 +34,7 @@ from kpdemo.simckp.threshold import Calibration
 from kpdemo.sums import write_sums
 from kpdemo.training import bank, run
 from kpdemo.training.bank_model import TermPlaces
+from kpdemo.training.bank_validation import BankValidation
 from kpdemo.training.batching import epoch_batches
 from kpdemo.training.candidates import gold_absent, proposed_documents
 from kpdemo.training.loop_config import LoopConfig
@@ -216,6 +218,20 @@ def test_the_terms_of_a_batch_are_marked_for_each_document():
     assert labels.gold.tolist() == [[1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0]]
     assert labels.present.tolist() == [[0, 0, 0, 1], [0, 0, 0, 0], [1, 1, 0, 0]]
     assert labels.negative.tolist() == [[0, 1, 1, 0], [1, 0, 1, 1], [0, 0, 0, 1]]
+
+
+def test_the_weights_of_the_score_are_the_better_of_two_climbs_by_the_product_of_the_figures(monkeypatch):
+    def figures(self, bank: PhraseBank, vectors: torch.Tensor) -> dict[str, float]:
+        score = bank.score
+        if (score.words, score.likeness) == (0.06, 0.1):  # no single weight leads here from none of both
+            return {"R@50": 0.4, "F1@5": 0.1 if score.frequency == 0.06 else 0.05}
+        return {"R@50": 0.6 - score.words - score.likeness, "F1@5": 0.04}
+
+    monkeypatch.setattr(BankValidation, "score_figures", figures)
+    bank = PhraseBank.build(["term"], np.zeros(1), torch.ones(1, 1), encoder="e")
+    score, found = BankValidation.__new__(BankValidation).choose_score(bank, torch.ones(1, 1))
+    assert (score.words, score.likeness, score.frequency) == (0.06, 0.1, 0.06)
+    assert found == {"R@50": 0.4, "F1@5": 0.1}
 
 
 class TestTerms:
