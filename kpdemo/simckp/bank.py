@@ -109,11 +109,13 @@ class PhraseBank:
         """Of vectors (N, D) of length 1; what disk rounds is rounded here already.
 
         Args:
-            storage: of the vectors; D must be even for "int4".
+            storage: of the vectors.
 
         Raises:
-            ValueError: there is no term, or not one vector and one frequency for each.
+            ValueError: there is no term, not one vector and one frequency for each, or D is odd for "int4".
         """
+        if storage == "int4" and vectors.shape[1] % 2:
+            raise ValueError(f"vectors of {vectors.shape[1]} numbers do not fill bytes of two")
         if not len(texts) == len(log_frequency) == len(vectors) > 0:
             raise ValueError(f"{len(texts)} terms, {len(log_frequency)} frequencies, {len(vectors)} vectors")
         rounded = log_frequency.astype(np.float16).astype(np.float32)

@@ -70,11 +70,11 @@ def test_a_gpu_reads_ten_times_as_many_documents(capsys):
         pytest.skip("There is no GPU here.")
     torch.set_num_threads(2)
     seconds = {}
-    for device, count in (("cpu", FEW), ("cuda", MANY)):
+    for device, count, batch in (("cpu", FEW, BATCH_SIZE), ("cuda", MANY, PART)):
         system = default_on(device)
         seconds[device] = seconds_a_document(system, count, batch_size_for(system))
-        title = f"stages of a batch of {PART} on {device}, {system.processes} processes, a document"
-        report_milliseconds(capsys, title, batch_stages(system, different_texts(PART)))
+        title = f"stages of a batch of {batch} on {device}, {system.processes} processes, a document"
+        report_milliseconds(capsys, title, batch_stages(system, different_texts(batch)))
     report_speeds(capsys, "texts of three passages, two CPU threads and a GPU", seconds)
     assert seconds["cpu"] >= GOAL * seconds["cuda"]
 

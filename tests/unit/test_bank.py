@@ -151,6 +151,11 @@ def test_four_bits_a_number_keep_directions_and_lengths():
     assert np.abs(stored.vectors @ exact.T - exact @ exact.T).mean() < 0.01
 
 
+def test_an_odd_width_does_not_fit_four_bits_a_number():
+    with pytest.raises(ValueError, match="vectors of 3 numbers"):
+        PhraseBank.build(["term"], np.zeros(1), torch.eye(3)[:1], encoder="e", storage="int4")
+
+
 def test_a_bank_of_four_bits_a_number_says_to_older_versions_that_they_cannot_read_it(tmp_path):
     write_bank(bank_of(3, storage="int4"), tmp_path / "bank")
     with safe_open(tmp_path / "bank", "pt") as file:
