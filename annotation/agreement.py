@@ -120,7 +120,8 @@ def _summed(pairs: Integers, values: Floats) -> Floats:
 
 def alpha_of_sums(sums: Sums) -> float:
     """Interval α of pairs that use more than one grade."""
-    totals = interval_parts(sums).sum(axis=0)
+    # Each from the lowest: the order of pairs would show in the last digit.
+    totals = np.sort(interval_parts(sums), axis=0).sum(axis=0)
     return float(alphas_of_parts(totals[None, :])[0])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,18 +21,12 @@ _DECIMALS = 6
 class AgreementTally:
     """Four small numbers a rating: what agreement needs of a project, and none of its texts."""
 
-    def __init__(self, settings: ProjectSettings, raters: Sequence[str] = ()) -> None:
-        """
-        Args:
-            settings: the project's.
-            raters: in the order that numbers them, on which the draws of the upper bound depend; those who
-                are not among them come after, as they are met.
-        """
+    def __init__(self, settings: ProjectSettings) -> None:
         self._settings = settings
         self._pairs, self._raters = array("q"), array("q")
         self._values, self._types, self._kept = array("d"), array("q"), array("b")
         self._type_numbers: dict[str, int] = {}
-        self._rater_numbers = {rater: number for number, rater in enumerate(raters)}
+        self._rater_numbers: dict[str, int] = {}
         self._count = 0
 
     def add(self, pair: RatedPair) -> None:

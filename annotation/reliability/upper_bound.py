@@ -5,7 +5,8 @@ of the same pair, and the mean of these over the raters, as the STS tasks tell b
 al. 2012). Against the gold itself a rater would do too well, as their own grades are in it.
 
 Intervals are percentiles of the bootstrap over pairs. As in `bootstrap`, pairs that have the same grades by
-the same raters are drawn as one class.
+the same raters are drawn as one class, and neither the order of pairs nor what raters are called or in what
+order they come changes a digit, save in what `canonical` calls contrived.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 
 from annotation.agreement import ALL, Floats, Grades, Integers
 from annotation.reliability.bootstrap import draw
+from annotation.reliability.canonical import added, bits, class_order, hashed
 from annotation.scoring import FEWEST_PAIRS, Estimate, correlations, estimate
 
 _CELLS_AT_ONCE = 2_000_000
@@ -83,11 +85,15 @@ def upper_bound(type: str, grades: Grades, *, resamples: int, seed: int) -> Uppe
     """What raters reach on these pairs, all of one type; where nothing can be told, the reason."""
     comparable = grades.comparable()
     classes, sizes = _classes(comparable)
-    own = list(_own_classes(classes))
+    others = _others(classes)
+    own = list(_own_classes(classes, others))
     reasons = {one.rater: _why_undefined(one, sizes) for one in own}
     usable = [one for one in own if not reasons[one.rater]]
     whole = _correlations(usable, sizes[:, None].astype(np.float64))
-    drawn = _drawn(usable, sizes, resamples, seed)
+    order = _order(usable, classes, others, sizes)
+    draws = _draws(sizes, order, resamples if usable else 0, seed)
+    none = np.empty((2, len(usable), 0))
+    drawn = np.concatenate([none, *(_correlations(usable, counts) for counts in draws)], axis=2)
     found = {one.rater: _both(whole[:, place], drawn[:, place]) for place, one in enumerate(usable)}
     rows = tuple(
         AgainstOthers(
@@ -100,7 +106,8 @@ def upper_bound(type: str, grades: Grades, *, resamples: int, seed: int) -> Uppe
     if found:
         pearson, spearman = _both(_means(whole), _means(drawn))
     else:
-        told = f"No rater has a correlation. {reasons[own[0].rater]}" if own else ALL.none
+        told = max(((row.pairs, reasons[row.rater]) for row in rows), default=(0, ""))[1]
+        told = f"No rater has a correlation. {told}" if own else ALL.none
         pearson, spearman = _undefined(told)
     return UpperBound(type, pearson, spearman, int(sizes.sum()), rows)
 
@@ -116,23 +123,26 @@ def _undefined(reason: str) -> tuple[Estimate, Estimate]:
 
 def _classes(comparable: Grades) -> tuple[Grades, Integers]:
     """The ratings of one pair of each class, these numbered from 0, and how many pairs are of each."""
-    # A pair is told by the sum of what stands for each of its ratings: 64 random bits.
-    kinds = np.stack([comparable.raters.astype(np.float64), comparable.values], axis=1)
-    distinct, numbers = np.unique(kinds, axis=0, return_inverse=True)
-    bits = np.random.default_rng(0).integers(2**64, size=len(distinct), dtype=np.uint64)
-    sums = np.zeros(comparable.pair_count, dtype=np.uint64)
-    np.add.at(sums, comparable.pairs, bits[numbers.ravel()])
+    # A pair is told by the sum of the hashes of its ratings.
+    said = hashed(bits(comparable.values), comparable.raters.astype(np.uint64))
+    sums = added(comparable.pairs, said, comparable.pair_count)
     _, first, sizes = np.unique(sums, return_index=True, return_counts=True)
     number = np.full(comparable.pair_count, -1)
     number[first] = np.arange(len(first))
-    kept = comparable.only(number[comparable.pairs] >= 0)
-    return Grades(number[kept.pairs], kept.raters, kept.values), sizes
+    pairs = number[comparable.pairs]
+    order = np.lexsort((comparable.values, pairs))  # grades add up from the lowest, whoever gave them
+    order = order[pairs[order] >= 0]
+    return Grades(pairs[order], comparable.raters[order], comparable.values[order]), sizes
 
 
-def _own_classes(classes: Grades) -> Iterator[_Own]:
+def _others(classes: Grades) -> Floats:
+    """Beside each rating the mean of the others of the pair."""
     counts = np.bincount(classes.pairs)[classes.pairs]
     totals = np.bincount(classes.pairs, weights=classes.values)[classes.pairs]
-    others = (totals - classes.values) / (counts - 1)
+    return np.asarray((totals - classes.values) / (counts - 1))
+
+
+def _own_classes(classes: Grades, others: Floats) -> Iterator[_Own]:
     for rater in np.unique(classes.raters):
         own = np.flatnonzero(classes.raters == rater)
         order = own[np.lexsort((classes.pairs[own], others[own], classes.values[own]))]
@@ -153,16 +163,21 @@ def _why_undefined(own: _Own, sizes: Integers) -> str:
     return ""
 
 
-def _drawn(usable: Sequence[_Own], sizes: Integers, resamples: int, seed: int) -> Floats:
-    """Both correlations (2, U, R) of the raters in each resample of as many pairs as there are."""
-    found = [np.empty((2, len(usable), 0))]
-    if usable:
-        rng = np.random.default_rng(seed)
-        at_once = max(1, _CELLS_AT_ONCE // len(sizes))
-        for first in range(0, resamples, at_once):
-            counts = np.ascontiguousarray(draw(sizes, min(at_once, resamples - first), rng).T)
-            found.append(_correlations(usable, counts))
-    return np.concatenate(found, axis=2)
+def _order(usable: Sequence[_Own], classes: Grades, others: Floats, sizes: Integers) -> Integers:
+    """In which order classes are drawn: one that only the grades of raters with a correlation tell."""
+    kept = np.isin(classes.raters, [one.rater for one in usable])
+    told = classes.only(kept)
+    return class_order(sizes, told.pairs, told.raters, told.values, others[kept])
+
+
+def _draws(sizes: Integers, order: Integers, resamples: int, seed: int) -> Iterator[Floats]:
+    """How often each class comes (C, R) in resamples of as many pairs as there are, some at a time."""
+    rng = np.random.default_rng(seed)
+    at_once = max(1, _CELLS_AT_ONCE // max(1, len(sizes)))
+    for first in range(0, resamples, at_once):
+        counts = np.empty((len(sizes), min(at_once, resamples - first)))
+        counts[order] = draw(sizes[order], counts.shape[1], rng).T
+        yield counts
 
 
 def _correlations(usable: Sequence[_Own], counts: Floats) -> Floats:
@@ -178,7 +193,8 @@ def _means(table: Floats) -> Floats:
     """The means (2, R) over the raters (2, U, R) who have a correlation there; nan where nobody has."""
     defined = ~np.isnan(table)
     counted = defined.sum(axis=1)
-    total = np.where(defined, table, 0.0).sum(axis=1)
+    # From the lowest: the order of raters would show in the last digit.
+    total = np.sort(np.where(defined, table, 0.0), axis=1).sum(axis=1)
     means = np.full(total.shape, np.nan)
     np.divide(total, counted, out=means, where=counted > 0)
     return means

@@ -140,20 +140,19 @@ class GoldService:
         progress: Callable[[int], None] | None,
     ) -> ExportedGold | None:
         """Write and publish the files; None, and nothing, where another export took the numbers of raters."""
-        key = self._keys.raters(project_id)
+        key = self._keys.raters(project_id) if options.raters is RaterColumns.ANONYMOUS else None
         with self._database.reading() as session:
             project = find_project(session, project_id)
             counts = checked_counts(session, project, options)
             aside = read_set_aside(session, project_id)
-            everybody = all_numbers(session, project, key, aside)
-            numbers = everybody if options.raters is RaterColumns.ANONYMOUS else None
-            raters = names_of(session, sorted(rater_ids(session, project_id), key=everybody.__getitem__))
+            numbers = None if key is None else all_numbers(session, project, key, aside)
+            raters = names_of(session, rater_ids(session, project_id))
             # Comments of whom all is set aside keep their author; a column of grades they have none.
             labels = _labels(raters | {line.rater_id: line.name for line in aside}, options, numbers)
             labelled = None if labels is None else [labels[name] for name in raters.values()]
             columns = labelled and sorted(labelled, key=label_key)
             settings = as_project(project).settings
-            agreement = AgreementTally(settings, list(raters.values()))
+            agreement = AgreementTally(settings)
             files = (target.partial, options, labels, columns)
             written = _write(session, project_id, settings, agreement, *files, progress)
             told = told_in_gold(aside, options.raters, numbers)

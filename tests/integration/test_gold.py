@@ -44,6 +44,7 @@ from annotation.services.pair_withdrawal import PairWithdrawalService
 from annotation.services.projects import ProjectService, find_project
 from annotation.services.rating.ratings import RatingService
 from annotation.services.sending import SendService
+from annotation.systems.people import people_of
 from annotation.types import Cause, NewPair, NewRating, ProjectSettings
 from annotation.ui.export import counts_html as export_html
 from db.errors import UnreachableError
@@ -496,6 +497,24 @@ def test_what_people_reach_is_in_manifest_and_card_as_agreement_has_it(database,
     card = (tmp_path / "g" / "README.md").read_text(encoding="utf-8")
     assert row in card
     assert "| 40 | mean of 3 raters |" in card
+
+
+def test_every_export_and_whoever_scores_it_find_the_same_agreement(database, tmp_path, monkeypatch):
+    """Though each has raters in another order; only the numbers of an anonymous one take the server's key."""
+    chance, asked, of_server = np.random.default_rng(1), [], KeyService.raters
+    grades = (chance.integers(0, 14, (30, 1)) + chance.integers(0, 4, (30, 3))) / 4
+    pairs = [pair(f"p{at}", *map(str, row)) for at, row in enumerate(grades)]
+    rated = rated_project(database, pairs, raters_per_pair=3)
+    [bound, *_] = filter(lambda each: each.raters, AgreementService(database).report(rated.id).upper_bounds)
+    monkeypatch.setattr(KeyService, "raters", lambda *of: asked.append(of) or of_server(*of))
+    found = []
+    for at, raters in enumerate([RaterColumns.NAMED, RaterColumns.NONE, RaterColumns.ANONYMOUS] * 2):
+        found.append(export(rated, tmp_path / f"{at}", raters=raters).manifest["agreement"])
+        assert len(asked) == (at + 1) // 3
+        if raters is not RaterColumns.NONE:
+            people = people_of(read_gold([tmp_path / f"{at}"]), resamples=1000, seed=2014)
+            assert [replace(each, raters=()) for each in people.bounds] == [replace(bound, raters=())]
+    assert found == found[:1] * 6
 
 
 def test_rated_pairs_come_in_the_order_of_import_with_everything(finished):

@@ -132,10 +132,7 @@ def test_the_order_of_raters_and_pairs_changes_nothing(pairs, order):
     order.shuffle(pairs)
     shuffled = [list(row) for row in zip(*pairs, strict=True)]
     order.shuffle(shuffled)
-    after = krippendorff_alpha(grades_of_table(shuffled))
-    assert (after.value is None) == (before.value is None)
-    if before.value is not None:
-        assert after.value == pytest.approx(before.value, abs=1e-12)
+    assert krippendorff_alpha(grades_of_table(shuffled)) == before
 
 
 @given(pairs=tables(quarters), shift=st.integers(-100, 100), scale=st.sampled_from([0.5, 2, 10, -1]))
