@@ -36,7 +36,7 @@ from kpdemo.training import bank, run
 from kpdemo.training.bank_model import TermPlaces
 from kpdemo.training.bank_validation import BankValidation
 from kpdemo.training.batching import epoch_batches
-from kpdemo.training.candidates import gold_absent, proposed_documents
+from kpdemo.training.candidates import ProposedDocument, gold_absent, proposed_documents
 from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.pairs import PairCache, TermPair, make_pair
 from kpdemo.training.sources import Source as TrainingSource
@@ -199,6 +199,22 @@ class TestProposing:
         found = proposed_documents(documents, Stub(None, None), tmp_path, identity="a")
         assert asked == ["0", "1", "2", "2", "3"]
         assert [item.candidates for item in found] == [CANDIDATES[:number] for number in range(4)]
+
+    def test_two_trainings_do_not_search_for_the_same_at_once(self, tmp_path):
+        def proposed(proposer: Proposer) -> list[ProposedDocument]:
+            return proposed_documents([DOCUMENT, DOCUMENT], proposer, tmp_path, identity="a")
+
+        class Meanwhile(Proposer):
+            def propose(self, waiting):
+                with pytest.raises(TrainingError, match=r"Another training is writing .*: begin when it has"):
+                    proposed(Proposer(None, None))
+                yield from [CANDIDATES, []]
+
+        assert [item.candidates for item in proposed(Meanwhile(None, None))] == [CANDIDATES, []]
+        [path] = tmp_path.iterdir()
+        path.write_bytes(path.read_bytes() * 2)  # as two at once left it where there are no locks
+        with pytest.raises(TrainingError, match=r"4 lines for 2 documents\): delete it"):
+            proposed(Proposer(None, None))
 
     def test_gold_is_known_in_any_spelling(self):
         document = replace(DOCUMENT, keyphrases=("Drug-Discovery (DD)", "molecule mining"))
