@@ -24,9 +24,10 @@ from kpdemo.simckp.reranker import RerankerConfig, RerankerModel
 from kpdemo.training.bounds import Count, Positive, Rate, Share
 from kpdemo.training.candidates import proposed_documents
 from kpdemo.training.freezing import set_dropout
-from kpdemo.training.loop import Progress, train
+from kpdemo.training.loop import train
 from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.part import Metrics
+from kpdemo.training.progress import Progress
 from kpdemo.training.reranker_part import CandidateReader, RerankerPart, RerankerValidation
 from kpdemo.training.settings import decisive
 from kpdemo.training.sources import Source, draw_documents, read_source, source_hashes

@@ -363,6 +363,16 @@ class TestPaper:
         assert load_system(tmp_path / "model", device="cpu").proposer.search == search
 
 
+def save_again(checkpoint: Path) -> None:
+    """As `train all` does with a finished part, here with another name, style and number of threads."""
+    config = json.loads((checkpoint / "config.json").read_text())
+    config["name"] = "another"
+    config["selection"]["calibration"]["slope"] += 1e-7
+    (checkpoint / "config.json").write_text(json.dumps(config))
+    (checkpoint / "MODEL_CARD.md").write_text("# Another card")
+    write_sums(checkpoint)
+
+
 class TestTraining:
     def test_the_bank_holds_what_several_documents_use_and_finds_it(self, folder):
         retriever = load_bank(folder / "bank" / "checkpoint", device="cpu")
@@ -492,6 +502,9 @@ class TestTraining:
         changes = {"bank": str(tmp_path / "bank"), "cache": str(tmp_path / "cache"), "loop.documents": "8"}
         run("reranker", folder / "config.toml", output=tmp_path / "run", overrides=changes)
         known = set((tmp_path / "cache").glob("candidates-*"))
+        save_again(tmp_path / "bank")
+        run("reranker", folder / "config.toml", output=tmp_path / "run", overrides=changes)
+        assert set((tmp_path / "cache").glob("candidates-*")) == known
         bank = load_bank(tmp_path / "bank", device="cpu").bank
         write_bank(replace(bank, score=replace(bank.score, words=0.5)), tmp_path / "bank" / BANK)
         write_sums(tmp_path / "bank")
