@@ -22,7 +22,7 @@ from kpdemo.training.batching import epoch_batches
 from kpdemo.training.loop_config import LoopConfig, run_fingerprint, uses_bf16
 from kpdemo.training.part import DrawnAnew, Metrics, Part
 from kpdemo.training.progress import Progress, processor
-from kpdemo.training.run_files import cut_log, load_state, log_line, save_state
+from kpdemo.training.run_files import LAST, cut_log, load_state, log_line, save_state
 from kpdemo.training.schedule import count_steps, learning_rate
 
 logger = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ class _Run:
         self.progress = Progress(precision="bf16" if uses_bf16(config.precision, device) else "fp32")
 
     def resume(self) -> None:
-        path = self._folder / "last.pt"
+        path = self._folder / LAST
         if not path.is_file():
             return
         state = load_state(path)
@@ -253,7 +253,7 @@ class _Run:
         }
         if self._device.type == "cuda":
             state["cuda_rng"] = torch.cuda.get_rng_state(self._device)
-        save_state(state, self._folder / "last.pt")
+        save_state(state, self._folder / LAST)
         self._saved = time.monotonic()
 
 
