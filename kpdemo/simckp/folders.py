@@ -163,8 +163,8 @@ def base_of(folder: Path) -> Path | None:
 def content_hash(folder: Path) -> str:
     """What tells what training takes from a checkpoint folder from that of another one in its place.
 
-    Its name, its card, and how its scores become an answer are not taken: a part that is saved again on
-    another machine, or in another style, stays the same.
+    Its name, its card, and how its scores become an answer are not taken: a part that is saved again,
+    in another style or by other threads, stays the same.
 
     Raises:
         ModelLoadError: a file is missing or damaged.

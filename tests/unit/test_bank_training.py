@@ -15,6 +15,7 @@ import torch
 from safetensors.torch import load_file
 
 from kpdemo.cli import main
+from kpdemo.config import load_section
 from kpdemo.errors import ConfigError, ModelLoadError, TrainingError
 from kpdemo.simckp.absent import AbsentCandidate
 from kpdemo.simckp.backbone import add_separator, load_backbone, load_encoder_decoder
@@ -39,7 +40,9 @@ from kpdemo.training.batching import epoch_batches
 from kpdemo.training.candidates import ProposedDocument, gold_absent, proposed_documents
 from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.pairs import PairCache, TermPair, make_pair
+from kpdemo.training.reranker import RerankerTraining, run_identity
 from kpdemo.training.sources import Source as TrainingSource
+from kpdemo.training.sources import draw_documents
 from kpdemo.training.terms import bare, collect_terms, commonest
 from kpdemo.types import Document, Source
 from tests.tiny import tiny_bart, tiny_bert, tiny_generator
@@ -528,6 +531,30 @@ class TestTraining:
         with pytest.raises(ModelLoadError, match="no folder 'nobody/nothing'"):
             run("reranker", folder / "config.toml", output=tmp_path / "run", overrides=changes)
         assert not (tmp_path / "cache").exists()
+
+    def test_what_a_bank_of_another_seed_has_learnt_from_is_skipped(self, folder, tmp_path, monkeypatch):
+        def caught(documents, *given, **named):
+            drawn.append([document.id for document in documents])
+            raise KeyboardInterrupt
+
+        drawn = []
+        monkeypatch.setattr("kpdemo.training.reranker.proposed_documents", caught)
+        settings = {"loop.seed": "7", "draw_seed": "42"}
+        for own in ({"pool": "25"}, {"skip": "25"}):
+            with pytest.raises(KeyboardInterrupt):
+                run("reranker", folder / "config.toml", output=tmp_path, overrides={**settings, **own})
+        learnt_from = draw_documents([TrainingSource(Path("train.jsonl"))], folder, 25, 42)  # by the bank
+        assert drawn[0] == [document.id for document, _ in learnt_from]
+        assert sorted(drawn[0] + drawn[1]) == sorted(map(str, range(40)))
+        with pytest.raises(ConfigError, match=r"The 25 documents to `skip` are .*: set `draw_seed` to"):
+            run("reranker", folder / "config.toml", output=tmp_path, overrides={"skip": "25"})
+
+    def test_the_seed_of_its_documents_is_of_the_run_where_it_is_another_than_its_own(self, folder):
+        config = load_section(folder / "config.toml", "reranker", RerankerTraining, {})
+        before = run_identity(config)
+        assert "draw_seed" not in before
+        assert run_identity(replace(config, draw_seed=42)) == before
+        assert run_identity(replace(config, draw_seed=7)) != before
 
     def test_the_reranker_reads_a_document_as_often_as_its_source_says(self, folder, tmp_path, monkeypatch):
         def caught(part, *given, **named):
