@@ -20,9 +20,10 @@ from kpdemo.training.example_parts import ExamplePart, chosen_repeats, trained_p
 from kpdemo.training.extractor_config import ExtractorTraining, run_identity
 from kpdemo.training.freezing import freeze, set_dropout
 from kpdemo.training.interpolation import copied_weights, interpolate
-from kpdemo.training.loop import Progress, train
+from kpdemo.training.loop import train
 from kpdemo.training.part import Metrics
 from kpdemo.training.present_validation import ValidationSet
+from kpdemo.training.progress import Progress
 from kpdemo.training.sources import read_source
 
 logger = logging.getLogger(__name__)

@@ -47,9 +47,10 @@ from kpdemo.training.extractor_config import ExtractorTraining, run_identity
 from kpdemo.training.freezing import set_dropout
 from kpdemo.training.generation import GenerationValidation
 from kpdemo.training.labelling import absent_keyphrases
-from kpdemo.training.loop import Progress, train
+from kpdemo.training.loop import train
 from kpdemo.training.part import Metrics
 from kpdemo.training.present_validation import ValidationSet
+from kpdemo.training.progress import Progress
 from kpdemo.training.sources import read_source
 
 logger = logging.getLogger(__name__)

@@ -29,9 +29,10 @@ from kpdemo.training.example_parts import (
 from kpdemo.training.extractor_config import ExtractorTraining, run_identity
 from kpdemo.training.freezing import freeze, set_dropout
 from kpdemo.training.labelling import LabelledExample
-from kpdemo.training.loop import Progress, train
+from kpdemo.training.loop import train
 from kpdemo.training.part import Metrics
 from kpdemo.training.present_validation import present_figures
+from kpdemo.training.progress import Progress
 from kpdemo.training.sources import read_source
 from kpdemo.types import Document
 

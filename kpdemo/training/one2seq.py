@@ -31,9 +31,10 @@ from kpdemo.training.generator import (
     written_loss,
 )
 from kpdemo.training.labelling import LabelledExample, absent_keyphrases
-from kpdemo.training.loop import Progress, train
+from kpdemo.training.loop import train
 from kpdemo.training.part import Metrics
 from kpdemo.training.present_validation import present_figures
+from kpdemo.training.progress import Progress
 from kpdemo.training.sources import read_source
 from kpdemo.types import Document
 

@@ -28,12 +28,13 @@ from kpdemo.simckp.movable import Movable
 from kpdemo.simckp.quantized import Storage
 from kpdemo.simckp.reading import padded
 from kpdemo.training.bounds import Positive
-from kpdemo.training.loop import Progress, train
+from kpdemo.training.loop import train
 from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.multilingual.generator_config import WriterTraining
 from kpdemo.training.multilingual.generator_inputs import training_inputs, validation_inputs
 from kpdemo.training.multilingual.generator_model import FoundBy, new_writer
 from kpdemo.training.part import Metrics
+from kpdemo.training.progress import Progress
 from kpdemo.training.settings import decisive
 from kpdemo.training.sources import Source
 
