@@ -268,7 +268,7 @@ def test_a_tagger_is_trained_stored_and_the_same_every_time(tmp_path):
         train_tagger(TaggerConfig(train=(path,), test=(path,), output=tmp_path / name, passes=3))
         for name in ("one.json.gz", "two.json.gz")
     ]
-    assert accuracies[0] == {"train.jsonl.gz": 1.0}
+    assert accuracies[0] == {str(path): 1.0}
     assert (tmp_path / "one.json.gz").read_bytes() == (tmp_path / "two.json.gz").read_bytes()
     assert load_tagger(tmp_path / "one.json.gz").tag(["the", "well", "-", "known", "kernels"])[2] == "HYPH"
 
