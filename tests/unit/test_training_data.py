@@ -33,7 +33,7 @@ from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.multilingual.generator import RamkgTraining
 from kpdemo.training.multilingual.rgit import MultilingualTraining
 from kpdemo.training.reranker import RerankerTraining
-from kpdemo.training.sources import Source, read_source
+from kpdemo.training.sources import Source, read_source, validation_documents
 from kpdemo.training.tagger import TaggerConfig, train_tagger
 from kpdemo.training.terms import cached_terms, collect_terms
 from kpdemo.types import Document
@@ -188,6 +188,12 @@ def test_training_documents_of_which_none_is_left_are_told(folder, settings):
     for chosen in ((), (Source("docs.jsonl.xz", where={"cs": "nobody"}),)):
         with pytest.raises(ConfigError, match="No training document has a keyphrase and a candidate"):
             cached_examples(chosen, folder, settings, folder / "cache", documents=10, seed=1)
+
+
+def test_validation_documents_of_which_none_is_left_are_told(folder):
+    source = Source("docs.jsonl.xz", where={"cs": "nobody"})
+    with pytest.raises(ConfigError, match=r"^docs\.jsonl\.xz has no validation document with a keyphrase"):
+        validation_documents(source, folder)
 
 
 def test_a_bank_needs_a_validation_document():
