@@ -274,6 +274,7 @@ class TestTerms:
 
     def test_a_source_of_terms_is_read_as_it_says(self, tmp_path):
         rows = [{"titre": f"Title {n}", "mots": ["word", f"word {n % 2}"]} for n in range(8)]
+        rows.insert(1, {"titre": "No keyphrases", "mots": []})  # which `every` and `limit` do not count
         (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         source = TrainingSource(Path("rows.jsonl"), fields={"title": "titre", "keyphrases": "mots"})
         found = collect_terms([source], tmp_path, minimum=1)

@@ -159,6 +159,8 @@ def train_writer(
     """
     if not examples:
         raise ConfigError("No training document has a keyphrase: check the sources.")
+    if not validation:
+        raise ConfigError("No validation document has a keyphrase: check `validation` in the configuration.")
     torch.manual_seed(loop.seed)
     writer, tokenizer, ends = new_writer(config, examples, into, found_by or FoundBy())
     repeats = repeats or [1] * len(examples)
