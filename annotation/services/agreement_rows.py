@@ -32,8 +32,6 @@ class ReadGrades:
 
     data: ProjectGrades
     rater_ids: tuple[int, ...]
-    rater_labels: tuple[str, ...]
-    """What raters are called by their numbers in gold sets, of which some may be nobody's."""
 
 
 def read_grades(session: Session, project: Project, key: bytes) -> ReadGrades:
@@ -53,11 +51,11 @@ def read_grades(session: Session, project: Project, key: bytes) -> ReadGrades:
             Adjudication.project_id == project.id, of_pair_in_use(Adjudication.pair_id, project.id)
         )
     ).all()
-    numbered = numbers_of(session, project, key)
-    # Whose grades were all set aside or withdrawn keeps the number of an earlier gold set.
+    numbered = numbers_of(session, project.id, key, {row[1] for row in ratings})
+    # Whoever has no grades that count keeps a number, and is none of the report's raters.
     rater_ids = tuple(sorted({row[1] for row in ratings}, key=lambda rater: numbered[rater]))
     data = _numbered_grades(project, rater_ids, pairs, ratings, decided)
-    return ReadGrades(data, rater_ids, tuple(f"Rater {numbered[rater]}" for rater in rater_ids))
+    return ReadGrades(data, rater_ids)
 
 
 def _numbered_grades(

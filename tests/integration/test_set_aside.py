@@ -346,7 +346,7 @@ def exported_manifest(rated: Rated, folder, raters: RaterColumns) -> dict[str, o
 def number_of(rated: Rated, name: str) -> int:
     """In the first gold set, which was anonymous."""
     with rated.database.reading() as session:
-        return given_numbers(session, rated.id)[0][id_of(rated.database, name)]
+        return given_numbers(session, rated.id)[id_of(rated.database, name)]
 
 
 def test_a_rater_of_whom_all_was_set_aside_before_the_first_export_has_a_number_for_good(rated, tmp_path):
