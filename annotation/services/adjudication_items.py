@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from annotation.adjudication import AdjudicationItem, Decision, ItemComment, shuffled, version_of
 from annotation.senses.pair_senses import senses_from_json
-from annotation.services.adjudication_queue import CHANGED
+from annotation.services.pair_states import CHANGED, is_flagged
 from annotation.types import Cause, from_quarters
 from db.models import Adjudication, AdjudicationChange, Comment, Pair, Project, Rating, User
 
@@ -33,7 +33,7 @@ def read_item(session: Session, pair: Pair, project: Project) -> AdjudicationIte
         grades=tuple(from_quarters(quarters) for quarters in grades),
         comments=shuffled((ItemComment(*row) for row in comments), pair.id),
         spread=from_quarters(pair.spread_quarters),
-        is_flagged=pair.spread_quarters >= project.threshold_quarters,
+        is_flagged=is_flagged(project, pair),
         is_changed=standing is not None and is_changed(session, standing),
         decision=history[0] if standing is not None else None,
         history=history,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
-from sqlalchemy import ColumnElement, Row, and_, exists, func, select
+from sqlalchemy import ColumnElement, Row, func, select
 from sqlalchemy.orm import Session
 
 from annotation.agreement import Floats, Grades, Mask
@@ -18,10 +18,10 @@ from annotation.reliability.report import (
     ProjectGrades,
     WidePair,
 )
-from annotation.services.adjudication_queue import CHANGED
 from annotation.services.bulk import count_where
 from annotation.services.in_use import IN_USE, of_pair_in_use
 from annotation.services.numbering import numbers_of
+from annotation.services.pair_states import CHANGED, is_decided
 from annotation.types import QUARTERS_PER_POINT
 from db.models import Adjudication, Pair, Project, Rating
 
@@ -120,7 +120,6 @@ def read_widest(session: Session, project: Project, held_back: ColumnElement[boo
     """The pairs whose grades are farthest apart, earlier pairs first among equals, with the beginning of
     their texts; none whose grades agree, or that is held back (see `rating.held_back`)."""
     beginning = SHOWN_CHARACTERS + 1
-    is_reopened = and_(Pair.spread_quarters >= project.threshold_quarters, CHANGED)
     rows = session.execute(
         select(
             Pair.id,
@@ -132,7 +131,7 @@ def read_widest(session: Session, project: Project, held_back: ColumnElement[boo
             Pair.low_quarters,
             Pair.high_quarters,
             Pair.rating_count,
-            exists().where(Adjudication.pair_id == Pair.id, ~is_reopened).correlate(Pair).label("is_decided"),
+            is_decided(project).label("is_decided"),
         )
         .where(*_differ(project), ~held_back)
         .order_by(Pair.spread_quarters.desc(), Pair.import_order)

@@ -22,6 +22,7 @@ from annotation.services.adjudication_items import (
     read_standing,
     read_version,
 )
+from annotation.services.pair_states import is_flagged, is_fully_rated
 from annotation.services.rating.barring import bar
 from annotation.services.rating.held_back import held_back_from
 from annotation.types import Cause, from_quarters, to_quarters
@@ -104,9 +105,9 @@ def _check_version(session: Session, pair: Pair, expected: str | None) -> None:
 
 def unflagged_text(pair: Pair, project: Project) -> str:
     """Why the pair needs no decision; nothing where its ratings are far apart."""
-    if pair.spread_quarters >= project.threshold_quarters:
+    if is_flagged(project, pair):
         return ""
-    if pair.rating_count < project.raters_per_pair:
+    if not is_fully_rated(project, pair):
         return (
             f"The pair {pair.external_id!r} has {pair.rating_count} of {project.raters_per_pair} ratings, "
             "none far apart: wait for the others."

@@ -37,6 +37,7 @@ from annotation.services.adjudication_queue import ORDER, AdjudicationQueue
 from annotation.services.bulk import is_among, parts
 from annotation.services.checks import shelf_of
 from annotation.services.deciding import decide_within, unflagged_text
+from annotation.services.pair_states import is_flagged
 from annotation.services.projects import find_project
 from annotation.services.rating.held_back import held_back_from
 from annotation.services.transactions import repeated_if_undone
@@ -234,8 +235,7 @@ class _Table:
             standing.cause,
             standing.note,
         )
-        is_flagged = pair.spread_quarters >= self._project.threshold_quarters
-        return is_same and not (is_flagged and is_changed(self._session, standing))
+        return is_same and not (is_flagged(self._project, pair) and is_changed(self._session, standing))
 
     def _expected(self, row: NewDecision, pair: Pair, standing: Adjudication | None) -> str | None:
         """The version of the pair at which the decision is taken; None for any."""
