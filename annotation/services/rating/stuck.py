@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from annotation.clock import Clock, utcnow
 from annotation.services.access.open_invitations import can_come_in, is_open
-from annotation.services.access.roles import is_rater
+from annotation.services.access.roles import is_paused, is_rater
 from annotation.services.pair_states import HAS_DECISION
 from annotation.services.projects import find_project
 from annotation.services.rating.desk import HAS_SLOT, NOT_NEW
@@ -229,12 +229,8 @@ def _paused(project_id: int, now: datetime) -> Select[int]:
 
 def _may_grade(project_id: int, now: datetime) -> Select[int]:
     """The ids of the raters who can be given pairs, now or once they have opened their link."""
-    paused = exists().where(
-        RaterState.project_id == project_id,
-        RaterState.user_id == User.id,
-        RaterState.paused_at.is_not(None),
-    )
-    return select(User.id).join(Membership, is_rater(User.id, project_id)).where(can_come_in(now), ~paused)
+    raters = select(User.id).join(Membership, is_rater(User.id, project_id))
+    return raters.where(can_come_in(now), ~is_paused(User.id, project_id))
 
 
 def _to_give(project_id: int) -> Select[int]:
