@@ -13,7 +13,7 @@ from annotation.clock import Clock, utcnow
 from annotation.errors import NotFoundError
 from annotation.services.adjudication_items import read_item
 from annotation.services.adjudication_queue import ORDER, AdjudicationQueue, entry_of
-from annotation.services.deciding import decide_within, refuse_held_back, withdraw_within
+from annotation.services.deciding import decide_within, refuse_held_back, undo_within
 from annotation.services.projects import find_project
 from annotation.services.rating.held_back import held_back_from
 from annotation.types import Cause
@@ -167,7 +167,7 @@ class AdjudicationService:
         with self._database.session() as session:
             project = find_project(session, project_id)
             pair = _pair(session, project_id, pair_id, lock=True)
-            withdraw_within(session, pair, project, by, expected=expected, clock=self._clock)
+            undo_within(session, pair, project, by, expected=expected, clock=self._clock)
             return read_item(session, pair, project)
 
 

@@ -48,7 +48,7 @@ def decide_within(
     wanted = (by, to_quarters(grade), cause.value, note)
     if standing is not None and _same(standing, wanted) and not is_changed(session, standing):
         return  # the first click's answer was lost: saved already
-    _refuse_withdrawn(pair)
+    _refuse_withdrawn_pair(pair)
     _check_version(session, pair, expected)
     if standing is None and (problem := unflagged_text(pair, project)):
         raise AdjudicationError(problem)
@@ -63,12 +63,12 @@ def decide_within(
     bar(session.connection(), pair, [by], at)
 
 
-def withdraw_within(
+def undo_within(
     session: Session, pair: Pair, project: Project, by: int, *, expected: str | None, clock: Clock
 ) -> None:
     """Take the decision on a pair back; `AdjudicationService.withdraw` has the arguments and errors."""
     refuse_held_back(session, pair, project, by)
-    _refuse_withdrawn(pair)
+    _refuse_withdrawn_pair(pair)
     _check_version(session, pair, expected)
     standing = read_standing(session, pair.id)
     if standing is None:
@@ -88,7 +88,7 @@ def refuse_held_back(session: Session, pair: Pair, project: Project, viewer: int
         )
 
 
-def _refuse_withdrawn(pair: Pair) -> None:
+def _refuse_withdrawn_pair(pair: Pair) -> None:
     if pair.withdrawn_at is not None:
         raise AdjudicationError(
             f"The pair {pair.external_id!r} is withdrawn and needs no decision: go on with the next, or have "
