@@ -517,7 +517,7 @@ def test_every_export_and_whoever_scores_it_find_the_same_agreement(database, tm
     found = []
     for at, raters in enumerate([RaterColumns.NAMED, RaterColumns.NONE, RaterColumns.ANONYMOUS] * 2):
         found.append(export(rated, tmp_path / f"{at}", raters=raters).manifest["agreement"])
-        assert len(asked) == (at + 1) // 3
+        assert len(asked) == int(at >= 2)  # the second anonymous one finds the numbers of the first
         if raters is not RaterColumns.NONE:
             people = people_of(read_gold([tmp_path / f"{at}"]), resamples=1000, seed=2014)
             assert [replace(each, raters=()) for each in people.bounds] == [replace(bound, raters=())]
