@@ -25,6 +25,7 @@ from db import Database
 from db.models import TrainingAttempt, TrainingGrade, TrainingPair
 
 _OVER = "There is no training for you to do here: open the rating page again and go on with your work."
+_RETIRED = "This training pair is no longer in use: open the rating page again and go on with what it shows."
 
 
 class TrainingService:
@@ -82,7 +83,8 @@ class TrainingService:
             NotFoundError: there is no such training pair.
             AccessError: the user is no rater of its project, is paused, or has not agreed to its text.
             GradeError: the grade is not on the project's scale.
-            AssignmentError: they have no training to do, or have graded the pair and seen the known grade.
+            AssignmentError: they have no training to do, or have graded the pair and seen the known grade, or
+                the pair was retired before.
         """
         with self._database.session() as session:
             pair = session.get(TrainingPair, training_pair_id)
@@ -97,6 +99,8 @@ class TrainingService:
                 given is None and (not desk.must_train or attempt.finished_at is not None)
             ):
                 raise AssignmentError(_OVER)
+            if given is None and pair.retired_at is not None:
+                raise AssignmentError(_RETIRED)
             now = self._clock()
             if given is None:
                 desk.check_may_train()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from kpdemo.training.bank import BankTraining, Refinement, TrainedBank
-from kpdemo.training.model_card import licence, limit_note, lowered, processor, source_list, visits
+from kpdemo.training.model_card import licence, limit_note, lowered, source_list, visits
 from kpdemo.training.profiles import ProfiledBank, ProfilesTraining
 from kpdemo.training.reranker import RerankerTraining, TrainedReranker
 
@@ -35,7 +35,7 @@ part of SimCKP.
 | documents with a keyphrase of the bank | {trained.documents:,} |
 | document visits | {visits(progress, loop)} |
 | weights of step | {progress.best_step:,}, the best on the validation documents |
-| time | {progress.seconds / 60:.0f} minutes on {processor(device)}, {progress.precision}, for the encoder |
+| time | {progress.time()}, for the encoder |
 | tokens of a document | {config.length} |
 | weights stored as | {config.storage} |
 | seed | {loop.seed} |
@@ -133,7 +133,7 @@ candidates of {sources}.
 | documents with a gold candidate | {trained.documents:,} |
 | document visits | {visits(progress, loop)} |
 | weights of step | {progress.best_step:,}, the best on the validation documents |
-| time | {progress.seconds / 60:.0f} minutes on {processor(device)}, {progress.precision} |
+| time | {progress.time()} |
 | learning rate | {config.learning_rate:g} encoder, {config.head_learning_rate:g} heads |
 | seed | {loop.seed} |
 

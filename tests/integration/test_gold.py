@@ -26,7 +26,14 @@ from annotation.errors import ExportError, ImportFileError
 from annotation.figures import figure_text, range_text
 from annotation.files.formats import open_source
 from annotation.files.gold_folder import GoldFolder, write_manifest
-from annotation.files.gold_pairs import count_undecided, read_gold, read_gold_and_changed
+from annotation.files.gold_pairs import (
+    count_undecided,
+    gold_digest,
+    read_gold,
+    read_gold_and_changed,
+    read_ungraded,
+)
+from annotation.files.score_files import read_scores
 from annotation.gold import ExportOptions, Format, RaterColumns, Reason, Unfinished, gold_row, rater_numbers
 from annotation.predictions.queue_order import QueueOrder
 from annotation.services import gold
@@ -149,6 +156,29 @@ def test_a_gold_set_is_scored_on_and_unchanged_whatever_is_written_into_its_card
     with pytest.raises(ExportError, match=r"README\.md that was changed"):
         GoldService(finished.database).export(finished.id, tmp_path / "g", ExportOptions(), force=True)
     assert (tmp_path / "g" / "README.md").read_text(encoding="utf-8") == "# Ours\n"
+
+
+def test_the_tasks_layout_is_read_back_as_the_gold_set_that_it_is(sqlite_database, tmp_path):
+    types = ("a+b2c", "a_b2c", "phrase2word")
+    pairs = [pair(f"news-{place}", "2", "2.5", type=type) for place, type in enumerate(types)]
+    pairs.append(pair("news-9", "2", type=types[0]))
+    rated = rated_project(sqlite_database, pairs, types=types)
+    for format in (Format.JSONL, Format.SEMEVAL):
+        export(rated, tmp_path / format, format=format, unfinished=Unfinished.LIST)
+    whole, read = (read_gold([tmp_path / format]) for format in (Format.JSONL, Format.SEMEVAL))
+    assert gold_digest(read) == gold_digest(whole)
+    assert [one.key for one in read] == [("phrase2word", "news-2"), ("a+b2c", "news-0"), ("a_b2c", "news-1")]
+    assert read_gold([tmp_path / Format.SEMEVAL / "a_b2c.gs.tsv"])[0].type == "a+b2c"
+    run = tmp_path / "run.csv"
+    run.write_text("type,id,score\na+b2c,news-0,1\na+b2c,news-9,2\n", encoding="utf-8")
+    assert read_scores(run, read, read_ungraded([tmp_path / Format.SEMEVAL])).left_out == 1
+    (tmp_path / Format.SEMEVAL / "manifest.json").unlink()  # then they are files like the task's
+    task = read_gold([tmp_path / Format.SEMEVAL])
+    assert {(one.type, one.genre) for one in task} == {
+        ("phrase2word", "news"),
+        ("a_b2c", "news"),
+        ("a_b2c_", "news"),
+    }
 
 
 def test_unfinished_pairs_are_refused_with_their_number_and_the_first(database, tmp_path):

@@ -10,7 +10,6 @@ from kpdemo.training.model_card import (
     language_rows,
     licence,
     limit_note,
-    processor,
     round_rows,
     source_list,
     style_told,
@@ -19,6 +18,7 @@ from kpdemo.training.model_card import (
 from kpdemo.training.multilingual.generator import RamkgTraining, TrainedWriter
 from kpdemo.training.multilingual.generator_config import WriterTraining
 from kpdemo.training.multilingual.generator_rounds import RETRIEVER, RamkgRounds, TrainedRounds
+from kpdemo.training.progress import processor
 
 
 def ramkg_card(config: RamkgTraining, trained: TrainedWriter, *, device: torch.device) -> str:
@@ -39,7 +39,7 @@ sequence.{style_told(config.style)}
 | documents | {trained.documents:,} |
 | document visits | {visits(progress, loop)} |
 | weights of step | {progress.best_step:,}, the best on the validation documents by {config.selected} |
-| time | {progress.seconds / 60:.0f} minutes on {processor(device)}, {progress.precision} |
+| time | {progress.time()} |
 | learning rate | {config.learning_rate:g} |
 | seed | {loop.seed} |
 
