@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
-from sqlalchemy import ColumnElement, Row, and_, exists, func, select
+from sqlalchemy import ColumnElement, Row, and_, func, select
 from sqlalchemy.orm import Session
 
 from annotation.agreement import Floats, Grades, Mask
@@ -18,10 +18,10 @@ from annotation.reliability.report import (
     ProjectGrades,
     WidePair,
 )
-from annotation.services.adjudication_queue import CHANGED
 from annotation.services.bulk import count_where
 from annotation.services.in_use import IN_USE, of_pair_in_use
 from annotation.services.numbering import numbers_of
+from annotation.services.pair_states import CHANGED, is_decided
 from annotation.services.work import on_page
 from annotation.types import QUARTERS_PER_POINT
 from db.models import Adjudication, Pair, Project, Rating
@@ -33,8 +33,6 @@ class ReadGrades:
 
     data: ProjectGrades
     rater_ids: tuple[int, ...]
-    rater_labels: tuple[str, ...]
-    """What raters are called by their numbers in gold sets, of which some may be nobody's."""
 
 
 def read_grades(session: Session, project: Project, key: bytes) -> ReadGrades:
@@ -55,11 +53,11 @@ def read_grades(session: Session, project: Project, key: bytes) -> ReadGrades:
             Adjudication.project_id == project.id, of_pair_in_use(Adjudication.pair_id, project.id)
         )
     ).all()
-    numbered = numbers_of(session, project, key)
-    # Whose grades were all set aside or withdrawn keeps the number of an earlier gold set.
+    numbered = numbers_of(session, project.id, key, {row[1] for row in ratings})
+    # Whoever has no grades that count keeps a number, and is none of the report's raters.
     rater_ids = tuple(sorted({row[1] for row in ratings}, key=lambda rater: numbered[rater]))
     data = _numbered_grades(project, rater_ids, pairs, ratings, decided)
-    return ReadGrades(data, rater_ids, tuple(f"Rater {numbered[rater]}" for rater in rater_ids))
+    return ReadGrades(data, rater_ids)
 
 
 def _numbered_grades(
@@ -124,7 +122,6 @@ def read_widest(session: Session, project: Project, held_back: ColumnElement[boo
     """The pairs whose grades are farthest apart, earlier pairs first among equals, with the beginning of
     their texts; none whose grades agree, or that is held back (see `rating.held_back`)."""
     beginning = SHOWN_CHARACTERS + 1
-    is_reopened = and_(Pair.spread_quarters >= project.threshold_quarters, CHANGED)
     rows = session.execute(
         select(
             Pair.id,
@@ -136,7 +133,7 @@ def read_widest(session: Session, project: Project, held_back: ColumnElement[boo
             Pair.low_quarters,
             Pair.high_quarters,
             Pair.rating_count,
-            exists().where(Adjudication.pair_id == Pair.id, ~is_reopened).correlate(Pair).label("is_decided"),
+            is_decided(project).label("is_decided"),
         )
         .where(*_differ(project), ~held_back)
         .order_by(Pair.spread_quarters.desc(), Pair.import_order)

@@ -16,7 +16,7 @@ from annotation.errors import AssignmentError, NotFoundError
 from annotation.quality import has_passed, is_accepted
 from annotation.scale import Scale
 from annotation.senses.pair_senses import senses_from_json
-from annotation.services.known_grades import quality_of
+from annotation.services.known_grades import quality_of, training_in_use
 from annotation.services.quality import state_of
 from annotation.services.rating.desk import Desk, open_desk
 from annotation.training import Feedback, TrainingPhase, TrainingProgress, TrainingQueue
@@ -187,7 +187,7 @@ def _sorted_pairs(
             TrainingGrade,
             (TrainingGrade.training_pair_id == TrainingPair.id) & (TrainingGrade.attempt_id == attempt.id),
         )
-        .where(TrainingPair.project_id == desk.project.id, TrainingPair.retired_at.is_(None))
+        .where(training_in_use(desk.project.id))
         .order_by(TrainingPair.import_order)
     ).all()
     graded = [(pair, quarters) for pair, quarters in rows if quarters is not None]
