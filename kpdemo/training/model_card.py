@@ -124,7 +124,7 @@ def _absent(config: GeneratorTraining, metrics: Metrics) -> str:
         return likelihood
     return f"""{likelihood}
 The first fifty candidates from {config.search.beams} beams hold {metrics["R@50"]:.3f} of the absent gold
-(R@50), on the first {config.over_generated} documents that have any."""
+(R@50), on the documents that have any, {config.over_generated} at most."""
 
 
 def _decoder(trained: TrainedGenerator | TrainedOne2Seq) -> str:
@@ -175,7 +175,7 @@ def measured(validation: Source, metrics: Metrics) -> str:
     """The section on the figures of the validation documents."""
     return f"""## Validation
 
-{validation.path.name}{limit_note(validation)}: macro precision and recall over the
+{source_told(validation)}: macro precision and recall over the
 documents with present gold keyphrases, F1 of the two means. These documents chose the weights and the
 threshold, so the figures are a little too good.
 
@@ -236,18 +236,20 @@ such phrases were chosen.
 
 
 def source_list(sources: Sequence[Source]) -> str:
-    return "\n".join(
-        f"- {source.path.name}"
-        + "".join(f", {key} = {value}" for key, value in source.where.items())
-        + (f", without ids {source.skip_ids}" if source.skip_ids else "")
-        + (f", {source.repeat} times an epoch" if source.repeat > 1 else "")
-        + limit_note(source)
-        for source in sources
+    return "\n".join(f"- {source_told(source)}" for source in sources)
+
+
+def source_told(source: Source) -> str:
+    """A file of documents, and all that says which of them are taken."""
+    return source.path.name + "".join(
+        (
+            *(f", {key} = {value}" for key, value in source.where.items()),
+            f", without ids {source.skip_ids}" if source.skip_ids else "",
+            f", one document in {source.every}" if source.every > 1 else "",
+            f", {source.repeat} times an epoch" if source.repeat > 1 else "",
+            f", first {source.limit:,}" if source.limit else "",
+        )
     )
-
-
-def limit_note(source: Source) -> str:
-    return f", first {source.limit:,}" if source.limit else ""
 
 
 def _rates(config: ExtractorTraining) -> str:
