@@ -64,21 +64,27 @@ class ItemsHandlers:
     items: ItemService
     withdrawal: ItemWithdrawalService
 
+    def open(self, request: gr.Request) -> tuple[Any, ...]:
+        """The bounds of the first type."""
+        with admitted(request, self.accounts, *EDITORS) as (project_id, _):
+            types = self.projects.get(project_id).settings.types
+            plan = self.items.plan(project_id)
+        terms = plan.of_type(types[0])
+        of_type = gr.Dropdown(choices=_named(types), value=types[0])
+        return of_type, plan.has_zeros, *_ranges(terms), seen_settings(terms)
+
     def show(self, request: gr.Request) -> tuple[Any, ...]:
-        """The list, the types of the project, and the bounds as they are."""
+        """The lists of items, types and bounds; what is chosen and typed stays."""
         with admitted(request, self.accounts, *EDITORS) as (project_id, _):
             types = self.projects.get(project_id).settings.types
             lines, count = self.items.items(project_id), self.items.count(project_id)
             plan = self.items.plan(project_id)
-        named = [(comparison_type(name).label, name) for name in types]
+        named = _named(types)
         return (
             items_html(lines, count),
-            gr.Dropdown(choices=[(FROM_FILE, ""), *named], value=""),
-            gr.Dropdown(choices=[(ANY_TYPE, ""), *named], value=""),
-            gr.Dropdown(choices=named, value=types[0]),
-            plan.has_zeros,
-            *_ranges(plan.of_type(types[0])),
-            seen_settings(plan.of_type(types[0])),
+            gr.Dropdown(choices=[(FROM_FILE, ""), *named]),
+            gr.Dropdown(choices=[(ANY_TYPE, ""), *named]),
+            gr.Dropdown(choices=named),
             bounds_html(plan, types),
         )
 
@@ -143,7 +149,8 @@ class ItemsHandlers:
         return said, bounds_html(plan, types), *fields, seen_settings(kept)
 
 
-def build_items_section(handlers: ItemsHandlers) -> Filling:
+def build_items_section(handlers: ItemsHandlers) -> tuple[Filling, Filling]:
+    """How the fields of the bounds are filled, and how the lists are."""
     with gr.Row(elem_classes="columns"):
         with gr.Column(scale=6, min_width=320):
             section_heading("Larger items", "items-heading")
@@ -151,11 +158,11 @@ def build_items_section(handlers: ItemsHandlers) -> Filling:
         with gr.Column(scale=5, min_width=320):
             type, imported = _build_import(handlers)
             among, changes = _build_withdrawal(handlers)
-            bounds = _build_bounds(handlers)
-    filling = Filling(handlers.show, [listed, type, among, *bounds], "show_items")
+            of_type, fields, bounds = _build_bounds(handlers)
+    filling = Filling(handlers.show, [listed, type, among, of_type, bounds], "show_items")
     for event in (imported, *changes):
         filling.after(event, name=f"show_after_{event['api_name']}")
-    return filling
+    return Filling(handlers.open, [of_type, *fields], "open_bounds"), filling
 
 
 def _build_import(handlers: ItemsHandlers) -> tuple[gr.Dropdown, Any]:
@@ -206,8 +213,8 @@ def _build_withdrawal(handlers: ItemsHandlers) -> tuple[gr.Dropdown, list[Any]]:
     return among, events
 
 
-def _build_bounds(handlers: ItemsHandlers) -> list[Any]:
-    """The parts that `ItemsHandlers.show` fills: the choice of a type, the share, the ranges, the list."""
+def _build_bounds(handlers: ItemsHandlers) -> tuple[gr.Dropdown, list[Any], gr.HTML]:
+    """The choice of a type; share, ranges and what they began with; the list."""
     with gr.Accordion("How large items may be", open=False, elem_id="items-bounds"):
         bounds = gr.HTML("", elem_id="items-bounds-list", js_on_load=None)
         of_type = gr.Dropdown([], label="Comparison type", elem_id="items-bounds-type")
@@ -227,7 +234,7 @@ def _build_bounds(handlers: ItemsHandlers) -> list[Any]:
         api_name="save_bounds",
     )
     keep_reason(saving, saved)
-    return [of_type, zeros, *fields, seen, bounds]
+    return of_type, [zeros, *fields, seen], bounds
 
 
 def items_html(lines: list[ItemLine], count: int) -> str:
@@ -262,6 +269,10 @@ def summary_html(summary: ItemSummary) -> str:
     """What was imported, and what was there already."""
     said = f"Imported {counted(summary.items, 'larger item')}."
     return imported_html(said, summary.duplicates, has_new=summary.items > 0, noun="item")
+
+
+def _named(types: tuple[str, ...]) -> list[tuple[str, str]]:
+    return [(comparison_type(name).label, name) for name in types]
 
 
 def _ranges(terms: TypeTerms) -> tuple[str, ...]:

@@ -131,7 +131,7 @@ def build_project_page(
             filling_members, members_changed = build_members_section(members)
             filling_graded, grades_changed = build_set_aside_section(set_aside)
         with gr.Tab("Quality", id="quality") as quality_tab:
-            filling_quality, quality_changed = build_quality_section(quality)
+            quality_settings, filling_quality, quality_changed = build_quality_section(quality)
         with gr.Tab("Settings", id="settings"):
             settings = _build_settings_tab(handlers)
         with gr.Tab("Gold", id="gold") as gold_tab:
@@ -157,6 +157,7 @@ def build_project_page(
     header.after(settings.saving, *members_changed)  # it has the name and where the roles lead
     filling_gold.after(*pairs_changed)
     filling_gold.when(gold_tab.select, name="show_export_now")
+    quality_settings.after(opened)
     filling_quality.when(quality_tab.select)
 
 

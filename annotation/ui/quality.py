@@ -79,13 +79,16 @@ class QualityHandlers:
     dictionary: Dictionary
     work: WorkService
 
-    def show(self, request: gr.Request) -> tuple[Any, ...]:
-        """The settings, how many pairs there are, and the raters."""
+    def open(self, request: gr.Request) -> tuple[Any, ...]:
+        """The settings."""
         with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
-            overview = self.quality.overview(project_id)
-        settings = overview.settings
-        shown = self._shown(overview, project_id)
-        return seen_settings(settings), *quality_values(settings), *shown
+            settings = self.quality.settings(project_id)
+        return seen_settings(settings), *quality_values(settings)
+
+    def show(self, request: gr.Request) -> Shown:
+        """How many pairs there are, and the raters; what is typed into the settings stays."""
+        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
+            return self._shown(self.quality.overview(project_id), project_id)
 
     def save(self, request: gr.Request, seen: str, *values: object) -> tuple[Any, ...]:
         """Change what the fields say; what somebody else changed meanwhile comes into them."""
@@ -173,8 +176,8 @@ class QualityHandlers:
         return summary_html(summary, KINDS[kind]), gr.File(value=None), *shown
 
 
-def build_quality_section(handlers: QualityHandlers) -> tuple[Filling, tuple[Any, ...]]:
-    """How it is filled, and the events that change what the project has."""
+def build_quality_section(handlers: QualityHandlers) -> tuple[Filling, Filling, tuple[Any, ...]]:
+    """How the settings are filled and how the rest is, and the events that change what the project has."""
     with gr.Row(elem_classes="columns"):
         with gr.Column(scale=5, min_width=320):
             section_heading("Training", "quality-training-heading")
@@ -211,8 +214,8 @@ def build_quality_section(handlers: QualityHandlers) -> tuple[Filling, tuple[Any
         _on_import(checked, handlers.import_checks, "import_check_pairs", shown),
     )
     correcting = _on_correction(known, handlers, shown)
-    filling = Filling(handlers.show, [*fields, *shown], "show_quality")
-    return filling, (saving, *imports, clearing, excusing, correcting)
+    settings = Filling(handlers.open, fields, "open_quality")
+    return settings, Filling(handlers.show, shown, "show_quality"), (saving, *imports, clearing, excusing, correcting)
 
 
 def _on_import(box: Upload, handler: Callable[..., Any], name: str, shown: list[Any]) -> Any:

@@ -145,6 +145,9 @@ def test_an_administrator_brings_pairs_sets_the_mark_excuses_and_pauses(site, br
     )
     page.get_by_label("One pair in", exact=True).fill("20")
     page.get_by_label("Pass mark, %").fill("70")
+    page.get_by_role("tab", name="Members").click()
+    with page.expect_response("**/gradio_api/run/*"):
+        page.get_by_role("tab", name="Quality").click()
     page.get_by_role("button", name="Save these settings").click()
     expect(page.locator("#quality-said")).to_contain_text("Saved.")
     settings = site.services.quality.settings(project)
