@@ -21,7 +21,7 @@ def detail_words(detail: Mapping[str, Any], grouped: Callable[[int], str] = "{:,
     Args:
         grouped: writes a large number.
     """
-    is_of_settings = isinstance(detail.get("before"), dict)  # a known grade has one number before, and one after
+    is_of_settings = isinstance(detail.get("before"), dict)  # else it is of a known grade
     changes = _change_words(detail, grouped) if is_of_settings else []
     others = [
         f"{name.replace('_', ' ')}: {_value(name, value, grouped)}"

@@ -60,7 +60,7 @@ class ImportHandlers:
         with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
             types = self.projects.get(project_id).settings.types
         named = [(comparison_type(name).label, name) for name in types]
-        return gr.Dropdown(choices=[(FROM_FILE, ""), *named], value="")
+        return gr.Dropdown(choices=[(FROM_FILE, ""), *named])  # what is chosen stays
 
     def import_file(
         self,

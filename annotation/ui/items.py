@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,7 @@ from annotation.sizes import Bounds, PairBounds, check_range, guidance, size_of
 from annotation.ui.asking import admitted, asked_by, ids_in
 from annotation.ui.filling import Filling
 from annotation.ui.importing import FROM_FILE, KEPT_MINUTES, checked_upload, imported_html, refused
+from annotation.ui.kept_form import Keeping, build_kept_form
 from annotation.ui.settings_form import saved_html
 from annotation.ui.tables import listing_html
 from annotation.ui.wording import counted, grouped
@@ -71,7 +73,7 @@ class ItemsHandlers:
             plan = self.items.plan(project_id)
         terms = plan.of_type(types[0])
         of_type = gr.Dropdown(choices=_named(types), value=types[0])
-        return of_type, plan.has_zeros, *_ranges(terms), seen_settings(terms)
+        return of_type, plan.has_zeros, *_ranges(terms), _of_type(types[0], seen_settings(terms))
 
     def show(self, request: gr.Request) -> tuple[Any, ...]:
         """The lists of items, types and bounds; what is chosen and typed stays."""
@@ -124,7 +126,7 @@ class ItemsHandlers:
         """The bounds of another type."""
         with admitted(request, self.accounts, *EDITORS) as (project_id, _):
             terms = self.items.plan(project_id).of_type(type)
-            return *_ranges(terms), seen_again(seen, terms, but=("has_zeros",))
+            return *_ranges(terms), _of_type(type, seen_again(seen, terms, but=("has_zeros",)))
 
     def save_bounds(
         self, request: gr.Request, type: str, seen: str, has_zeros: bool, *texts: str
@@ -146,7 +148,7 @@ class ItemsHandlers:
         is_alone = kept == type_terms(bounds, bool(has_zeros))
         fields = [gr.skip() for _ in (has_zeros, *texts)] if is_alone else [kept.has_zeros, *_ranges(kept)]
         said = saved_html("Saved. What is imported or written already stays.", is_alone=is_alone)
-        return said, bounds_html(plan, types), *fields, seen_settings(kept)
+        return said, bounds_html(plan, types), *fields, _of_type(type, seen_settings(kept))
 
 
 def build_items_section(handlers: ItemsHandlers) -> tuple[Filling, Filling]:
@@ -157,12 +159,13 @@ def build_items_section(handlers: ItemsHandlers) -> tuple[Filling, Filling]:
             listed = gr.HTML("", elem_id="items-list", js_on_load=None)
         with gr.Column(scale=5, min_width=320):
             type, imported = _build_import(handlers)
-            among, changes = _build_withdrawal(handlers)
-            of_type, fields, bounds = _build_bounds(handlers)
-    filling = Filling(handlers.show, [listed, type, among, of_type, bounds], "show_items")
-    for event in (imported, *changes):
+            among, named = _build_withdrawal(handlers)
+            settings, of_type, bounds = _build_bounds(handlers)
+    shown = [listed, type, among, of_type, bounds]
+    filling = Filling(handlers.show, shown, "show_items", keeping=named)
+    for event in (imported, *named.saved):
         filling.after(event, name=f"show_after_{event['api_name']}")
-    return Filling(handlers.open, [of_type, *fields], "open_bounds"), filling
+    return settings, filling
 
 
 def _build_import(handlers: ItemsHandlers) -> tuple[gr.Dropdown, Any]:
@@ -193,10 +196,11 @@ def _build_import(handlers: ItemsHandlers) -> tuple[gr.Dropdown, Any]:
     return type, imported
 
 
-def _build_withdrawal(handlers: ItemsHandlers) -> tuple[gr.Dropdown, list[Any]]:
-    """The choice of a type, and the events of withdrawing and giving out again."""
-    with gr.Accordion("Withdraw items", open=False, elem_id="items-withdrawal"):
+def _build_withdrawal(handlers: ItemsHandlers) -> tuple[gr.Dropdown, Keeping]:
+    """The choice of a type, and what is kept until items are withdrawn or given out again."""
+    with gr.Accordion("Withdraw items", open=False, elem_id="items-withdrawal") as part:
         gr.HTML(WITHDRAWING_HTML, elem_id="items-withdrawing")
+        kept = build_kept_form("items-named")
         ids = gr.Textbox(label="Ids, one per line", lines=3, max_lines=12, elem_id="items-ids")
         among = gr.Dropdown([(ANY_TYPE, "")], value="", label="Comparison type", elem_id="items-ids-type")
         with gr.Row(elem_classes="form-row"):
@@ -210,14 +214,15 @@ def _build_withdrawal(handlers: ItemsHandlers) -> tuple[gr.Dropdown, list[Any]]:
     ]
     for event in events:
         keep_reason(event, changed)
-    return among, events
+    return among, Keeping(kept, asked, events, around=[(part, {"open": True})])
 
 
-def _build_bounds(handlers: ItemsHandlers) -> tuple[gr.Dropdown, list[Any], gr.HTML]:
-    """The choice of a type; share, ranges and what they began with; the list."""
-    with gr.Accordion("How large items may be", open=False, elem_id="items-bounds"):
+def _build_bounds(handlers: ItemsHandlers) -> tuple[Filling, gr.Dropdown, gr.HTML]:
+    """How the fields are filled; the choice of a type, and the list."""
+    with gr.Accordion("How large items may be", open=False, elem_id="items-bounds") as part:
         bounds = gr.HTML("", elem_id="items-bounds-list", js_on_load=None)
         of_type = gr.Dropdown([], label="Comparison type", elem_id="items-bounds-type")
+        kept = build_kept_form("items-bounds")
         fields = [gr.Textbox(label=label, elem_id=f"items-{name}") for name, label in RANGES]
         zeros = gr.Checkbox(
             label="Set a share of the items aside for pairs of grade 0", elem_id="items-zeros"
@@ -226,7 +231,10 @@ def _build_bounds(handlers: ItemsHandlers) -> tuple[gr.Dropdown, list[Any], gr.H
         saved = gr.HTML("", elem_id="items-saved", js_on_load=None)
     seen = unseen_box("items-seen")
     asked: list[Any] = [of_type, seen]
-    of_type.input(handlers.show_bounds, asked, [*fields, seen], api_name="show_bounds", **QUIETLY)
+    chosen = of_type.input(
+        handlers.show_bounds, asked, [*fields, seen], js=kept.pauses, api_name="show_bounds", **QUIETLY
+    )
+    kept.resume_after(chosen)
     saving = save.click(
         handlers.save_bounds,
         [*asked, zeros, *fields],
@@ -234,7 +242,11 @@ def _build_bounds(handlers: ItemsHandlers) -> tuple[gr.Dropdown, list[Any], gr.H
         api_name="save_bounds",
     )
     keep_reason(saving, saved)
-    return of_type, [zeros, *fields, seen], bounds
+    around = [(part, {"open": True})]
+    kept_fields = [zeros, *fields]
+    keeping = Keeping(kept, kept_fields, [saving], around, began=seen, is_of_began=True, shown=[chosen])
+    filling = Filling(handlers.open, [of_type, *kept_fields, seen], "open_bounds", keeping=keeping)
+    return filling, of_type, bounds
 
 
 def items_html(lines: list[ItemLine], count: int) -> str:
@@ -273,6 +285,11 @@ def summary_html(summary: ItemSummary) -> str:
 
 def _named(types: tuple[str, ...]) -> list[tuple[str, str]]:
     return [(comparison_type(name).label, name) for name in types]
+
+
+def _of_type(type: str, seen: str) -> str:
+    """What the form began with, told apart from that of another type with the same bounds."""
+    return json.dumps({**json.loads(seen), "type": type})
 
 
 def _ranges(terms: TypeTerms) -> tuple[str, ...]:

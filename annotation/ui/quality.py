@@ -24,6 +24,7 @@ from annotation.types import ReadKnownPair, Role
 from annotation.ui.asking import admitted, asked_by
 from annotation.ui.filling import Filling
 from annotation.ui.importing import checked_upload, refused
+from annotation.ui.kept_form import Keeping, build_kept_form
 from annotation.ui.number_fields import decimal_of, decimal_text
 from annotation.ui.quality_fields import (
     KINDS,
@@ -178,6 +179,7 @@ class QualityHandlers:
 
 def build_quality_section(handlers: QualityHandlers) -> tuple[Filling, Filling, tuple[Any, ...]]:
     """How the settings are filled and how the rest is, and the events that change what the project has."""
+    kept = build_kept_form("quality")
     with gr.Row(elem_classes="columns"):
         with gr.Column(scale=5, min_width=320):
             section_heading("Training", "quality-training-heading")
@@ -202,9 +204,12 @@ def build_quality_section(handlers: QualityHandlers) -> tuple[Filling, Filling, 
         excuse = gr.Button("Excuse from training", elem_id="quality-excuse", scale=1, min_width=160)
     section_heading("Who worked how much", "quality-work-heading")
     work = gr.HTML("", elem_id="quality-work-part", js_on_load=None)
-    fields = [unseen_box("quality-seen"), pass_mark, training_distance, check_every, check_distance]
+    seen = unseen_box("quality-seen")
+    fields = [seen, pass_mark, training_distance, check_every, check_distance]
     shown = [training, checks, raters, chosen, known.pair, work]
-    saving = save.click(handlers.save, fields, [said, *fields, *shown], api_name="save_quality")
+    saving = save.click(
+        handlers.save, fields, [said, *fields, *shown], js=kept.sends, api_name="save_quality"
+    )
     clearing = clear.click(handlers.clear_training, outputs=[said, *shown], api_name="clear_training")
     excusing = excuse.click(handlers.excuse, chosen, [said, *shown], api_name="excuse_rater")
     for event in (saving, clearing, excusing):
@@ -214,8 +219,10 @@ def build_quality_section(handlers: QualityHandlers) -> tuple[Filling, Filling, 
         _on_import(checked, handlers.import_checks, "import_check_pairs", shown),
     )
     correcting = _on_correction(known, handlers, shown)
-    settings = Filling(handlers.open, fields, "open_quality")
-    return settings, Filling(handlers.show, shown, "show_quality"), (saving, *imports, clearing, excusing, correcting)
+    keeping = Keeping(kept, fields[1:], [saving], began=seen)
+    settings = Filling(handlers.open, fields, "open_quality", keeping=keeping)
+    filling = Filling(handlers.show, shown, "show_quality")
+    return settings, filling, (saving, *imports, clearing, excusing, correcting)
 
 
 def _on_import(box: Upload, handler: Callable[..., Any], name: str, shown: list[Any]) -> Any:

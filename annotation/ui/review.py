@@ -148,8 +148,8 @@ def build_review_page(
     kept.keep([text, note], token, is_of_began=True, shown=[opened, chosen], saved=settled)
     opening_report.after(opened)
     filling_report.when(report_tab.select)
-    filling_items.after(opened)
-    items_bounds.after(opened)
+    for filling in (filling_items, items_bounds):
+        filling.keep_in(tabs, "items", *filling.after(opened))
     filling_items.when(items_tab.select, name="show_items_again")
 
 
