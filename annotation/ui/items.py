@@ -9,8 +9,6 @@ from typing import Any
 
 import gradio as gr
 
-from annotation.authoring import ItemSummary
-from annotation.characters import beginning
 from annotation.comparison import comparison_type
 from annotation.errors import AnnotationError, SettingsError, WritingError
 from annotation.exchange import read_larger_items
@@ -19,28 +17,31 @@ from annotation.services.access.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.services.writing.editing import EDITORS
 from annotation.services.writing.item_withdrawal import ItemWithdrawalService
-from annotation.services.writing.items import LISTED, ItemLine, ItemService
-from annotation.services.writing.plan import TypeTerms, WritingTerms, type_terms
+from annotation.services.writing.items import ItemService
+from annotation.services.writing.plan import TypeTerms, type_terms
 from annotation.setting_changes import seen_again, seen_settings
-from annotation.sizes import Bounds, PairBounds, check_range, guidance, size_of
+from annotation.sizes import Bounds, PairBounds, check_range
 from annotation.ui.asking import admitted, asked_by, ids_in
 from annotation.ui.filling import Filling
-from annotation.ui.importing import FROM_FILE, KEPT_MINUTES, checked_upload, imported_html, refused
+from annotation.ui.importing import (
+    FROM_FILE,
+    KEPT_MINUTES,
+    checked_upload,
+    import_event,
+    refused,
+)
+from annotation.ui.items_html import bounds_html, items_html, summary_html
 from annotation.ui.kept_form import Keeping, build_kept_form
 from annotation.ui.settings_form import saved_html
-from annotation.ui.tables import listing_html
-from annotation.ui.wording import counted, grouped
+from annotation.ui.wording import counted
 from kpdemo.ui.widgets import (
     QUIETLY,
     done_html,
-    empty_html,
-    escape,
     keep_reason,
     section_heading,
     unseen_box,
 )
 
-NO_ITEMS = "No larger items yet. Import a file, then invite writers on the project's page."
 FORMATS_HTML = (
     '<p class="small">TSV, CSV or JSON Lines with <code>id, type, text</code> and, if you wish, '
     f"<code>genre, source</code>. An upload is deleted after {KEPT_MINUTES} minutes.</p>"
@@ -56,7 +57,6 @@ RANGES = (
     ("smaller-words", "Words of the smaller item"),
     ("smaller-sentences", "Sentences of the smaller item"),
 )
-_SHOWN = 90
 
 
 @dataclass(frozen=True)
@@ -184,14 +184,8 @@ def _build_import(handlers: ItemsHandlers) -> tuple[gr.Dropdown, Any]:
         )
         run = gr.Button("Import", variant="primary", elem_id="items-import", scale=1, min_width=120)
     result = gr.HTML("", elem_id="items-result")
-    imported = run.click(
-        handlers.import_file,
-        [upload, type],
-        [result, upload],
-        api_name="import_items",
-        concurrency_limit=1,
-        concurrency_id="import",
-        show_progress_on=result,
+    imported = import_event(
+        run, handlers.import_file, [upload, type], [result, upload], "import_items", show_progress_on=result
     )
     return type, imported
 
@@ -249,40 +243,6 @@ def _build_bounds(handlers: ItemsHandlers) -> tuple[Filling, gr.Dropdown, gr.HTM
     return filling, of_type, bounds
 
 
-def items_html(lines: list[ItemLine], count: int) -> str:
-    """The first items, and how far each is."""
-    if not lines:
-        return empty_html(NO_ITEMS)
-    rows = "".join(
-        f'<tr><th scope="row" dir="auto">{escape(line.id)}</th>'
-        f'<td dir="auto">{escape(comparison_type(line.type).label)}</td>'
-        f'<td dir="auto">{escape(line.genre or "–")}</td>'
-        f'<td dir="auto">{escape(beginning(line.text, _SHOWN))}</td>'
-        f'<td class="number">{grouped(size_of(line.text).words)}</td><td>{escape(_state(line))}</td></tr>'
-        for line in lines
-    )
-    heads = ("Id", "Type", "Genre", "Text", "Words", "State")
-    more = f", the first {LISTED} below" if count > len(lines) else ""
-    listing = listing_html(heads, rows, numbers=(4,), label="Larger items")
-    return f"<p>{escape(counted(count, 'larger item'))}{more}</p>{listing}"
-
-
-def bounds_html(plan: WritingTerms, types: tuple[str, ...]) -> str:
-    """The bounds of every type."""
-    lines = "".join(
-        f"<li><bdi>{escape(comparison_type(type).label)}</bdi>: {escape(guidance(plan.of(type).larger))}; "
-        f"{escape(guidance(plan.of(type).smaller))}</li>"
-        for type in types
-    )
-    return f'<ul class="small">{lines}</ul>'
-
-
-def summary_html(summary: ItemSummary) -> str:
-    """What was imported, and what was there already."""
-    said = f"Imported {counted(summary.items, 'larger item')}."
-    return imported_html(said, summary.duplicates, has_new=summary.items > 0, noun="item")
-
-
 def _named(types: tuple[str, ...]) -> list[tuple[str, str]]:
     return [(comparison_type(name).label, name) for name in types]
 
@@ -295,9 +255,3 @@ def _of_type(type: str, seen: str) -> str:
 def _ranges(terms: TypeTerms) -> tuple[str, ...]:
     pairs = (terms.larger_words, terms.larger_sentences, terms.smaller_words, terms.smaller_sentences)
     return tuple(f"{low}-{high}" for low, high in pairs)
-
-
-def _state(line: ItemLine) -> str:
-    """How far it is. Nothing tells that its grade is 0: whoever knows must not grade its pair."""
-    said = {"set aside": "unwritten", "paired": "accepted"}.get(line.state, line.state.replace("_", " "))
-    return f"{said}, left blank {line.blanks} ×" if line.blanks else said

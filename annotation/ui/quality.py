@@ -23,7 +23,7 @@ from annotation.setting_changes import seen_settings
 from annotation.types import ReadKnownPair, Role
 from annotation.ui.asking import admitted, asked_by
 from annotation.ui.filling import Filling
-from annotation.ui.importing import checked_upload, refused
+from annotation.ui.importing import checked_upload, import_event, refused
 from annotation.ui.kept_form import Keeping, build_kept_form
 from annotation.ui.number_fields import decimal_of, decimal_text
 from annotation.ui.quality_fields import (
@@ -226,14 +226,7 @@ def build_quality_section(handlers: QualityHandlers) -> tuple[Filling, Filling, 
 
 
 def _on_import(box: Upload, handler: Callable[..., Any], name: str, shown: list[Any]) -> Any:
-    event = box.run.click(
-        handler,
-        box.file,
-        [box.result, box.file, *shown],
-        api_name=name,
-        concurrency_limit=1,
-        concurrency_id="import",
-    )
+    event = import_event(box.run, handler, [box.file], [box.result, box.file, *shown], name)
     keep_reason(event, box.result)
     return event
 
