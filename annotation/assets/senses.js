@@ -54,6 +54,9 @@
   const clear = (...ids) => { for (const id of ids) for (const part of by(id)?.querySelectorAll(".senses") ?? []) part.remove(); };
 
   document.addEventListener("submit", (event) => {
+    if (event.target.closest("#senses-blank") && event.submitter?.value === "blank") {
+      ask("leave", { writing: writing(), note: value("senses-blank-note") });
+    }
     const asks = {
       "senses-form": () => ask("look_up", gathered()),
       "senses-meanings-form": () => { if (isOwn()) ask("closest", { closest: value("senses-closest-word") }); },
@@ -79,7 +82,8 @@
     if (dot) show(dot.dataset.key);
     const { senses } = event.target.closest?.("[data-senses]")?.dataset ?? {};
     if (senses === "make") ask("make", gathered());
-    if (senses === "leave" || senses === "describe") ask(senses, { writing: writing() });
+    if (senses === "leave") by("senses-blank").showModal();
+    if (senses === "describe") ask("describe");
   });
   // As on the writing page, only while somebody can look at it.
   document.addEventListener("visibilitychange", () => {
