@@ -125,9 +125,12 @@
   const openSkip = () => {
     if (!session.form || session.earlier || session.training.isOn) return;
     const dialog = find("#rate-skip");
-    dialog.querySelector("form").reset();
-    find("#rate-skip-confirm").disabled = true;
-    dialog.dataset.pair = session.form.pair.id;
+    const pair = String(session.form.pair.id);
+    if (dialog.dataset.pair !== pair) { // what was typed for this one stays when the dialog was only closed
+      dialog.querySelector("form").reset();
+      find("#rate-skip-confirm").disabled = true;
+    }
+    dialog.dataset.pair = pair;
     dialog.showModal();
     dialog.querySelector("[name=rate-reason]").focus();
   };
@@ -212,7 +215,9 @@
     const dialog = event.target.closest("#rate-skip");
     if (!dialog) return;
     const reason = dialog.querySelector("[name=rate-reason]:checked")?.value;
-    if (reason && dialog.dataset.pair === String(session.form?.pair.id)) session.skip(reason, find("#rate-skip-note").value);
+    if (!reason || dialog.dataset.pair !== String(session.form?.pair.id)) return;
+    delete dialog.dataset.pair;
+    session.skip(reason, find("#rate-skip-note").value);
   });
 
   document.addEventListener("toggle", ({ target }) => {
