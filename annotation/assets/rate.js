@@ -118,7 +118,7 @@
 
   const opened = (key) => {
     if (key === "s") openSkip();
-    else if (key === "c") openComment();
+    else if (key === "c") showComment(true);
     else find("#rate-help").showModal();
   };
 
@@ -135,12 +135,11 @@
     dialog.querySelector("[name=rate-reason]").focus();
   };
 
-  const openComment = () => {
+  const showComment = (isShown) => {
     if (!session.form || session.training.isOn) return;
-    const panel = find("#rate-comment");
-    panel.hidden = !panel.hidden && document.activeElement === find("#rate-comment-text");
+    find("#rate-comment").hidden = !isShown;
     changed();
-    if (!panel.hidden) find("#rate-comment-text").focus();
+    if (isShown) find("#rate-comment-text").focus();
   };
 
   const openEarlier = (pair) => {
@@ -188,7 +187,7 @@
     change: () => openEarlier(session.last?.pair),
     open: ({ id }) => openEarlier(session.recent.find((pair) => String(pair.id) === id)),
     skip: openSkip,
-    comment: openComment,
+    comment: () => showComment(find("#rate-comment").hidden),
     "keep-comment": () => session.keepComment(),
     help: () => find("#rate-help").showModal(),
     stop,
