@@ -281,7 +281,9 @@
   });
   addEventListener("pageshow", (event) => { if (event.persisted && session) location.reload(); });
   setInterval(() => {
-    if (session && !document.hidden && ["waiting", "done"].includes(session.phase)) sender.askQueue();
+    if (!session || document.hidden) return;
+    if (sender.adopt()) sender.run();  // what a browser that died had not sent is no page's until it is silent for long
+    if (["waiting", "done"].includes(session.phase)) sender.askQueue();
   }, LOOK_AGAIN);
 
   const look = () => {
