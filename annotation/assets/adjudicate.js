@@ -239,6 +239,10 @@
     comes = false;
   };
   new MutationObserver(drawn).observe(document.documentElement, { childList: true, subtree: true, attributeFilter: ["data-drawn"] });
+  document.addEventListener("kpdemo-refused", () => {
+    later = null;
+    rest();
+  });
   document.addEventListener("adjudicate-answer", () => {
     const said = by("adjudicate-said"), old = shownData, isLate = waiting === 0;
     const isProblem = said?.dataset.kind === "problem";

@@ -90,6 +90,7 @@
     if (document.hidden) watch.pause();
     else watch.resume();
   });
+  document.addEventListener("kpdemo-refused", rest);
   document.addEventListener("senses-answer", () => {
     rest();
     if (timed && timed !== writing()) watch = new window.kpdemoParts.Stopwatch();
