@@ -7,6 +7,8 @@
   const value = (id) => by(id)?.value ?? "";
   const chosen = (name) => document.querySelector(`input[name=${name}]:checked`)?.value ?? "";
   let waiting = 0; // a timer while an answer is due
+  let due = ""; // what that answer is to
+  let later = null; // what was asked last meanwhile
   let shown = false; // whether a sense to compare with was asked for
   let focusOn = ""; // what gets the focus once the answer is there
   let timed = ""; // the task whose time is taken
@@ -32,22 +34,32 @@
     waiting = 0;
     by("senses-page").removeAttribute("aria-busy");
   };
-  const ask = (what, more = {}, focus = "") => {
-    if (waiting && what !== "show") return;
+  // What was pressed goes once the answer that is due has come, with what is chosen then; after what changes
+  // something, whose answer may be another word, it does not.
+  const CHANGES = ["make", "leave", "describe"];
+  const ask = (what, gather = () => ({}), focus = "") => {
+    if (waiting && what !== "show") {
+      if (!CHANGES.includes(due)) later = () => ask(what, gather, focus);
+      return;
+    }
+    if (!waiting || !CHANGES.includes(due)) due = what;
     clearTimeout(waiting);
     focusOn = focus;
     by("senses-page").setAttribute("aria-busy", "true");
     waiting = setTimeout(() => {
-      rest();
+      forget();
       say("The server does not answer: look at the connection and try again. What you chose and wrote is still here.", "problem");
     }, PATIENCE);
-    by("senses-said").dispatchEvent(new CustomEvent("senses", { bubbles: true, detail: { what, ...more } }));
+    by("senses-said").dispatchEvent(new CustomEvent("senses", { bubbles: true, detail: { what, ...gather() } }));
   };
-  const lookAround = (filter = "", focus = "") => { if (meaning()) ask("around", { meaning: meaning(), filter }, focus); };
+  const lookAround = (filter = "", focus = "") => {
+    if (meaning()) ask("around", () => ({ meaning: meaning(), filter }), focus);
+    else later = null;
+  };
   const show = (key) => {
     for (const radio of document.querySelectorAll("input[name=senses-near]")) radio.checked = radio.value === key;
     for (const dot of document.querySelectorAll(".senses-dot")) dot.classList.toggle("senses-on", dot.dataset.key === key);
-    ask("show", { key });
+    ask("show", () => ({ key }));
     shown = true;
   };
   // What was chosen from an earlier word does not belong to the next one.
@@ -55,11 +67,11 @@
 
   document.addEventListener("submit", (event) => {
     if (event.target.closest("#senses-blank") && event.submitter?.value === "blank") {
-      ask("leave", { writing: writing(), note: value("senses-blank-note") });
+      ask("leave", () => ({ writing: writing(), note: value("senses-blank-note") }));
     }
     const asks = {
-      "senses-form": () => ask("look_up", gathered()),
-      "senses-meanings-form": () => { if (isOwn()) ask("closest", { closest: value("senses-closest-word") }); },
+      "senses-form": () => ask("look_up", gathered),
+      "senses-meanings-form": () => { if (isOwn()) ask("closest", () => ({ closest: value("senses-closest-word") })); },
       "senses-filter-form": () => lookAround(value("senses-filter"), "senses-filter"),
     };
     const asked = asks[event.target.id];
@@ -72,7 +84,7 @@
     if (name === "senses-meaning") {
       by("senses-own").hidden = !isOwn();
       clear("senses-around", "senses-choice");
-      if (isOwn()) by("senses-definition").focus();
+      if (isOwn()) { later = null; by("senses-definition").focus(); }
       else { clear("senses-closest"); lookAround(); }
     } else if (name === "senses-closest") lookAround();
     else if (name === "senses-near") show(event.target.value);
@@ -81,7 +93,7 @@
     const dot = event.target.closest?.(".senses-dot");
     if (dot) show(dot.dataset.key);
     const { senses } = event.target.closest?.("[data-senses]")?.dataset ?? {};
-    if (senses === "make") ask("make", gathered());
+    if (senses === "make") ask("make", gathered);
     if (senses === "leave") by("senses-blank").showModal();
     if (senses === "describe") ask("describe");
   });
@@ -90,7 +102,8 @@
     if (document.hidden) watch.pause();
     else watch.resume();
   });
-  document.addEventListener("kpdemo-refused", rest);
+  const forget = () => { later = null; rest(); };
+  document.addEventListener("kpdemo-refused", forget);
   document.addEventListener("senses-answer", () => {
     rest();
     if (timed && timed !== writing()) watch = new window.kpdemoParts.Stopwatch();
@@ -100,5 +113,8 @@
     const field = focusOn && by(focusOn);
     focusOn = "";
     if (field) { field.focus(); field.setSelectionRange?.(field.value.length, field.value.length); }
+    const then = by("senses-said").dataset.kind === "problem" ? null : later;
+    later = null;
+    then?.();
   });
 })();
