@@ -8,6 +8,7 @@
   const chosen = (name) => document.querySelector(`input[name=${name}]:checked`)?.value ?? "";
   let waiting = 0; // a timer while an answer is due
   let due = ""; // what that answer is to
+  let sent = ""; // the draft that a pair is made of
   let later = null; // what was asked last meanwhile
   let shown = false; // whether a sense to compare with was asked for
   let focusOn = ""; // what gets the focus once the answer is there
@@ -29,6 +30,36 @@
     key: value("senses-key") || document.querySelector(".senses-choice")?.dataset.key || "",
   });
 
+  // What is typed outlives a reload; the tab keeps it, not the server. A definition is of the word it was typed for.
+  const drafts = new window.kpdemoParts.Storage("sessionStorage");
+  const OF_WORD = ["senses-definition", "senses-closest-word", "senses-blank-note"];
+  const TYPED = ["senses-word", "senses-part", "senses-grade", ...OF_WORD];
+  const draftName = () => {
+    const { user } = document.querySelector("header.site")?.dataset ?? {};
+    return `kpdemo-senses:${user}:${new URLSearchParams(location.search).get("project")}:${writing()}`;
+  };
+  const keepDraft = ({ target }) => {
+    if (!TYPED.includes(target.id)) return;
+    const word = value("senses-word"), draft = drafts.read(draftName()) ?? {};
+    if (draft["senses-word"] !== word) for (const id of OF_WORD) delete draft[id];
+    drafts.write(draftName(), { ...draft, "senses-word": word, [target.id]: target.value });
+  };
+  const fillDraft = () => {
+    const draft = by("senses-form") && drafts.read(draftName());
+    if (!draft) return;
+    for (const id of TYPED) {
+      const isOfOther = OF_WORD.includes(id) && draft["senses-word"] !== value("senses-word");
+      if (draft[id] && !isOfOther && by(id) && !by(id).value) by(id).value = draft[id];
+    }
+    const own = document.querySelector("input[name=senses-meaning][value=own]");
+    if (!own || chosen("senses-meaning") || !value("senses-definition")) return;
+    own.checked = true;
+    by("senses-own").hidden = false;
+  };
+  document.addEventListener("input", keepDraft);
+  document.addEventListener("change", keepDraft);
+  new MutationObserver(fillDraft).observe(document.documentElement, { childList: true, subtree: true });
+
   const rest = () => {
     clearTimeout(waiting);
     waiting = 0;
@@ -43,6 +74,7 @@
       return;
     }
     if (!waiting || !CHANGES.includes(due)) due = what;
+    if (what === "make" || what === "leave") sent = draftName();
     clearTimeout(waiting);
     focusOn = focus;
     by("senses-page").setAttribute("aria-busy", "true");
@@ -106,6 +138,7 @@
   document.addEventListener("kpdemo-refused", forget);
   document.addEventListener("senses-answer", () => {
     rest();
+    if (by("senses-said").dataset.kind === "saved" && CHANGES.includes(due)) drafts.remove(sent);
     if (timed && timed !== writing()) watch = new window.kpdemoParts.Stopwatch();
     timed = writing();
     if (shown) document.querySelector(".senses-choice")?.scrollIntoView({ block: "nearest" });

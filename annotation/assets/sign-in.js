@@ -6,7 +6,7 @@
   try { root.dataset.theme = localStorage.getItem(KEY) ?? ""; } catch { /* a private window */ }
 
   // Who signs out leaves nothing typed to whoever comes next; a session that only ended keeps it.
-  const TYPED = ["kpdemo-kept:", "kpdemo-adjudicate:"];
+  const TYPED = ["kpdemo-kept:", "kpdemo-adjudicate:", "kpdemo-senses:"];
   if (location.pathname.endsWith("/sign-in") && new URLSearchParams(location.search).has("out")) {
     try {
       for (const key of Object.keys(sessionStorage)) {
