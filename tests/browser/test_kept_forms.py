@@ -238,9 +238,8 @@ def test_signing_out_leaves_nothing_typed_to_the_next_one(site, browser):
     assert len(kept(page)) == 1
     page.get_by_role("button", name="Sign out").click()
     page.wait_for_url("**/sign-in?out")
-    assert (
-        page.evaluate("Object.keys(sessionStorage).filter((key) => /kept|adjudicate|senses/.test(key))") == []
-    )
+    left = "Object.keys(sessionStorage).filter((key) => /kept|adjudicate|senses/.test(key))"
+    assert page.evaluate(left) == []
     page.get_by_label("Name").fill("rosa")
     page.locator("#password").fill(PASSWORD)
     page.keyboard.press("Enter")
