@@ -140,7 +140,7 @@ def import_event(
     The second click of a double one would find the box empty, or import the same file again.
     """
     begun = run.click(None, None, run, js=REST, api_name=f"begin_{name}", show_progress="hidden")
-    event = begun.then(
+    event: Dependency = begun.then(
         handler,
         [*inputs],
         [*outputs],
