@@ -37,12 +37,11 @@ from kpdemo.ui.api.routes import add_api
 from kpdemo.ui.chosen import DELETED_SECONDS
 from kpdemo.ui.compare import CompareHandlers, build_compare_section
 from kpdemo.ui.evaluate import EvaluateHandlers, build_evaluate_tab
-from kpdemo.ui.examples import load_examples
 from kpdemo.ui.files import FilesHandlers, build_files_tab
 from kpdemo.ui.footer import FooterHandlers, build_footer
 from kpdemo.ui.models import ModelShelf, no_index
 from kpdemo.ui.mounting import CLOSED_DOCS, ending_with, mount_pages
-from kpdemo.ui.predict import PredictHandlers, build_predict_tab
+from kpdemo.ui.predict import PredictHandlers, build_predict_tab, load_examples
 from kpdemo.ui.security import add_security
 from kpdemo.ui.send import SendHandlers, build_send_files_section, build_send_section
 from kpdemo.ui.serving import ServeError, add_health, address_of, listen, private_uploads, serve

@@ -16,6 +16,7 @@ from kpdemo.errors import KpdemoError
 from kpdemo.languages.names import NAMES
 from kpdemo.progress import Heard, heard_by
 from kpdemo.ui.examples import Example, build_examples
+from kpdemo.ui.examples import load_examples as load_examples
 from kpdemo.ui.markdown import markdown_html
 from kpdemo.ui.models import WARM_UP_PATIENCE, ModelShelf
 from kpdemo.ui.questions import LARGEST_COUNT, Rule, read_question

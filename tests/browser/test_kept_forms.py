@@ -124,6 +124,9 @@ def test_settings_are_there_again_with_what_they_began_with_until_they_are_saved
     )
     assert (str(settings.step), settings.is_random, settings.lease_minutes) == ("0.5", False, 77)
     assert kept(page) == []
+    page.get_by_role("tab", name="Pairs").click()
+    page.locator("#import-type input").click()
+    expect(page.get_by_role("option", name="phrase to word")).to_be_visible()
     page.reload()
     page.get_by_role("tab", name="Settings").click()
     expect(page.get_by_label("Raters per pair")).to_have_value("3")
