@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
-from annotation.gold import ExportOptions
+from annotation.files.gold_files import task_stems
+from annotation.gold import ExportOptions, Format
 from annotation.scale import Point
 from annotation.scale_words import scale_points
 from annotation.types import ProjectSettings
@@ -30,7 +31,7 @@ def manifest(
         version: of this software.
         counts: of `Tally`.
         agreement: α with its intervals; None when it was not computed.
-        files: name, bytes, SHA-256, rows and lines of each file.
+        files: name, bytes, SHA-256, rows and lines of each file, as `describe_files` has them.
     """
     return {
         "manifest_format": MANIFEST_FORMAT,
@@ -57,8 +58,18 @@ def manifest(
         },
         "counts": dict(counts),
         "agreement": None if agreement is None else dict(agreement),
-        "files": [dict(file) for file in files],
+        "files": [{**file, **_type_of(str(file["name"]), settings, options)} for file in files],
     }
+
+
+def _type_of(name: str, settings: ProjectSettings, options: ExportOptions) -> dict[str, str]:
+    """The comparison type that a file of the task's layout is of: its name may only resemble it."""
+    if options.format is not Format.SEMEVAL:
+        return {}
+    for type, stem in task_stems(settings.types).items():
+        if name in (f"{stem}.input.tsv", f"{stem}.gs.tsv"):
+            return {"type": type}
+    return {}
 
 
 def _scale(settings: ProjectSettings) -> dict[str, Any]:

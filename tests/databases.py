@@ -39,6 +39,7 @@ from db.models import (
     Pair,
     Project,
     QualitySettings,
+    RaterNumber,
     RaterState,
     Rating,
     RatingChange,
@@ -381,6 +382,8 @@ def _add_the_rest(session: Session, project: Project, pair: Pair, ana: User, ben
                 manifest_sha256="c" * 64,
                 created_at=NOON,
             ),
+            RaterNumber(project_id=project.id, rater_id=ben.id, number=2, is_exported=True),
+            RaterNumber(project_id=project.id, rater_id=None, number=1, is_exported=True),
             AuditEvent(at=NOON, project_id=project.id, user_id=ana.id, action="x", detail={"b": 1, "a": {}}),
         ]
     )

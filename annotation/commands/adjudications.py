@@ -76,7 +76,7 @@ def adjudications(
     if as_json:
         pairs = [_as_json(entry) for entry in entries]
         left_out = {} if viewer is None else {"held_back": page.held_back}
-        show_json({"project": project, "which": which.value, "counts": counts, **left_out, "pairs": pairs})
+        show_json({"project": of.name, "which": which.value, "counts": counts, **left_out, "pairs": pairs})
         return
     if entries:
         rows = [_cells(entry) for entry in entries]

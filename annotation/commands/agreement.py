@@ -104,7 +104,7 @@ def plan(
     database, of = open_project(database_url, project)
     found, waiting = AgreementService(database).plan(of.id, width, resamples=resamples, seed=seed)
     if as_json:
-        show_json({"project": project, **plan_to_json(found), "waiting_pairs": waiting})
+        show_json({"project": of.name, **plan_to_json(found), "waiting_pairs": waiting})
         return
     for sentence in plan_sentences(found, waiting):
         show_line(sentence)

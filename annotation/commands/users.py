@@ -128,7 +128,7 @@ def pause(name: NameArgument, project: ProjectOption, database_url: DatabaseOpti
     """Keep a rater from going on in a project; what they graded stays, what they hold goes to others."""
     database, found = open_project(database_url, project)
     QualityService(database).pause(found.id, name)
-    show_line(f"{name} pauses in {project}.")
+    show_line(f"{name} pauses in {found.name}.")
 
 
 @users.command()
@@ -136,7 +136,7 @@ def resume(name: NameArgument, project: ProjectOption, database_url: DatabaseOpt
     """Let a paused rater go on in a project."""
     database, found = open_project(database_url, project)
     QualityService(database).resume(found.id, name)
-    show_line(f"{name} goes on in {project}.")
+    show_line(f"{name} goes on in {found.name}.")
 
 
 @users.command()
@@ -144,7 +144,7 @@ def excuse(name: NameArgument, project: ProjectOption, database_url: DatabaseOpt
     """Let a rater work in a project without its training."""
     database, found = open_project(database_url, project)
     QualityService(database).excuse(found.id, name)
-    show_line(f"{name} works in {project} without its training.")
+    show_line(f"{name} works in {found.name} without its training.")
 
 
 @users.command(epilog=_EXAMPLES)

@@ -38,6 +38,12 @@ def is_exported(file: Path) -> bool:
     return _described(file) is not None
 
 
+def exported_type(file: Path) -> str | None:
+    """The comparison type that the manifest beside a file gives it; None where it gives none."""
+    type = (_described(file) or {}).get("type")
+    return type if isinstance(type, str) else None
+
+
 def is_changed(file: Path) -> bool:
     """Whether the manifest beside a file has the hash of other bytes."""
     described = _described(file)

@@ -5,7 +5,8 @@ csv: gold.csv, UTF-8 with a header, a column "rating:LABEL" for each rater; cell
 parquet: gold.parquet, the columns of jsonl.
 semeval: the layout of SemEval-2014 Task 3, TYPE.input.tsv (larger, smaller, id; for word2sense word, sense
 key, word#pos#number, id) and TYPE.gs.tsv (a grade), line by line the same pairs, without header or quotes;
-tabs and line breaks in texts become spaces. It has no place for single ratings.
+tabs and line breaks in texts become spaces. It has no place for genres and single ratings; which type the
+files are of, whatever they are called, stands in the manifest.
 
 Unfinished pairs that are listed go to unfinished.jsonl, .csv, .parquet or, for semeval, .tsv (type, id,
 reason), with the column `reason`.
@@ -16,7 +17,7 @@ from __future__ import annotations
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from decimal import Decimal
@@ -74,6 +75,21 @@ def safe_stem(type: str) -> str:
     'title_abstract'
     """
     return _UNSAFE_IN_NAME.sub("_", type).lstrip(".") or "type"
+
+
+def task_stems(types: Iterable[str]) -> dict[str, str]:
+    """How the files of each type begin in the semeval layout, no two the same.
+
+    >>> task_stems(["a/b", "a b"])
+    {'a/b': 'a_b', 'a b': 'a_b_'}
+    """
+    stems: dict[str, str] = {}
+    for type in types:
+        stem = safe_stem(type)
+        while stem in stems.values():
+            stem += "_"
+        stems[type] = stem
+    return stems
 
 
 def open_unfinished(
@@ -201,9 +217,7 @@ class SemevalWriter(RowWriter):
 
     def _files_of(self, type: str) -> tuple[IO[str], IO[str]]:
         if type not in self._pairs:
-            stem = safe_stem(type)
-            while f"{stem}.gs.tsv" in self.rows:
-                stem += "_"
+            stem = task_stems([*self._pairs, type])[type]
             texts = _SENSE_TEXTS if type == WORD_TO_SENSE else _TEXTS
             self._pairs[type] = (
                 self._open(self._folder / f"{stem}.input.tsv", texts),

@@ -20,7 +20,13 @@ from typing import Any, TypeAlias
 from annotation.characters import shown
 from annotation.comparison import place_of_type
 from annotation.errors import ScoreFileError
-from annotation.files.exported_gold import is_changed, is_exported, refuse_empty_export, undecided_pairs
+from annotation.files.exported_gold import (
+    exported_type,
+    is_changed,
+    is_exported,
+    refuse_empty_export,
+    undecided_pairs,
+)
 from annotation.files.formats import FileFormat, open_source, read_lines, read_rows, type_of_name
 from annotation.files.row_reader import RowReader
 from annotation.files.score_cells import check_count, number_in, numbers_of_lines, text_of
@@ -140,7 +146,7 @@ def _gold_files(path: Path) -> list[Path]:
         return [path]
     tables = [path / name for name in _TABLES if (path / name).is_file()]
     written = (file for file in path.glob(f"*{_INPUT}*") if file.stat().st_size)  # a type may have no pair
-    inputs = sorted(written, key=lambda file: place_of_type(type_of_name(file.name) or ""))
+    inputs = sorted(written, key=lambda file: place_of_type(_task_type(file) or ""))
     found = tables or inputs
     if not found or len(tables) > 1:
         what = f"both {tables[0].name} and {tables[1].name}" if tables else "no gold set"
@@ -220,15 +226,22 @@ def _table_rows(file: Path) -> Iterator[Row]:
 
 
 def _task_pairs(texts: Path, grades: Path) -> Iterator[GoldPair]:
-    """The pairs of an input file of the task with the grades, line by line the same."""
-    type = type_of_name(texts.name)
+    """The pairs of an input file of the task, or in its layout, with the grades, line by line the same."""
+    type = _task_type(texts)
+    is_ours = exported_type(texts) is not None  # with ids of any kind, which tell no genre
     with open_source(texts) as source:
         rows = list(read_rows(source, format=FileFormat.SEMEVAL, type=type))
     with open_source(grades) as source:
         found = list(numbers_of_lines(grades, read_lines(source), "grade"))
     check_count(grades, found, len(rows), f"{texts.name} has", "grade")
     for row, (number, grade) in zip(rows, found, strict=True):
-        yield _pair(row.fields, type, grade, f"{grades}, line {number}")
+        fields = {**row.fields, "genre": None} if is_ours else row.fields
+        yield _pair(fields, type, grade, f"{grades}, line {number}")
+
+
+def _task_type(texts: Path) -> str | None:
+    """What an input file is of; an export could not name every type in the name of its file."""
+    return exported_type(texts) or type_of_name(texts.name)
 
 
 def _pair(fields: dict[str, Any], type: object, gold: object, where: str) -> GoldPair:

@@ -28,6 +28,7 @@ from annotation.reliability.bootstrap import (
     resampled_alphas,
 )
 from annotation.reliability.few_pairs import FEWEST_PAIRS
+from annotation.scoring import NO_RESAMPLES
 
 DEFAULT_WIDTH = 0.05
 NARROWEST, WIDEST = 0.001, 2.0
@@ -82,7 +83,7 @@ def plan_pairs(
     Args:
         grades: the ratings so far.
         target: how wide α's 95 % interval may be, `NARROWEST` to `WIDEST`.
-        resamples: of each size.
+        resamples: of each size; with 0 nothing is planned.
         seed: what the draws start from; neither the order of pairs nor that of raters matters.
 
     Raises:
@@ -98,6 +99,8 @@ def plan_pairs(
     parts = interval_parts(sums)
     if not parts[:, 3].any():
         return Plan(target, pairs, reason=_NEVER_DIFFERED, seed=seed)
+    if not resamples:
+        return Plan(target, pairs, reason=NO_RESAMPLES, seed=seed)
     rng = np.random.default_rng(seed)
     steps = [_step(parts, sizes / pairs, round(pairs * size), resamples, rng) for size in SIZES]
     found = tuple(step for step in steps if step is not None)

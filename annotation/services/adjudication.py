@@ -11,9 +11,9 @@ from sqlalchemy.orm import Session
 from annotation.adjudication import AdjudicationItem, QueuePage, Which
 from annotation.clock import Clock, utcnow
 from annotation.errors import NotFoundError
-from annotation.services.adjudication_items import read_item
+from annotation.services.adjudication_items import read_item, read_records
 from annotation.services.adjudication_queue import ORDER, AdjudicationQueue, entry_of
-from annotation.services.deciding import decide_within, refuse_held_back, withdraw_within
+from annotation.services.deciding import decide_within, refuse_held_back, undo_within
 from annotation.services.projects import find_project
 from annotation.services.rating.held_back import held_back_from
 from annotation.types import Cause
@@ -148,9 +148,10 @@ class AdjudicationService:
         with self._database.session() as session:
             pair = _pair(session, project_id, pair_id, lock=True)
             project = find_project(session, project_id)  # once the pair is locked no coarser step comes
-            decide_within(
-                session, pair, project, by, grade, cause, note, expected=expected, clock=self._clock
-            )
+            refuse_held_back(session, pair, project, by)
+            record = read_records(session, [pair.id])[pair.id]
+            chosen = (by, grade, cause, note)
+            decide_within(session, pair, project, record, *chosen, expected=expected, clock=self._clock)
             return read_item(session, pair, project)
 
     def withdraw(
@@ -167,7 +168,9 @@ class AdjudicationService:
         with self._database.session() as session:
             project = find_project(session, project_id)
             pair = _pair(session, project_id, pair_id, lock=True)
-            withdraw_within(session, pair, project, by, expected=expected, clock=self._clock)
+            refuse_held_back(session, pair, project, by)
+            record = read_records(session, [pair.id])[pair.id]
+            undo_within(session, pair, record, by, expected=expected, clock=self._clock)
             return read_item(session, pair, project)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, and_, exists, func, or_, select
+from sqlalchemy import ColumnElement, Row, Select, and_, func, select
 from sqlalchemy.orm import Session
 
 from annotation.adjudication import QueueEntry, Which
@@ -12,14 +12,13 @@ from annotation.characters import BEGINNING_LENGTH, beginning
 from annotation.senses.pair_senses import senses_from_json
 from annotation.services.bulk import count_where
 from annotation.services.in_use import IN_USE
+from annotation.services.pair_states import CHANGED, is_flagged, is_open, is_reopened
 from annotation.types import from_quarters
-from db.models import Adjudication, Pair, Project, Rating
+from db.models import Adjudication, Pair, Project
 
 _READ_LENGTH = 4 * BEGINNING_LENGTH + 1
 
 ORDER: tuple[Any, ...] = (-Pair.spread_quarters, Pair.position, Pair.id)
-CHANGED = exists().where(Rating.pair_id == Adjudication.pair_id, Rating.updated_at > Adjudication.decided_at)
-"""Of a decision: a rating came after it. While the pair is flagged it is open again."""
 
 
 class AdjudicationQueue:
@@ -30,9 +29,9 @@ class AdjudicationQueue:
     """
 
     def __init__(self, project: Project, held_back: ColumnElement[bool]) -> None:
-        flagged, decided = Pair.spread_quarters >= project.threshold_quarters, Adjudication.id.is_not(None)
-        self.open = and_(flagged, or_(~decided, CHANGED))
-        self.decided = and_(decided, ~and_(flagged, CHANGED))
+        flagged = is_flagged(project)
+        self.open = is_open(project)
+        self.decided = and_(Adjudication.id.is_not(None), ~is_reopened(project))
         # Most pairs are neither, and their texts make the table long: both kinds are found by an index.
         of_flagged = select(Pair.id).where(Pair.project_id == project.id, flagged)
         of_decided = select(Adjudication.pair_id).where(Adjudication.project_id == project.id)

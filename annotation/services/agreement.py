@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,9 +20,10 @@ from annotation.services.audit import GRADES_CHANGED, PAIRS_CHANGED
 from annotation.services.gold_rows import names_of
 from annotation.services.in_use import count_withdrawn
 from annotation.services.keys import KeyService
+from annotation.services.numbering import NumberService
 from annotation.services.projects import find_project
 from annotation.services.rating.held_back import held_back_from
-from annotation.services.set_aside_rows import told_set_aside
+from annotation.services.set_aside_rows import read_set_aside, told_set_aside
 from db import Database
 from db.models import AdjudicationChange, AuditEvent, Pair, Project, RatingChange
 
@@ -52,6 +54,7 @@ class AgreementService:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._keys = KeyService(database)
+        self._numbers = NumberService(database)
         self._kept: OrderedDict[Question, _Kept] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -97,7 +100,6 @@ class AgreementService:
                 kept.report = replace(
                     report,
                     project=project.name,
-                    rater_names=read.rater_labels,
                     widest=read_widest(session, project, false()),
                     withdrawn=count_withdrawn(session, project.id),
                 )
@@ -108,11 +110,16 @@ class AgreementService:
             held_back = held_back_from(session, project, viewer)
             if count := count_held_back(session, project, held_back):
                 report = replace(report, widest=read_widest(session, project, held_back), held_back=count)
-            report = replace(report, set_aside=told_set_aside(session, project, None if named else key))
-            if not named or not raters:
-                return report
-            names = names_of(session, raters)
-            return replace(report, rater_names=tuple(names[rater] for rater in raters))
+            aside = read_set_aside(session, project.id)
+            numbers = None
+            if not named:
+                shown = [*raters, *(line.rater_id for line in aside)]
+                numbers = self._numbers.give(session, project.id, shown)
+            return replace(
+                report,
+                rater_names=_labels(session, raters, numbers),
+                set_aside=told_set_aside(aside, numbers),
+            )
 
     def plan(
         self,
@@ -136,6 +143,15 @@ class AgreementService:
         plan = plan_pairs(data.grades, target, resamples=resamples, seed=seed)
         return plan, len(data.decided) - plan.pairs
 
+    def usual_plan(self, project_id: int) -> tuple[Plan, int]:
+        """As `plan` for `DEFAULT_WIDTH`, but from the report, which is kept: asked again, it costs nothing.
+
+        Raises:
+            NotFoundError: there is no such project.
+        """
+        report = self.report(project_id)
+        return report.plan, report.whole.pairs - report.whole.all.pairs
+
     def may_renew(self, project_id: int) -> bool:
         """Whether a page that renews itself may ask for a new report: making them takes at most a 20th of
         the time, so that a project of 100,000 pairs can be watched while it is graded."""
@@ -149,6 +165,14 @@ class AgreementService:
             while len(self._kept) > KEPT_REPORTS:
                 self._kept.popitem(last=False)
             return kept
+
+
+def _labels(session: Session, raters: Sequence[int], numbers: Mapping[int, int] | None) -> tuple[str, ...]:
+    """What raters are called: by their numbers or, without these, their names."""
+    if numbers is not None:
+        return tuple(f"Rater {numbers[rater]}" for rater in raters)
+    names = names_of(session, raters)
+    return tuple(names[rater] for rater in raters)
 
 
 def project_version(session: Session, project: Project) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
-from sqlalchemy import ColumnElement, Row, and_, exists, func, select
+from sqlalchemy import ColumnElement, Row, and_, func, select
 from sqlalchemy.orm import Session
 
 from annotation.agreement import Floats, Grades, Mask
@@ -18,10 +18,11 @@ from annotation.reliability.report import (
     ProjectGrades,
     WidePair,
 )
-from annotation.services.adjudication_queue import CHANGED
 from annotation.services.bulk import count_where
 from annotation.services.in_use import IN_USE, of_pair_in_use
 from annotation.services.numbering import numbers_of
+from annotation.services.pair_states import CHANGED, is_decided
+from annotation.services.work import on_page
 from annotation.types import QUARTERS_PER_POINT
 from db.models import Adjudication, Pair, Project, Rating
 
@@ -32,8 +33,6 @@ class ReadGrades:
 
     data: ProjectGrades
     rater_ids: tuple[int, ...]
-    rater_labels: tuple[str, ...]
-    """What raters are called by their numbers in gold sets, of which some may be nobody's."""
 
 
 def read_grades(session: Session, project: Project, key: bytes) -> ReadGrades:
@@ -43,28 +42,29 @@ def read_grades(session: Session, project: Project, key: bytes) -> ReadGrades:
         .where(Pair.project_id == project.id, IN_USE)
         .order_by(Pair.import_order)
     ).all()
+    page = on_page([project.id]).subquery()
     ratings = session.execute(
-        select(Rating.pair_id, Rating.rater_id, Rating.quarters, Rating.seconds, Rating.created_at).where(
-            Rating.project_id == project.id, of_pair_in_use(Rating.pair_id, project.id)
-        )
+        select(Rating.pair_id, Rating.rater_id, Rating.quarters, Rating.seconds, page.c.first_at)
+        .outerjoin(page, and_(page.c.pair_id == Rating.pair_id, page.c.rater_id == Rating.rater_id))
+        .where(Rating.project_id == project.id, of_pair_in_use(Rating.pair_id, project.id))
     ).all()
     decided = session.execute(
         select(Adjudication.pair_id, Adjudication.quarters, CHANGED).where(
             Adjudication.project_id == project.id, of_pair_in_use(Adjudication.pair_id, project.id)
         )
     ).all()
-    numbered = numbers_of(session, project, key)
-    # Whose grades were all set aside or withdrawn keeps the number of an earlier gold set.
+    numbered = numbers_of(session, project.id, key, {row[1] for row in ratings})
+    # Whoever has no grades that count keeps a number, and is none of the report's raters.
     rater_ids = tuple(sorted({row[1] for row in ratings}, key=lambda rater: numbered[rater]))
     data = _numbered_grades(project, rater_ids, pairs, ratings, decided)
-    return ReadGrades(data, rater_ids, tuple(f"Rater {numbered[rater]}" for rater in rater_ids))
+    return ReadGrades(data, rater_ids)
 
 
 def _numbered_grades(
     project: Project,
     raters: Sequence[int],
     pairs: Sequence[Row[int, str, str | None]],
-    ratings: Sequence[Row[int, int, int, float | None, datetime]],
+    ratings: Sequence[Row[int, int, int, float | None, datetime | None]],
     decided: Sequence[Row[int, int, bool]],
 ) -> ProjectGrades:
     """What was read, as columns: pairs, raters, types and genres are numbers from 0.
@@ -73,7 +73,7 @@ def _numbered_grades(
         project: whose types come first.
         raters: their accounts, in the order that numbers them.
         pairs: id, type and genre, in the order that numbers them.
-        ratings: pair, rater, quarters, seconds and moment.
+        ratings: pair, rater, quarters, seconds, and when it was first given on the page, if it was.
         decided: pair, quarters, and whether a rating came after the decision.
     """
     places = {row[0]: place for place, row in enumerate(pairs)}
@@ -96,8 +96,8 @@ def _numbered_grades(
             np.array([row[2] for row in ratings], np.float64) / QUARTERS_PER_POINT,
         ),
         seconds=np.array([np.nan if row[3] is None else row[3] for row in ratings], np.float64),
-        # Imported ratings were all written at one moment, which tells nothing.
-        moments=np.array([np.nan if row[3] is None else row[4].timestamp() for row in ratings], np.float64),
+        # Of the page: imported ratings were all written at one moment, which tells nothing.
+        moments=np.array([np.nan if row[4] is None else row[4].timestamp() for row in ratings], np.float64),
         decisions=decisions,
         raters=len(raters),
         threshold=project.threshold_quarters / QUARTERS_PER_POINT,
@@ -122,7 +122,6 @@ def read_widest(session: Session, project: Project, held_back: ColumnElement[boo
     """The pairs whose grades are farthest apart, earlier pairs first among equals, with the beginning of
     their texts; none whose grades agree, or that is held back (see `rating.held_back`)."""
     beginning = SHOWN_CHARACTERS + 1
-    is_reopened = and_(Pair.spread_quarters >= project.threshold_quarters, CHANGED)
     rows = session.execute(
         select(
             Pair.id,
@@ -134,7 +133,7 @@ def read_widest(session: Session, project: Project, held_back: ColumnElement[boo
             Pair.low_quarters,
             Pair.high_quarters,
             Pair.rating_count,
-            exists().where(Adjudication.pair_id == Pair.id, ~is_reopened).correlate(Pair).label("is_decided"),
+            is_decided(project).label("is_decided"),
         )
         .where(*_differ(project), ~held_back)
         .order_by(Pair.spread_quarters.desc(), Pair.import_order)

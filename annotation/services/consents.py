@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from annotation.clock import Clock, utcnow
 from annotation.consent import Consent, ConsentText
 from annotation.errors import ConsentError
+from annotation.services.access.roles import is_paused
 from annotation.services.audit import record
 from annotation.services.bulk import per_system
 from annotation.services.consent_rows import CONSENTS, agreed_before, consents_of
@@ -18,7 +19,7 @@ from annotation.services.projects import find_project
 from annotation.services.writing.rows import admit
 from annotation.types import Role
 from db import Database
-from db.models import Membership, Project, RaterState, User
+from db.models import Membership, Project, User
 
 AGREED = "consent given"
 _CHANGED = "The text was changed while you read it, so you have not agreed yet: read it as it is now."
@@ -106,10 +107,8 @@ class ConsentService:
 
 def _works_in(project_id: int) -> ColumnElement[bool]:
     """Of a row of users: they rate there and are not paused, or they write."""
-    paused = exists().where(
-        RaterState.user_id == User.id, RaterState.project_id == project_id, RaterState.paused_at.is_not(None)
-    )
-    working = or_(Membership.role == Role.WRITER, and_(Membership.role == Role.RATER, ~paused))
+    at_work = and_(Membership.role == Role.RATER, ~is_paused(User.id, project_id))
+    working = or_(Membership.role == Role.WRITER, at_work)
     return exists().where(Membership.user_id == User.id, Membership.project_id == project_id, working)
 
 

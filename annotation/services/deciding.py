@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from decimal import Decimal
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from annotation.adjudication import (
@@ -16,22 +16,19 @@ from annotation.adjudication import (
     conflict_sentence,
 )
 from annotation.clock import Clock
-from annotation.services.adjudication_items import (
-    is_changed,
-    read_history,
-    read_standing,
-    read_version,
-)
+from annotation.services.adjudication_items import PairRecord
+from annotation.services.pair_states import is_flagged, is_fully_rated
 from annotation.services.rating.barring import bar
 from annotation.services.rating.held_back import held_back_from
 from annotation.types import Cause, from_quarters, to_quarters
-from db.models import Adjudication, AdjudicationChange, Pair, Project, Rating
+from db.models import Adjudication, AdjudicationChange, Pair, Project
 
 
 def decide_within(
     session: Session,
     pair: Pair,
     project: Project,
+    record: PairRecord,
     by: int,
     grade: Decimal,
     cause: Cause,
@@ -40,42 +37,41 @@ def decide_within(
     expected: str | None,
     clock: Clock,
 ) -> None:
-    """Make `grade` the gold grade of a pair; `AdjudicationService.decide` has the arguments and errors."""
-    refuse_held_back(session, pair, project, by)
+    """Make `grade` the gold grade of a pair; `AdjudicationService.decide` has the arguments and errors.
+
+    Args:
+        record: of the pair, read since it was locked. Whether it is held back was asked before.
+    """
     note = check_decision(grade, note, from_quarters(project.step_quarters))
-    standing = read_standing(session, pair.id)
+    standing = record.standing
     wanted = (by, to_quarters(grade), cause.value, note)
-    if standing is not None and _same(standing, wanted) and not is_changed(session, standing):
+    if standing is not None and _same(standing, wanted) and not record.is_changed:
         return  # the first click's answer was lost: saved already
-    _refuse_withdrawn(pair)
-    _check_version(session, pair, expected)
+    _refuse_withdrawn_pair(pair)
+    _check_version(record, expected)
     if standing is None and (problem := unflagged_text(pair, project)):
         raise AdjudicationError(problem)
-    at = _now(session, pair.id, clock)
+    at = _now(record, clock)
     if standing is None:
         standing = Adjudication(project_id=pair.project_id, pair_id=pair.id)
         session.add(standing)
     standing.adjudicator_id, standing.quarters, standing.cause, standing.note = wanted
     standing.decided_at = at
     session.add(_change(pair, at, *wanted))
-    session.flush()
     bar(session.connection(), pair, [by], at)
 
 
-def withdraw_within(
-    session: Session, pair: Pair, project: Project, by: int, *, expected: str | None, clock: Clock
+def undo_within(
+    session: Session, pair: Pair, record: PairRecord, by: int, *, expected: str | None, clock: Clock
 ) -> None:
     """Take the decision on a pair back; `AdjudicationService.withdraw` has the arguments and errors."""
-    refuse_held_back(session, pair, project, by)
-    _refuse_withdrawn(pair)
-    _check_version(session, pair, expected)
-    standing = read_standing(session, pair.id)
-    if standing is None:
+    _refuse_withdrawn_pair(pair)
+    _check_version(record, expected)
+    if record.standing is None:
         raise AdjudicationError("Nobody has decided on this pair: there is nothing to withdraw.")
-    session.delete(standing)
-    at = _now(session, pair.id, clock)
+    session.delete(record.standing)
+    at = _now(record, clock)
     session.add(_change(pair, at, by, None, None, ""))
-    session.flush()
     bar(session.connection(), pair, [by], at)
 
 
@@ -87,7 +83,7 @@ def refuse_held_back(session: Session, pair: Pair, project: Project, viewer: int
         )
 
 
-def _refuse_withdrawn(pair: Pair) -> None:
+def _refuse_withdrawn_pair(pair: Pair) -> None:
     if pair.withdrawn_at is not None:
         raise AdjudicationError(
             f"The pair {pair.external_id!r} is withdrawn and needs no decision: go on with the next, or have "
@@ -95,18 +91,17 @@ def _refuse_withdrawn(pair: Pair) -> None:
         )
 
 
-def _check_version(session: Session, pair: Pair, expected: str | None) -> None:
-    found = read_version(session, pair.id)
+def _check_version(record: PairRecord, expected: str | None) -> None:
+    found, history = record.version, record.history
     if expected is not None and expected != found:
-        history = read_history(session, pair.id)
         raise ConflictError(conflict_sentence(expected, found, history[0] if history else None))
 
 
 def unflagged_text(pair: Pair, project: Project) -> str:
     """Why the pair needs no decision; nothing where its ratings are far apart."""
-    if pair.spread_quarters >= project.threshold_quarters:
+    if is_flagged(project, pair):
         return ""
-    if pair.rating_count < project.raters_per_pair:
+    if not is_fully_rated(project, pair):
         return (
             f"The pair {pair.external_id!r} has {pair.rating_count} of {project.raters_per_pair} ratings, "
             "none far apart: wait for the others."
@@ -117,10 +112,9 @@ def unflagged_text(pair: Pair, project: Project) -> str:
     )
 
 
-def _now(session: Session, pair_id: int, clock: Clock) -> datetime:
+def _now(record: PairRecord, clock: Clock) -> datetime:
     """This moment, but not before the ratings that the decision is about: clocks differ."""
-    last = session.scalar(select(func.max(Rating.updated_at)).where(Rating.pair_id == pair_id))
-    return max(clock(), last) if last else clock()
+    return max(clock(), record.last_rated_at) if record.last_rated_at else clock()
 
 
 def _same(standing: Adjudication, wanted: tuple[int, int, str, str]) -> bool:

@@ -12,7 +12,6 @@ from annotation.adjudication import (
     AdjudicationError,
     AdjudicationItem,
     ConflictError,
-    HeldBackError,
     NewDecision,
     ReadDecision,
     Which,
@@ -26,17 +25,12 @@ from annotation.errors import AccessError, GradeError, ImportFileError
 from annotation.files.wrong_lines import WrongLines
 from annotation.services.access.roles import roles_of
 from annotation.services.access.users import get_user
-from annotation.services.adjudication_items import (
-    is_changed,
-    read_history,
-    read_item,
-    read_standing,
-    read_version,
-)
+from annotation.services.adjudication_items import PairRecord, read_items, read_records
 from annotation.services.adjudication_queue import ORDER, AdjudicationQueue
 from annotation.services.bulk import is_among, parts
 from annotation.services.checks import shelf_of
 from annotation.services.deciding import decide_within, unflagged_text
+from annotation.services.pair_states import is_flagged
 from annotation.services.projects import find_project
 from annotation.services.rating.held_back import held_back_from
 from annotation.services.transactions import repeated_if_undone
@@ -77,8 +71,7 @@ class DecisionTableService:
             project = find_project(session, project_id)
             queue = AdjudicationQueue(project, held_back_from(session, project, viewer))
             ids = session.scalars(queue.select(Pair.id, which=which, type=type).order_by(*ORDER)).all()
-            for id in ids:
-                yield read_item(session, session.get_one(Pair, id), project)
+            yield from read_items(session, ids, project)
 
     def decide_all(
         self, project_id: int, decisions: Iterable[ReadDecision], by: str, *, replaces: bool = False
@@ -120,9 +113,12 @@ class _Table:
         self._replaces = replaces
         self._places: dict[int, str] = {}
         """Where each pair stood in the table."""
+        self._records: dict[int, PairRecord] = {}
+        self._held_back: set[int] = set()
 
     def decide(self, rows: Sequence[NewDecision | ImportFileError], *, empty: int) -> DecisionSummary:
         pairs = self._locked_pairs({row.pair for row in rows if isinstance(row, NewDecision)})
+        self._read(pair.id for by_type in pairs.values() for pair in by_type.values())
         wrong, decided, unchanged = WrongLines("used"), 0, 0
         for row in rows:
             try:
@@ -150,6 +146,14 @@ class _Table:
             for pair in rows:
                 found.setdefault(pair.external_id, {})[pair.type] = pair
         return found
+
+    def _read(self, pair_ids: Iterable[int]) -> None:
+        """What decisions on the pairs go by: each is decided once, so that it stays true."""
+        is_held_back = held_back_from(self._session, self._project, self._adjudicator.id)
+        for ids in parts(pair_ids):
+            self._records |= read_records(self._session, ids)
+            held_back = select(Pair.id).where(Pair.id.in_(ids), is_held_back)
+            self._held_back.update(self._session.scalars(held_back))
 
     def _pair(self, row: NewDecision, by_type: Mapping[str, Pair]) -> Pair:
         if row.type is None and len(by_type) > 1:
@@ -195,15 +199,21 @@ class _Table:
         Raises:
             ImportFileError: it cannot be taken.
         """
-        standing = read_standing(self._session, pair.id)
-        if standing is not None and self._stands(row, pair, standing):
+        record = self._records[pair.id]
+        if record.standing is not None and self._stands(row, pair, record, record.standing):
             return False
-        expected = self._expected(row, pair, standing)
+        if pair.id in self._held_back:
+            raise ImportFileError(
+                f"{row.place}: {self._adjudicator.name} may still grade the pair {row.pair!r}, and who "
+                "decides on it must not; leave the row out, or let another adjudicator decide."
+            )
+        expected = self._expected(row, record)
         try:
             decide_within(
                 self._session,
                 pair,
                 self._project,
+                record,
                 self._adjudicator.id,
                 row.grade,
                 row.cause,
@@ -211,14 +221,9 @@ class _Table:
                 expected=expected,
                 clock=self._clock,
             )
-        except HeldBackError:
-            problem = (
-                f"{self._adjudicator.name} may still grade the pair {row.pair!r}, and who decides on it "
-                "must not; leave the row out, or let another adjudicator decide."
-            )
         except ConflictError:
-            unflagged = "" if standing is not None else unflagged_text(pair, self._project)
-            problem = unflagged or self._conflict_text(row, pair, expected or "")
+            unflagged = "" if record.standing is not None else unflagged_text(pair, self._project)
+            problem = unflagged or _conflict_text(row, record, expected or "")
         except GradeError as error:
             raise ImportFileError(f"{row.place}, field 'grade': {error}") from None
         except AdjudicationError as error:
@@ -227,35 +232,35 @@ class _Table:
             return True
         raise ImportFileError(f"{row.place}: {problem}")
 
-    def _stands(self, row: NewDecision, pair: Pair, standing: Adjudication) -> bool:
+    def _stands(self, row: NewDecision, pair: Pair, record: PairRecord, standing: Adjudication) -> bool:
         """Whether it is the decision on the pair already, whoever took it, and the pair is not open again."""
         is_same = (to_quarters(row.grade), row.cause.value, row.note) == (
             standing.quarters,
             standing.cause,
             standing.note,
         )
-        is_flagged = pair.spread_quarters >= self._project.threshold_quarters
-        return is_same and not (is_flagged and is_changed(self._session, standing))
+        return is_same and not (is_flagged(self._project, pair) and record.is_changed)
 
-    def _expected(self, row: NewDecision, pair: Pair, standing: Adjudication | None) -> str | None:
+    def _expected(self, row: NewDecision, record: PairRecord) -> str | None:
         """The version of the pair at which the decision is taken; None for any."""
-        found = read_version(self._session, pair.id)
+        found = record.version
         if row.version is None:
-            return None if standing is None or self._replaces else with_decision_of(found, "0-")
+            return None if record.standing is None or self._replaces else with_decision_of(found, "0-")
         return with_decision_of(row.version, found) if self._replaces else row.version
 
-    def _conflict_text(self, row: NewDecision, pair: Pair, expected: str) -> str:
-        found, history = read_version(self._session, pair.id), read_history(self._session, pair.id)
-        last = decided_since(expected, found, history[0] if history else None)
-        if last is None or with_decision_of(expected, found) != found:  # --replace would not help there
-            return (
-                f"a rating of the pair {row.pair!r} changed since the table was written; leave the row out, "
-                "and look at the pair in a new table."
-            )
+
+def _conflict_text(row: NewDecision, record: PairRecord, expected: str) -> str:
+    found, history = record.version, record.history
+    last = decided_since(expected, found, history[0] if history else None)
+    if last is None or with_decision_of(expected, found) != found:  # --replace would not help there
         return (
-            f"{decision_text(last)} already; leave the row of the pair {row.pair!r} out, or give --replace "
-            "to decide all the same."
+            f"a rating of the pair {row.pair!r} changed since the table was written; leave the row out, "
+            "and look at the pair in a new table."
         )
+    return (
+        f"{decision_text(last)} already; leave the row of the pair {row.pair!r} out, or give --replace "
+        "to decide all the same."
+    )
 
 
 def _adjudicator(session: Session, project: Project, name: str) -> User:

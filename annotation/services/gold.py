@@ -45,12 +45,11 @@ from annotation.services.gold_rows import (
     stream_pairs,
 )
 from annotation.services.in_use import count_withdrawn
-from annotation.services.keys import KeyService
-from annotation.services.numbering import NUMBERS, RATINGS, are_free
+from annotation.services.numbering import NumberService, keep_exported
 from annotation.services.projects import as_project, find_project
 from annotation.services.protocol_history import protocol_history
 from annotation.services.rating.queue_order import order_of
-from annotation.services.set_aside_rows import all_numbers, read_set_aside, told_in_gold
+from annotation.services.set_aside_rows import read_set_aside, told_in_gold
 from annotation.types import ProjectSettings
 from db import Database
 from db.models import Export, User
@@ -81,7 +80,7 @@ class GoldService:
     def __init__(self, database: Database, *, clock: Clock = utcnow) -> None:
         self._database = database
         self._clock = clock
-        self._keys = KeyService(database, clock)
+        self._numbers = NumberService(database, clock)
 
     def counts(self, project_id: int) -> GoldCounts:
         """How many pairs have a gold grade, and what the others lack."""
@@ -125,11 +124,8 @@ class GoldService:
             ExportError: pairs are unfinished and to be refused, there are none, or the folder is not free.
         """
         options = options.written
-        while True:  # again only where others were exported meanwhile that gave more raters a number
-            with GoldFolder(folder, force=force) as target:
-                exported = self._exported(project_id, target, options, by, progress)
-                if exported is not None:
-                    return exported
+        with GoldFolder(folder, force=force) as target:
+            return self._exported(project_id, target, options, by, progress)
 
     def _exported(
         self,
@@ -138,17 +134,19 @@ class GoldService:
         options: ExportOptions,
         by: int | None,
         progress: Callable[[int], None] | None,
-    ) -> ExportedGold | None:
-        """Write and publish the files; None, and nothing, where another export took the numbers of raters."""
-        key = self._keys.raters(project_id) if options.raters is RaterColumns.ANONYMOUS else None
+    ) -> ExportedGold:
+        """Write and publish the files."""
         with self._database.reading() as session:
             project = find_project(session, project_id)
             counts = checked_counts(session, project, options)
             aside = read_set_aside(session, project_id)
-            numbers = None if key is None else all_numbers(session, project, key, aside)
             raters = names_of(session, rater_ids(session, project_id))
             # Comments of whom all is set aside keep their author; a column of grades they have none.
-            labels = _labels(raters | {line.rater_id: line.name for line in aside}, options, numbers)
+            named = raters | {line.rater_id: line.name for line in aside}
+            numbers = None
+            if options.raters is RaterColumns.ANONYMOUS:
+                numbers = self._numbers.give(session, project_id, named)
+            labels = _labels(named, options, numbers)
             labelled = None if labels is None else [labels[name] for name in raters.values()]
             columns = labelled and sorted(labelled, key=label_key)
             settings = as_project(project).settings
@@ -164,10 +162,10 @@ class GoldService:
         written["card"] = write_card(target.partial, gold_card(written))
         exported = ExportedGold(written, write_manifest(target.partial, written))
         with self._database.session() as session:
-            project = find_project(session, project_id, lock=True)  # which numbers are free stays true
-            if numbers is not None and not are_free(session, project, numbers):
-                return None
-            _remember(session, project_id, exported, numbers, counts.finished, by, self._clock())
+            find_project(session, project_id, lock=True)  # it stays until this is written down
+            if numbers is not None:
+                keep_exported(session, project_id, named)
+            _remember(session, project_id, exported, counts.finished, by, self._clock())
             target.publish()  # before the commit: when that fails, the folder takes it back
         return exported
 
@@ -176,7 +174,7 @@ class GoldService:
         statement = (
             select(Export, User.name)
             .outerjoin(User, User.id == Export.user_id)
-            .where(Export.project_id == project_id, Export.format != RATINGS)
+            .where(Export.project_id == project_id)
             .order_by(Export.id.desc())
             .limit(LISTED)
         )
@@ -188,23 +186,19 @@ def _remember(
     session: Session,
     project_id: int,
     exported: ExportedGold,
-    numbers: dict[int, int] | None,
     pairs: int,
     by: int | None,
     now: datetime,
 ) -> None:
-    """Write down the export and the numbers that it gave to raters, so that the next gives the same."""
+    """Write down the export."""
     options: dict[str, Any] = exported.manifest["options"]
-    kept = dict(options)
-    if numbers is not None:
-        kept[NUMBERS] = {str(rater): number for rater, number in numbers.items()}
     digest = exported.manifest_sha256
     session.add(
         Export(
             project_id=project_id,
             user_id=by,
             format=options["format"],
-            options=kept,
+            options=dict(options),
             pairs=pairs,
             manifest_sha256=digest,
             created_at=now,

@@ -11,8 +11,8 @@ from annotation.services.bulk import count_where
 from annotation.services.checks import shelf_of
 from annotation.services.gold_rows import count_problems, count_reopened, rater_ids
 from annotation.services.in_use import count_withdrawn, of_pair_in_use
-from annotation.services.known_grades import quality_of
-from db.models import Adjudication, Pair, Project, Rating, RatingChange, TrainingPair
+from annotation.services.known_grades import quality_of, training_in_use
+from db.models import Adjudication, Pair, Project, Rating, RatingChange
 
 
 def other_counts(session: Session, project: Project) -> dict[str, int]:
@@ -35,9 +35,8 @@ def told_quality(session: Session, project_id: int) -> dict[str, Any]:
     Distances are in points of the scale.
     """
     settings = quality_of(session, project_id)
-    in_training = TrainingPair.project_id == project_id, TrainingPair.retired_at.is_(None)
     told: dict[str, Any] = {}
-    if training := count_where(session, *in_training):
+    if training := count_where(session, training_in_use(project_id)):
         distance = float(settings.training_distance)
         told["training"] = {"pairs": training, "pass_percent": settings.pass_percent, "distance": distance}
     is_check = Pair.project_id == shelf_of(session, project_id)

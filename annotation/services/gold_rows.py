@@ -12,9 +12,9 @@ from sqlalchemy import ColumnElement, Executable, Row, and_, exists, func, or_, 
 from sqlalchemy.orm import Session
 
 from annotation.senses.pair_senses import senses_from_json
-from annotation.services.adjudication_queue import CHANGED
 from annotation.services.bulk import count_where
 from annotation.services.in_use import IN_USE, of_pair_in_use
+from annotation.services.pair_states import HAS_DECISION, is_flagged, is_fully_rated, is_reopened
 from annotation.types import Cause, RatedPair, RaterComment, from_quarters
 from db.models import Adjudication, Comment, Pair, Project, Rating, User
 
@@ -77,8 +77,7 @@ def count_reopened(session: Session, project: Project) -> int:
     counted = (
         select(func.count(Pair.id))
         .join(Adjudication, Adjudication.pair_id == Pair.id)
-        .where(Pair.project_id == project.id, IN_USE)
-        .where(Pair.spread_quarters >= project.threshold_quarters, CHANGED)
+        .where(Pair.project_id == project.id, IN_USE, is_reopened(project))
     )
     return session.scalar(counted) or 0
 
@@ -96,10 +95,8 @@ def first_unfinished(session: Session, project: Project) -> tuple[str, str] | No
 
 def lacks(project: Project) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     """`annotation.gold.GoldStanding.reason` for a query: an unfinished pair meets one of the two."""
-    undecided = ~exists().where(Adjudication.pair_id == Pair.id).correlate(Pair)
-    is_rated = Pair.rating_count >= project.raters_per_pair
-    is_flagged = Pair.spread_quarters >= project.threshold_quarters
-    return and_(undecided, ~is_rated), and_(undecided, is_rated, is_flagged)
+    few, enough = ~is_fully_rated(project), is_fully_rated(project)
+    return and_(~HAS_DECISION, few), and_(~HAS_DECISION, enough, is_flagged(project))
 
 
 def _pairs_after(project_id: int, import_order: int) -> Executable:
@@ -144,8 +141,8 @@ def _comments_of(session: Session, pair_ids: Sequence[int]) -> dict[int, list[Ra
         .where(Comment.pair_id.in_(pair_ids), or_(Comment.is_flagged, Comment.text != ""))
     )
     comments: dict[int, list[RaterComment]] = defaultdict(list)
-    for pair_id, name, text, is_flagged in rows:
-        comments[pair_id].append(RaterComment(name, text, is_flagged))
+    for pair_id, name, text, is_problem in rows:
+        comments[pair_id].append(RaterComment(name, text, is_problem))
     return comments
 
 

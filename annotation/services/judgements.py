@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
 
-from sqlalchemy import Row, func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from annotation.gold import GoldStanding, Reason
+from annotation.gold import Reason
 from annotation.predictions.judgements import GradedDocument, GradedPhrase, JudgedPool
+from annotation.services.gold_sums import standing_in, summed_ratings
 from annotation.services.in_use import IN_USE
 from annotation.services.projects import as_project, find_project
 from annotation.services.rating.queue_order import order_of
-from annotation.types import from_quarters
 from db import Database
 from db.models import (
     Adjudication,
     Pair,
     Project,
-    Rating,
     SentDocument,
     SentPhrase,
     SentPrediction,
@@ -64,12 +62,7 @@ class JudgementService:
 def _phrases(session: Session, project: Project) -> tuple[dict[int, list[GradedPhrase]], int]:
     """The phrases of each document, in the order of import, and how many wait for a decision; none of a
     withdrawn pair."""
-    summed = (
-        select(Rating.pair_id, func.sum(Rating.quarters).label("quarters"))
-        .where(Rating.project_id == project.id)
-        .group_by(Rating.pair_id)
-        .subquery()
-    )
+    summed = summed_ratings(project.id)
     rows = session.execute(
         select(
             SentPhrase.id,
@@ -91,21 +84,12 @@ def _phrases(session: Session, project: Project) -> tuple[dict[int, list[GradedP
     found: dict[int, list[GradedPhrase]] = defaultdict(list)
     settings, undecided = as_project(project).settings, 0
     for row in rows:
-        standing = _standing(row)
+        standing = standing_in(row)
         undecided += standing.reason(settings) is Reason.NOT_ADJUDICATED
         grade = standing.gold(settings)
         phrase = GradedPhrase(row.id, row.external_id, row.right, row.is_present, grade)
         found[row.document_id].append(phrase)
     return found, undecided
-
-
-def _standing(row: Row[Any]) -> GoldStanding:
-    return GoldStanding(
-        decided=None if row.decided is None else from_quarters(row.decided),
-        ratings=row.rating_count,
-        total=from_quarters(int(row.sum or 0)),
-        spread=from_quarters(row.spread_quarters),
-    )
 
 
 def _runs(session: Session, project_id: int) -> Runs:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from enum import StrEnum
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, and_, func, select
 from sqlalchemy.orm import Session
 
 from annotation.quality import QualitySettings, has_accepted_grade
@@ -18,6 +18,11 @@ from db.models import Pair, TrainingPair
 class KnownKind(StrEnum):
     TRAINING = "training"
     CHECK = "check"
+
+
+def training_in_use(project_id: int) -> ColumnElement[bool]:
+    """Of a training pair: it is one of the project's that have not been retired."""
+    return and_(TrainingPair.project_id == project_id, TrainingPair.retired_at.is_(None))
 
 
 def quality_of(session: Session, project_id: int) -> QualitySettings:
@@ -40,9 +45,8 @@ def distances(settings: QualitySettings) -> dict[KnownKind, Decimal]:
 
 def out_of_reach(session: Session, project_id: int, kind: KnownKind, step: Decimal, distance: Decimal) -> str:
     """Why no grade is accepted of one of the pairs in use, to be followed by what to do; or nothing."""
-    training = TrainingPair.project_id == project_id, TrainingPair.retired_at.is_(None)
     known = {
-        KnownKind.TRAINING: select(TrainingPair.quarters).where(*training),
+        KnownKind.TRAINING: select(TrainingPair.quarters).where(training_in_use(project_id)),
         KnownKind.CHECK: select(func.coalesce(Pair.intended_quarters, 0)).where(
             Pair.project_id == shelf_of(session, project_id)
         ),

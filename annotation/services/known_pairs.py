@@ -21,7 +21,13 @@ from annotation.services.audit import record
 from annotation.services.checks import shelf_of
 from annotation.services.imports.known_pairs import new_check_pairs, new_training_pairs, print_of
 from annotation.services.imports.order import next_order
-from annotation.services.known_grades import KnownKind, distances, no_accepted_grade, quality_of
+from annotation.services.known_grades import (
+    KnownKind,
+    distances,
+    no_accepted_grade,
+    quality_of,
+    training_in_use,
+)
 from annotation.services.projects import find_project
 from annotation.services.quality import begin_checks_anew
 from annotation.types import NewPair, ReadKnownPair, User, from_quarters, to_quarters
@@ -101,7 +107,7 @@ class KnownPairService:
             project = find_project(session, project_id, lock=True)
             retired = session.scalars(
                 update(TrainingPair)
-                .where(TrainingPair.project_id == project.id, TrainingPair.retired_at.is_(None))
+                .where(training_in_use(project.id))
                 .values(retired_at=now)
                 .returning(TrainingPair.id)
             ).all()
@@ -155,9 +161,7 @@ class KnownPairService:
         with self._database.reading() as session:
             project = find_project(session, project_id)
             training = session.scalars(
-                select(TrainingPair)
-                .where(TrainingPair.project_id == project.id, TrainingPair.retired_at.is_(None))
-                .order_by(TrainingPair.import_order)
+                select(TrainingPair).where(training_in_use(project.id)).order_by(TrainingPair.import_order)
             )
             lines = [_line(KnownKind.TRAINING, row) for row in training]
             checks = session.scalars(

@@ -2,53 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 
-from sqlalchemy import select
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
+from annotation.clock import Clock, utcnow
 from annotation.gold import rater_numbers
 from annotation.services.gold_rows import rater_ids
-from db.models import Export, Project
+from annotation.services.keys import KeyService
+from annotation.services.projects import find_project
+from annotation.types import Role
+from db import Database
+from db.models import Membership, RaterNumber
 
-NUMBERS = "rater_numbers"
-"""Where an export keeps, among its options, the numbers that it used."""
-RATINGS = "ratings"
-"""The format of what is no gold set but all single ratings; it is kept for its numbers."""
+
+class NumberService:
+    """Gives raters their numbers, when these are first shown or exported."""
+
+    def __init__(self, database: Database, clock: Clock = utcnow) -> None:
+        self._database = database
+        self._keys = KeyService(database, clock)
+
+    def give(self, session: Session, project_id: int, raters: Iterable[int]) -> dict[int, int]:
+        """The number of each rater's account, from 1, not always without gaps; it stays for ever.
+
+        Args:
+            session: of the caller, who only reads in it. Numbers that are given are committed apart from it.
+            project_id: which project.
+            raters: who needs a number.
+
+        Raises:
+            UnreachableError: somebody else writes for too long to give more raters a number.
+        """
+        needed = set(raters)
+        numbers = given_numbers(session, project_id)
+        if needed <= numbers.keys():
+            return numbers
+        key = self._keys.raters(project_id)
+        with self._database.session() as writing:
+            find_project(writing, project_id, lock=True)  # two at once give a rater the same number
+            before = given_numbers(writing, project_id)
+            numbers = numbers_of(writing, project_id, key, needed)
+            writing.add_all(
+                RaterNumber(project_id=project_id, rater_id=rater, number=number, is_exported=False)
+                for rater, number in numbers.items()
+                if rater not in before
+            )
+        return numbers
 
 
-def numbers_of(session: Session, project: Project, key: bytes) -> dict[int, int]:
-    """The number of each rater's account, from 1, not always without gaps; those of a gold set stay for ever.
+def numbers_of(session: Session, project_id: int, key: bytes, raters: Iterable[int] = ()) -> dict[int, int]:
+    """The numbers of all raters, as they would be given now to whoever has none.
 
-    Where gold sets disagree, as those that were exported at once used to, the earliest stands: whoever has
-    the number of somebody else in a later one gets another, which no gold set has used.
+    Whoever may grade gets one together with those who did, so that numbers do not tell who began first.
 
     Args:
+        session: in which they are read.
+        project_id: which project.
         key: `KeyService.raters` of the project.
+        raters: others who need one.
     """
-    known, used = given_numbers(session, project.id)
-    return rater_numbers(rater_ids(session, project.id), key, known, used)
+    member = Membership.role == Role.RATER.value
+    members = session.scalars(select(Membership.user_id).where(Membership.project_id == project_id, member))
+    everybody = {*rater_ids(session, project_id), *members, *raters}
+    used = session.scalars(select(RaterNumber.number).where(RaterNumber.project_id == project_id))
+    return rater_numbers(everybody, key, given_numbers(session, project_id), used)
 
 
-def are_free(session: Session, project: Project, numbers: Mapping[int, int]) -> bool:
-    """Whether numbers that were read before may be kept; the row of the project is locked.
+def given_numbers(session: Session, project_id: int) -> dict[int, int]:
+    """The numbers that raters have."""
+    rows = session.execute(
+        select(RaterNumber.rater_id, RaterNumber.number)
+        .where(RaterNumber.project_id == project_id)
+        .order_by(RaterNumber.number)
+    )
+    return {rater: number for rater, number in rows if rater is not None}
 
-    False where a gold set that was exported meanwhile gave one to somebody else, or a rater another.
-    """
-    known, _ = given_numbers(session, project.id)
-    both = {**numbers, **known}
-    return both.items() >= numbers.items() and len(set(both.values())) == len(both)
+
+def exported_numbers(session: Session, project_id: int) -> dict[int, int | None]:
+    """Whose each number is that stands in a file, None of one that is nobody's any more."""
+    of_files = RaterNumber.project_id == project_id, RaterNumber.is_exported
+    return dict(session.execute(select(RaterNumber.number, RaterNumber.rater_id).where(*of_files)).all())
 
 
-def given_numbers(session: Session, project_id: int) -> tuple[dict[int, int], set[int]]:
-    """The numbers that stand, each rater's own, and all that were ever used."""
-    known: dict[int, int] = {}
-    used: set[int] = set()
-    earlier = select(Export.options).where(Export.project_id == project_id).order_by(Export.id)
-    for kept in session.scalars(earlier):
-        numbers = {int(rater): number for rater, number in kept.get(NUMBERS, {}).items()}
-        for rater, number in numbers.items():
-            if rater not in known and number not in known.values():
-                known[rater] = number
-        used |= set(numbers.values())
-    return known, used
+def keep_exported(session: Session, project_id: int, raters: Iterable[int]) -> None:
+    """That the numbers of these raters stand in a file."""
+    session.execute(
+        update(RaterNumber)
+        .where(RaterNumber.project_id == project_id, RaterNumber.rater_id.in_(list(raters)))
+        .values(is_exported=True)
+    )

@@ -14,9 +14,9 @@ from annotation.projects import all_graded
 from annotation.services.access.open_invitations import can_come_in
 from annotation.services.access.roles import roles_of
 from annotation.services.access.users import find_user
-from annotation.services.adjudication_queue import CHANGED
 from annotation.services.consent_rows import agreed_before
 from annotation.services.in_use import IN_USE
+from annotation.services.pair_states import is_fully_rated, is_open
 from annotation.services.rating.held_back import may_still_grade
 from annotation.types import Role, User
 from db import Database, models
@@ -88,7 +88,7 @@ class OverviewService:
             ids = [row.id for row in shown]
             counted = {row.project_id: row for row in session.execute(_counts(ids))}
             rated = [id for id, held in roles.items() if Role.RATER in held]
-            held_back = and_(Pair.project_id.in_(rated), may_still_grade(Project.raters_per_pair, user.id))
+            held_back = and_(Pair.project_id.in_(rated), may_still_grade(Project, user.id))
             opened = dict(session.execute(to_adjudicate(ids).where(~held_back)).all())
             raters = dict(session.execute(_raters(ids, self._clock())).all())
             unwritten = dict(session.execute(_unwritten(ids)).all())
@@ -143,7 +143,7 @@ class OverviewService:
 
 
 def _counts(project_ids: list[int]) -> Select[int, int, Any]:
-    finished = func.count().filter(Pair.rating_count >= Project.raters_per_pair)
+    finished = func.count().filter(is_fully_rated(Project))
     return (
         select(Pair.project_id, func.count().label("pairs"), finished.label("finished"))
         .join(Project, Project.id == Pair.project_id)
@@ -170,12 +170,9 @@ def to_adjudicate(project_ids: list[int]) -> Select[int, int]:
     """Flagged pairs without a decision, or with a rating that came after it."""
     return (
         select(Pair.project_id, func.count())
-        .join(
-            Project,
-            and_(Project.id == Pair.project_id, Pair.spread_quarters >= Project.threshold_quarters),
-        )
+        .join(Project, Project.id == Pair.project_id)
         .outerjoin(Adjudication, Adjudication.pair_id == Pair.id)
-        .where(Pair.project_id.in_(project_ids), IN_USE, or_(Adjudication.id.is_(None), CHANGED))
+        .where(Pair.project_id.in_(project_ids), IN_USE, is_open(Project))
         .group_by(Pair.project_id)
     )
 

@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, Function, Select, and_, exists, func, or_, select
+from sqlalchemy import ColumnElement, Function, Select, and_, func, or_, select
 from sqlalchemy.orm import InstrumentedAttribute
 
 from annotation.characters import beginning, can_be_stored
 from annotation.senses.network import PairSenses
 from annotation.senses.pair_senses import senses_from_json
-from annotation.services.adjudication_queue import CHANGED
 from annotation.services.bulk import count_where
 from annotation.services.in_use import IN_USE
+from annotation.services.pair_states import is_decided, is_flagged, is_fully_rated
 from annotation.services.projects import find_project
 from annotation.services.rating.held_back import held_back_from
 from annotation.services.remarks import BEGINNING_LENGTH
 from db import Database
-from db.models import Adjudication, Pair, Project
+from db.models import Pair, Project
 
 PAGE_LENGTH = 50
 _READ_LENGTH = 4 * BEGINNING_LENGTH + 1
@@ -126,12 +126,9 @@ def _found(search: str) -> list[ColumnElement[bool]]:
 
 def _states(project: Project, held_back: ColumnElement[bool]) -> dict[PairState, ColumnElement[bool]]:
     """The condition of each; every pair meets one. One that is held back lacks grades."""
-    has_decision = exists().where(Adjudication.pair_id == Pair.id).correlate(Pair)
-    is_changed = exists().where(Adjudication.pair_id == Pair.id, CHANGED).correlate(Pair)
-    graded = Pair.rating_count >= project.raters_per_pair
-    far_apart = Pair.spread_quarters >= project.threshold_quarters
-    decided = and_(has_decision, ~and_(far_apart, is_changed), ~held_back)
-    flagged = and_(far_apart, ~held_back)
+    graded = is_fully_rated(project)
+    decided = and_(is_decided(project), ~held_back)
+    flagged = and_(is_flagged(project), ~held_back)
     return {
         PairState.OPEN: and_(IN_USE, ~decided, ~graded, ~flagged),
         PairState.GRADED: and_(IN_USE, ~decided, graded, ~flagged),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any, cast
 
-from sqlalchemy import ColumnElement, Table, and_, bindparam, func, select, update
+from sqlalchemy import ColumnElement, Table, bindparam, func, select, update
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from annotation.assignment import place_in
@@ -14,7 +14,7 @@ from annotation.errors import SettingsError
 from annotation.names import name_key
 from annotation.services.bulk import count_where
 from annotation.services.checks import shelf_of
-from annotation.services.known_grades import distances, out_of_reach, quality_of
+from annotation.services.known_grades import distances, out_of_reach, quality_of, training_in_use
 from annotation.services.rating.queue_order import reorder
 from annotation.types import ProjectSettings, from_quarters, to_quarters
 from db.models import (
@@ -91,11 +91,7 @@ def _check_types(session: Session, row: Project, before: ProjectSettings, after:
     kept: tuple[tuple[str, type[Pair | LargerItem | TrainingPair], ColumnElement[bool]], ...] = (
         ("pairs", Pair, Pair.project_id == row.id),
         ("larger items", LargerItem, LargerItem.project_id == row.id),
-        (
-            "training pairs",
-            TrainingPair,
-            and_(TrainingPair.project_id == row.id, TrainingPair.retired_at.is_(None)),
-        ),
+        ("training pairs", TrainingPair, training_in_use(row.id)),
         ("check pairs", Pair, Pair.project_id == shelf_of(session, row.id)),
     )
     for name in before.types:

@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 from annotation.projects import GroupCounts, ProjectCounts, sum_counts
 from annotation.services.in_use import IN_USE, count_withdrawn
 from annotation.services.overview import to_adjudicate
+from annotation.services.pair_states import is_flagged, is_fully_rated
 from annotation.services.rating.held_back import held_back_from
 from db import models
 
@@ -25,8 +26,8 @@ def count_project(session: Session, project: models.Project, viewer: int | None 
             pair.genre,
             func.count(),
             func.sum(pair.rating_count),
-            func.count().filter(pair.rating_count >= project.raters_per_pair),
-            func.count().filter(pair.spread_quarters >= project.threshold_quarters, is_shown),
+            func.count().filter(is_fully_rated(project)),
+            func.count().filter(is_flagged(project), is_shown),
         )
         .where(pair.project_id == project.id, IN_USE)
         .group_by(pair.type, pair.genre)

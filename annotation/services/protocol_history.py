@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import exists, select
+from sqlalchemy import and_, func, select
 from sqlalchemy.orm import Session
 
 from annotation.services.audit import PROJECT_CHANGED
-from annotation.services.bulk import count_where
 from annotation.services.in_use import of_pair_in_use
 from annotation.setting_changes import LONG_TEXTS
 from db.models import AuditEvent, Project, Rating, RatingChange
@@ -44,9 +44,12 @@ def protocol_history(session: Session, project: Project) -> dict[str, Any]:
     )
     changes: list[dict[str, Any]] = []
     earlier: dict[str, dict[str, str]] = {name: {} for name in LONG_TEXTS}
+    moments: list[datetime] | None = None
     for at, detail in events:
         told = list(_changes(detail))
-        given = _ratings_before(session, project.id, at) if told else 0
+        if told and moments is None:
+            moments = _moments(session, project.id)
+        given = bisect_left(moments or (), at)
         changes += [{"at": at.isoformat(), **change, "ratings_before": given} for change in told]
         for name, texts in earlier.items():
             told = detail.get("before", {}).get(name)
@@ -77,11 +80,13 @@ def _value(name: str, value: Any) -> Any:
     return value
 
 
-def _ratings_before(session: Session, project_id: int, at: datetime) -> int:
-    was_changed = exists().where(
-        RatingChange.pair_id == Rating.pair_id,
-        RatingChange.rater_id == Rating.rater_id,
-        RatingChange.at >= at,
+def _moments(session: Session, project_id: int) -> list[datetime]:
+    """When each grade in force was given, or last changed, the earliest first."""
+    change = and_(RatingChange.pair_id == Rating.pair_id, RatingChange.rater_id == Rating.rater_id)
+    rows = session.execute(
+        select(Rating.created_at, func.max(RatingChange.at))
+        .outerjoin(RatingChange, change)
+        .where(Rating.project_id == project_id, of_pair_in_use(Rating.pair_id, project_id))
+        .group_by(Rating.id)
     )
-    counts = of_pair_in_use(Rating.pair_id, project_id)
-    return count_where(session, Rating.project_id == project_id, Rating.created_at < at, ~was_changed, counts)
+    return sorted(max(given, changed or given) for given, changed in rows)

@@ -14,7 +14,7 @@ from annotation.services.access.users import get_user, id_of
 from annotation.services.audit import record
 from annotation.services.bulk import count_where, insert_if_missing
 from annotation.services.checks import shelf_of
-from annotation.services.known_grades import distances, out_of_reach, quality_of
+from annotation.services.known_grades import distances, out_of_reach, quality_of, training_in_use
 from annotation.services.projects import find_project
 from annotation.services.rating.returns import return_kept
 from annotation.services.standings import Standing, standings_of
@@ -22,7 +22,7 @@ from annotation.services.transactions import repeated_if_undone
 from annotation.setting_changes import merged_settings
 from annotation.types import Role, User, from_quarters, to_quarters
 from db import Database, models
-from db.models import Membership, Pair, RaterState, TrainingPair
+from db.models import Membership, Pair, RaterState
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +152,7 @@ class QualityService:
         with self._database.reading() as session:
             project = find_project(session, project_id)
             settings = quality_of(session, project.id)
-            in_training = TrainingPair.project_id == project.id, TrainingPair.retired_at.is_(None)
-            training = count_where(session, *in_training)
+            training = count_where(session, training_in_use(project.id))
             shelf = shelf_of(session, project.id)
             checks = 0 if shelf is None else count_where(session, Pair.project_id == shelf)
             standings = standings_of(session, project.id, shelf, settings)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import file_digest
 from itertools import groupby
 from operator import attrgetter
@@ -19,12 +19,11 @@ from annotation.services.audit import record
 from annotation.services.bulk import count_where
 from annotation.services.gold_rows import names_of, rater_ids
 from annotation.services.in_use import IN_USE, of_pair_in_use
-from annotation.services.keys import KeyService
-from annotation.services.numbering import NUMBERS, RATINGS, are_free, given_numbers, numbers_of
+from annotation.services.numbering import NumberService, keep_exported
 from annotation.services.projects import find_project
 from annotation.types import from_quarters
 from db import Database
-from db.models import Export, Pair, Rating, RatingChange
+from db.models import Pair, Rating, RatingChange
 
 _AT_ONCE = 2_000
 
@@ -33,7 +32,7 @@ class RatingExportService:
     def __init__(self, database: Database, *, clock: Clock = utcnow) -> None:
         self._database = database
         self._clock = clock
-        self._keys = KeyService(database, clock)
+        self._numbers = NumberService(database, clock)
 
     def export(
         self,
@@ -60,50 +59,39 @@ class RatingExportService:
             NotFoundError: there is no such project.
             ExportError: the format cannot hold the id of a pair.
         """
-        key = None if named else self._keys.raters(project_id)
-        while True:  # again only where others were exported meanwhile that gave more raters a number
-            with self._database.reading() as session:
-                project = find_project(session, project_id)
-                numbers = None if key is None else numbers_of(session, project, key)
-                labels = _labels(session, project.id, numbers)
-                counts = of_pair_in_use(Rating.pair_id, project.id)
-                written = count_where(session, Rating.project_id == project.id, counts)
-                _write(file, rating_lines(_ratings(session, project.id, labels), format))
-            if self._keep(project_id, file, numbers, written, publish):
-                return written
+        with self._database.reading() as session:
+            project = find_project(session, project_id)
+            raters = rater_ids(session, project.id)
+            if named:
+                labels = names_of(session, raters)
+            else:
+                numbers = self._numbers.give(session, project.id, raters)
+                labels = {rater: anonymous_label(numbers[rater]) for rater in raters}
+            counts = of_pair_in_use(Rating.pair_id, project.id)
+            written = count_where(session, Rating.project_id == project.id, counts)
+            _write(file, rating_lines(_ratings(session, project.id, labels), format))
+        self._keep(project_id, file, None if named else raters, written, publish)
+        return written
 
     def _keep(
         self,
         project_id: int,
         file: Path,
-        numbers: dict[int, int] | None,
+        numbered: Sequence[int] | None,
         written: int,
         publish: Callable[[], None] | None,
-    ) -> bool:
-        """Publish and write down that it was done; False, and nothing, where another export took numbers."""
-        raters = (RaterColumns.NAMED if numbers is None else RaterColumns.ANONYMOUS).value
+    ) -> None:
+        """Publish and write down that it was done, with numbers for these raters or, of None, with names."""
+        raters = (RaterColumns.NAMED if numbered is None else RaterColumns.ANONYMOUS).value
         with file.open("rb") as stream:
             digest = file_digest(stream, "sha256").hexdigest()
         with self._database.session() as session:
-            project = find_project(session, project_id, lock=True)  # which numbers are free stays true
-            if numbers is not None and not are_free(session, project, numbers):
-                return False
-            now = self._clock()
-            if numbers is not None and numbers != given_numbers(session, project.id)[0]:
-                session.add(
-                    Export(
-                        project_id=project.id,
-                        user_id=None,
-                        format=RATINGS,
-                        options={NUMBERS: {str(rater): number for rater, number in numbers.items()}},
-                        pairs=0,
-                        manifest_sha256=digest,
-                        created_at=now,
-                    )
-                )
+            project = find_project(session, project_id, lock=True)  # it stays until this is written down
+            if numbered is not None:
+                keep_exported(session, project.id, numbered)
             record(
                 session,
-                now,
+                self._clock(),
                 "ratings exported",
                 project_id=project.id,
                 raters=raters,
@@ -113,14 +101,6 @@ class RatingExportService:
             session.flush()
             if publish is not None:
                 publish()
-        return True
-
-
-def _labels(session: Session, project_id: int, numbers: dict[int, int] | None) -> dict[int, str]:
-    """What stands in the file for each account that rated."""
-    if numbers is None:
-        return names_of(session, rater_ids(session, project_id))
-    return {rater: anonymous_label(number) for rater, number in numbers.items()}
 
 
 def _write(file: Path, lines: Iterable[str]) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from decimal import Decimal
 from itertools import count
+from typing import TypeAlias
 
-from sqlalchemy import ColumnElement, Select, select, update
+from sqlalchemy import ColumnElement, Select, select, true, update
 from sqlalchemy.orm import Session
 
 from annotation.authoring import WritingDesk
@@ -19,6 +20,7 @@ from annotation.senses.network import WORD_TO_SENSE, is_sense_key
 from annotation.senses.pair_senses import described, senses_as_json
 from annotation.services.audit import record
 from annotation.services.bulk import count_where
+from annotation.services.checks import shelf_of
 from annotation.services.imports.importing import import_within
 from annotation.services.imports.order import next_order
 from annotation.services.projects import as_project, find_project
@@ -26,9 +28,11 @@ from annotation.services.rating.barring import bar
 from annotation.services.writing.writers import WritingService
 from annotation.types import NewPair, User
 from db import Database
-from db.models import Pair
+from db.models import Pair, TrainingPair
 
 AT_ONCE = 200
+_Kind: TypeAlias = type[Pair] | type[TrainingPair]
+_KINDS: tuple[_Kind, ...] = (Pair, TrainingPair)
 
 
 class SenseService:
@@ -104,7 +108,7 @@ class SenseService:
         """
         with self._database.reading() as session:
             find_project(session, project_id)
-            return count_where(session, *_lacking(project_id))
+            return sum(count_where(session, *_lacking(session, kind, project_id)) for kind in _KINDS)
 
     def describe(self, project_id: int, *, by: User) -> tuple[int, int]:
         """Add definitions to pairs without any; how many have them now, and how many WordNet does not know.
@@ -114,33 +118,32 @@ class SenseService:
             WordNetError: there is no WordNet.
         """
         wordnet = self._dictionary.open()
-        done = missing = last = 0
-        while True:
-            with self._database.session() as session:  # some at a time: raters save in between
-                find_project(session, project_id)
-                rows = session.execute(
-                    select(Pair.id, Pair.right)
-                    .where(*_lacking(project_id), Pair.id > last)
-                    .order_by(Pair.id)
-                    .limit(AT_ONCE)
-                ).all()
-                for id, right in rows:
-                    senses = described(right.strip(), wordnet) if is_sense_key(right.strip()) else None
-                    missing += senses is None
-                    if senses is not None:
-                        _describe(session, id, senses_as_json(senses))
-                        done += 1
+        done = missing = 0
+        for kind in _KINDS:
+            last = 0
+            while True:
+                with self._database.session() as session:  # some at a time: raters save in between
+                    find_project(session, project_id)
+                    rows = session.execute(
+                        select(kind.id, kind.right)
+                        .where(*_lacking(session, kind, project_id), kind.id > last)
+                        .order_by(kind.id)
+                        .limit(AT_ONCE)
+                    ).all()
+                    for id, right in rows:
+                        senses = described(right.strip(), wordnet) if is_sense_key(right.strip()) else None
+                        missing += senses is None
+                        if senses is not None:
+                            _describe(session, kind, id, senses_as_json(senses))
+                            done += 1
                 if not rows:
-                    record(
-                        session,
-                        self._clock(),
-                        "senses described",
-                        user_id=by.id,
-                        project_id=project_id,
-                        pairs=done,
-                    )
-                    return done, missing
+                    break
                 last = rows[-1].id
+        with self._database.session() as session:
+            find_project(session, project_id)
+            told = {"user_id": by.id, "project_id": project_id, "pairs": done}
+            record(session, self._clock(), "senses described", **told)
+        return done, missing
 
 
 def _free_id(session: Session, project_id: int) -> str:
@@ -154,15 +157,17 @@ def _named(project_id: int, external_id: str) -> Select[Pair]:
     )
 
 
-def _describe(session: Session, pair_id: int, senses: dict[str, object]) -> None:
+def _describe(session: Session, kind: _Kind, pair_id: int, senses: dict[str, object]) -> None:
     """Only where nothing is known yet: somebody else may have asked at the same moment."""
-    session.execute(update(Pair).where(Pair.id == pair_id, Pair.senses.is_(None)).values(senses=senses))
+    session.execute(update(kind).where(kind.id == pair_id, kind.senses.is_(None)).values(senses=senses))
 
 
-def _lacking(project_id: int) -> tuple[ColumnElement[bool], ...]:
+def _lacking(session: Session, kind: _Kind, project_id: int) -> tuple[ColumnElement[bool], ...]:
+    """Check pairs are among them: without definitions they would stand out in a rater's queue."""
     return (
-        Pair.project_id == project_id,
-        Pair.type == WORD_TO_SENSE,
-        Pair.senses.is_(None),
-        Pair.right.like("%\\%_:__:__:%", escape="\\"),
+        kind.project_id.in_((project_id, shelf_of(session, project_id) or project_id)),
+        TrainingPair.retired_at.is_(None) if kind is TrainingPair else true(),
+        kind.type == WORD_TO_SENSE,
+        kind.senses.is_(None),
+        kind.right.like("%\\%_:__:__:%", escape="\\"),
     )

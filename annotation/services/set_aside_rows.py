@@ -9,11 +9,10 @@ from datetime import UTC, datetime
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from annotation.gold import RaterColumns, anonymous_label, rater_numbers
+from annotation.gold import RaterColumns, anonymous_label
 from annotation.services.in_use import IN_USE
-from annotation.services.numbering import given_numbers, numbers_of
 from annotation.set_aside import SetAsideGrades
-from db.models import Pair, Project, SetAside, SetAsideRating, User
+from db.models import Pair, SetAside, SetAsideRating, User
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +45,12 @@ def read_set_aside(session: Session, project_id: int) -> list[SetAsideLine]:
     return [SetAsideLine(*row) for row in rows]
 
 
-def told_set_aside(session: Session, project: Project, key: bytes | None) -> tuple[SetAsideGrades, ...]:
-    """What is set aside, for a report.
-
-    Args:
-        key: names raters by their numbers in gold sets; None by their names.
-    """
-    lines = read_set_aside(session, project.id)
-    if key is None or not lines:
+def told_set_aside(
+    lines: Sequence[SetAsideLine], numbers: Mapping[int, int] | None
+) -> tuple[SetAsideGrades, ...]:
+    """What is set aside, for a report, which names raters by their numbers or, without these, their names."""
+    if numbers is None:
         return tuple(line.told(line.name) for line in lines)
-    numbers = all_numbers(session, project, key, lines)
     return tuple(line.told(f"Rater {numbers[line.rater_id]}") for line in lines)
 
 
@@ -66,12 +61,3 @@ def told_in_gold(
     if numbers is not None:
         return [line.told(anonymous_label(numbers[line.rater_id])) for line in lines]
     return [line.told(line.name if raters is RaterColumns.NAMED else None) for line in lines]
-
-
-def all_numbers(
-    session: Session, project: Project, key: bytes, lines: Sequence[SetAsideLine]
-) -> dict[int, int]:
-    """As `numbers_of`, and after these the numbers of raters of whom all is set aside."""
-    numbers = numbers_of(session, project, key)
-    _, used = given_numbers(session, project.id)
-    return rater_numbers([line.rater_id for line in lines], key, numbers, used)

@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import delete, func, select
+from sqlalchemy.orm import Session
 
 from annotation.clock import Clock, utcnow
 from annotation.files.gold_pairs import GoldPair, Key, gold_digest
-from annotation.gold import gold_row
 from annotation.names import check_name, name_key
 from annotation.services.access.users import id_of
 from annotation.services.agreement import project_version
 from annotation.services.audit import record
-from annotation.services.gold_rows import stream_pairs
+from annotation.services.gold_sums import pairs_with_sums, standing_in
 from annotation.services.projects import as_project, find_project
 from annotation.services.system_limits import check_gold, check_names
 from annotation.services.system_rows import (
@@ -37,7 +37,7 @@ from annotation.systems.baselines import Similarities
 from annotation.systems.report import ScoreReport, System, score_systems
 from annotation.types import User
 from db import Database
-from db.models import GoldSet, ScoredSystem
+from db.models import GoldSet, Project, ScoredSystem
 
 UPLOADED = "scores"
 """The origin of a system that is known by its scores."""
@@ -68,8 +68,9 @@ class SystemService:
         self._database = database
         self._clock = clock
         self._lock = threading.Lock()
-        """Of `_counting` and `_boards`, held for a moment; counting a board holds its project's own."""
+        """Of locks and `_boards`, held for a moment; counting a board or a gold holds its project's own."""
         self._counting: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
+        self._grading: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
         self._own: tuple[int, str, Gold] | None = None
         self._boards: OrderedDict[tuple[GoldVersion, tuple[Entry, ...]], Board] = OrderedDict()
 
@@ -79,24 +80,17 @@ class SystemService:
         Raises:
             NotFoundError: there is no such project.
         """
-        with self._database.reading() as session:
+        with self._lock:
+            grading = self._grading[project_id]
+        with grading, self._database.reading() as session:  # who asks meanwhile waits for what is read here
             project = find_project(session, project_id)
             version = project_version(session, project)
             kept = self._own
             if kept is not None and kept[:2] == (project_id, version):
                 return kept[2]
-            settings = as_project(project).settings
-            graded: list[GoldPair] = []
-            ungraded: set[Key] = set()
-            for row in (gold_row(pair, settings, None) for pair in stream_pairs(session, project_id)):
-                if row.gold is None:
-                    ungraded.add((row.type, row.id))
-                else:
-                    texts = (row.type, row.id, row.left, row.right)
-                    graded.append(GoldPair(*texts, float(row.gold), row.genre, "the project's gold"))
-        gold = Gold("", gold_digest(graded), tuple(graded), frozenset(ungraded))
-        self._own = (project_id, version, gold)
-        return gold
+            gold = _gold_of(session, project)
+            self._own = (project_id, version, gold)
+            return gold
 
     def golds(self, project_id: int) -> list[GoldVersion]:
         """The gold sets that systems are measured on: that of the project as it is now, then the last first.
@@ -242,3 +236,17 @@ class SystemService:
             if key in self._boards:
                 self._boards.move_to_end(key)
             return self._boards.get(key)
+
+
+def _gold_of(session: Session, project: Project) -> Gold:
+    settings = as_project(project).settings
+    graded: list[GoldPair] = []
+    ungraded: set[Key] = set()
+    for row in session.execute(pairs_with_sums(project.id)):
+        grade = standing_in(row).gold(settings)
+        if grade is None:
+            ungraded.add((row.type, row.external_id))
+        else:
+            texts = (row.type, row.external_id, row.left, row.right)
+            graded.append(GoldPair(*texts, float(grade), row.genre, "the project's gold"))
+    return Gold("", gold_digest(graded), tuple(graded), frozenset(ungraded))

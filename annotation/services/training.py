@@ -16,7 +16,7 @@ from annotation.errors import AssignmentError, NotFoundError
 from annotation.quality import has_passed, is_accepted
 from annotation.scale import Scale
 from annotation.senses.pair_senses import senses_from_json
-from annotation.services.known_grades import quality_of
+from annotation.services.known_grades import quality_of, training_in_use
 from annotation.services.quality import state_of
 from annotation.services.rating.desk import Desk, open_desk
 from annotation.training import Feedback, TrainingPhase, TrainingProgress, TrainingQueue
@@ -25,6 +25,7 @@ from db import Database
 from db.models import TrainingAttempt, TrainingGrade, TrainingPair
 
 _OVER = "There is no training for you to do here: open the rating page again and go on with your work."
+_RETIRED = "This training pair is no longer in use: open the rating page again and go on with what it shows."
 
 
 class TrainingService:
@@ -82,7 +83,8 @@ class TrainingService:
             NotFoundError: there is no such training pair.
             AccessError: the user is no rater of its project, is paused, or has not agreed to its text.
             GradeError: the grade is not on the project's scale.
-            AssignmentError: they have no training to do, or have graded the pair and seen the known grade.
+            AssignmentError: they have no training to do, or have graded the pair and seen the known grade, or
+                the pair was retired before.
         """
         with self._database.session() as session:
             pair = session.get(TrainingPair, training_pair_id)
@@ -97,6 +99,8 @@ class TrainingService:
                 given is None and (not desk.must_train or attempt.finished_at is not None)
             ):
                 raise AssignmentError(_OVER)
+            if given is None and pair.retired_at is not None:
+                raise AssignmentError(_RETIRED)
             now = self._clock()
             if given is None:
                 desk.check_may_train()
@@ -183,7 +187,7 @@ def _sorted_pairs(
             TrainingGrade,
             (TrainingGrade.training_pair_id == TrainingPair.id) & (TrainingGrade.attempt_id == attempt.id),
         )
-        .where(TrainingPair.project_id == desk.project.id, TrainingPair.retired_at.is_(None))
+        .where(training_in_use(desk.project.id))
         .order_by(TrainingPair.import_order)
     ).all()
     graded = [(pair, quarters) for pair, quarters in rows if quarters is not None]

@@ -114,13 +114,13 @@ def _rated(
     """By rater what their ratings say."""
     given = union_all(*(_given(table, projects) for table in (Rating, SetAsideRating))).subquery().c
     # Of the history: a rating may have come from a file first, and is touched when it is brought back.
-    page = _on_page(projects).subquery()
-    on_page = page.c.first_at.is_not(None)
+    page = on_page(projects).subquery()
+    is_of_page = page.c.first_at.is_not(None)
     rows = session.execute(
         select(
             given.rater_id,
             func.count().label("ratings"),
-            func.count().filter(~on_page).label("imported"),
+            func.count().filter(~is_of_page).label("imported"),
             func.count().filter(given.project_id == (shelf or 0)).label("checks"),
             func.count().filter(Pair.withdrawn_at.is_not(None)).label("withdrawn"),
             func.count().filter(given.is_set_aside == 1).label("set_aside"),
@@ -144,7 +144,7 @@ def _given(table: type[Rating | SetAsideRating], projects: list[int]) -> Select[
     return select(*columns, is_set_aside).where(table.project_id.in_(projects))
 
 
-def _on_page(projects: list[int]) -> Select[*tuple[Any, ...]]:
+def on_page(projects: list[int]) -> Select[*tuple[Any, ...]]:
     """When ratings were given and last changed on the page, by pair and rater; none of those from files."""
     at = RatingChange.at
     moments = func.min(at).label("first_at"), func.max(at).label("last_at")

@@ -116,8 +116,10 @@ class AgreementHandlers:
         with shown_to_user(AccessError):
             project_id, *_ = asked_by_leader(request, self.accounts)
         try:
-            wished = decimal_of(width, "widest interval of α")
-            return plan_html(*self.agreement.plan(project_id, float(wished)))
+            wished = float(decimal_of(width, "widest interval of α"))
+            if wished == DEFAULT_WIDTH:
+                return plan_html(*self.agreement.usual_plan(project_id))
+            return plan_html(*self.agreement.plan(project_id, wished))
         except AnnotationError as error:
             return note_html(str(error), role="alert")
 

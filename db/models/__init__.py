@@ -5,7 +5,7 @@ from __future__ import annotations
 from db.models.accounts import AuditEvent, Invitation, ServerKey, SignInAttempt, User, UserSession
 from db.models.base import ROLES, TOP_QUARTERS, Base, UtcDateTime
 from db.models.consents import Consent
-from db.models.gold import Export, GoldGrade, GoldSet, ScoredSystem, SystemScore
+from db.models.gold import Export, GoldGrade, GoldSet, RaterNumber, ScoredSystem, SystemScore
 from db.models.projects import Membership, Pair, Project
 from db.models.quality import QualitySettings, RaterState, TrainingAttempt, TrainingGrade, TrainingPair
 from db.models.ratings import (
@@ -42,6 +42,7 @@ __all__ = [
     "Pair",
     "Project",
     "QualitySettings",
+    "RaterNumber",
     "RaterState",
     "Rating",
     "RatingChange",

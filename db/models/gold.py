@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
+    CheckConstraint,
     ForeignKey,
     String,
     UniqueConstraint,
@@ -28,6 +29,24 @@ class Export(Base):
     pairs: Mapped[int]
     manifest_sha256: Mapped[str] = mapped_column(String(64))
     created_at: Mapped[datetime]
+
+
+class RaterNumber(Base):
+    """The number that stands for a rater in a project where names are not shown; it is theirs for good."""
+
+    __tablename__ = "rater_numbers"
+
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    rater_id: Mapped[int | None] = mapped_column(ForeignKey("users.id"))
+    """None of a number that is nobody's, since earlier versions gave it to two raters."""
+    is_exported: Mapped[bool]
+    """It stands in a file, so that one that is imported may mean this rater by it."""
+
+    __table_args__ = (
+        UniqueConstraint("project_id", "rater_id"),
+        CheckConstraint("number >= 1", name="number_positive"),
+    )
 
 
 class GoldSet(Base):

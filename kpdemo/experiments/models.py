@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from kpdemo.experiments.gold_files import GoldFile, command_files, joined
@@ -105,7 +106,11 @@ class ModelRuns:
             "machine": machine(device),
         }
         name, result = f"{kind}-{self.model}", origin | dict(values)
-        self.results.write(name, joined(result, self.results.stored(name)))
+        known = self.results.stored(name)
+        if known is not None and known["model"] != self.model:  # runs/a-b and runs/a/b have one name of file
+            name = f"{name}-{sha256(self.model.encode()).hexdigest()[:8]}"
+            known = self.results.stored(name)
+        self.results.write(name, joined(result, known))
 
 
 def _absent_figures(

@@ -66,7 +66,7 @@ def recall_by_round(rounds: Result, published: Mapping[str, Any]) -> str:
     fewer = (best["recall"]["5"] - first["recall"]["5"]) / missed if missed else 0.0
     return f"""## Retrieval by round (Table 4)
 
-Validation documents of `python -m kpdemo train multilingual`, each with its passage among the whole corpus;
+Validation documents of the training, each with its passage among the whole corpus;
 the paper's are products in four languages.
 
 {markdown_table(["Recall at", *map(str, theirs["cut_offs"])], rows)}
@@ -93,7 +93,7 @@ def pairs_by_round(rounds: Result, published: Mapping[str, Any]) -> str:
 
 {markdown_table(["Round", *map(str, range(1, count + 1))], rows)}
 
-F1@M is that of each round's ranker, trained on the documents with a known passage, on the documents that are
+F1@M is that of each round's model, trained on the documents with a known passage, on the documents that are
 mined. Label accuracy is not to be compared: ours is over mined pairs whose true passage is known, the paper's
 over 1,000 pairs of products kept for development."""
 

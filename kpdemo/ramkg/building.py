@@ -91,8 +91,9 @@ def build_index(
     Raises:
         PassageIndexError: `folder` is there, or was begun with other settings or another input.
         InputError: there is no passage; without `on_error`, also the first bad one.
-        ConfigError: the settings do not fit the passages.
+        ConfigError: the settings do not fit the passages, or one is not of this type of index.
     """
+    config.refuse_unused()
     check_free(folder)
     partial = partial_folder(folder)
     begun = Manifest(encoder.config, encoder.identity, config, encoder.width)

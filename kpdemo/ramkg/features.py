@@ -50,6 +50,9 @@ RETRIEVED = (
     "lead of first",
 )
 
+MOST_KEYPHRASES = 12
+"""Of one retrieved passage that are read, in training as in prediction."""
+
 LIKELY_TERMS = 20
 """Absent terms that are candidates for their likeness to the document; as many more as translations."""
 

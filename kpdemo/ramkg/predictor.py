@@ -13,7 +13,7 @@ from threading import Lock
 from kpdemo.markup import spans_as_given
 from kpdemo.prmu import PhraseKinds
 from kpdemo.ramkg.encoder import BagEncoder, Encoder
-from kpdemo.ramkg.features import Help, Phrase, candidates_of, rank_input
+from kpdemo.ramkg.features import MOST_KEYPHRASES, Help, Phrase, candidates_of, rank_input
 from kpdemo.ramkg.index import Hit, PassageIndex, retrieved_passage
 from kpdemo.ramkg.others import retrieve_others
 from kpdemo.ramkg.ranker_checkpoint import RankerModel, load_ranker
@@ -28,9 +28,6 @@ from kpdemo.types import (
     RetrievalPrediction,
     Source,
 )
-
-MOST_KEYPHRASES = 12
-"""Of one passage that are read."""
 
 ABSENT_CANDIDATES = 50
 """This many of the best are told; R@50 counts them."""

@@ -67,3 +67,24 @@ class IndexConfig:
                 raise ConfigError(f"The setting {name} must be 0 or more, not {getattr(self, name)}.")
         if self.hnsw_m < 2:
             raise ConfigError(f"The setting hnsw_m must be 2 or more, not {self.hnsw_m}.")
+
+    def refuse_unused(self) -> None:
+        """Raises:
+        ConfigError: a setting is given that an index of this type does not have.
+        """
+        for name, types in _TYPES_WITH.items():
+            value = getattr(self, name)
+            if self.type not in types and value != getattr(IndexConfig, name):
+                raise ConfigError(
+                    f"An index of the type {self.type} has no {name}, but {value} was given: leave it out, "
+                    f"or choose {' or '.join(types)}."
+                )
+
+
+_TYPES_WITH: dict[str, tuple[IndexType, ...]] = {
+    "nlist": ("ivf", "ivfpq"),
+    "nprobe": ("ivf", "ivfpq"),
+    "hnsw_m": ("hnsw",),
+    "ef_search": ("hnsw",),
+    "pq_m": ("ivfpq",),
+}

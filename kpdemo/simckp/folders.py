@@ -31,7 +31,7 @@ from kpdemo.simckp.quantized import Storage, pack, unpack
 from kpdemo.simckp.threshold import Calibration
 from kpdemo.storage import replace_file
 from kpdemo.stored_config import CONFIG, stored_config
-from kpdemo.sums import CARD, SUMS, check_sums, read_sums, sha256_of, write_sums
+from kpdemo.sums import CARD, check_sums, read_sums, sha256_of, write_sums
 
 FORMAT = 1
 WEIGHTS, TOKENIZER = "model.safetensors", "tokenizer.json"
@@ -161,13 +161,24 @@ def base_of(folder: Path) -> Path | None:
 
 
 def content_hash(folder: Path) -> str:
-    """What tells a checkpoint folder from another one that stood or will stand in its place.
+    """What tells what training takes from a checkpoint folder from that of another one in its place.
+
+    Its name, its card, and how its scores become an answer are not taken: a part that is saved again,
+    in another style or by other threads, stays the same.
 
     Raises:
         ModelLoadError: a file is missing or damaged.
     """
     check_sums(folder, FILES)
-    return sha256_of(folder / SUMS)
+    files = {
+        name: digest
+        for name, digest in read_sums(folder).items()
+        if name != CONFIG and not name.endswith(".md")
+    }
+    taken = {
+        name: value for name, value in stored_config(folder).items() if name not in ("name", "selection")
+    }
+    return hashlib.sha256(json.dumps([files, taken], sort_keys=True).encode()).hexdigest()
 
 
 def part_of(weights: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:

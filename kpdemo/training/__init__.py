@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -48,10 +48,11 @@ def run(part: str, config_path: Path, *, output: Path | None, overrides: Mapping
 
 def _run_all(path: Path, overrides: Mapping[str, str], target: Mapping[str, str]) -> None:
     """Train all parts of the model, whose sections are checked before the first begins, and assemble it."""
-    from kpdemo.training.assembly import ModelAssembly
+    from kpdemo.training.assembly import ModelAssembly, check_assembly
 
-    parts = load_section(path, WHOLE, ModelAssembly, target).parts
-    taken_by = shared_overrides(path, parts, overrides)
+    config = load_section(path, WHOLE, ModelAssembly, target)
+    taken_by = shared_overrides(path, config.parts, overrides)
+    check_assembly(config, _checkpoints(config.parts, path))
     check_needed(path, taken_by)
     for name, taken in taken_by.items():
         logger.info("%s", name)
@@ -60,18 +61,23 @@ def _run_all(path: Path, overrides: Mapping[str, str], target: Mapping[str, str]
 
 
 def _run_model(path: Path, overrides: Mapping[str, str]) -> None:
-    from kpdemo.training.assembly import FOLDERS, ROOTS, ModelAssembly, assemble
+    from kpdemo.training.assembly import ModelAssembly, assemble
 
     config = load_section(path, WHOLE, ModelAssembly, overrides)
-    placed = {*ROOTS, *chain.from_iterable(FOLDERS.values())}
-    stored = [name for name in config.parts if name in placed]
-    assemble(config, {name: _checkpoint_of(name, path) for name in stored})
+    assemble(config, _checkpoints(config.parts, path))
     logger.info("model in %s", config.output)
 
 
-def _checkpoint_of(part: str, path: Path) -> Path:
-    output: Path = load_section(path, part, settings_of(part)).output
-    return output / CHECKPOINT
+def _checkpoints(parts: Sequence[str], path: Path) -> dict[str, Path]:
+    """The folder of each of the parts that has a place in a model."""
+    from kpdemo.training.assembly import FOLDERS, ROOTS
+
+    placed = {*ROOTS, *chain.from_iterable(FOLDERS.values())}
+    return {
+        part: load_section(path, part, settings_of(part)).output / CHECKPOINT
+        for part in parts
+        if part in placed
+    }
 
 
 def _run_tagger(path: Path, overrides: Mapping[str, str]) -> None:

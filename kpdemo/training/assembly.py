@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from os.path import relpath
 from pathlib import Path
@@ -13,7 +13,7 @@ from kpdemo.errors import ConfigError
 from kpdemo.simckp.folders import store_as_change
 from kpdemo.simckp.pair_checkpoint import store_bank_words_as_differences
 from kpdemo.simckp.system import BANK, RERANKER, load_system, part_folder
-from kpdemo.stored_config import stored_config
+from kpdemo.stored_config import kind_of, stored_config
 from kpdemo.sums import CARD, PAGE, write_sums
 from kpdemo.training.model_card import lowered
 
@@ -48,44 +48,75 @@ class ModelAssembly:
     bank_words_as_differences: bool = False
 
 
-def assemble(config: ModelAssembly, checkpoints: Mapping[str, Path]) -> None:
-    """Copy the checkpoints into `config.output`, which is replaced as a whole but for its page for the Hub.
+def check_assembly(config: ModelAssembly, checkpoints: Mapping[str, Path]) -> None:
+    """Refuse what cannot be put together, whether or not its parts are trained already.
 
     Args:
         checkpoints: the folder of each part; those that stand in no model folder are left out.
 
     Raises:
         ConfigError: there is no extractor or generator, or an ensemble beside a generator; there is no such
-            card; the base stands elsewhere; or the bank is no part or shared with a reranker, and was to be
-            stored as differences.
-        ModelLoadError: a checkpoint is missing or damaged, or they do not fit together.
+            card; the base stands elsewhere; the bank is no part or shared with a reranker, and was to be
+            stored as differences; or the output holds what would be lost.
     """
-    root = next((checkpoints[name] for name in ROOTS if name in checkpoints), None)
-    if root is None:
+    if checkpoints.keys().isdisjoint(ROOTS):
         raise ConfigError("A model needs an extractor or a generator: name one in `parts` of [model].")
     if {"ensemble", "generator"} <= checkpoints.keys():
         raise ConfigError(
             "A model has an ensemble or a generator: leave one of them out of `parts` of [model]."
         )
-    if config.base and config.base.parent.resolve() != config.output.parent.resolve():
+    if config.base and config.base.parent.resolve() != config.output.resolve().parent:
         raise ConfigError(
             f"The base {config.base} must stand beside the output {config.output}: change [model]."
         )
-    placed = {
-        folder: next(checkpoints[name] for name in names if name in checkpoints)
-        for folder, names in FOLDERS.items()
-        if not checkpoints.keys().isdisjoint(names)
-    }
+    placed = _placed(checkpoints)
     unfit = BANK not in placed or RERANKER in placed or config.base is not None
     if config.bank_words_as_differences and unfit:
         raise ConfigError(
             "`bank_words_as_differences` needs a bank, no reranker and no base: set it to false in [model]."
         )
+    if config.card:
+        _read_card(config.card)
+    _check_output(config.output, [*checkpoints.values(), *([config.base] if config.base else [])])
+
+
+def _check_output(output: Path, needed: Iterable[Path]) -> None:
+    """Refuse a place that is no model's yet and not empty, or where one of the needed folders is."""
+    place = output.resolve()
+    lost = next((folder for folder in needed if folder.resolve().is_relative_to(place)), None)
+    if lost is not None:
+        raise ConfigError(
+            f"The model would replace all that is in {output}, also {lost}, which it is made from: give "
+            "another --output."
+        )
+    is_free = place.is_dir() and (bool(kind_of(place)) or not any(place.iterdir()))
+    if place.exists() and not is_free:
+        raise ConfigError(
+            f"The model would replace {output}, which is neither a model nor an empty folder: give another "
+            "--output."
+        )
+
+
+def assemble(config: ModelAssembly, checkpoints: Mapping[str, Path]) -> None:
+    """Copy the checkpoints into `config.output`, which is replaced as a whole but for its page for the Hub.
+
+    A link stays, and what it leads to is replaced.
+
+    Args:
+        checkpoints: as of `check_assembly`.
+
+    Raises:
+        ConfigError: as `check_assembly`.
+        ModelLoadError: a checkpoint is missing or damaged, or they do not fit together.
+    """
+    check_assembly(config, checkpoints)
+    output = config.output.resolve()
+    root = next(checkpoints[name] for name in ROOTS if name in checkpoints)
     opening = _read_card(config.card) if config.card else ""
-    partial = config.output.with_name(f"{config.output.name}.partial")
+    partial = output.with_name(f"{output.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     _copy(root, partial)
-    for name, checkpoint in placed.items():
+    for name, checkpoint in _placed(checkpoints).items():
         _copy(checkpoint, partial / name)
     if config.bank_words_as_differences:
         store_bank_words_as_differences(partial / BANK)
@@ -93,10 +124,20 @@ def assemble(config: ModelAssembly, checkpoints: Mapping[str, Path]) -> None:
         store_as_change(partial, config.base)
     _write_card(partial, opening)
     load_system(partial, device="cpu")
-    if (config.output / PAGE).is_file():  # it may have been edited
-        shutil.copyfile(config.output / PAGE, partial / PAGE)
-    shutil.rmtree(config.output, ignore_errors=True)
-    partial.rename(config.output)
+    if (output / PAGE).is_file():  # it may have been edited
+        shutil.copyfile(output / PAGE, partial / PAGE)
+    if output.exists():
+        shutil.rmtree(output)
+    partial.rename(output)
+
+
+def _placed(checkpoints: Mapping[str, Path]) -> dict[str, Path]:
+    """The checkpoint that belongs into each folder of the model."""
+    return {
+        folder: next(checkpoints[name] for name in names if name in checkpoints)
+        for folder, names in FOLDERS.items()
+        if not checkpoints.keys().isdisjoint(names)
+    }
 
 
 def _write_card(model: Path, opening: str) -> None:

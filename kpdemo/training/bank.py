@@ -29,11 +29,12 @@ from kpdemo.training.bank_model import BankModel
 from kpdemo.training.bank_validation import BankValidation
 from kpdemo.training.bounds import Positive, Rate, Share
 from kpdemo.training.freezing import set_dropout
-from kpdemo.training.loop import Progress, train
+from kpdemo.training.loop import train
 from kpdemo.training.loop_config import LoopConfig, uses_bf16
 from kpdemo.training.pair_encoder import PairObjective, PairPart, Rates
 from kpdemo.training.pairs import PairCache, cached_pairs
 from kpdemo.training.part import Metrics
+from kpdemo.training.progress import Progress
 from kpdemo.training.refinement import RefinementPart
 from kpdemo.training.settings import decisive
 from kpdemo.training.sources import Source, read_source, source_hashes

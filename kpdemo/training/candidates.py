@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from kpdemo.errors import TrainingError
 from kpdemo.json_text import parse_json
+from kpdemo.locks import locked
 from kpdemo.simckp.absent import AbsentCandidate
 from kpdemo.simckp.proposing import Proposer
 from kpdemo.simckp.terms import term_key
@@ -43,16 +46,23 @@ def proposed_documents(
 
     Args:
         identity: all that decides what is proposed, besides the documents.
+
+    Raises:
+        TrainingError: another training searches for the same, or what is in the cache cannot be read.
     """
     texts = hashlib.sha256("\x00".join(document.text for document in documents).encode()).hexdigest()
     path = cache / f"candidates-{cache_name([CACHE_VERSION, identity, texts])}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
-    known = list(_read(path)) if path.is_file() else []
-    with path.open("a", encoding="utf-8") as file:
+    busy = TrainingError(
+        f"Another training is writing {path}, candidates that this one needs too: begin when it has them, "
+        "or give another `cache`."
+    )
+    with path.open("a+b", buffering=0) as file, locked(file, busy):  # each line is there before the lock goes
+        known = _read(file, path, most=len(documents))
         waiting = documents[len(known) :]
         bar = tqdm(total=len(documents), initial=len(known), desc="candidates", unit="doc")
         for candidates in proposer.propose(waiting):
-            file.write(json.dumps([astuple(candidate) for candidate in candidates]) + "\n")
+            file.write(f"{json.dumps([astuple(candidate) for candidate in candidates])}\n".encode())
             known.append(candidates)
             bar.update()
     return [
@@ -67,15 +77,20 @@ def gold_absent(document: Document, candidates: Sequence[AbsentCandidate]) -> ND
     return np.array([term_key(candidate.text) in gold for candidate in candidates], dtype=bool)
 
 
-def _read(path: Path) -> Iterator[list[AbsentCandidate]]:
+def _read(file: BinaryIO, path: Path, *, most: int) -> list[list[AbsentCandidate]]:
     """What earlier runs wrote; a last line that a crash cut off is removed."""
-    content = path.read_bytes()
+    file.seek(0)
+    content = file.read()
     whole = content[: content.rfind(b"\n") + 1]
-    if len(whole) < len(content):
-        path.write_bytes(whole)
+    file.truncate(len(whole))
     with cache_errors(path):
-        for line in whole.splitlines():
-            yield [
+        lines = whole.splitlines()
+        if len(lines) > most:
+            raise ValueError(f"{len(lines)} lines for {most} documents")
+        return [
+            [
                 AbsentCandidate(text, generated, retrieved, tuple(evidence))
                 for text, generated, retrieved, evidence in parse_json(line)
             ]
+            for line in lines
+        ]

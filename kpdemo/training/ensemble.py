@@ -23,7 +23,7 @@ from kpdemo.training.bounds import Positive
 from kpdemo.training.model_card import lowered, measured, selected
 from kpdemo.training.part import Metrics
 from kpdemo.training.present_validation import ValidationSet
-from kpdemo.training.sources import Source, read_source
+from kpdemo.training.sources import Source, validation_documents
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def train_ensemble(config: EnsembleTraining, *, device: torch.device) -> Trained
         first.config = replace(first.config, window=config.window)
     check_reading(first.encoder, first.config.window, "window")
     validation = ValidationSet(
-        read_source(config.validation, config.data),
+        validation_documents(config.validation, config.data),
         stored.tokenizer,
         first.config,
         config.counting,

@@ -20,10 +20,11 @@ from kpdemo.training.example_parts import ExamplePart, chosen_repeats, trained_p
 from kpdemo.training.extractor_config import ExtractorTraining, run_identity
 from kpdemo.training.freezing import freeze, set_dropout
 from kpdemo.training.interpolation import copied_weights, interpolate
-from kpdemo.training.loop import Progress, train
+from kpdemo.training.loop import train
 from kpdemo.training.part import Metrics
 from kpdemo.training.present_validation import ValidationSet
-from kpdemo.training.sources import read_source
+from kpdemo.training.progress import Progress
+from kpdemo.training.sources import validation_documents
 
 logger = logging.getLogger(__name__)
 
@@ -57,7 +58,7 @@ def train_extractor(config: ExtractorTraining, *, device: torch.device) -> Train
     if config.start:
         load_weights(config.start, module)
     validation = ValidationSet(
-        read_source(config.validation, config.data),
+        validation_documents(config.validation, config.data),
         tokenizer.backend_tokenizer,
         config.model,
         config.counting,

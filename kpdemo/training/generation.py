@@ -49,6 +49,9 @@ class GenerationValidation:
             for phrases in self._gold
         ]
 
+    def __len__(self) -> int:
+        return len(self._documents)
+
     def evaluate(self) -> Metrics:
         """The mean log-likelihood of an id of the gold, over documents, and R@50 of all candidates."""
         recall = {"R@50": self.recall()} if self._sample else {}

@@ -47,10 +47,11 @@ from kpdemo.training.extractor_config import ExtractorTraining, run_identity
 from kpdemo.training.freezing import set_dropout
 from kpdemo.training.generation import GenerationValidation
 from kpdemo.training.labelling import absent_keyphrases
-from kpdemo.training.loop import Progress, train
+from kpdemo.training.loop import train
 from kpdemo.training.part import Metrics
 from kpdemo.training.present_validation import ValidationSet
-from kpdemo.training.sources import read_source
+from kpdemo.training.progress import Progress
+from kpdemo.training.sources import validation_documents
 
 logger = logging.getLogger(__name__)
 
@@ -131,13 +132,18 @@ def train_generator(config: GeneratorTraining, *, device: torch.device) -> Train
     torch.manual_seed(config.loop.seed)  # before heads and decoder are made
     examples = training_examples(config)
     module, tokenizer = build_generator(config, examples.absent_tokens)
-    documents = list(read_source(config.validation, config.data))
+    documents = validation_documents(config.validation, config.data)
     if config.released_filters:
         documents = [document for document in documents if absent_keyphrases(document)]
     fast, padding = tokenizer.backend_tokenizer, tokenizer.pad_token_id
     present = ValidationSet(documents, fast, config.model, config.counting, padding=padding)
     reader = SimckpGenerator(config.name, module, fast, padding)
     absent = GenerationValidation(reader, documents, config.search, config.over_generated)
+    if config.freeze_encoder and not absent:
+        raise ConfigError(
+            f"No document of {config.validation.path} has an absent keyphrase; with `freeze_encoder` these "
+            "choose the weights: give other validation documents."
+        )
     part = GeneratorPart(module, config, examples, present, absent, padding=padding)
     logger.info("%d training examples, %d validation documents", part.size, len(documents))
     progress = train(part, config.loop, config.output, device, identity=run_identity(config))

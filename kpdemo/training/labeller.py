@@ -29,10 +29,11 @@ from kpdemo.training.example_parts import (
 from kpdemo.training.extractor_config import ExtractorTraining, run_identity
 from kpdemo.training.freezing import freeze, set_dropout
 from kpdemo.training.labelling import LabelledExample
-from kpdemo.training.loop import Progress, train
+from kpdemo.training.loop import train
 from kpdemo.training.part import Metrics
 from kpdemo.training.present_validation import present_figures
-from kpdemo.training.sources import read_source
+from kpdemo.training.progress import Progress
+from kpdemo.training.sources import validation_documents
 from kpdemo.types import Document
 
 logger = logging.getLogger(__name__)
@@ -89,7 +90,7 @@ def train_labeller(config: LabellerTraining, *, device: torch.device) -> Trained
     set_dropout(encoder, config.dropout)
     examples = training_examples(config)
     module = SequenceLabeller(encoder, LabellerConfig(config.lstm, config.model.window, config.model.overlap))
-    validation = list(read_source(config.validation, config.data))
+    validation = validation_documents(config.validation, config.data)
     part = LabellerPart(module, config, examples, validation, tokenizer)
     documents = int(examples.extractable.sum())
     logger.info("%d training examples, %d validation documents", documents, len(validation))

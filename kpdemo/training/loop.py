@@ -8,7 +8,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -21,32 +21,11 @@ from kpdemo.errors import TrainingError
 from kpdemo.training.batching import epoch_batches
 from kpdemo.training.loop_config import LoopConfig, run_fingerprint, uses_bf16
 from kpdemo.training.part import DrawnAnew, Metrics, Part
-from kpdemo.training.run_files import cut_log, load_state, log_line, save_state
+from kpdemo.training.progress import Progress, processor
+from kpdemo.training.run_files import LAST, cut_log, load_state, log_line, save_state
 from kpdemo.training.schedule import count_steps, learning_rate
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass
-class Progress:
-    """Where a run stands; stored with every checkpoint.
-
-    Attributes:
-        documents: that were visited; an epoch's last batch has fewer than the others.
-        planned: document visits that the learning rate was for before, where the run went on with others.
-        precision: "bf16" or "fp32".
-    """
-
-    step: int = 0
-    documents: int = 0
-    epoch: int = 0
-    batch: int = 0
-    seconds: float = 0.0
-    best: float = -math.inf
-    best_step: int = 0
-    since_best: int = 0
-    planned: list[int] = field(default_factory=list)
-    precision: str = ""
 
 
 def train(part: Part, config: LoopConfig, folder: Path, device: torch.device, *, identity: str) -> Progress:
@@ -88,7 +67,7 @@ class _Run:
         self.progress = Progress(precision="bf16" if uses_bf16(config.precision, device) else "fp32")
 
     def resume(self) -> None:
-        path = self._folder / "last.pt"
+        path = self._folder / LAST
         if not path.is_file():
             return
         state = load_state(path)
@@ -144,6 +123,7 @@ class _Run:
             if not progress.best_step:  # fewer visits are asked for than came before the first evaluation
                 self._evaluate()
             return
+        progress.goes_on_with(processor(self._device))
         before = progress.seconds
         began = time.monotonic()
         for batch, size in self._batches():
@@ -273,7 +253,7 @@ class _Run:
         }
         if self._device.type == "cuda":
             state["cuda_rng"] = torch.cuda.get_rng_state(self._device)
-        save_state(state, self._folder / "last.pt")
+        save_state(state, self._folder / LAST)
         self._saved = time.monotonic()
 
 

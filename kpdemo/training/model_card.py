@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping, Sequence
 
 import torch
@@ -17,10 +16,10 @@ from kpdemo.training.extractor import TrainedExtractor
 from kpdemo.training.extractor_config import ExtractorTraining
 from kpdemo.training.generator import GeneratorTraining, TrainedGenerator
 from kpdemo.training.labeller import LabellerTraining, TrainedLabeller
-from kpdemo.training.loop import Progress
 from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.one2seq import One2SeqTraining, TrainedOne2Seq
 from kpdemo.training.part import Metrics
+from kpdemo.training.progress import Progress
 from kpdemo.training.sources import Source
 
 _LICENCES = {"all-MiniLM-L6-v2": "is Apache-2.0, by the Sentence-Transformers authors"}
@@ -47,7 +46,7 @@ SimCKP's contrastive extractor (Choi et al. 2023), trained by `python -m kpdemo 
 It chooses among the noun, verb, adjective and adverb phrases of a document those that an annotator would have
 given as keyphrases{f", in the style of: {config.style}" if config.style else ""}.
 
-{_training(config, trained, "documents with a present keyphrase", device, mixture=mixture)}
+{_training(config, trained, "documents with a present keyphrase", mixture=mixture)}
 
 {_present(config, trained.selection, trained.validation)}
 
@@ -62,7 +61,7 @@ def labeller_card(config: LabellerTraining, trained: TrainedLabeller, *, device:
 A BiLSTM and a CRF on an encoder, as in the ablation of SimCKP (Choi et al. 2023, Table 4), trained by
 `python -m kpdemo train labeller`.{style_told(config.style)}
 
-{_training(config, trained, "documents with a present keyphrase", device)}
+{_training(config, trained, "documents with a present keyphrase")}
 
 {measured(config.validation, trained.validation)}
 
@@ -83,7 +82,7 @@ SimCKP's extractor-generator (Choi et al. 2023, section 4.2), trained by `python
 {trained_on}. The generator proposes keyphrases that do not stand in the document; most of its
 proposals are wrong, and are there to be ranked by another model.{style_told(config.style)}
 
-{_training(config, trained, need, device)}
+{_training(config, trained, need)}
 
 The decoder is {_decoder(trained)}.
 
@@ -102,7 +101,7 @@ def one2seq_card(config: One2SeqTraining, trained: TrainedOne2Seq, *, device: to
 One sequence of all keyphrases (ONE2SEQ), as "BART (generating all)" in the ablation of SimCKP (Choi et al.
 2023, Table 4), trained by `python -m kpdemo train one2seq`.{style_told(config.style)}
 
-{_training(config, trained, "documents with a keyphrase", device)}
+{_training(config, trained, "documents with a keyphrase")}
 
 The decoder is {_decoder(trained)}.
 
@@ -125,7 +124,7 @@ def _absent(config: GeneratorTraining, metrics: Metrics) -> str:
         return likelihood
     return f"""{likelihood}
 The first fifty candidates from {config.search.beams} beams hold {metrics["R@50"]:.3f} of the absent gold
-(R@50), on the first {config.over_generated} documents that have any."""
+(R@50), on the documents that have any, {config.over_generated} at most."""
 
 
 def _decoder(trained: TrainedGenerator | TrainedOne2Seq) -> str:
@@ -140,7 +139,6 @@ def _training(
     config: ExtractorTraining,
     trained: TrainedExtractor | TrainedGenerator | TrainedLabeller | TrainedOne2Seq,
     need: str,
-    device: torch.device,
     *,
     mixture: str = "",
 ) -> str:
@@ -153,7 +151,7 @@ def _training(
 | {need} | {trained.documents:,} |
 | document visits | {visits(progress, loop)} |
 | weights of step | {progress.best_step:,}, the best on the validation documents{mixture} |
-| time | {progress.seconds / 60:.0f} minutes on {processor(device)}, {progress.precision} |
+| time | {progress.time()} |
 | learning rate | {_rates(config)} |
 | temperature | {config.model.temperature:g} |
 | weights stored as | {config.storage} |
@@ -177,7 +175,7 @@ def measured(validation: Source, metrics: Metrics) -> str:
     """The section on the figures of the validation documents."""
     return f"""## Validation
 
-{validation.path.name}{limit_note(validation)}: macro precision and recall over the
+{source_told(validation)}: macro precision and recall over the
 documents with present gold keyphrases, F1 of the two means. These documents chose the weights and the
 threshold, so the figures are a little too good.
 
@@ -238,29 +236,25 @@ such phrases were chosen.
 
 
 def source_list(sources: Sequence[Source]) -> str:
-    return "\n".join(
-        f"- {source.path.name}"
-        + "".join(f", {key} = {value}" for key, value in source.where.items())
-        + (f", without ids {source.skip_ids}" if source.skip_ids else "")
-        + (f", {source.repeat} times an epoch" if source.repeat > 1 else "")
-        + limit_note(source)
-        for source in sources
+    return "\n".join(f"- {source_told(source)}" for source in sources)
+
+
+def source_told(source: Source) -> str:
+    """A file of documents, and all that says which of them are taken."""
+    return source.path.name + "".join(
+        (
+            *(f", {key} = {value}" for key, value in source.where.items()),
+            f", without ids {source.skip_ids}" if source.skip_ids else "",
+            f", one document in {source.every}" if source.every > 1 else "",
+            f", {source.repeat} times an epoch" if source.repeat > 1 else "",
+            f", first {source.limit:,}" if source.limit else "",
+        )
     )
-
-
-def limit_note(source: Source) -> str:
-    return f", first {source.limit:,}" if source.limit else ""
 
 
 def _rates(config: ExtractorTraining) -> str:
     embeddings = "frozen" if config.freeze_embeddings else "trained"
     return f"{config.learning_rate:g} encoder, {config.head_learning_rate:g} heads; embeddings {embeddings}"
-
-
-def processor(device: torch.device) -> str:
-    if device.type == "cuda":
-        return torch.cuda.get_device_name(device)
-    return f"{torch.get_num_threads()} {platform.machine()} CPU threads"
 
 
 def language_rows(documents: Mapping[str, int]) -> str:

@@ -31,10 +31,11 @@ from kpdemo.training.generator import (
     written_loss,
 )
 from kpdemo.training.labelling import LabelledExample, absent_keyphrases
-from kpdemo.training.loop import Progress, train
+from kpdemo.training.loop import train
 from kpdemo.training.part import Metrics
 from kpdemo.training.present_validation import present_figures
-from kpdemo.training.sources import read_source
+from kpdemo.training.progress import Progress
+from kpdemo.training.sources import validation_documents
 from kpdemo.types import Document
 
 logger = logging.getLogger(__name__)
@@ -77,7 +78,7 @@ def train_one2seq(config: One2SeqTraining, *, device: torch.device) -> TrainedOn
     examples = training_examples(config)
     targets = [written_phrases(examples[number]) for number in range(len(examples))]
     module, tokenizer = build_generator(config, np.concatenate([ids for row in targets for ids in row]))
-    documents = list(read_source(config.validation, config.data))
+    documents = validation_documents(config.validation, config.data)
     reader = SimckpGenerator(config.name, module, tokenizer.backend_tokenizer, tokenizer.pad_token_id)
     validation = GenerationValidation(reader, documents, config.search, 0, written=gold_phrases)
     part = One2SeqPart(module, config, examples, validation, padding=tokenizer.pad_token_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from kpdemo.training.bank import BankTraining, Refinement, TrainedBank
-from kpdemo.training.model_card import licence, limit_note, lowered, processor, source_list, visits
+from kpdemo.training.model_card import licence, lowered, source_list, source_told, visits
 from kpdemo.training.profiles import ProfiledBank, ProfilesTraining
 from kpdemo.training.reranker import RerankerTraining, TrainedReranker
 
@@ -35,7 +35,7 @@ part of SimCKP.
 | documents with a keyphrase of the bank | {trained.documents:,} |
 | document visits | {visits(progress, loop)} |
 | weights of step | {progress.best_step:,}, the best on the validation documents |
-| time | {progress.seconds / 60:.0f} minutes on {processor(device)}, {progress.precision}, for the encoder |
+| time | {progress.time()}, for the encoder |
 | tokens of a document | {config.length} |
 | weights stored as | {config.storage} |
 | seed | {loop.seed} |
@@ -50,7 +50,7 @@ Documents from:
 {_refined(config.refinement)}
 ## Validation
 
-{config.validation.path.name}{limit_note(config.validation)}: macro recall, and F1 of macro precision and
+{source_told(config.validation)}: macro recall, and F1 of macro precision and
 recall, over the documents with absent gold keyphrases. These documents chose the weights of the score: cosine
 + {score.frequency:g} log frequency + {score.words:g} share of its words in the text
 + {score.likeness:g} likeness to terms of the text + {score.association:g} association with them.
@@ -67,7 +67,7 @@ def _refined(refinement: Refinement | None) -> str:
     if refinement is None:
         return ""
     return f"""
-Then {refinement.loop.documents:,} visits for the terms alone, of documents from:
+Then {refinement.loop.documents:,} visits at most for the terms alone, of documents from:
 
 {source_list(refinement.train)}
 """
@@ -98,7 +98,7 @@ Documents from:
 
 ## Validation
 
-{config.validation.path.name}{limit_note(config.validation)}: macro recall, and F1 of macro precision and
+{source_told(config.validation)}: macro recall, and F1 of macro precision and
 recall, over the documents with absent gold keyphrases. These documents chose the weights of the score: cosine
 + {score.frequency:g} log frequency + {score.words:g} share of its words in the text
 + {score.likeness:g} likeness to terms of the text + {score.association:g} association with them
@@ -133,7 +133,7 @@ candidates of {sources}.
 | documents with a gold candidate | {trained.documents:,} |
 | document visits | {visits(progress, loop)} |
 | weights of step | {progress.best_step:,}, the best on the validation documents |
-| time | {progress.seconds / 60:.0f} minutes on {processor(device)}, {progress.precision} |
+| time | {progress.time()} |
 | learning rate | {config.learning_rate:g} encoder, {config.head_learning_rate:g} heads |
 | seed | {loop.seed} |
 
@@ -143,7 +143,7 @@ Sources:
 
 ## Validation
 
-{config.validation.path.name}{limit_note(config.validation)}: macro figures over the documents with absent
+{source_told(config.validation)}: macro figures over the documents with absent
 gold keyphrases. These documents chose the weights and the threshold, so the figures are a little too good.
 
 | F1@5 | F1@M | P@M | R@M | R@50 |

@@ -24,9 +24,10 @@ from kpdemo.simckp.reranker import RerankerConfig, RerankerModel
 from kpdemo.training.bounds import Count, Positive, Rate, Share
 from kpdemo.training.candidates import proposed_documents
 from kpdemo.training.freezing import set_dropout
-from kpdemo.training.loop import Progress, train
+from kpdemo.training.loop import train
 from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.part import Metrics
+from kpdemo.training.progress import Progress
 from kpdemo.training.reranker_part import CandidateReader, RerankerPart, RerankerValidation
 from kpdemo.training.settings import decisive
 from kpdemo.training.sources import Source, draw_documents, read_source, source_hashes
@@ -40,7 +41,10 @@ class RerankerTraining:
     train: documents whose candidates are ranked; they should be new to bank and generator, whose scores
         say too much about documents they have learnt from.
     validation: chooses the weights, the threshold and the calibration.
-    skip, pool: of the documents drawn from `train`, the first `skip` are left out and `pool` are used.
+    skip, pool: of the documents drawn from `train`, the first `skip` are left out and `pool` are used. Those
+        that bank and generator have learnt from are left out if they drew them from the same sources.
+    draw_seed: the `loop.seed` of bank and generator, which gives the order that `skip` counts in; without it
+        the reranker's own.
     bank, generator: checkpoint folders that propose candidates; at least one of them.
     retrieved: terms of the bank that are proposed.
     share_encoder: begin with the bank's pair encoder; the settings `backbone`, `towers`, `dual` and `length`
@@ -49,6 +53,9 @@ class RerankerTraining:
     backbone: encoder of the documents, and of the phrases where there are two `towers`.
     length: tokens of a document that are read.
     counting: what decides how many keyphrases a document gets: "threshold" is SimCKP's own rule.
+
+    Raises:
+        ConfigError: documents are skipped in an order that nobody told.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
@@ -62,6 +69,7 @@ class RerankerTraining:
     cache: Path = Path("runs/cache")
     skip: Count = 0
     pool: Positive = 1_000_000
+    draw_seed: Count | None = None
     bank: Path | None = None
     generator: Path | None = None
     search: SearchConfig = field(default_factory=SearchConfig)
@@ -82,6 +90,18 @@ class RerankerTraining:
     counting: Counting = "expected F1"
     device: str = "auto"
     storage: Storage = "fp16"
+
+    def __post_init__(self) -> None:
+        if self.skip and self.draw_seed is None:
+            raise ConfigError(
+                f"The {self.skip} documents to `skip` are the first that bank and generator drew: set "
+                "`draw_seed` to the `loop.seed` of these."
+            )
+
+    @property
+    def drawn_with(self) -> int:
+        """The seed that the training documents are drawn with."""
+        return self.loop.seed if self.draw_seed is None else self.draw_seed
 
 
 @dataclass(frozen=True)
@@ -109,7 +129,7 @@ def train_reranker(config: RerankerTraining, *, device: torch.device) -> Trained
     retriever = load_bank(config.bank, device=device.type) if config.bank else None
     proposer = _proposer(config, retriever, device)
     dual, tokenizer, length = _dual_encoder(config)
-    drawn = draw_documents(config.train, config.data, config.skip + config.pool, config.loop.seed)
+    drawn = draw_documents(config.train, config.data, config.skip + config.pool, config.drawn_with)
     drawn = drawn[config.skip :]
     validated = list(read_source(config.validation, config.data))
     identity = str((_sources(config), config.search, config.retrieved))
@@ -180,4 +200,6 @@ def run_identity(config: RerankerTraining) -> str:
     """
     data = source_hashes([*config.train, config.validation], config.data)
     fixed = asdict(config) | {"bank": None, "generator": None, "sources": data} | _sources(config)
+    if config.drawn_with == config.loop.seed:  # as in runs from before there was such a setting
+        del fixed["draw_seed"]
     return str(decisive(fixed, "counting"))

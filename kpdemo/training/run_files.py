@@ -16,6 +16,9 @@ from kpdemo.json_text import parse_json
 from kpdemo.locks import locked_folder
 from kpdemo.storage import replacing
 
+LAST = "last.pt"
+"""Where a run stands: without it the run has not begun."""
+
 
 def run_lock(folder: Path) -> AbstractContextManager[None]:
     """Keep other trainings out of the folder, which is made where it is not there.

@@ -81,6 +81,20 @@ def read_source(source: Source, folder: Path) -> Iterator[Document]:
     return (document for document, _ in read_source_rows(source, folder))
 
 
+def validation_documents(source: Source, folder: Path) -> list[Document]:
+    """All of a source that chooses the weights.
+
+    Raises:
+        ConfigError: there is none, so that nothing could be chosen.
+    """
+    if documents := list(read_source(source, folder)):
+        return documents
+    raise ConfigError(
+        f"{source.path} has no validation document with a keyphrase that `validation` in the configuration "
+        "takes: check its `where`, `skip_ids` and `fields`."
+    )
+
+
 def read_source_rows(source: Source, folder: Path) -> Iterator[tuple[Document, Mapping[str, Any]]]:
     """As `read_source`, each document with its row."""
     return chosen(_documents(source_rows(source, folder), source), source)

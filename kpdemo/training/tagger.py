@@ -44,7 +44,7 @@ class TaggerConfig:
 
 
 def train_tagger(config: TaggerConfig) -> dict[str, float]:
-    """Train, store, read back and measure; returns the accuracy on each test file by its name.
+    """Train, store, read back and measure; returns the accuracy on each test file by its path.
 
     Raises:
         InputError: as `read_sentences`, also of a test file, before anything is trained.
@@ -54,7 +54,7 @@ def train_tagger(config: TaggerConfig) -> dict[str, float]:
 
     started = time.monotonic()
     check_place(config.output)
-    tests = {path.name: list(read_sentences(path)) for path in config.test}
+    tests = {str(path): list(read_sentences(path)) for path in config.test}
     sentences = [
         copy for path in config.train for sentence in read_sentences(path) for copy in _copies(sentence)
     ]

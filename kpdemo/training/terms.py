@@ -23,7 +23,7 @@ from kpdemo.storage import replace_file
 from kpdemo.training.arrays import cache_errors, cache_name
 from kpdemo.training.sources import Source, chosen, source_hashes, source_rows
 
-CACHE_VERSION = 7
+CACHE_VERSION = 8
 LONGEST_TEXT = 80  # characters: what is longer is a sentence that stands among the keyphrases
 
 _BRACKETS = re.compile(r"\s*\([^()]*\)\s*$")
@@ -132,13 +132,19 @@ def _keyphrase_lists(sources: Iterable[Source], folder: Path) -> Iterator[tuple[
     """The keyphrases of each document, and its weight."""
     titles: set[str] = set()
     for source in sources:
-        for where, row in chosen(source_rows(source, folder), source):
-            title = str(row.get("title") or "").strip().lower()
+        for title, keyphrases in chosen(_titled_lists(source_rows(source, folder)), source):
             if title in titles:
                 continue
             if title:
                 titles.add(title)
-            yield _keyphrases(row, where), source.repeat
+            yield keyphrases, source.repeat
+
+
+def _titled_lists(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The title of each row that has keyphrases, in lower case, with these."""
+    for where, row in rows:
+        if keyphrases := _keyphrases(row, where):
+            yield str(row.get("title") or "").strip().lower(), keyphrases
 
 
 def _keyphrases(row: Mapping[str, Any], where: str) -> tuple[str, ...]:

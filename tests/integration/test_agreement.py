@@ -11,6 +11,7 @@ from contextlib import closing
 from dataclasses import replace
 from decimal import Decimal
 
+import numpy as np
 import pytest
 from scipy.stats import pearsonr, spearmanr
 from sqlalchemy import delete, event
@@ -22,11 +23,12 @@ from annotation.gold import ExportOptions, Unfinished
 from annotation.services.access.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
+from annotation.services.agreement_rows import read_grades
 from annotation.services.bundle import open_services
 from annotation.services.imports.importing import ImportService
-from annotation.services.projects import ProjectService
+from annotation.services.projects import ProjectService, find_project
 from annotation.services.rating.ratings import RatingService
-from annotation.types import Cause, NewPair, ProjectSettings
+from annotation.types import Cause, NewPair, ProjectSettings, Role
 from annotation.ui.agreement import texts_of
 from annotation.ui.agreement_parts import figures_html
 from db.models import ServerKey
@@ -342,6 +344,20 @@ def test_why_a_genre_has_no_alpha_is_told_by_the_command_and_the_page(tmp_path, 
     database.dispose()
     _, out, _ = run(capsys, "agreement", "harbour", "--database-url", url)
     assert f"\ngenre genre 1: {said}\n" in out
+
+
+def test_an_imported_grade_that_was_revised_is_of_the_moment_of_its_first_revision(database):
+    rated = rated_project(database, [pair("a", "1", "2"), pair("b", "3", "4")])
+    ratings = RatingService(database, clock=rated.clock)
+    ana = AccountService(database).user("ana").id
+    ProjectService(database).add_member(rated.id, "ana", Role.RATER)
+    for grade in ("1.25", "1.5"):
+        rated.clock.move(86_400)
+        ratings.rate(rated.pair_id("a"), ana, Decimal(grade), seconds=3)
+    with database.reading() as session:
+        read = read_grades(session, find_project(session, rated.id), b"key")
+    known = read.data.moments[~np.isnan(read.data.moments)]
+    assert known.tolist() == [rated.clock.now.timestamp() - 86_400]
 
 
 def test_another_projects_ratings_do_not_count(database):

@@ -283,7 +283,7 @@ def test_only_raters_of_the_project_are_given_pairs(database, services):
         session.execute(update(User).where(User.id == disabled).values(disabled_at=datetime.now(UTC)))
         session.add(Membership(project_id=world.project, user_id=guest, role="adjudicator"))
     for user in (guest, disabled):
-        with pytest.raises(AccessError, match="You are not a rater in the project"):
+        with pytest.raises(AccessError, match="You are not a rater in this project: ask"):
             assignments.queue(world.project, user)
     with pytest.raises(AccessError, match="not a rater"):
         ratings.rate(held[0], disabled, GRADE)

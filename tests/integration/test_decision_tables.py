@@ -13,7 +13,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import select
+from sqlalchemy import event, select
 
 from annotation.adjudication import Which
 from annotation.errors import AccessError, ImportFileError, NotFoundError
@@ -180,6 +180,23 @@ def test_rows_with_a_grade_are_decided_and_empty_ones_passed_over(study):
         "also-far": (0, Cause.SCALE, "", "judith"),
     }
     assert not row_problems(study.database)
+
+
+def test_a_longer_table_is_written_and_read_with_as_many_queries(database):
+    study, asked = Study(database, [pair(f"p{number}", "0", "4") for number in range(8)]), []
+
+    def queries(work):
+        asked.clear()
+        work()
+        return sum(statement.startswith("SELECT") for statement in asked)
+
+    event.listen(database.engine, "before_cursor_execute", lambda *arguments: asked.append(arguments[2]))
+    rows = [{**row, "grade": "2", "cause": "scale"} for row in study.rows()]
+    assert queries(lambda: study.read(rows[:1])) == queries(lambda: study.read(rows[1:]))
+    withdraw = PairWithdrawalService(database).withdraw
+    whole = queries(lambda: study.rows(Which.ALL))
+    withdraw(study.id, [row["id"] for row in rows[1:]])
+    assert queries(lambda: study.rows(Which.ALL)) == whole
 
 
 def test_the_same_table_twice_and_one_that_nobody_touched_change_nothing(study):

@@ -26,7 +26,14 @@ from annotation.errors import ExportError, ImportFileError
 from annotation.figures import figure_text, range_text
 from annotation.files.formats import open_source
 from annotation.files.gold_folder import GoldFolder, write_manifest
-from annotation.files.gold_pairs import count_undecided, read_gold, read_gold_and_changed
+from annotation.files.gold_pairs import (
+    count_undecided,
+    gold_digest,
+    read_gold,
+    read_gold_and_changed,
+    read_ungraded,
+)
+from annotation.files.score_files import read_scores
 from annotation.gold import ExportOptions, Format, RaterColumns, Reason, Unfinished, gold_row, rater_numbers
 from annotation.predictions.queue_order import QueueOrder
 from annotation.services import gold
@@ -39,16 +46,15 @@ from annotation.services.gold_rows import first_unfinished
 from annotation.services.imports.importing import ImportService
 from annotation.services.judgements import JudgementService
 from annotation.services.keys import KeyService
-from annotation.services.numbering import NUMBERS
 from annotation.services.pair_withdrawal import PairWithdrawalService
 from annotation.services.projects import ProjectService, find_project
 from annotation.services.rating.ratings import RatingService
 from annotation.services.sending import SendService
 from annotation.systems.people import people_of
-from annotation.types import Cause, NewPair, NewRating, ProjectSettings
+from annotation.types import Cause, NewPair, NewRating, ProjectSettings, Role
 from annotation.ui.export import counts_html as export_html
 from db.errors import UnreachableError
-from db.models import Adjudication, AuditEvent, Comment, Export, Pair, ServerKey
+from db.models import Adjudication, AuditEvent, Comment, Pair, RaterNumber, ServerKey
 from tests.commands import main
 from tests.predicted import pairs_of, sent_project
 from tests.rated import pair, rated_pairs, rated_project
@@ -150,6 +156,29 @@ def test_a_gold_set_is_scored_on_and_unchanged_whatever_is_written_into_its_card
     with pytest.raises(ExportError, match=r"README\.md that was changed"):
         GoldService(finished.database).export(finished.id, tmp_path / "g", ExportOptions(), force=True)
     assert (tmp_path / "g" / "README.md").read_text(encoding="utf-8") == "# Ours\n"
+
+
+def test_the_tasks_layout_is_read_back_as_the_gold_set_that_it_is(sqlite_database, tmp_path):
+    types = ("a+b2c", "a_b2c", "phrase2word")
+    pairs = [pair(f"news-{place}", "2", "2.5", type=type) for place, type in enumerate(types)]
+    pairs.append(pair("news-9", "2", type=types[0]))
+    rated = rated_project(sqlite_database, pairs, types=types)
+    for format in (Format.JSONL, Format.SEMEVAL):
+        export(rated, tmp_path / format, format=format, unfinished=Unfinished.LIST)
+    whole, read = (read_gold([tmp_path / format]) for format in (Format.JSONL, Format.SEMEVAL))
+    assert gold_digest(read) == gold_digest(whole)
+    assert [one.key for one in read] == [("phrase2word", "news-2"), ("a+b2c", "news-0"), ("a_b2c", "news-1")]
+    assert read_gold([tmp_path / Format.SEMEVAL / "a_b2c.gs.tsv"])[0].type == "a+b2c"
+    run = tmp_path / "run.csv"
+    run.write_text("type,id,score\na+b2c,news-0,1\na+b2c,news-9,2\n", encoding="utf-8")
+    assert read_scores(run, read, read_ungraded([tmp_path / Format.SEMEVAL])).left_out == 1
+    (tmp_path / Format.SEMEVAL / "manifest.json").unlink()  # then they are files like the task's
+    task = read_gold([tmp_path / Format.SEMEVAL])
+    assert {(one.type, one.genre) for one in task} == {
+        ("phrase2word", "news"),
+        ("a_b2c", "news"),
+        ("a_b2c_", "news"),
+    }
 
 
 def test_unfinished_pairs_are_refused_with_their_number_and_the_first(database, tmp_path):
@@ -276,7 +305,7 @@ def test_the_numbers_of_raters_hang_on_a_secret_of_the_server_only(sqlite_databa
 
     def numbers(name, *forgotten):
         with sqlite_database.session() as session:
-            for table in (Export, *forgotten):  # an export keeps numbers too
+            for table in (RaterNumber, *forgotten):
                 session.execute(delete(table))
         export(rated, tmp_path / name)
         return raters_in(tmp_path / name)
@@ -310,33 +339,41 @@ def test_exports_at_once_never_give_two_raters_one_number(two_raters, tmp_path, 
 
     monkeypatch.setattr(gold, "write_manifest", overtaken)
     export(two_raters, tmp_path / "first", unfinished=Unfinished.LIST)
-    assert raters_in(tmp_path / "second") == {2.5: "rater 1", 2.0: "rater 2"}
-    assert raters_in(tmp_path / "first") == raters_in(tmp_path / "second")
+    [row] = lines(tmp_path / "first" / "unfinished.jsonl")
+    assert {rating["grade"]: rating["rater"] for rating in row["ratings"]} == {2.0: "rater 1"}
+    assert raters_in(tmp_path / "second") == {2.0: "rater 1", 2.5: "rater 2"}
     assert len(GoldService(two_raters.database).exports(two_raters.id)) == 2
 
 
-def test_raters_who_had_one_number_in_two_gold_sets_are_told_apart(two_raters, tmp_path):
+def test_a_number_that_was_shown_stays_when_another_rater_joins(two_raters, tmp_path):
+    service = AgreementService(two_raters.database)
+
+    def shown():
+        report = service.report(two_raters.id, resamples=10, named=False)
+        return {row.mean: report.rater_names[row.rater] for row in report.raters}
+
+    assert shown() == {2.0: "Rater 1"}
+    two_raters.rate("x", ben="2.5")  # of two who are new at once ben is 1
+    assert shown() == {2.0: "Rater 1", 2.5: "Rater 2"}
+    export(two_raters, tmp_path / "gold")
+    assert raters_in(tmp_path / "gold") == {2.0: "rater 1", 2.5: "rater 2"}
+
+
+def test_raters_who_join_before_numbers_are_shown_are_numbered_whoever_begins(two_raters, tmp_path):
+    ProjectService(two_raters.database).add_member(two_raters.id, "ben", Role.RATER)
+    export(two_raters, tmp_path / "one", unfinished=Unfinished.LIST)
     two_raters.rate("x", ben="2.5")
-    ana, ben = (str(AccountService(two_raters.database).user(name).id) for name in ("ana", "ben"))
-    with two_raters.database.session() as session:
-        session.add_all(
-            Export(
-                project_id=two_raters.id,
-                format="jsonl",
-                options={NUMBERS: numbers},
-                pairs=1,
-                manifest_sha256="",
-                created_at=utcnow(),
-            )
-            for numbers in ({ana: 1}, {ben: 1, ana: 2})
-        )
-    export(two_raters, tmp_path / "one")
-    assert raters_in(tmp_path / "one") == {2.0: "rater 1", 2.5: "rater 3"}  # 2 was ana's in a file
     export(two_raters, tmp_path / "two")
-    assert contents(tmp_path / "one") == contents(tmp_path / "two")
-    report = AgreementService(two_raters.database).report(two_raters.id, named=False)
-    means = {report.rater_names[row.rater]: row.mean for row in report.raters}
-    assert means == {"Rater 1": 2.0, "Rater 3": 2.5}
+    assert raters_in(tmp_path / "two") == {2.0: "rater 2", 2.5: "rater 1"}
+
+
+def test_a_number_that_was_shown_but_never_exported_means_nobody_in_a_file(two_raters, tmp_path):
+    AgreementService(two_raters.database).report(two_raters.id, resamples=10, named=False)
+    two_raters.rate("x", **{"rater 1": "2.5"})
+    export(two_raters, tmp_path / "gold")
+    assert raters_in(tmp_path / "gold") == {2.0: "rater 1", 2.5: "rater 2"}
+    with pytest.raises(ImportFileError, match="'rater 1' is a rater of this project's own gold sets"):
+        two_raters.rate("x", **{"rater 1": "4"})
 
 
 def lost(*_):
@@ -510,7 +547,7 @@ def test_every_export_and_whoever_scores_it_find_the_same_agreement(database, tm
     found = []
     for at, raters in enumerate([RaterColumns.NAMED, RaterColumns.NONE, RaterColumns.ANONYMOUS] * 2):
         found.append(export(rated, tmp_path / f"{at}", raters=raters).manifest["agreement"])
-        assert len(asked) == (at + 1) // 3
+        assert len(asked) == int(at >= 2)  # the second anonymous one finds the numbers of the first
         if raters is not RaterColumns.NONE:
             people = people_of(read_gold([tmp_path / f"{at}"]), resamples=1000, seed=2014)
             assert [replace(each, raters=()) for each in people.bounds] == [replace(bound, raters=())]

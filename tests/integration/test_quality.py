@@ -157,6 +157,21 @@ def test_a_training_grade_is_answered_with_what_is_known_and_stays(make):
         assert session.scalar(select(func.count()).select_from(Rating)) == 0
 
 
+def test_a_training_pair_that_was_cleared_while_it_was_open_tells_its_known_grade_no_more(make):
+    place = make()
+    rater = place.world.raters[0]
+    training, pairs = place.services.training, place.services.known_pairs
+    pairs.import_training(place.project, [known("t1", "4"), known("t2", "4")])
+    [first] = training.queue(place.project, rater).pairs
+    [second] = training.grade(first.id, rater, Decimal(4)).queue.pairs
+    pairs.retire_training(place.project)
+    pairs.import_training(place.project, [known("t3", "4")])
+    with pytest.raises(AssignmentError, match="no longer in use"):
+        training.grade(second.id, rater, Decimal(4))
+    assert training.grade(first.id, rater, Decimal(4)).known == 4  # sent again: it was told before
+    assert training.queue(place.project, rater).pairs[0].right.endswith("t3")
+
+
 def test_the_last_grades_sent_from_two_tabs_at_once_finish_the_attempt_once(make):
     place = make()
     rater = place.world.raters[0]

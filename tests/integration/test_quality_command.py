@@ -28,6 +28,14 @@ def call(sqlite_database, capsys):
     return run
 
 
+def test_a_project_has_its_own_name_whatever_was_typed(call):
+    for command in ("plan", "adjudications", "raters", "agreement"):
+        assert json.loads(call(command, "PROJECT 0", "--json")[1])["project"] == "Project 0"
+    [rater] = json.loads(call("raters", "Project 0", "--json")[1])["raters"]
+    for command in ("pause", "resume", "excuse"):
+        assert " in Project 0" in call("user", command, rater["rater"], "--project", "PROJECT 0")[1]
+
+
 def test_pairs_are_imported_settings_changed_and_raters_listed(call, tmp_path):
     file = tmp_path / "known.tsv"
     file.write_text(

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import random
 import threading
 from dataclasses import replace
+from decimal import Decimal
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import event, func, select
 
 from annotation.errors import NotFoundError, ScoreFileError, SettingsError
 from annotation.files.gold_pairs import GoldPair
+from annotation.gold import gold_row
+from annotation.services.adjudication import AdjudicationService
+from annotation.services.pair_withdrawal import PairWithdrawalService
 from annotation.services.projects import ProjectService
 from annotation.services.system_rows import Gold
 from annotation.services.systems import SystemService
 from annotation.systems.report import System, score_systems
-from annotation.types import ProjectSettings
+from annotation.types import Cause, ProjectSettings
 from db.models import AuditEvent, GoldGrade, GoldSet, ScoredSystem, SystemScore
 from tests.databases import row_problems
 from tests.processes import PATIENCE
-from tests.rated import pair, rated_project
+from tests.rated import pair, rated_pairs, rated_project
 
 PAIRS = [
     pair("a", "0", "0.5", genre="news"),
@@ -59,6 +64,35 @@ def test_the_gold_of_a_project_is_its_finished_pairs_and_changes_its_digest_with
     again = service.own_gold(rated.id)
     assert len(again.pairs) == 8
     assert again.sha256 != gold.sha256
+
+
+def test_the_gold_is_exactly_what_single_ratings_give_and_is_summed_once_for_all_who_ask(database):
+    chance = random.Random(5)
+    grades = [[str(chance.randrange(17) / 4) for _ in range(chance.choice((2, 3, 3, 3)))] for _ in range(60)]
+    pairs = [pair(f"p{place}", *each) for place, each in enumerate(grades)]
+    rated = rated_project(database, pairs, raters_per_pair=3, threshold=Decimal(3))
+    desk = AdjudicationService(database, clock=rated.clock)
+    flagged = [entry.pair_id for entry in desk.queue(rated.id).entries]
+    for pair_id in flagged[::2]:
+        desk.decide(rated.id, pair_id, rated.adjudicator.id, Decimal("1.75"), Cause.OVERLOOKED_TEXT)
+    PairWithdrawalService(database).withdraw(rated.id, ["p3"])
+    rows = [gold_row(one, rated.project.settings, None) for one in rated_pairs(database, rated.id)]
+    service, read, found = SystemService(database), [], []
+    event.listen(database.engine, "before_cursor_execute", lambda *given: read.append(given[2]))
+    threads = [threading.Thread(target=lambda: found.append(service.own_gold(rated.id))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert len(found) == 4
+    gold = found[0]
+    assert all(one is gold for one in found)
+    assert [(one.id, one.gold) for one in gold.pairs] == [
+        (row.id, float(row.gold)) for row in rows if row.gold is not None
+    ]
+    assert gold.ungraded == {(row.type, row.id) for row in rows if row.gold is None}
+    assert sum("sum(" in statement for statement in read) == 1
+    assert not [statement for statement in read if "ratings.rater_id" in statement]
 
 
 def test_the_board_of_a_project_waits_for_no_other_project(rated, service, monkeypatch):

@@ -294,7 +294,7 @@ def test_only_writers_write_and_only_their_own(office):
             office.writing.keep(task.id, office.id(name), "x", 0)
         with pytest.raises(error):
             office.writing.task(task.id, office.id(name))
-    with pytest.raises(AccessError, match="You do not have the role writer in project 'ferries'"):
+    with pytest.raises(AccessError, match="You do not have the role writer in this project: ask"):
         office.writing.desk(office.project.id, office.id("ana"))
     office.submit("wim")
     with pytest.raises(AccessError, match="the role editor or administrator"):

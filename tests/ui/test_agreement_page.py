@@ -14,11 +14,13 @@ from types import SimpleNamespace
 import gradio as gr
 import numpy as np
 import pytest
+from sqlalchemy import event
 
 from annotation import __version__
 from annotation.files.spreadsheet import BYTE_ORDER_MARK
 from annotation.reliability.bootstrap import Alpha
 from annotation.reliability.drift import Drift, Window
+from annotation.reliability.planning import DEFAULT_WIDTH
 from annotation.reliability.report_json import report_to_json
 from annotation.services.access.accounts import AccountService
 from annotation.services.agreement import AgreementService
@@ -29,7 +31,7 @@ from annotation.services.rating.ratings import RatingService
 from annotation.types import NewRating, Role
 from annotation.ui.agreement import TEXTS, AgreementHandlers, build_agreement_page, texts_of
 from annotation.ui.agreement_charts import CHARTS, charts_of
-from annotation.ui.agreement_parts import FOR_LEADERS, verdict
+from annotation.ui.agreement_parts import FOR_LEADERS, plan_html, verdict
 from annotation.ui.agreement_tables import bounds_table, name_order, raters_table, widest_table
 from annotation.ui.charts import Series, alpha_chart, bias_chart, drift_chart, grades_chart
 from annotation.ui.tables import Column, Table, file_name, table_csv, table_html
@@ -351,6 +353,19 @@ def test_the_plan_is_called_an_estimate_and_says_whether_the_project_has_the_pai
     assert "4 pairs of the project lack two grades, so that more would have to be imported" in said
     assert "narrow enough (at most 2)" in handlers.plan(2, ask("judith", many.id))
     assert "is 0.001 to 2, not 0: choose one such as 0.05" in handlers.plan(0, ask("root", many.id))
+
+
+def test_the_plan_of_the_page_that_opens_is_that_of_its_report(handlers, rated):
+    grades = [("0", "3"), ("1", "1.5"), ("2", "2"), ("4", "1"), ("3", "3.25")] * 10
+    graded = [*(pair(f"g{n}", *both) for n, both in enumerate(grades)), pair("x")]
+    many = rated_project(rated.database, graded, name="many")
+    expected = plan_html(*handlers.agreement.plan(many.id, DEFAULT_WIDTH))
+    handlers.open(ask("judith", many.id))
+    read: list[str] = []
+    event.listen(rated.database.engine, "before_cursor_execute", lambda *given: read.append(given[2]))
+    assert handlers.plan_at_first(DEFAULT_WIDTH, ask("judith", many.id)) == expected
+    assert read
+    assert not [statement for statement in read if "seconds" in statement]  # no ratings
 
 
 def test_of_few_pairs_no_plan_is_made_and_raters_are_refused(handlers, rated):

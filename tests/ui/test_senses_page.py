@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from types import SimpleNamespace
 
 import gradio as gr
@@ -13,10 +14,10 @@ from annotation.authoring import NewItem
 from annotation.senses.graph import MOST_DRAWN, RADII, Node, drawn_nodes, named_nodes
 from annotation.senses.network import Relation, SenseStep, WordFlag
 from annotation.services.bundle import Services, open_services
-from annotation.types import NewPair, ProjectSettings, Role
+from annotation.types import KnownPair, NewPair, ProjectSettings, Role
 from annotation.ui.header import HeaderHandlers
 from annotation.ui.senses import SensesHandlers
-from db.models import WritingChange
+from db.models import Pair, TrainingPair, WritingChange
 from tests import tiny_wordnet as tiny
 
 EVIL = '<img src=x onerror="alert(1)">'
@@ -155,6 +156,23 @@ def test_pairs_imported_without_wordnet_are_described_later(handlers, services):
     answer = handlers.describe(asked({}), Asked("root"))
     assert "1 pair has definitions now. WordNet does not have the senses of 1." in said(answer)
     assert services.senses.undescribed(1) == 1
+
+
+def test_check_and_training_pairs_are_described_with_the_others(handlers, services):
+    def kind(id: str, key: str) -> NewPair:
+        return NewPair(id, "word2sense", "mouse#n", key)
+
+    services.importing.import_pairs(1, [kind("1", tiny.KEYBOARD.key)])
+    services.known_pairs.import_checks(1, [KnownPair(kind("c", tiny.POINTER.key), Decimal(4))])
+    services.known_pairs.import_training(1, [KnownPair(kind("old", tiny.DEVICE.key), Decimal(4))])
+    services.known_pairs.retire_training(1)
+    services.known_pairs.import_training(1, [KnownPair(kind("t", tiny.STALK.key), Decimal(0))])
+    assert "3 pairs have a sense key" in handlers.open(Asked("root"))[0]
+    assert "3 pairs have definitions now." in said(handlers.describe(asked({}), Asked("root")))
+    with services.database.reading() as session:
+        left = [*session.scalars(select(Pair.external_id).where(Pair.senses.is_(None)))]
+        left += session.scalars(select(TrainingPair.external_id).where(TrainingPair.senses.is_(None)))
+    assert left == ["old"]
 
 
 def test_without_wordnet_the_page_says_how_to_get_it(services, tmp_path):

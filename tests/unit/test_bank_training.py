@@ -15,6 +15,7 @@ import torch
 from safetensors.torch import load_file
 
 from kpdemo.cli import main
+from kpdemo.config import load_section
 from kpdemo.errors import ConfigError, ModelLoadError, TrainingError
 from kpdemo.simckp.absent import AbsentCandidate
 from kpdemo.simckp.backbone import add_separator, load_backbone, load_encoder_decoder
@@ -36,10 +37,12 @@ from kpdemo.training import bank, run
 from kpdemo.training.bank_model import TermPlaces
 from kpdemo.training.bank_validation import BankValidation
 from kpdemo.training.batching import epoch_batches
-from kpdemo.training.candidates import gold_absent, proposed_documents
+from kpdemo.training.candidates import ProposedDocument, gold_absent, proposed_documents
 from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.pairs import PairCache, TermPair, make_pair
+from kpdemo.training.reranker import RerankerTraining, run_identity
 from kpdemo.training.sources import Source as TrainingSource
+from kpdemo.training.sources import draw_documents
 from kpdemo.training.terms import bare, collect_terms, commonest
 from kpdemo.types import Document, Source
 from tests.tiny import tiny_bart, tiny_bert, tiny_generator
@@ -200,6 +203,22 @@ class TestProposing:
         assert asked == ["0", "1", "2", "2", "3"]
         assert [item.candidates for item in found] == [CANDIDATES[:number] for number in range(4)]
 
+    def test_two_trainings_do_not_search_for_the_same_at_once(self, tmp_path):
+        def proposed(proposer: Proposer) -> list[ProposedDocument]:
+            return proposed_documents([DOCUMENT, DOCUMENT], proposer, tmp_path, identity="a")
+
+        class Meanwhile(Proposer):
+            def propose(self, waiting):
+                with pytest.raises(TrainingError, match=r"Another training is writing .*: begin when it has"):
+                    proposed(Proposer(None, None))
+                yield from [CANDIDATES, []]
+
+        assert [item.candidates for item in proposed(Meanwhile(None, None))] == [CANDIDATES, []]
+        [path] = tmp_path.iterdir()
+        path.write_bytes(path.read_bytes() * 2)  # as two at once left it where there are no locks
+        with pytest.raises(TrainingError, match=r"4 lines for 2 documents\): delete it"):
+            proposed(Proposer(None, None))
+
     def test_gold_is_known_in_any_spelling(self):
         document = replace(DOCUMENT, keyphrases=("Drug-Discovery (DD)", "molecule mining"))
         assert gold_absent(document, CANDIDATES).tolist() == [True, False, True]
@@ -255,6 +274,7 @@ class TestTerms:
 
     def test_a_source_of_terms_is_read_as_it_says(self, tmp_path):
         rows = [{"titre": f"Title {n}", "mots": ["word", f"word {n % 2}"]} for n in range(8)]
+        rows.insert(1, {"titre": "No keyphrases", "mots": []})  # which `every` and `limit` do not count
         (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         source = TrainingSource(Path("rows.jsonl"), fields={"title": "titre", "keyphrases": "mots"})
         found = collect_terms([source], tmp_path, minimum=1)
@@ -345,6 +365,16 @@ class TestPaper:
         shutil.copytree(tmp_path / "generator", tmp_path / "model")
         shutil.copytree(tmp_path / "run" / "checkpoint", tmp_path / "model" / "reranker")
         assert load_system(tmp_path / "model", device="cpu").proposer.search == search
+
+
+def save_again(checkpoint: Path) -> None:
+    """As `train all` does with a finished part, here with another name, style and number of threads."""
+    config = json.loads((checkpoint / "config.json").read_text())
+    config["name"] = "another"
+    config["selection"]["calibration"]["slope"] += 1e-7
+    (checkpoint / "config.json").write_text(json.dumps(config))
+    (checkpoint / "MODEL_CARD.md").write_text("# Another card")
+    write_sums(checkpoint)
 
 
 class TestTraining:
@@ -476,6 +506,9 @@ class TestTraining:
         changes = {"bank": str(tmp_path / "bank"), "cache": str(tmp_path / "cache"), "loop.documents": "8"}
         run("reranker", folder / "config.toml", output=tmp_path / "run", overrides=changes)
         known = set((tmp_path / "cache").glob("candidates-*"))
+        save_again(tmp_path / "bank")
+        run("reranker", folder / "config.toml", output=tmp_path / "run", overrides=changes)
+        assert set((tmp_path / "cache").glob("candidates-*")) == known
         bank = load_bank(tmp_path / "bank", device="cpu").bank
         write_bank(replace(bank, score=replace(bank.score, words=0.5)), tmp_path / "bank" / BANK)
         write_sums(tmp_path / "bank")
@@ -499,6 +532,30 @@ class TestTraining:
         with pytest.raises(ModelLoadError, match="no folder 'nobody/nothing'"):
             run("reranker", folder / "config.toml", output=tmp_path / "run", overrides=changes)
         assert not (tmp_path / "cache").exists()
+
+    def test_what_a_bank_of_another_seed_has_learnt_from_is_skipped(self, folder, tmp_path, monkeypatch):
+        def caught(documents, *given, **named):
+            drawn.append([document.id for document in documents])
+            raise KeyboardInterrupt
+
+        drawn = []
+        monkeypatch.setattr("kpdemo.training.reranker.proposed_documents", caught)
+        settings = {"loop.seed": "7", "draw_seed": "42"}
+        for own in ({"pool": "25"}, {"skip": "25"}):
+            with pytest.raises(KeyboardInterrupt):
+                run("reranker", folder / "config.toml", output=tmp_path, overrides={**settings, **own})
+        learnt_from = draw_documents([TrainingSource(Path("train.jsonl"))], folder, 25, 42)  # by the bank
+        assert drawn[0] == [document.id for document, _ in learnt_from]
+        assert sorted(drawn[0] + drawn[1]) == sorted(map(str, range(40)))
+        with pytest.raises(ConfigError, match=r"The 25 documents to `skip` are .*: set `draw_seed` to"):
+            run("reranker", folder / "config.toml", output=tmp_path, overrides={"skip": "25"})
+
+    def test_the_seed_of_its_documents_is_of_the_run_where_it_is_another_than_its_own(self, folder):
+        config = load_section(folder / "config.toml", "reranker", RerankerTraining, {})
+        before = run_identity(config)
+        assert "draw_seed" not in before
+        assert run_identity(replace(config, draw_seed=42)) == before
+        assert run_identity(replace(config, draw_seed=7)) != before
 
     def test_the_reranker_reads_a_document_as_often_as_its_source_says(self, folder, tmp_path, monkeypatch):
         def caught(part, *given, **named):

@@ -1,10 +1,13 @@
 """Every model says what it is."""
 
+from pathlib import Path
+
 import pytest
 
 from kpdemo.cards import LONGEST, model_card
 from kpdemo.predictors import DEFAULT_FOLDER, available_models, hub_models
-from kpdemo.training.model_card import licence
+from kpdemo.training.model_card import licence, source_told
+from kpdemo.training.sources import Source
 
 
 @pytest.mark.parametrize("name", [*available_models(), *hub_models()])
@@ -41,3 +44,9 @@ def test_a_card_without_end_is_read_in_part(tmp_path):
 )
 def test_a_licence_names_the_models_that_training_began_with(pretrained, told):
     assert told in licence(*pretrained)
+
+
+def test_a_card_tells_all_that_says_which_documents_of_a_file_were_taken():
+    source = Source(Path("a.jsonl"), where={"cs": True}, skip_ids="x", every=10, repeat=2, limit=1000)
+    told = "a.jsonl, cs = True, without ids x, one document in 10, 2 times an epoch, first 1,000"
+    assert source_told(source) == told

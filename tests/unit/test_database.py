@@ -546,3 +546,8 @@ def end(database: Database, number: int) -> None:
     with other.begin() as connection:
         assert connection.scalar(select(func.pg_terminate_backend(number, 10_000)))
     other.dispose()
+
+
+def test_postgresql_compiles_no_statement(postgresql_database):
+    with postgresql_database.reading() as session:
+        assert session.scalar(text("SHOW jit")) == "off"

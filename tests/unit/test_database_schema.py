@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import stat
 import subprocess
@@ -17,9 +18,10 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import event, inspect, select, text
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
+from annotation.services.numbering import exported_numbers, given_numbers, numbers_of
 from db import Database, DatabaseError
 from db.checks import check
-from db.models import Assignment, Base, Pair, Project
+from db.models import Assignment, Base, Export, Pair, Project
 from db.schema import MIGRATIONS, Migrations, current, prepare, upgrade
 from tests.conftest import require_postgresql
 from tests.databases import AWKWARD, NOON, contents, empty_schema, fill
@@ -361,6 +363,45 @@ def test_projects_of_a_database_before_own_words_have_those_of_the_task(bare):
         [project] = session.scalars(select(Project)).all()
         assert (project.name, project.scale_words) == ("a", None)
         project.scale_words = "0 无关: <b>"
+    assert check(bare).problems == ()
+
+
+def test_numbers_that_exports_gave_raters_stay_theirs(bare):
+    upgrade(bare, to="0014")
+    with bare.session() as session:
+        session.execute(text(ADD_PROJECT))
+        for rater in (7, 8, 9):
+            session.execute(
+                text(
+                    "INSERT INTO users (id, name, name_key, is_administrator, created_at) "
+                    f"VALUES ({rater}, '{rater}', '{rater}', false, '2026-03-01 12:00:00')"
+                )
+            )
+        kept = (
+            {"rater_numbers": {"7": 1, "5": 4}},  # 5 is nobody's account
+            {},  # a gold set with names
+            {"rater_numbers": {"8": 1, "7": 2}},  # of an export that ran at the same time
+            {"rater_numbers": {"7": 1, "8": 3}},
+        )
+        for number, options in enumerate(kept, 1):
+            session.execute(
+                text(
+                    "INSERT INTO exports (id, project_id, format, options, pairs, manifest_sha256, "
+                    "created_at) VALUES (:id, 1, :format, :options, 1, 'x', '2026-03-01 12:00:00')"
+                ),
+                {
+                    "id": number,
+                    "format": "ratings" if number == 4 else "jsonl",
+                    "options": json.dumps(options),
+                },
+            )
+    assert upgrade(bare).after == MIGRATIONS.head
+    assert differences(bare) == []
+    with bare.session() as session:
+        assert given_numbers(session, 1) == {7: 1, 8: 3}
+        assert exported_numbers(session, 1) == {1: 7, 2: None, 3: 8, 4: None}
+        assert numbers_of(session, 1, b"key", [9]) == {7: 1, 8: 3, 9: 5}
+        assert session.scalars(select(Export.id).order_by(Export.id)).all() == [1, 2, 3]
     assert check(bare).problems == ()
 
 

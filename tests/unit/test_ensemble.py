@@ -183,7 +183,8 @@ def test_the_card_says_how_the_two_go_together_and_holds_theirs(both):
 
 
 def test_a_model_is_put_together_of_an_ensemble_and_not_of_its_first_extractor_alone(folders, both, tmp_path):
-    config = ModelAssembly(("extractor", "ensemble"), output=tmp_path / "model")
+    (tmp_path / "link").symlink_to("model")  # to nothing yet
+    config = ModelAssembly(("extractor", "ensemble"), output=tmp_path / "link")
     assemble(config, {"extractor": folders[0], "ensemble": both})
     assert load_system(tmp_path / "model", device="cpu").second.share == 0.25
     (tmp_path / "model" / "README.md").write_text("edited", encoding="utf-8")
@@ -191,7 +192,7 @@ def test_a_model_is_put_together_of_an_ensemble_and_not_of_its_first_extractor_a
     assemble(config, {"extractor": folders[0], "ensemble": both})
     assert (tmp_path / "model" / "README.md").read_text(encoding="utf-8") == "edited"
     assert not (tmp_path / "model" / "left.json").exists()
-    load_system(tmp_path / "model", device="cpu")
+    load_system(tmp_path / "link", device="cpu")
     with pytest.raises(ConfigError, match="an ensemble or a generator"):
         assemble(config, {"ensemble": both, "generator": folders[0]})
 

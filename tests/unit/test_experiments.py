@@ -467,6 +467,13 @@ def test_the_space_of_a_document_is_stored_as_places(folder, monkeypatch):
     assert stored(folder, "space-default")["spaces"].keys() == {"measured"}
 
 
+def test_models_whose_names_make_one_file_name_have_a_file_each(tmp_path):
+    results = Results(tmp_path / "results")
+    for model in ("runs/a/b", "runs/a-b", "runs/a/b"):
+        ModelRuns(model, "weights", {}, {}, {}, results).main(FakePredictor(), lambda done: None)
+    assert [one["model"] for one in results.of_kind("main")] == ["runs/a-b", "runs/a/b"]
+
+
 def test_gold_files_of_one_name_are_told_apart_by_their_folders(folder, capsys):
     golds = gold_in_folders(folder)
     assert experiments(folder, "main", "--model", "first", *golds) == 0

@@ -215,6 +215,18 @@ class TestTraining:
         lines = losses(folder / "frozen")
         assert not any("F1@M" in line for line in lines)
         assert lines[-1]["log-likelihood"] > lines[0]["loss"] * -1
+        present_alone = "{path = 'valid.jsonl', skip_ids = '0|1|4|5'}"
+        with pytest.raises(ConfigError, match=r"^No document of valid\.jsonl has an absent keyphrase; "):
+            train_generator(
+                configured(
+                    folder,
+                    folder / "none",
+                    freeze_encoder="true",
+                    start=str(start),
+                    validation=present_alone,
+                ),
+                device=CPU,
+            )
 
     def test_a_frozen_encoder_without_an_extractor_is_explained(self, folder):
         with pytest.raises(ConfigError, match="needs a trained extractor"):

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import platform
 import signal
 from contextlib import suppress
 from dataclasses import replace
@@ -267,6 +268,18 @@ def test_a_run_goes_on_in_the_precision_it_was_begun_with(tmp_path):
     with pytest.raises(TrainingError, match="other settings"):
         train(Points(), replace(CONFIG, precision="fp32"), tmp_path / "bf16", CPU, identity="a")
     assert train(Points(), left_open, tmp_path / "new", CPU, identity="a").precision == "fp32"
+
+
+def test_a_run_tells_what_it_was_made_on_and_not_what_its_card_is_written_on(tmp_path, monkeypatch):
+    def trained(device: str) -> str:
+        monkeypatch.setattr("kpdemo.training.loop.processor", lambda _: device)
+        return train(Points(), CONFIG, tmp_path, CPU, identity="a").time()
+
+    with pytest.raises(TrainingError, match="Stopped"):
+        train(Points(stop_at=15), CONFIG, tmp_path, CPU, identity="a")
+    made = f"{torch.get_num_threads()} {platform.machine()} CPU threads"
+    assert trained("a GPU") == f"0 minutes on {made}, then a GPU, fp32"
+    assert trained("another GPU") == f"0 minutes on {made}, then a GPU, fp32"
 
 
 @pytest.mark.parametrize("change", [{"identity": "b"}, {"config": replace(CONFIG, seed=4)}])

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kpdemo.errors import InputError, PassageIndexError
+from kpdemo.errors import ConfigError, InputError, PassageIndexError
 from kpdemo.ramkg import building
 from kpdemo.ramkg.appending import lock
 from kpdemo.ramkg.building import add_passages, build_index, partial_folder
@@ -108,6 +108,16 @@ def test_an_input_may_have_grown_when_a_build_goes_on(tmp_path):
     build_index(numbered(800), folder, SeededEncoder(), IndexConfig("ivf"), name="input")
     assert len(PassageIndex.open(folder)) == 800
     assert [path.name for path in folder.glob("structure-*")] == ["structure-800.faiss"]
+
+
+def test_a_setting_of_another_type_of_index_is_refused_before_anything_is_made(tmp_path):
+    with pytest.raises(
+        ConfigError, match=r"type flat has no nprobe, but 16 was given: .* choose ivf or ivfpq"
+    ):
+        build(tmp_path / "index", nprobe=16)
+    with pytest.raises(ConfigError, match="type ivf has no hnsw_m"):
+        build(tmp_path / "index", kind="ivf", nlist=4, hnsw_m=8)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,11 @@ def test_what_cannot_be_told_is_said_in_words(grades, reason):
     assert plan_to_json(plan)["reason"] == plan.reason
 
 
+def test_without_resamples_nothing_is_said_of_the_grades():
+    plan = plan_pairs(two_raters(60, seed=1), resamples=0)
+    assert (plan.reason, plan.more_pairs) == ("No resamples were asked for.", None)
+
+
 @pytest.mark.parametrize("width", [0, -1, 2.5, float("nan"), float("inf")])
 def test_a_width_that_no_interval_has_is_refused(width):
     with pytest.raises(SettingsError, match=r"0\.001 to 2, not"):

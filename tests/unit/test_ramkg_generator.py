@@ -19,7 +19,10 @@ from kpdemo.text import StemmedText
 from kpdemo.training import CHECKPOINT, run
 from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.multilingual.generator import RamkgTraining, text_pair, train_ramkg
+from kpdemo.training.multilingual.generator_config import ScratchConfig, WriterTraining
 from kpdemo.training.multilingual.generator_inputs import retrieved_of, training_inputs
+from kpdemo.training.multilingual.generator_model import FoundBy, new_writer
+from kpdemo.training.run_files import LAST
 from kpdemo.training.sources import Source
 from kpdemo.types import Document
 from tests.tiny_multilingual import (
@@ -198,6 +201,20 @@ loop = {{ documents = 6, batch_size = 2, evaluate_every = 2, log_every = 1 }}
     assert (folder / "model.safetensors").read_bytes() == weights
     [prediction] = load_predictor(folder).predict([FRENCH])
     assert prediction.language == "fr"
+
+
+def test_a_run_that_has_not_begun_makes_its_vocabulary_anew(tmp_path):
+    def vocabulary(text: str, size: int) -> dict[str, int]:
+        examples = [Augmented(Document(f"{text} {number}")) for number in range(9)]
+        config = WriterTraining(scratch=ScratchConfig(size, width=8, layers=1))
+        return new_writer(config, examples, tmp_path, FoundBy())[0].tokenizer.get_vocab()
+
+    first = vocabulary("Graph kernels compare molecules.", 200)
+    others = vocabulary("한국어 문서의 핵심 구절", 300)
+    assert others != first
+    assert "한" in "".join(others)
+    (tmp_path / LAST).touch()
+    assert vocabulary("Graph kernels compare molecules.", 200) == others  # and the loop refuses the run
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.multilingual.generator import RamkgTraining
 from kpdemo.training.multilingual.rgit import MultilingualTraining
 from kpdemo.training.reranker import RerankerTraining
-from kpdemo.training.sources import Source, read_source
+from kpdemo.training.sources import Source, read_source, validation_documents
 from kpdemo.training.tagger import TaggerConfig, train_tagger
 from kpdemo.training.terms import cached_terms, collect_terms
 from kpdemo.types import Document
@@ -190,6 +190,12 @@ def test_training_documents_of_which_none_is_left_are_told(folder, settings):
             cached_examples(chosen, folder, settings, folder / "cache", documents=10, seed=1)
 
 
+def test_validation_documents_of_which_none_is_left_are_told(folder):
+    source = Source("docs.jsonl.xz", where={"cs": "nobody"})
+    with pytest.raises(ConfigError, match=r"^docs\.jsonl\.xz has no validation document with a keyphrase"):
+        validation_documents(source, folder)
+
+
 def test_a_bank_needs_a_validation_document():
     with pytest.raises(ConfigError, match="No validation document has a keyphrase"):
         BankValidation([], TermIndex([]), tiny_tokenizer(), padding=0, length=8)
@@ -268,7 +274,7 @@ def test_a_tagger_is_trained_stored_and_the_same_every_time(tmp_path):
         train_tagger(TaggerConfig(train=(path,), test=(path,), output=tmp_path / name, passes=3))
         for name in ("one.json.gz", "two.json.gz")
     ]
-    assert accuracies[0] == {"train.jsonl.gz": 1.0}
+    assert accuracies[0] == {str(path): 1.0}
     assert (tmp_path / "one.json.gz").read_bytes() == (tmp_path / "two.json.gz").read_bytes()
     assert load_tagger(tmp_path / "one.json.gz").tag(["the", "well", "-", "known", "kernels"])[2] == "HYPH"
 

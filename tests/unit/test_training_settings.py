@@ -77,11 +77,15 @@ def test_a_checkpoint_that_no_part_makes_is_missed_before_the_first_part_is_trai
     monkeypatch.setattr("kpdemo.training._RUNS", runs)
     monkeypatch.setattr(backbone, "check_backbone", lambda name: None)
     monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match=r"The card configs/default_card\.md cannot be read"):
+        run("all", DEFAULT_CONFIG, output=None, overrides={})
+    (tmp_path / "configs").mkdir()
+    (tmp_path / "configs" / "default_card.md").write_text("# A card")
     with pytest.raises(ConfigError, match="ensemble needs the checkpoint runs/second/checkpoint"):
         run("all", DEFAULT_CONFIG, output=None, overrides={})
     assert trained == []
     (tmp_path / "there").mkdir()
-    with pytest.raises(ConfigError, match=r"The card configs/default_card\.md"):  # all parts went before
+    with pytest.raises(ConfigError, match="No checkpoint at runs/ensemble/checkpoint"):  # all went before
         run("all", DEFAULT_CONFIG, output=None, overrides={"second": str(tmp_path / "there")})
     assert trained == ["tagger", "frequency", "extractor", "ensemble", "bank", "profiles"]
 

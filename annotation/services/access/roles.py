@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from sqlalchemy import ColumnElement, SQLColumnExpression, and_, select
+from sqlalchemy import ColumnElement, SQLColumnExpression, and_, exists, select
 from sqlalchemy.orm import Session
 
 from annotation.errors import SettingsError
 from annotation.types import Role
-from db.models import Membership, Project, User
+from db.models import Membership, Project, RaterState, User
 
 _ADMINISTERS = (User.is_administrator, User.disabled_at.is_(None), User.password_hash.is_not(None))
 _ADMINISTRATORS = select(User).where(*_ADMINISTERS).order_by(User.id)
@@ -27,6 +27,15 @@ def is_rater(
         Membership.user_id == user_id,
         Membership.project_id == project_id,
         Membership.role == Role.RATER.value,
+    )
+
+
+def is_paused(user_id: SQLColumnExpression[int], project_id: int) -> ColumnElement[bool]:
+    """Whom the column names is paused as a rater of the project."""
+    return exists().where(
+        RaterState.user_id == user_id,
+        RaterState.project_id == project_id,
+        RaterState.paused_at.is_not(None),
     )
 
 

@@ -15,7 +15,13 @@ from annotation.files.wrong_lines import WrongLines
 from annotation.quality import MOST_CHECK_PAIRS, MOST_TRAINING_PAIRS
 from annotation.services.bulk import is_among, parts
 from annotation.services.checks import shelf_of
-from annotation.services.known_grades import KnownKind, distances, no_accepted_grade, quality_of
+from annotation.services.known_grades import (
+    KnownKind,
+    distances,
+    no_accepted_grade,
+    quality_of,
+    training_in_use,
+)
 from annotation.types import KnownPair, NewPair, ReadKnownPair, from_quarters, to_quarters
 from db.models import Pair, Project, TrainingPair
 
@@ -89,9 +95,7 @@ def known_prints(session: Session, project_id: int) -> dict[str, str]:
 
 
 def _training_pairs(session: Session, project_id: int) -> Iterable[TrainingPair]:
-    return session.scalars(
-        select(TrainingPair).where(TrainingPair.project_id == project_id, TrainingPair.retired_at.is_(None))
-    )
+    return session.scalars(select(TrainingPair).where(training_in_use(project_id)))
 
 
 def _print_of_row(row: TrainingPair) -> str:

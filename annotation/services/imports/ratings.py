@@ -15,7 +15,7 @@ from annotation.errors import ImportFileError
 from annotation.services.bulk import insert_rows
 from annotation.services.imports.numbered_raters import exported_number
 from annotation.services.imports.raters import ImportedRaters
-from annotation.services.numbering import given_numbers
+from annotation.services.numbering import exported_numbers
 from annotation.services.rating.desk import ASSIGNMENTS, BARRED, CHANGES, PAIRS, RATINGS
 from annotation.services.rating.tally import TAKES_A_SLOT, refresh_pairs
 from annotation.types import Project, from_quarters
@@ -181,10 +181,9 @@ class RatingWriter:
         number = exported_number(rating.rater)
         if number is None:
             return False
-        known, used = self._given
-        if number not in used:
+        if number not in self._exported:
             return False
-        exported = next((rater for rater, given in known.items() if given == number), None)
+        exported = self._exported[number]
         key = (rating.pair_id, exported or 0)
         if rating.quarters in (pairs.ratings.get(key), pairs.set_aside.get(key)):
             return True
@@ -215,8 +214,8 @@ class RatingWriter:
         return frozenset(self._session.scalars(paused.where(of_project, RaterState.paused_at.is_not(None))))
 
     @cached_property
-    def _given(self) -> tuple[dict[int, int], set[int]]:
-        return given_numbers(self._session, self._project.id)
+    def _exported(self) -> dict[int, int | None]:
+        return exported_numbers(self._session, self._project.id)
 
     def _take_slot(self, rating: ImportedRating, pairs: _Pairs) -> None:
         if pairs.open_slots[rating.pair_id] == 0:

@@ -220,8 +220,9 @@ def desk_of(connection: Connection, row: AnyRow, rater_id: int) -> Desk:
 
 
 def _no_rater(project: str, grades: int) -> str:
+    """Who never graded there may have guessed its number, and is not told what it is called."""
     if not grades:
-        return f"You are not a rater in the project {project!r}: ask its administrator to add you."
+        return "You are not a rater in this project: ask its administrator to add you."
     kept = "your grade is" if grades == 1 else f"your {grades:,} grades are"
     return f"You are no longer a rater in the project {project!r}: {kept} kept. Ask its administrator why."
 

@@ -6,12 +6,11 @@ pairs per rater keep nobody off for good, so that they change nothing here.
 
 from __future__ import annotations
 
-from typing import Any
-
 from sqlalchemy import ColumnElement, and_, exists, false, literal, or_, select
 from sqlalchemy.orm import Session
 
 from annotation.services.access.roles import roles_of
+from annotation.services.pair_states import is_fully_rated
 from annotation.services.rating.desk import SETTLED, is_in
 from annotation.types import Role
 from db.models import Membership, Pair, Project, RatingChange, User
@@ -25,19 +24,16 @@ def held_back_from(session: Session, project: Project, viewer: int | None) -> Co
     """
     if viewer is None or Role.RATER not in roles_of(session, viewer, project.id):
         return false()
-    return may_still_grade(project.raters_per_pair, viewer)
+    return may_still_grade(project, viewer)
 
 
-def may_still_grade(raters_per_pair: Any, rater_id: int) -> ColumnElement[bool]:
+def may_still_grade(project: Project | type[Project], rater_id: int) -> ColumnElement[bool]:
     """Of a pair: whether a rater of its project has it to grade or may still be given it.
 
     It lacks grades, also where others have it before them, who may give it back; and the rater has neither
     graded nor skipped it, nor are they barred from it, nor was their grade set aside.
-
-    Args:
-        raters_per_pair: the project's, or its column.
     """
-    return and_(Pair.rating_count < raters_per_pair, ~is_in(SETTLED, literal(rater_id)))
+    return and_(~is_fully_rated(project), ~is_in(SETTLED, literal(rater_id)))
 
 
 def could_be_seen(pair_id: int, rater_id: int) -> ColumnElement[bool]:

@@ -12,13 +12,14 @@ from sqlalchemy.orm import Session
 
 from annotation.clock import Clock, utcnow
 from annotation.services.access.open_invitations import can_come_in, is_open
-from annotation.services.access.roles import is_rater
+from annotation.services.access.roles import is_paused, is_rater
+from annotation.services.pair_states import HAS_DECISION
 from annotation.services.projects import find_project
 from annotation.services.rating.desk import HAS_SLOT, NOT_NEW
 from annotation.services.rating.share import read_shares
 from annotation.types import Role, SkipReason
 from db import Database
-from db.models import Adjudication, Assignment, Invitation, Membership, Pair, RaterState, SetAside, Skip, User
+from db.models import Assignment, Invitation, Membership, Pair, RaterState, SetAside, Skip, User
 
 PAGE_LENGTH = 50
 
@@ -228,12 +229,8 @@ def _paused(project_id: int, now: datetime) -> Select[int]:
 
 def _may_grade(project_id: int, now: datetime) -> Select[int]:
     """The ids of the raters who can be given pairs, now or once they have opened their link."""
-    paused = exists().where(
-        RaterState.project_id == project_id,
-        RaterState.user_id == User.id,
-        RaterState.paused_at.is_not(None),
-    )
-    return select(User.id).join(Membership, is_rater(User.id, project_id)).where(can_come_in(now), ~paused)
+    raters = select(User.id).join(Membership, is_rater(User.id, project_id))
+    return raters.where(can_come_in(now), ~is_paused(User.id, project_id))
 
 
 def _to_give(project_id: int) -> Select[int]:
@@ -242,8 +239,7 @@ def _to_give(project_id: int) -> Select[int]:
 
 
 def _undecided(project_id: int) -> tuple[ColumnElement[bool], ...]:
-    decided = exists().where(Adjudication.pair_id == Pair.id)
-    return (Pair.project_id == project_id, HAS_SLOT, ~decided)
+    return (Pair.project_id == project_id, HAS_SLOT, ~HAS_DECISION)
 
 
 def _lacking(project_id: int, raters: Sequence[int]) -> Select[*tuple[Any, ...]]:

@@ -34,8 +34,8 @@ def admit(session: Session, project_id: int, user_id: int, *roles: Role) -> tupl
     held = roles_of(session, user_id, project_id)
     if not user.is_administrator and held.isdisjoint(roles):
         listed = " or ".join(roles)
-        raise AccessError(
-            f"You do not have the role {listed} in project {project.name!r}: ask its administrator for it."
+        raise AccessError(  # without the project's name, which is not for everybody
+            f"You do not have the role {listed} in this project: ask its administrator for it."
         )
     return project, Member(as_user(user), held)
 

@@ -28,12 +28,13 @@ from kpdemo.simckp.movable import Movable
 from kpdemo.simckp.quantized import Storage
 from kpdemo.simckp.reading import padded
 from kpdemo.training.bounds import Positive
-from kpdemo.training.loop import Progress, train
+from kpdemo.training.loop import train
 from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.multilingual.generator_config import WriterTraining
 from kpdemo.training.multilingual.generator_inputs import training_inputs, validation_inputs
 from kpdemo.training.multilingual.generator_model import FoundBy, new_writer
 from kpdemo.training.part import Metrics
+from kpdemo.training.progress import Progress
 from kpdemo.training.settings import decisive
 from kpdemo.training.sources import Source
 
@@ -158,6 +159,8 @@ def train_writer(
     """
     if not examples:
         raise ConfigError("No training document has a keyphrase: check the sources.")
+    if not validation:
+        raise ConfigError("No validation document has a keyphrase: check `validation` in the configuration.")
     torch.manual_seed(loop.seed)
     writer, tokenizer, ends = new_writer(config, examples, into, found_by or FoundBy())
     repeats = repeats or [1] * len(examples)

@@ -9,16 +9,16 @@ from kpdemo.ramkg.iterate import pseudo_table, recall_table
 from kpdemo.training.model_card import (
     language_rows,
     licence,
-    limit_note,
-    processor,
     round_rows,
     source_list,
+    source_told,
     style_told,
     visits,
 )
 from kpdemo.training.multilingual.generator import RamkgTraining, TrainedWriter
 from kpdemo.training.multilingual.generator_config import WriterTraining
 from kpdemo.training.multilingual.generator_rounds import RETRIEVER, RamkgRounds, TrainedRounds
+from kpdemo.training.progress import processor
 
 
 def ramkg_card(config: RamkgTraining, trained: TrainedWriter, *, device: torch.device) -> str:
@@ -39,7 +39,7 @@ sequence.{style_told(config.style)}
 | documents | {trained.documents:,} |
 | document visits | {visits(progress, loop)} |
 | weights of step | {progress.best_step:,}, the best on the validation documents by {config.selected} |
-| time | {progress.seconds / 60:.0f} minutes on {processor(device)}, {progress.precision} |
+| time | {progress.time()} |
 | learning rate | {config.learning_rate:g} |
 | seed | {loop.seed} |
 
@@ -49,7 +49,7 @@ Sources:
 
 ## Validation
 
-{config.validation.path.name}{limit_note(config.validation)}: these documents chose the weights, so
+{source_told(config.validation)}: these documents chose the weights, so
 the figures are a little too good. A token of a gold keyphrase has a log-likelihood of
 {trained.validation["log-likelihood"]:.3f} nats.
 {_figures(config, trained)}
@@ -130,7 +130,7 @@ def _figures(config: RamkgTraining, trained: TrainedWriter) -> str:
         return ""
     metrics = trained.validation
     return f"""
-On {config.generated} of them, present and absent together, exactly spelt (RAMKG's measure):
+On {config.generated} of them at most, present and absent together, exactly spelt (RAMKG's measure):
 
 | P@M | R@M | F1@M |
 |---|---|---|

@@ -21,6 +21,7 @@ from kpdemo.simckp.backbone import add_tokens, load_encoder_decoder, longest_rea
 from kpdemo.storage import replace_file
 from kpdemo.training.freezing import set_dropout
 from kpdemo.training.multilingual.generator_config import ScratchConfig, WriterTraining
+from kpdemo.training.run_files import LAST
 from kpdemo.types import Document
 
 SAMPLED = 3_000
@@ -118,8 +119,11 @@ def _from_scratch(
 
 
 def _vocabulary(path: Path, size: int, documents: Sequence[Document]) -> Any:
-    """A unigram vocabulary (Kudo 2018) with the characters that are frequent."""
-    if not path.is_file():
+    """A unigram vocabulary (Kudo 2018) with the characters that are frequent.
+
+    One that is there is that of the run, or was left by one that never began, of whatever documents.
+    """
+    if not (path.is_file() and (path.parent / LAST).is_file()):
         trainer = SentencePieceUnigramTokenizer()
         trainer.train_from_iterator(
             _texts(documents),

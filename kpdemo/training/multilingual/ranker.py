@@ -18,7 +18,7 @@ from torch.nn import functional
 
 from kpdemo.errors import TrainingError
 from kpdemo.identity import content_identity
-from kpdemo.ramkg.features import Help, Knowledge, rank_input
+from kpdemo.ramkg.features import MOST_KEYPHRASES, Help, Knowledge, rank_input
 from kpdemo.ramkg.iterate import Augmented
 from kpdemo.ramkg.ranker import Choosing, Ranker, inputs
 from kpdemo.ramkg.subwords import SubwordReader
@@ -48,7 +48,6 @@ class RankerTraining:
     """Attributes:
     loop: of one ranker; `documents` is overruled by `epochs`.
     epochs: how often each document is visited.
-    most_retrieved: keyphrases of one passage that are read.
     minimum: keyphrases given when the rule says fewer.
     """
 
@@ -59,7 +58,6 @@ class RankerTraining:
     )
     epochs: Positive = 8
     learning_rate: Rate = 2e-3
-    most_retrieved: Positive = 12
     minimum: Positive = 3
 
 
@@ -74,13 +72,13 @@ class Labelled:
     positive: NDArray[np.bool_]
 
 
-def help_of(given: Augmented, most: int) -> list[Help]:
-    """The retrieved keyphrases of a document, at most that many of a passage."""
+def help_of(given: Augmented) -> list[Help]:
+    """The retrieved keyphrases of a document, as many of a passage as prediction reads."""
     scores = given.scores or (1.0,) * len(given.retrieved)
     return [
         Help(text, place, score)
         for place, (keyphrases, score) in enumerate(zip(given.retrieved, scores, strict=True))
-        for text in keyphrases[:most]
+        for text in keyphrases[:MOST_KEYPHRASES]
     ]
 
 
@@ -158,7 +156,7 @@ def label_all(
         for number in range(fold, len(mined), FOLDS):
             item = mined[number]
             own = taught if number % UNKNOWN else knowledge.without_terms()
-            help = help_of(examples[number], config.most_retrieved) if retrieval else ()
+            help = help_of(examples[number]) if retrieval else ()
             ranked = rank_input(item.document, item.phrases, own, help, own_keys=item.keys)
             positive = np.array([phrase.key in item.keys for phrase in ranked.phrases], dtype=bool)
             found[number] = Labelled(inputs(ranked, retrieval=retrieval), positive)
@@ -247,13 +245,12 @@ def predict_keyphrases(
     examples: Sequence[Augmented],
     choosing: Choosing,
     knowledge: Knowledge,
-    config: RankerTraining,
 ) -> list[list[str]]:
     """The keyphrases of documents that may be among those the terms were counted in."""
     retrieval = choosing.module.retrieval
     answers = []
     for item, given in zip(mined, examples, strict=True):
-        help = help_of(given, config.most_retrieved) if retrieval else ()
+        help = help_of(given) if retrieval else ()
         ranked = rank_input(item.document, item.phrases, knowledge, help)
         values = choosing.probabilities(ranked)
         order = np.argsort(-values, kind="stable")[: choosing.count(values.tolist())]

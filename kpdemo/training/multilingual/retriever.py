@@ -15,12 +15,13 @@ from kpdemo.ramkg.subwords import SubwordEncoder, load_reader, read_bags, train_
 from kpdemo.simckp.examples import encoder_text
 from kpdemo.simckp.pair_checkpoint import state_hash
 from kpdemo.training.arrays import tokenizer_hash
-from kpdemo.training.loop import Progress, train
+from kpdemo.training.loop import train
 from kpdemo.training.multilingual.parallel import ParallelSource, Translation, read_translations
 from kpdemo.training.multilingual.retriever_config import SUBWORDS, RetrieverTraining
 from kpdemo.training.multilingual.retriever_part import RetrieverPart
 from kpdemo.training.multilingual.towers import SubwordTower, Tower, backbone_tower
 from kpdemo.training.part import Metrics
+from kpdemo.training.progress import Progress
 from kpdemo.training.settings import decisive
 from kpdemo.training.sources import read_source
 from kpdemo.types import Document

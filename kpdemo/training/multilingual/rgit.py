@@ -74,7 +74,6 @@ class MultilingualTraining:
     validation: documents in two languages on which recall is measured; their passages have to be in the
         corpus under the same id.
     rounds: its `final_generator` is not used: the last rankers are trained as `thinned` says.
-    retriever: how a round's encoder is trained; its sources are not used.
     epochs: visits of each pair in a round.
     thinned: how the passages are found that the model's ranker learns with, one way drawn for each document.
     near: the least score of a passage that helps the model; the ranker should have met such.
@@ -221,7 +220,7 @@ class RankerRounds:
         choosing = stored.augmented or stored.base
         assert choosing is not None  # a stored ranker has one
         mined = self.mined([given.document for given in inputs])
-        return predict_keyphrases(mined, inputs, choosing, stored.knowledge, self._config.ranker)
+        return predict_keyphrases(mined, inputs, choosing, stored.knowledge)
 
     def mined(self, documents: Sequence[Document]) -> list[Mined]:
         """The phrases of the documents, each mined once."""

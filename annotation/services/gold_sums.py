@@ -1,0 +1,57 @@
+"""All that gold grades depend on, pair by pair, summed by the database: no single rating is read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Row, Select, Subquery, func, select
+
+from annotation.gold import GoldStanding
+from annotation.services.in_use import IN_USE
+from annotation.types import from_quarters
+from db.models import Adjudication, Pair, Rating
+
+_AT_ONCE = 500
+
+
+def summed_ratings(project_id: int) -> Subquery:
+    """By pair the sum of its ratings, in quarters."""
+    return (
+        select(Rating.pair_id, func.sum(Rating.quarters).label("quarters"))
+        .where(Rating.project_id == project_id)
+        .group_by(Rating.pair_id)
+        .subquery()
+    )
+
+
+def pairs_with_sums(project_id: int) -> Select[*tuple[Any, ...]]:
+    """Every pair that is not withdrawn, in the order of import; of each row there is a `standing_in`."""
+    summed = summed_ratings(project_id)
+    return (
+        select(
+            Pair.type,
+            Pair.external_id,
+            Pair.left,
+            Pair.right,
+            Pair.genre,
+            Pair.rating_count,
+            Pair.spread_quarters,
+            summed.c.quarters.label("sum"),
+            Adjudication.quarters.label("decided"),
+        )
+        .outerjoin(summed, summed.c.pair_id == Pair.id)
+        .outerjoin(Adjudication, Adjudication.pair_id == Pair.id)
+        .where(Pair.project_id == project_id, IN_USE)
+        .order_by(Pair.import_order)
+        .execution_options(yield_per=_AT_ONCE)
+    )
+
+
+def standing_in(row: Row[Any]) -> GoldStanding:
+    """Of a row with `rating_count`, `spread_quarters`, `sum` and `decided`."""
+    return GoldStanding(
+        decided=None if row.decided is None else from_quarters(row.decided),
+        ratings=row.rating_count,
+        total=from_quarters(int(row.sum or 0)),
+        spread=from_quarters(row.spread_quarters),
+    )
