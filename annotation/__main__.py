@@ -26,6 +26,22 @@ def embedding(pairs: Sequence[tuple[str, str]]) -> list[float]:
         raise ModelError(str(error)) from error
 
 
+def encoder(name: str) -> Callable[[Sequence[tuple[str, str]]], list[float]]:
+    """As `embedding`, by the vectors of an encoder of the Hub or in a folder."""
+    from kpdemo.errors import KpdemoError
+    from kpdemo.predictors import load_similarities
+
+    similarities = load_similarities(name)
+
+    def compared(pairs: Sequence[tuple[str, str]]) -> list[float]:
+        try:
+            return similarities(pairs)
+        except KpdemoError as error:
+            raise ModelError(str(error)) from error
+
+    return compared
+
+
 def phrase_key(text: str, language: str) -> str:
     """What makes two phrases the same on the keyphrase pages and in `python -m kpdemo evaluate`."""
     from kpdemo.text import phrase_key as key_of
@@ -59,4 +75,4 @@ def latex_table(
 PHRASES = PhraseRules(phrase_key, presence, languages)
 
 if __name__ == "__main__":
-    sys.exit(main(embedding=embedding, phrases=PHRASES, latex=latex_table))
+    sys.exit(main(embedding=embedding, encoder=encoder, phrases=PHRASES, latex=latex_table))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import typer
 
@@ -83,6 +83,7 @@ def main(
     phrases: PhraseRules,
     latex: LatexTable,
     embedding: Similarities | None = None,
+    encoder: Callable[[str], Similarities] | None = None,
 ) -> int:
     """Run a command line, by default this process's own, and return its exit status.
 
@@ -91,7 +92,8 @@ def main(
         phrases: what tells predicted phrases apart.
         latex: writes the tables of `--latex`.
         embedding: what the system `embedding` asks; without it there is none.
+        encoder: what `embedding:NAME` asks, by the name of the encoder; likewise.
     """
-    handed = HandedIn(embedding, phrases, latex)
+    handed = HandedIn(embedding, encoder, phrases, latex)
     failures = (AnnotationError, DatabaseError)
     return run_command(app, PROGRAM, arguments, failures, paths=PATH_OPTIONS, obj=handed)

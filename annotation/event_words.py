@@ -21,7 +21,8 @@ def detail_words(detail: Mapping[str, Any], grouped: Callable[[int], str] = "{:,
     Args:
         grouped: writes a large number.
     """
-    changes = _change_words(detail, grouped) if "before" in detail else []
+    is_of_settings = isinstance(detail.get("before"), dict)  # else it is of a known grade
+    changes = _change_words(detail, grouped) if is_of_settings else []
     others = [
         f"{name.replace('_', ' ')}: {_value(name, value, grouped)}"
         for name, value in detail.items()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -247,6 +248,16 @@ def _load_hugging_face(name: str, folder: Path, device: str) -> Predictor:
     from kpdemo.simckp.hub.models import open_hub_model
 
     return open_hub_model(name, folder, device=device)
+
+
+def load_similarities(model: str) -> Callable[[Sequence[tuple[str, str]]], list[float]]:
+    """How alike two texts are by an encoder, 0 to 1: of the Hub, or in a folder.
+
+    What is given back opens the encoder when it is first asked, and raises `ModelLoadError` where it cannot.
+    """
+    from kpdemo.ramkg.text_similarity import TextSimilarities
+
+    return TextSimilarities(model)
 
 
 def _load_embedding(device: str) -> Predictor:

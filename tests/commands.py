@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import annotation.cli
 from annotation.__main__ import PHRASES, latex_table
 from annotation.systems.baselines import Similarities
 
 
-def main(arguments: Sequence[str] | None = None, *, embedding: Similarities | None = None) -> int:
+def main(
+    arguments: Sequence[str] | None = None,
+    *,
+    embedding: Similarities | None = None,
+    encoder: Callable[[str], Similarities] | None = None,
+) -> int:
     """Run a command line of annotation; its exit status."""
-    return annotation.cli.main(arguments, phrases=PHRASES, latex=latex_table, embedding=embedding)
+    return annotation.cli.main(
+        arguments, phrases=PHRASES, latex=latex_table, embedding=embedding, encoder=encoder
+    )

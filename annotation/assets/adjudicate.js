@@ -1,7 +1,7 @@
 (() => {
   "use strict";
   if (!location.pathname.endsWith("/adjudicate")) return;
-  const TOP = 16, PATIENCE = 20_000, BETWEEN_LOOKS = 10_000, LONGEST_UNUSED = 3_600_000;
+  const TOP = 16, PATIENCE = 20_000, BETWEEN_LOOKS = 10_000;
   const by = (id) => document.getElementById(id);
   const form = () => by("adjudicate-form");
   const view = () => document.querySelector("#adjudicate-item [data-drawn]"); // the form, or a pair without one
@@ -95,12 +95,10 @@
     if (said.textContent !== text) said.textContent = text; // else it would be read out again
     button.hidden = !text;
   };
-  let used = Date.now();
-  for (const kind of ["keydown", "pointerdown"]) document.addEventListener(kind, () => { used = Date.now(); }, true);
   const look = async () => {
     const queue = queueOf(), { user } = document.querySelector("header.site")?.dataset ?? {};
     const project = new URLSearchParams(location.search).get("project");
-    if (!queue || document.hidden || waiting || Date.now() - used > LONGEST_UNUSED) return; // each look keeps the session
+    if (!queue || waiting || !window.kpdemoParts.isInUse()) return;
     const path = `projects/${project}/adjudication?type=${encodeURIComponent(queue.dataset.type)}`;
     const { status, body } = await window.kpdemoParts.ask(user, "GET", path);
     if (status !== 200 || waiting || queue !== queueOf()) return; // signed out, or drawn anew: the next press tells
@@ -239,6 +237,10 @@
     comes = false;
   };
   new MutationObserver(drawn).observe(document.documentElement, { childList: true, subtree: true, attributeFilter: ["data-drawn"] });
+  document.addEventListener("kpdemo-refused", () => {
+    later = null;
+    rest();
+  });
   document.addEventListener("adjudicate-answer", () => {
     const said = by("adjudicate-said"), old = shownData, isLate = waiting === 0;
     const isProblem = said?.dataset.kind === "problem";

@@ -43,7 +43,10 @@
     if (user) headers.set("x-rater", user);  // the one whose name stands on the page
     const response = await asked(what, { ...options, headers });
     if (response.ok) notice()?.remove();
-    else FOR_USER[response.status]?.();
+    else if (response.status in FOR_USER) {
+      FOR_USER[response.status]();
+      document.dispatchEvent(new CustomEvent("kpdemo-refused"));  // what waits for an answer waits in vain
+    }
     // Of an upload that failed Gradio shows the answer as it came, beside the notice.
     const isToldOf = response.status in FOR_USER && pathname.endsWith("/upload");
     return isToldOf ? Response.json([]) : response;

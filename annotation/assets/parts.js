@@ -94,5 +94,18 @@
     for (const wide of place.querySelectorAll(".rate-guidelines :is(table, pre)")) widths.observe(wide);
   };
 
-  window.kpdemoParts = { Stopwatch, Storage, ask, random, time, element, notice, button, gradeWords, watchWidths };
+  // What a page asks by itself keeps the session: not for one that nobody looks at, or has used for an hour.
+  const LONGEST_UNUSED = 3_600_000;
+  let used = Date.now();
+  for (const kind of ["keydown", "pointerdown"]) document.addEventListener(kind, () => { used = Date.now(); }, true);
+  const isInUse = () => !document.hidden && Date.now() - used <= LONGEST_UNUSED;
+
+  // A part that is drawn anew has the folds open that were open.
+  let folds = [];
+  const keepFolds = () => { folds = [...document.querySelectorAll("details[open][id]")].map(({ id }) => id); };
+  const openFolds = () => {
+    for (const id of folds) document.getElementById(id)?.setAttribute("open", "");
+  };
+
+  window.kpdemoParts = { isInUse, keepFolds, openFolds, Stopwatch, Storage, ask, random, time, element, notice, button, gradeWords, watchWidths };
 })();

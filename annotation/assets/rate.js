@@ -118,26 +118,28 @@
 
   const opened = (key) => {
     if (key === "s") openSkip();
-    else if (key === "c") openComment();
+    else if (key === "c") showComment(true);
     else find("#rate-help").showModal();
   };
 
   const openSkip = () => {
     if (!session.form || session.earlier || session.training.isOn) return;
     const dialog = find("#rate-skip");
-    dialog.querySelector("form").reset();
-    find("#rate-skip-confirm").disabled = true;
-    dialog.dataset.pair = session.form.pair.id;
+    const pair = String(session.form.pair.id);
+    if (dialog.dataset.pair !== pair) { // what was typed for this one stays when the dialog was only closed
+      dialog.querySelector("form").reset();
+      find("#rate-skip-confirm").disabled = true;
+    }
+    dialog.dataset.pair = pair;
     dialog.showModal();
     dialog.querySelector("[name=rate-reason]").focus();
   };
 
-  const openComment = () => {
+  const showComment = (isShown) => {
     if (!session.form || session.training.isOn) return;
-    const panel = find("#rate-comment");
-    panel.hidden = !panel.hidden && document.activeElement === find("#rate-comment-text");
+    find("#rate-comment").hidden = !isShown;
     changed();
-    if (!panel.hidden) find("#rate-comment-text").focus();
+    if (isShown) find("#rate-comment-text").focus();
   };
 
   const openEarlier = (pair) => {
@@ -185,7 +187,7 @@
     change: () => openEarlier(session.last?.pair),
     open: ({ id }) => openEarlier(session.recent.find((pair) => String(pair.id) === id)),
     skip: openSkip,
-    comment: openComment,
+    comment: () => showComment(find("#rate-comment").hidden),
     "keep-comment": () => session.keepComment(),
     help: () => find("#rate-help").showModal(),
     stop,
@@ -212,7 +214,9 @@
     const dialog = event.target.closest("#rate-skip");
     if (!dialog) return;
     const reason = dialog.querySelector("[name=rate-reason]:checked")?.value;
-    if (reason && dialog.dataset.pair === String(session.form?.pair.id)) session.skip(reason, find("#rate-skip-note").value);
+    if (!reason || dialog.dataset.pair !== String(session.form?.pair.id)) return;
+    delete dialog.dataset.pair;
+    session.skip(reason, find("#rate-skip-note").value);
   });
 
   document.addEventListener("toggle", ({ target }) => {
@@ -277,7 +281,9 @@
   });
   addEventListener("pageshow", (event) => { if (event.persisted && session) location.reload(); });
   setInterval(() => {
-    if (session && !document.hidden && ["waiting", "done"].includes(session.phase)) sender.askQueue();
+    if (!session || document.hidden) return;
+    if (sender.adopt()) sender.run();  // what a browser that died had not sent is no page's until it is silent for long
+    if (["waiting", "done"].includes(session.phase)) sender.askQueue();
   }, LOOK_AGAIN);
 
   const look = () => {

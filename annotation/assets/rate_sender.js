@@ -26,8 +26,11 @@
       this.wake = () => {};
     }
 
+    // Answers whether there was something to adopt.
     adopt() {
-      this.#keep([...this.store.adopt(), ...this.outbox]);
+      const found = this.isStopped ? [] : this.store.adopt();
+      if (found.length) this.#keep([...found, ...this.outbox]);
+      return found.length > 0;
     }
 
     add(...entries) {

@@ -6,7 +6,7 @@
   try { root.dataset.theme = localStorage.getItem(KEY) ?? ""; } catch { /* a private window */ }
 
   // Who signs out leaves nothing typed to whoever comes next; a session that only ended keeps it.
-  const TYPED = ["kpdemo-kept:", "kpdemo-adjudicate:"];
+  const TYPED = ["kpdemo-kept:", "kpdemo-adjudicate:", "kpdemo-senses:"];
   if (location.pathname.endsWith("/sign-in") && new URLSearchParams(location.search).has("out")) {
     try {
       for (const key of Object.keys(sessionStorage)) {
@@ -31,10 +31,14 @@
   };
 
   // A second press while the first is answered would count as a second attempt.
+  // After the browser's Stop nothing answers: the button works again in a moment.
+  const PATIENCE = 3000;
   const sent = (event) => {
-    if (event.target.dataset.sent) event.preventDefault();
-    event.target.dataset.sent = "yes";
-    for (const field of event.target.querySelectorAll("[autocomplete$=password]")) field.type = "password";
+    const form = event.target;
+    if (form.dataset.sent) event.preventDefault();
+    form.dataset.sent = "yes";
+    setTimeout(() => { delete form.dataset.sent; }, PATIENCE);
+    for (const field of form.querySelectorAll("[autocomplete$=password]")) field.type = "password";
   };
 
   document.addEventListener("DOMContentLoaded", () => {

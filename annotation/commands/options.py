@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -31,6 +31,8 @@ class HandedIn:
 
     embedding: Similarities | None
     """What the system `embedding` asks; without it there is none."""
+    encoder: Callable[[str], Similarities] | None
+    """What `embedding:NAME` asks, by the name of the encoder."""
     phrases: PhraseRules
     latex: LatexTable
 

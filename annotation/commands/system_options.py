@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -33,7 +33,8 @@ SystemOption = Annotated[
     list[str],
     typer.Option(
         metavar="SYSTEM",
-        help=f"[NAME=]FILE or folder of scores, or one of {', '.join((*BASELINES, EMBEDDING))}; repeatable.",
+        help=f"[NAME=]FILE or folder of scores, or one of {', '.join((*BASELINES, EMBEDDING))} and "
+        f"{EMBEDDING}:MODEL (of the Hub, or a folder); repeatable.",
     ),
 ]
 CalibrateOption = Annotated[
@@ -69,18 +70,15 @@ def named_systems(
     Raises:
         CallError: a file is not there, two systems have one name, or `training` fits no file.
     """
-    run_here = dict(BASELINES)
     handed: HandedIn = context.obj
-    if handed.embedding is not None:
-        run_here[EMBEDDING] = handed.embedding
     requests: list[Request] = []
     waiting = list(training)
     for text in systems:
-        name, what = _named(text, run_here)
+        name, what = _named(text, handed)
         if isinstance(what, Path):
             requests.append(ScoreFile(name, what, waiting.pop(0) if waiting else None))
         else:
-            requests.append(BuiltInSystem(name, what, run_here[what], unknown_words))
+            requests.append(BuiltInSystem(name, *what, unknown_words))
     names = [request.name for request in requests]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise CallError(f"Two systems are called {twice}: leave one out, or name its file as in other=FILE.")
@@ -150,19 +148,36 @@ def show_remarks(changed: Sequence[str], systems: Sequence[System]) -> list[str]
     return remarks
 
 
-def _named(text: str, run_here: Mapping[str, Similarities]) -> tuple[str, str | Path]:
+RunHere: TypeAlias = tuple[str, Similarities]
+"""What a system that runs here is called, and what it asks."""
+
+
+def _named(text: str, handed: HandedIn) -> tuple[str, RunHere | Path]:
     """A name, and a system that runs here or a file that is there: of "ours=run.tsv", "run.tsv" or "lcs"."""
     path, name, rest = Path(text), "", text
-    if text not in run_here and not path.exists() and "=" in text:
+    if not path.exists() and "=" in text and _run_here(text, handed) is None:
         name, _, rest = text.partition("=")
         if not rest.strip():
             raise CallError(f"{text}: no file is named after the equals sign; give one.")
         path = Path(rest)
-    if rest in run_here:
-        return name.strip() or rest, rest
+    if built_in := _run_here(rest, handed):
+        plain = rest.rpartition(":")[2].strip().rstrip("/").rpartition("/")[2]  # of the encoder
+        return name.strip() or plain, built_in
     if not path.exists():
+        here = [*BASELINES, *([EMBEDDING] if handed.embedding else [])]
         raise CallError(
-            f"{text}: no such file or folder; name one, or a baseline ({', '.join(run_here)}) with --system."
+            f"{text}: no such file or folder; name one, or a baseline ({', '.join(here)}) with --system."
         )
     plain = path.resolve().name if path.is_dir() else path.name.partition(".")[0]
     return name.strip() or plain or str(path), path
+
+
+def _run_here(text: str, handed: HandedIn) -> RunHere | None:
+    if text in BASELINES:
+        return text, BASELINES[text]
+    if text == EMBEDDING and handed.embedding is not None:
+        return EMBEDDING, handed.embedding
+    kind, _, model = text.partition(":")
+    if kind == EMBEDDING and model.strip() and handed.encoder is not None and not Path(text).exists():
+        return EMBEDDING, handed.encoder(model.strip())
+    return None

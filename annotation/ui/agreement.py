@@ -42,7 +42,15 @@ from annotation.ui.number_fields import decimal_field, decimal_of
 from annotation.ui.tables import Table, file_name, latex_button, table_html, undefined_html
 from annotation.ui.wording import all_withdrawn_text, held_back_text, time_html
 from kpdemo.ui.charts import show_chart
-from kpdemo.ui.widgets import QUIETLY, empty_html, escape, note_html, section_heading, shown_to_user
+from kpdemo.ui.widgets import (
+    QUIETLY,
+    empty_html,
+    escape,
+    note_html,
+    section_heading,
+    shown_to_user,
+    unseen_box,
+)
 
 SECONDS_BETWEEN_LOOKS = 10
 MADE_BY = "The page Agreement of kpdemo"
@@ -62,6 +70,10 @@ TEXTS = (
     "method",
 )
 """The parts of the page that are HTML, as `agreement-NAME`."""
+ASK_IN_USE = "before => (window.kpdemoParts.isInUse() ? String(Date.now()) : before)"
+"""JavaScript: what changes only where somebody may see the figures."""
+KEEP_FOLDS = "(...now) => { window.kpdemoParts.keepFolds(); return now; }"
+OPEN_FOLDS = "() => { window.kpdemoParts.openFolds(); }"
 
 
 @dataclass(frozen=True)
@@ -189,12 +201,22 @@ def build_agreement_page(handlers: AgreementHandlers, page: gr.Blocks) -> None:
         **QUIETLY,
     )
     refreshed = refresh.click(
-        handlers.refresh, outputs=outputs, api_name="refresh_agreement", show_progress="minimal"
+        handlers.refresh,
+        outputs=outputs,
+        js=KEEP_FOLDS,
+        api_name="refresh_agreement",
+        show_progress="minimal",
     )
     page.load(handlers.plan_at_first, width, planned, api_name="plan_pairs_at_first", **QUIETLY)
     for listen, name in ((ask.click, "again"), (width.submit, "by_enter"), (refreshed.success, "anew")):
         listen(handlers.plan, width, planned, api_name=f"plan_pairs_{name}", **QUIETLY)
-    timer.tick(handlers.look, parts.version, outputs, api_name="look_at_agreement", **QUIETLY)
+    asked = unseen_box("agreement-asked")
+    timer.tick(None, asked, asked, js=ASK_IN_USE, api_name="ask_for_agreement", **QUIETLY)
+    looked = asked.change(
+        handlers.look, parts.version, outputs, js=KEEP_FOLDS, api_name="look_at_agreement", **QUIETLY
+    )
+    for number, drawn in enumerate((refreshed, looked), start=1):
+        drawn.success(None, js=OPEN_FOLDS, api_name=f"open_folds_{number}", **QUIETLY)
 
 
 def _build_plan() -> tuple[gr.Textbox, gr.Button, gr.HTML]:

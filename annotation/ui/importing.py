@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import gradio as gr
+from gradio.events import Dependency
 
 from annotation.comparison import comparison_type
 from annotation.errors import AnnotationError, ImportFileError
@@ -36,6 +37,11 @@ STILL_CHOSEN = "The file is still chosen; to choose another one, remove it with 
 ALL_STILL_CHOSEN = "The files are still chosen; remove the wrong one with × and add the right one."
 NOTHING_NEW = "Nothing new was imported."
 SHOWN_DUPLICATES = 20
+REST = "() => [{ __type__: 'update', interactive: false }]"
+WAKE = """async () => {
+  await new Promise((done) => setTimeout(done, 600));
+  return [{ __type__: 'update', interactive: true }];
+}"""
 _SUFFIXES = (*SUFFIXES, ".json")
 FORMATS_HTML = (
     "<details><summary>File formats</summary><ul>"
@@ -60,7 +66,7 @@ class ImportHandlers:
         with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
             types = self.projects.get(project_id).settings.types
         named = [(comparison_type(name).label, name) for name in types]
-        return gr.Dropdown(choices=[(FROM_FILE, ""), *named], value="")
+        return gr.Dropdown(choices=[(FROM_FILE, ""), *named])  # what is chosen stays
 
     def import_file(
         self,
@@ -115,16 +121,36 @@ def build_import_section(handlers: ImportHandlers) -> tuple[Filling, Any]:
         )
         run = gr.Button("Import", variant="primary", elem_id="import-run", scale=1, min_width=120)
     result = gr.HTML(empty_html(NOTHING_YET), elem_id="import-result")
-    imported = run.click(
-        handlers.import_file,
-        [upload, type],
-        [result, upload],
-        api_name="import_file",
-        concurrency_limit=1,
-        concurrency_id="import",
-        show_progress_on=result,
+    imported = import_event(
+        run, handlers.import_file, [upload, type], [result, upload], "import_file", show_progress_on=result
     )
     return Filling(handlers.show, type, "show_import_types"), imported
+
+
+def import_event(
+    run: gr.Button,
+    handler: Callable[..., Any],
+    inputs: Sequence[Any],
+    outputs: Sequence[Any],
+    name: str,
+    **options: Any,
+) -> Dependency:
+    """An import when the button is pressed, which rests until a moment after the answer.
+
+    The second click of a double one would find the box empty, or import the same file again.
+    """
+    begun = run.click(None, None, run, js=REST, api_name=f"begin_{name}", show_progress="hidden")
+    event: Dependency = begun.then(
+        handler,
+        [*inputs],
+        [*outputs],
+        api_name=name,
+        concurrency_limit=1,
+        concurrency_id="import",
+        **options,
+    )
+    event.then(None, None, run, js=WAKE, api_name=f"end_{name}", show_progress="hidden")
+    return event
 
 
 def refused(error: AnnotationError, upload: str | None) -> tuple[str, Any]:

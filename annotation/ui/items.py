@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
 
-from annotation.authoring import ItemSummary
-from annotation.characters import beginning
 from annotation.comparison import comparison_type
 from annotation.errors import AnnotationError, SettingsError, WritingError
 from annotation.exchange import read_larger_items
@@ -18,27 +17,31 @@ from annotation.services.access.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.services.writing.editing import EDITORS
 from annotation.services.writing.item_withdrawal import ItemWithdrawalService
-from annotation.services.writing.items import LISTED, ItemLine, ItemService
-from annotation.services.writing.plan import TypeTerms, WritingTerms, type_terms
+from annotation.services.writing.items import ItemService
+from annotation.services.writing.plan import TypeTerms, type_terms
 from annotation.setting_changes import seen_again, seen_settings
-from annotation.sizes import Bounds, PairBounds, check_range, guidance, size_of
+from annotation.sizes import Bounds, PairBounds, check_range
 from annotation.ui.asking import admitted, asked_by, ids_in
 from annotation.ui.filling import Filling
-from annotation.ui.importing import FROM_FILE, KEPT_MINUTES, checked_upload, imported_html, refused
+from annotation.ui.importing import (
+    FROM_FILE,
+    KEPT_MINUTES,
+    checked_upload,
+    import_event,
+    refused,
+)
+from annotation.ui.items_html import bounds_html, items_html, summary_html
+from annotation.ui.kept_form import Keeping, build_kept_form
 from annotation.ui.settings_form import saved_html
-from annotation.ui.tables import listing_html
-from annotation.ui.wording import counted, grouped
+from annotation.ui.wording import counted
 from kpdemo.ui.widgets import (
     QUIETLY,
     done_html,
-    empty_html,
-    escape,
     keep_reason,
     section_heading,
     unseen_box,
 )
 
-NO_ITEMS = "No larger items yet. Import a file, then invite writers on the project's page."
 FORMATS_HTML = (
     '<p class="small">TSV, CSV or JSON Lines with <code>id, type, text</code> and, if you wish, '
     f"<code>genre, source</code>. An upload is deleted after {KEPT_MINUTES} minutes.</p>"
@@ -54,7 +57,6 @@ RANGES = (
     ("smaller-words", "Words of the smaller item"),
     ("smaller-sentences", "Sentences of the smaller item"),
 )
-_SHOWN = 90
 
 
 @dataclass(frozen=True)
@@ -64,21 +66,27 @@ class ItemsHandlers:
     items: ItemService
     withdrawal: ItemWithdrawalService
 
+    def open(self, request: gr.Request) -> tuple[Any, ...]:
+        """The bounds of the first type."""
+        with admitted(request, self.accounts, *EDITORS) as (project_id, _):
+            types = self.projects.get(project_id).settings.types
+            plan = self.items.plan(project_id)
+        terms = plan.of_type(types[0])
+        of_type = gr.Dropdown(choices=_named(types), value=types[0])
+        return of_type, plan.has_zeros, *_ranges(terms), _of_type(types[0], seen_settings(terms))
+
     def show(self, request: gr.Request) -> tuple[Any, ...]:
-        """The list, the types of the project, and the bounds as they are."""
+        """The lists of items, types and bounds; what is chosen and typed stays."""
         with admitted(request, self.accounts, *EDITORS) as (project_id, _):
             types = self.projects.get(project_id).settings.types
             lines, count = self.items.items(project_id), self.items.count(project_id)
             plan = self.items.plan(project_id)
-        named = [(comparison_type(name).label, name) for name in types]
+        named = _named(types)
         return (
             items_html(lines, count),
-            gr.Dropdown(choices=[(FROM_FILE, ""), *named], value=""),
-            gr.Dropdown(choices=[(ANY_TYPE, ""), *named], value=""),
-            gr.Dropdown(choices=named, value=types[0]),
-            plan.has_zeros,
-            *_ranges(plan.of_type(types[0])),
-            seen_settings(plan.of_type(types[0])),
+            gr.Dropdown(choices=[(FROM_FILE, ""), *named]),
+            gr.Dropdown(choices=[(ANY_TYPE, ""), *named]),
+            gr.Dropdown(choices=named),
             bounds_html(plan, types),
         )
 
@@ -118,7 +126,7 @@ class ItemsHandlers:
         """The bounds of another type."""
         with admitted(request, self.accounts, *EDITORS) as (project_id, _):
             terms = self.items.plan(project_id).of_type(type)
-            return *_ranges(terms), seen_again(seen, terms, but=("has_zeros",))
+            return *_ranges(terms), _of_type(type, seen_again(seen, terms, but=("has_zeros",)))
 
     def save_bounds(
         self, request: gr.Request, type: str, seen: str, has_zeros: bool, *texts: str
@@ -140,22 +148,24 @@ class ItemsHandlers:
         is_alone = kept == type_terms(bounds, bool(has_zeros))
         fields = [gr.skip() for _ in (has_zeros, *texts)] if is_alone else [kept.has_zeros, *_ranges(kept)]
         said = saved_html("Saved. What is imported or written already stays.", is_alone=is_alone)
-        return said, bounds_html(plan, types), *fields, seen_settings(kept)
+        return said, bounds_html(plan, types), *fields, _of_type(type, seen_settings(kept))
 
 
-def build_items_section(handlers: ItemsHandlers) -> Filling:
+def build_items_section(handlers: ItemsHandlers) -> tuple[Filling, Filling]:
+    """How the fields of the bounds are filled, and how the lists are."""
     with gr.Row(elem_classes="columns"):
         with gr.Column(scale=6, min_width=320):
             section_heading("Larger items", "items-heading")
             listed = gr.HTML("", elem_id="items-list", js_on_load=None)
         with gr.Column(scale=5, min_width=320):
             type, imported = _build_import(handlers)
-            among, changes = _build_withdrawal(handlers)
-            bounds = _build_bounds(handlers)
-    filling = Filling(handlers.show, [listed, type, among, *bounds], "show_items")
-    for event in (imported, *changes):
+            among, named = _build_withdrawal(handlers)
+            settings, of_type, bounds = _build_bounds(handlers)
+    shown = [listed, type, among, of_type, bounds]
+    filling = Filling(handlers.show, shown, "show_items", keeping=named)
+    for event in (imported, *named.saved):
         filling.after(event, name=f"show_after_{event['api_name']}")
-    return filling
+    return settings, filling
 
 
 def _build_import(handlers: ItemsHandlers) -> tuple[gr.Dropdown, Any]:
@@ -174,22 +184,17 @@ def _build_import(handlers: ItemsHandlers) -> tuple[gr.Dropdown, Any]:
         )
         run = gr.Button("Import", variant="primary", elem_id="items-import", scale=1, min_width=120)
     result = gr.HTML("", elem_id="items-result")
-    imported = run.click(
-        handlers.import_file,
-        [upload, type],
-        [result, upload],
-        api_name="import_items",
-        concurrency_limit=1,
-        concurrency_id="import",
-        show_progress_on=result,
+    imported = import_event(
+        run, handlers.import_file, [upload, type], [result, upload], "import_items", show_progress_on=result
     )
     return type, imported
 
 
-def _build_withdrawal(handlers: ItemsHandlers) -> tuple[gr.Dropdown, list[Any]]:
-    """The choice of a type, and the events of withdrawing and giving out again."""
-    with gr.Accordion("Withdraw items", open=False, elem_id="items-withdrawal"):
+def _build_withdrawal(handlers: ItemsHandlers) -> tuple[gr.Dropdown, Keeping]:
+    """The choice of a type, and what is kept until items are withdrawn or given out again."""
+    with gr.Accordion("Withdraw items", open=False, elem_id="items-withdrawal") as part:
         gr.HTML(WITHDRAWING_HTML, elem_id="items-withdrawing")
+        kept = build_kept_form("items-named")
         ids = gr.Textbox(label="Ids, one per line", lines=3, max_lines=12, elem_id="items-ids")
         among = gr.Dropdown([(ANY_TYPE, "")], value="", label="Comparison type", elem_id="items-ids-type")
         with gr.Row(elem_classes="form-row"):
@@ -203,14 +208,15 @@ def _build_withdrawal(handlers: ItemsHandlers) -> tuple[gr.Dropdown, list[Any]]:
     ]
     for event in events:
         keep_reason(event, changed)
-    return among, events
+    return among, Keeping(kept, asked, events, around=[(part, {"open": True})])
 
 
-def _build_bounds(handlers: ItemsHandlers) -> list[Any]:
-    """The parts that `ItemsHandlers.show` fills: the choice of a type, the share, the ranges, the list."""
-    with gr.Accordion("How large items may be", open=False, elem_id="items-bounds"):
+def _build_bounds(handlers: ItemsHandlers) -> tuple[Filling, gr.Dropdown, gr.HTML]:
+    """How the fields are filled; the choice of a type, and the list."""
+    with gr.Accordion("How large items may be", open=False, elem_id="items-bounds") as part:
         bounds = gr.HTML("", elem_id="items-bounds-list", js_on_load=None)
         of_type = gr.Dropdown([], label="Comparison type", elem_id="items-bounds-type")
+        kept = build_kept_form("items-bounds")
         fields = [gr.Textbox(label=label, elem_id=f"items-{name}") for name, label in RANGES]
         zeros = gr.Checkbox(
             label="Set a share of the items aside for pairs of grade 0", elem_id="items-zeros"
@@ -219,7 +225,10 @@ def _build_bounds(handlers: ItemsHandlers) -> list[Any]:
         saved = gr.HTML("", elem_id="items-saved", js_on_load=None)
     seen = unseen_box("items-seen")
     asked: list[Any] = [of_type, seen]
-    of_type.input(handlers.show_bounds, asked, [*fields, seen], api_name="show_bounds", **QUIETLY)
+    chosen = of_type.input(
+        handlers.show_bounds, asked, [*fields, seen], js=kept.pauses, api_name="show_bounds", **QUIETLY
+    )
+    kept.resume_after(chosen)
     saving = save.click(
         handlers.save_bounds,
         [*asked, zeros, *fields],
@@ -227,49 +236,22 @@ def _build_bounds(handlers: ItemsHandlers) -> list[Any]:
         api_name="save_bounds",
     )
     keep_reason(saving, saved)
-    return [of_type, zeros, *fields, seen, bounds]
+    around = [(part, {"open": True})]
+    kept_fields = [zeros, *fields]
+    keeping = Keeping(kept, kept_fields, [saving], around, began=seen, is_of_began=True, shown=[chosen])
+    filling = Filling(handlers.open, [of_type, *kept_fields, seen], "open_bounds", keeping=keeping)
+    return filling, of_type, bounds
 
 
-def items_html(lines: list[ItemLine], count: int) -> str:
-    """The first items, and how far each is."""
-    if not lines:
-        return empty_html(NO_ITEMS)
-    rows = "".join(
-        f'<tr><th scope="row" dir="auto">{escape(line.id)}</th>'
-        f'<td dir="auto">{escape(comparison_type(line.type).label)}</td>'
-        f'<td dir="auto">{escape(line.genre or "–")}</td>'
-        f'<td dir="auto">{escape(beginning(line.text, _SHOWN))}</td>'
-        f'<td class="number">{grouped(size_of(line.text).words)}</td><td>{escape(_state(line))}</td></tr>'
-        for line in lines
-    )
-    heads = ("Id", "Type", "Genre", "Text", "Words", "State")
-    more = f", the first {LISTED} below" if count > len(lines) else ""
-    listing = listing_html(heads, rows, numbers=(4,), label="Larger items")
-    return f"<p>{escape(counted(count, 'larger item'))}{more}</p>{listing}"
+def _named(types: tuple[str, ...]) -> list[tuple[str, str]]:
+    return [(comparison_type(name).label, name) for name in types]
 
 
-def bounds_html(plan: WritingTerms, types: tuple[str, ...]) -> str:
-    """The bounds of every type."""
-    lines = "".join(
-        f"<li><bdi>{escape(comparison_type(type).label)}</bdi>: {escape(guidance(plan.of(type).larger))}; "
-        f"{escape(guidance(plan.of(type).smaller))}</li>"
-        for type in types
-    )
-    return f'<ul class="small">{lines}</ul>'
-
-
-def summary_html(summary: ItemSummary) -> str:
-    """What was imported, and what was there already."""
-    said = f"Imported {counted(summary.items, 'larger item')}."
-    return imported_html(said, summary.duplicates, has_new=summary.items > 0, noun="item")
+def _of_type(type: str, seen: str) -> str:
+    """What the form began with, told apart from that of another type with the same bounds."""
+    return json.dumps({**json.loads(seen), "type": type})
 
 
 def _ranges(terms: TypeTerms) -> tuple[str, ...]:
     pairs = (terms.larger_words, terms.larger_sentences, terms.smaller_words, terms.smaller_sentences)
     return tuple(f"{low}-{high}" for low, high in pairs)
-
-
-def _state(line: ItemLine) -> str:
-    """How far it is. Nothing tells that its grade is 0: whoever knows must not grade its pair."""
-    said = {"set aside": "unwritten", "paired": "accepted"}.get(line.state, line.state.replace("_", " "))
-    return f"{said}, left blank {line.blanks} ×" if line.blanks else said

@@ -85,6 +85,31 @@ class KeptForm:
         self.drop.click(None, outputs=[self.row, *whole], js=drop, api_name=f"drop_{self.name}", **QUIETLY)
 
 
+@dataclass(frozen=True)
+class Keeping:
+    """What a form is to keep, for the page around it, which knows when the fields are filled."""
+
+    form: KeptForm
+    fields: Sequence[Any]
+    saved: Sequence[Dependency]
+    around: Sequence[tuple[Any, dict[str, Any]]] = ()
+    began: gr.Textbox | None = None
+    is_of_began: bool = False
+    shown: Sequence[Dependency] = ()
+    """Events of the form itself that fill the fields anew."""
+
+    def start(self, tabs: gr.Tabs, tab: str, *shown: Dependency) -> None:
+        """Keep what is typed in that tab of the page, from the events on that fill the fields."""
+        self.form.keep(
+            self.fields,
+            self.began,
+            is_of_began=self.is_of_began,
+            around=[(tabs, {"selected": tab}), *self.around],
+            shown=[*shown, *self.shown],
+            saved=self.saved,
+        )
+
+
 def build_kept_form(name: str) -> KeptForm:
     """The note that what was typed is back, unseen until it is."""
     with gr.Row(visible=False, elem_id=f"{name}-kept", elem_classes="kept-form") as row:

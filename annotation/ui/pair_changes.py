@@ -18,6 +18,7 @@ from annotation.services.projects import ProjectService
 from annotation.types import Role
 from annotation.ui.asking import admitted, ids_in
 from annotation.ui.filling import Filling
+from annotation.ui.kept_form import Keeping, build_kept_form
 from annotation.ui.wording import counted
 from kpdemo.ui.widgets import done_html, keep_reason
 
@@ -72,8 +73,9 @@ class PairChangeHandlers:
 
 def build_pair_changes(handlers: PairChangeHandlers) -> tuple[Filling, tuple[Any, ...]]:
     """How the choice of a type is filled, and the events that change which pairs there are or count."""
-    with gr.Accordion("Withdraw or remove pairs", open=False, elem_id="pair-changes"):
+    with gr.Accordion("Withdraw or remove pairs", open=False, elem_id="pair-changes") as part:
         gr.HTML(EXPLAINED_HTML, elem_id="pair-changes-explained")
+        kept = build_kept_form("pair-changes")
         ids = gr.Textbox(label="Ids, one per line", lines=3, max_lines=12, elem_id="pair-ids")
         with gr.Row(elem_classes="form-row"):
             type = gr.Dropdown(
@@ -103,7 +105,8 @@ def build_pair_changes(handlers: PairChangeHandlers) -> tuple[Filling, tuple[Any
     )
     for event in changed:
         keep_reason(event, said)
-    return Filling(handlers.types, type, "show_pair_types"), changed
+    keeping = Keeping(kept, asked, changed, around=[(part, {"open": True})])
+    return Filling(handlers.types, type, "show_pair_types", keeping=keeping), changed
 
 
 def named(text: str | None) -> list[str]:

@@ -70,8 +70,8 @@ class PairListHandlers:
         return (page, found) if page <= last else self._page(project_id, viewer, search, state, last)
 
 
-def build_pair_list(handlers: PairListHandlers) -> tuple[tuple[Filling, ...], tuple[Any, ...]]:
-    """How its parts are filled, and the events that change which pairs there are or count."""
+def build_pair_list(handlers: PairListHandlers) -> tuple[Filling, Filling, tuple[Any, ...]]:
+    """How the list and the form under it are filled, and the events that change which pairs there are."""
     section_heading("All pairs", "pair-list-heading")
     with gr.Row(elem_classes="form-row"):
         search = gr.Textbox(
@@ -92,7 +92,7 @@ def build_pair_list(handlers: PairListHandlers) -> tuple[tuple[Filling, ...], tu
     state.input(handlers.first, asked, shown, api_name="choose_pairs", show_progress="hidden")
     for button, turn in ((earlier, handlers.earlier), (later, handlers.later)):
         button.click(turn, [*asked, page], shown, api_name=f"{turn.__name__}_pairs", show_progress="hidden")
-    return (Filling(handlers.first, shown, "show_pairs", asked), types), changed
+    return Filling(handlers.first, shown, "show_pairs", asked), types, changed
 
 
 def pairs_html(page: PairPage, project_id: int, number: int, *, is_all: bool) -> str:

@@ -131,7 +131,7 @@ def build_project_page(
             filling_members, members_changed = build_members_section(members)
             filling_graded, grades_changed = build_set_aside_section(set_aside)
         with gr.Tab("Quality", id="quality") as quality_tab:
-            filling_quality, quality_changed = build_quality_section(quality)
+            quality_settings, filling_quality, quality_changed = build_quality_section(quality)
         with gr.Tab("Settings", id="settings"):
             settings = _build_settings_tab(handlers)
         with gr.Tab("Gold", id="gold") as gold_tab:
@@ -145,11 +145,15 @@ def build_project_page(
     opened.failure(handlers.explain, outputs=closed, api_name="explain_project", **QUIETLY)
     seen, *fields = settings.shown
     is_open = [(tabs, {"selected": "settings"})]
+    kept_in = (("pairs", pairs_tab.named), ("members", filling_graded), ("quality", quality_settings))
+    for tab, filling in kept_in:
+        filling.keep_in(tabs, tab, *filling.after(opened))
     settings.kept.keep(fields, seen, around=is_open, shown=[opened], saved=[settings.saving])
     pairs_changed = (opened, settings.saving, *pairs_tab.changed)
     filling_members.after(opened, pairs_tab.imported, *grades_changed)
-    filling_graded.after(opened, pairs_tab.imported)
-    pairs_tab.types.after(opened)
+    filling_graded.after(pairs_tab.imported)
+    pairs_tab.types.after(opened, settings.saving)
+    pairs_tab.named.after(settings.saving)
     for listed in pairs_tab.lists:
         listed.after(*pairs_changed, *grades_changed)
     counted_anew = (*pairs_changed, *members_changed, *grades_changed, *quality_changed)
@@ -165,6 +169,8 @@ class _PairsTab:
     counts: gr.HTML
     types: Filling
     """Of the form of the import."""
+    named: Filling
+    """Of the form that changes named pairs."""
     lists: tuple[Filling, ...]
     imported: Any
     """The event of an import."""
@@ -179,9 +185,9 @@ def _build_pairs_tab(imports: ImportHandlers, pairs: PairListHandlers, remarks: 
             counts = gr.HTML("", elem_id="project-counts", js_on_load=None)
         with gr.Column(scale=5, min_width=320):
             types, imported = build_import_section(imports)
-    listed, changed = build_pair_list(pairs)
+    listed, named, changed = build_pair_list(pairs)
     said = build_remarks_section(remarks)
-    return _PairsTab(counts, types, (said, *listed), imported, (imported, *changed))
+    return _PairsTab(counts, types, named, (said, listed), imported, (imported, *changed))
 
 
 @dataclass(frozen=True)

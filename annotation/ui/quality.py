@@ -23,7 +23,8 @@ from annotation.setting_changes import seen_settings
 from annotation.types import ReadKnownPair, Role
 from annotation.ui.asking import admitted, asked_by
 from annotation.ui.filling import Filling
-from annotation.ui.importing import checked_upload, refused
+from annotation.ui.importing import checked_upload, import_event, refused
+from annotation.ui.kept_form import Keeping, build_kept_form
 from annotation.ui.number_fields import decimal_of, decimal_text
 from annotation.ui.quality_fields import (
     KINDS,
@@ -79,13 +80,16 @@ class QualityHandlers:
     dictionary: Dictionary
     work: WorkService
 
-    def show(self, request: gr.Request) -> tuple[Any, ...]:
-        """The settings, how many pairs there are, and the raters."""
+    def open(self, request: gr.Request) -> tuple[Any, ...]:
+        """The settings."""
         with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
-            overview = self.quality.overview(project_id)
-        settings = overview.settings
-        shown = self._shown(overview, project_id)
-        return seen_settings(settings), *quality_values(settings), *shown
+            settings = self.quality.settings(project_id)
+        return seen_settings(settings), *quality_values(settings)
+
+    def show(self, request: gr.Request) -> Shown:
+        """How many pairs there are, and the raters; what is typed into the settings stays."""
+        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
+            return self._shown(self.quality.overview(project_id), project_id)
 
     def save(self, request: gr.Request, seen: str, *values: object) -> tuple[Any, ...]:
         """Change what the fields say; what somebody else changed meanwhile comes into them."""
@@ -173,8 +177,9 @@ class QualityHandlers:
         return summary_html(summary, KINDS[kind]), gr.File(value=None), *shown
 
 
-def build_quality_section(handlers: QualityHandlers) -> tuple[Filling, tuple[Any, ...]]:
-    """How it is filled, and the events that change what the project has."""
+def build_quality_section(handlers: QualityHandlers) -> tuple[Filling, Filling, tuple[Any, ...]]:
+    """How the settings are filled and how the rest is, and the events that change what the project has."""
+    kept = build_kept_form("quality")
     with gr.Row(elem_classes="columns"):
         with gr.Column(scale=5, min_width=320):
             section_heading("Training", "quality-training-heading")
@@ -199,9 +204,12 @@ def build_quality_section(handlers: QualityHandlers) -> tuple[Filling, tuple[Any
         excuse = gr.Button("Excuse from training", elem_id="quality-excuse", scale=1, min_width=160)
     section_heading("Who worked how much", "quality-work-heading")
     work = gr.HTML("", elem_id="quality-work-part", js_on_load=None)
-    fields = [unseen_box("quality-seen"), pass_mark, training_distance, check_every, check_distance]
+    seen = unseen_box("quality-seen")
+    fields = [seen, pass_mark, training_distance, check_every, check_distance]
     shown = [training, checks, raters, chosen, known.pair, work]
-    saving = save.click(handlers.save, fields, [said, *fields, *shown], api_name="save_quality")
+    saving = save.click(
+        handlers.save, fields, [said, *fields, *shown], js=kept.sends, api_name="save_quality"
+    )
     clearing = clear.click(handlers.clear_training, outputs=[said, *shown], api_name="clear_training")
     excusing = excuse.click(handlers.excuse, chosen, [said, *shown], api_name="excuse_rater")
     for event in (saving, clearing, excusing):
@@ -211,19 +219,14 @@ def build_quality_section(handlers: QualityHandlers) -> tuple[Filling, tuple[Any
         _on_import(checked, handlers.import_checks, "import_check_pairs", shown),
     )
     correcting = _on_correction(known, handlers, shown)
-    filling = Filling(handlers.show, [*fields, *shown], "show_quality")
-    return filling, (saving, *imports, clearing, excusing, correcting)
+    keeping = Keeping(kept, fields[1:], [saving], began=seen)
+    settings = Filling(handlers.open, fields, "open_quality", keeping=keeping)
+    filling = Filling(handlers.show, shown, "show_quality")
+    return settings, filling, (saving, *imports, clearing, excusing, correcting)
 
 
 def _on_import(box: Upload, handler: Callable[..., Any], name: str, shown: list[Any]) -> Any:
-    event = box.run.click(
-        handler,
-        box.file,
-        [box.result, box.file, *shown],
-        api_name=name,
-        concurrency_limit=1,
-        concurrency_id="import",
-    )
+    event = import_event(box.run, handler, [box.file], [box.result, box.file, *shown], name)
     keep_reason(event, box.result)
     return event
 

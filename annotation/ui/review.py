@@ -132,7 +132,7 @@ def build_review_page(
         with gr.Tab("Report", id=REPORT_TAB) as report_tab:
             opening_report, filling_report = build_report_section(report)
         with gr.Tab("Larger items", id="items") as items_tab:
-            filling_items = build_items_section(items)
+            items_bounds, filling_items = build_items_section(items)
     shown = [queue, item, text, note, token, buttons]
     opened = page.load(handlers.open, outputs=[tabs, *shown], api_name="open_review", show_progress="hidden")
     opened.failure(handlers.explain, outputs=closed, api_name="explain_review", **QUIETLY)
@@ -148,7 +148,8 @@ def build_review_page(
     kept.keep([text, note], token, is_of_began=True, shown=[opened, chosen], saved=settled)
     opening_report.after(opened)
     filling_report.when(report_tab.select)
-    filling_items.after(opened)
+    for filling in (filling_items, items_bounds):
+        filling.keep_in(tabs, "items", *filling.after(opened))
     filling_items.when(items_tab.select, name="show_items_again")
 
 

@@ -10,6 +10,7 @@ from annotation.senses.choice import LONGEST_DEFINITION, LONGEST_WORD, Looked
 from annotation.senses.network import PARTS_OF_SPEECH, WORD_TO_SENSE, PairSenses, Sense, word_label
 from annotation.senses.view import shown_items
 from annotation.types import Project
+from annotation.ui.blank_html import blank_html
 from annotation.ui.sense_html import meaning_html
 from annotation.ui.wording import counted
 from kpdemo.ui.widgets import empty_html, escape
@@ -52,7 +53,7 @@ def writer_task_html(project: Project, task: Task) -> str:
  <bdi>{escape(point.description)}</bdi></p>
 <input type="hidden" id="senses-word" value="{escape(task.left)}">
 <p><button type="button" class="keep" data-senses="leave">I do not understand it</button></p>
-</div>
+{blank_html("senses")}</div>
 """
 
 

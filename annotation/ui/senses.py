@@ -130,7 +130,8 @@ class SensesHandlers:
         """Give a word that the writer does not understand to somebody else."""
         try:
             user, project, roles = self._admitted(request)
-            self.writing.leave_blank(_Asked(event).writing(), user.id)
+            asked = _Asked(event)
+            self.writing.leave_blank(asked.writing(), user.id, asked.text("note"))
             return self._begun(user, project, roles, answer_html("Left to somebody else.", "saved"))
         except AnnotationError as error:
             return _problem(error)

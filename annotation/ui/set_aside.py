@@ -15,6 +15,7 @@ from annotation.services.set_aside import BroughtBack, RaterGrades, SetAsideServ
 from annotation.types import Role
 from annotation.ui.asking import admitted
 from annotation.ui.filling import Filling
+from annotation.ui.kept_form import Keeping, build_kept_form
 from annotation.ui.wording import counted, grouped
 from kpdemo.ui.widgets import QUIETLY, done_html, escape, keep_reason
 
@@ -99,8 +100,9 @@ def brought_back_text(name: str, done: BroughtBack) -> str:
 
 def build_set_aside_section(handlers: SetAsideHandlers) -> tuple[Filling, tuple[Any, ...]]:
     """How it is filled, and the events that change which grades count, and who is paused."""
-    with gr.Accordion("Set the grades of a rater aside", open=False, elem_id="set-aside"):
+    with gr.Accordion("Set the grades of a rater aside", open=False, elem_id="set-aside") as part:
         gr.HTML(EXPLAINED_HTML, elem_id="set-aside-explained")
+        kept = build_kept_form("set-aside")
         with gr.Row(elem_classes="form-row"):
             rater = gr.Dropdown(
                 [], label="Rater", info="Who has graded", allow_custom_value=True, elem_id="set-aside-rater"
@@ -136,4 +138,5 @@ def build_set_aside_section(handlers: SetAsideHandlers) -> tuple[Filling, tuple[
         keep_reason(event, said)
         name = f"look_again_after_{event['api_name']}"
         event.failure(handlers.look_again, rater, shown[1:], api_name=name, **QUIETLY)
-    return Filling(handlers.show, shown, "show_graded"), changed
+    keeping = Keeping(kept, [reason], changed[:1], around=[(part, {"open": True})])
+    return Filling(handlers.show, shown, "show_graded", keeping=keeping), changed

@@ -9,13 +9,13 @@ import gradio as gr
 from annotation.authoring import LONGEST_WRITTEN, REQUESTED
 from annotation.comparison import ComparisonType, comparison_type
 from annotation.errors import AnnotationError
-from annotation.notes import LONGEST_NOTE
 from annotation.scale_words import scale_points
 from annotation.services.access.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.services.writing.plan import SENT_BACK_TIME
 from annotation.types import Project, Role, User
 from annotation.ui.asking import asked_by
+from annotation.ui.blank_html import blank_html
 from annotation.ui.consent import consent_html
 from annotation.ui.guidelines import scale_html
 from annotation.ui.rate import build_form, storage_name
@@ -52,7 +52,7 @@ def form_html(project: Project, user: User) -> str:
         f'<div id="write-notices"></div>{consent_html("write")}'
         '<div id="write-message" class="empty" role="status" tabindex="-1">Loading your item.</div>'
         f'<div id="write-work" hidden>{_request_html(types, project)}{_BACK}{_ITEMS}{_ACTIONS}</div>'
-        f"{_guidelines_html(project)}{_RECENT}{_BLANK}"
+        f"{_guidelines_html(project)}{_RECENT}{blank_html('write')}"
         '<p id="write-live" class="rate-unseen" aria-live="polite"></p></div>'
     )
 
@@ -121,18 +121,6 @@ _ACTIONS = """
 
 _RECENT = """
 <details id="write-recent"><summary>What I wrote</summary><ol></ol></details>
-"""
-
-_BLANK = f"""
-<dialog id="write-blank" class="rate-dialog" aria-labelledby="write-blank-title"><form method="dialog">
-<h2 id="write-blank-title">Give this item to another writer</h2>
-<p>You will not see it again. What you have written for it is not used.</p>
-<label for="write-blank-note">What is hard to understand (optional)</label>
-<textarea id="write-blank-note" rows="3" maxlength="{LONGEST_NOTE}" dir="auto"></textarea>
-<p class="rate-row"><button type="submit" value="blank" id="write-blank-confirm" class="rate-primary">Leave it
- blank</button>
-<button type="submit" value="" class="keep">Go on writing</button></p>
-</form></dialog>
 """
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from urllib.parse import quote, urlsplit
 
-HOME = "/annotate/"
+PREFIX = "/annotate"
+HOME = f"{PREFIX}/"
+GRADIO = f"{PREFIX}/gradio_api/"
+FOR_PROGRAMS = (f"{PREFIX}/api/", GRADIO)
 _LONGEST = 2000
 
 

@@ -11,19 +11,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from annotation.services.access.sign_ins import NOT_SIGNED_IN, SignInService
 from annotation.services.bundle import DamagedError, UnreachableError
 from annotation.types import User
-from annotation.web.addresses import sign_in_address
+from annotation.web.addresses import FOR_PROGRAMS, GRADIO, PREFIX, sign_in_address
 from annotation.web.cookies import COOKIE, read_cookie
+from annotation.web.failed import failed_answer
 from annotation.web.json_routes import RATER_HEADER
 
-PREFIX = "/annotate"
 PUBLIC = (f"{PREFIX}/assets/", f"{PREFIX}/static/", f"{PREFIX}/theme.css")
 """Gradio's own scripts and styles: the same for everybody, and many for each page."""
 
-GRADIO = f"{PREFIX}/gradio_api/"
-FOR_PROGRAMS = (f"{PREFIX}/api/", GRADIO)
 
 _SOMEBODY_ELSE = "Somebody else is signed in now: open the page again."
-_SECONDS_TO_WAIT = 5
 _USER_IN_SCOPE = "kpdemo.user"
 _NO_STORE = "no-store"
 
@@ -78,7 +75,7 @@ class GuardMiddleware:
             user = await to_thread.run_sync(self._guard.look_up, connection)
             answer = self._answer(connection, user)
         except (UnreachableError, DamagedError) as error:
-            answer = failed_answer(error)
+            answer = failed_answer(error, connection)
         if answer is not None:
             await answer(scope, receive, send)
             return
@@ -101,12 +98,6 @@ class GuardMiddleware:
         if path != connection.scope["path"] and is_for_reader:
             return RedirectResponse(address, status_code=308)
         return None
-
-
-def failed_answer(error: UnreachableError | DamagedError) -> Response:
-    """Instead of an error that names the server's address or files: those are not for everybody."""
-    again = {"retry-after": str(_SECONDS_TO_WAIT)} if isinstance(error, UnreachableError) else {}
-    return JSONResponse({"error": error.for_users}, status_code=503, headers=again)
 
 
 def _is_from_page_of_other(connection: HTTPConnection, user: User) -> bool:

@@ -14,7 +14,8 @@ from annotation.web.adjudication import build_adjudication_routes
 from annotation.web.admission import Admission
 from annotation.web.consents import build_consent_routes
 from annotation.web.downloads import build_downloads
-from annotation.web.guard import Guard, failed_answer
+from annotation.web.failed import failed_answer
+from annotation.web.guard import Guard
 from annotation.web.judgement_downloads import build_judgement_downloads
 from annotation.web.leaderboard import build_board_downloads
 from annotation.web.missing import MissingPageMiddleware
@@ -62,9 +63,9 @@ def add_annotation_routes(server: FastAPI, services: Services) -> Guard:
     return guard
 
 
-def _fail(_: Request, error: Exception) -> Response:
+def _fail(request: Request, error: Exception) -> Response:
     assert isinstance(error, UnreachableError | DamagedError)
-    return failed_answer(error)
+    return failed_answer(error, request)
 
 
 def _without_slash(request: Request) -> Response:

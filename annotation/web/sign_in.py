@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request, Response
 from annotation.errors import SignInError, TooManyAttemptsError
 from annotation.services.access.invitations import InvitationService
 from annotation.services.access.sign_ins import SignInService
+from annotation.services.bundle import UnreachableError
 from annotation.web.addresses import local_path
 from annotation.web.cookies import COOKIE, MARK_COOKIE, read_cookie
 from annotation.web.forms import read_form
@@ -62,6 +63,11 @@ class SignInPages:
             return await self._form(status=429, error=error, headers=wait, path=path, name=name, note="")
         except SignInError as error:
             return await self._form(status=403, error=error, path=path, name=name, note="")
+        except UnreachableError as error:
+            told = SignInError(error.for_users)
+            return self._responder.show(
+                "sign_in.html", status=503, error=told, path=path, name=name, note="", is_new=False
+            )
         return await self._responder.let_in(request, token, path)
 
     async def sign_out(self, request: Request) -> Response:

@@ -72,6 +72,8 @@
   });
 
   addEventListener("pagehide", keep);
+  // A tab that the browser discards, as on a phone, is hidden before, and then gone without a word.
+  document.addEventListener("visibilitychange", () => { if (document.hidden) keep(); });
   addEventListener("hashchange", opened);
   // From the browser's own copy of the page: somebody may have signed out meanwhile.
   addEventListener("pageshow", (event) => { if (event.persisted) greeted(); });

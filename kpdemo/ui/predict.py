@@ -15,13 +15,14 @@ from gradio.events import Dependency
 from kpdemo.errors import KpdemoError
 from kpdemo.languages.names import NAMES
 from kpdemo.progress import Heard, heard_by
+from kpdemo.ui.examples import Example, build_examples
+from kpdemo.ui.examples import load_examples as load_examples
 from kpdemo.ui.markdown import markdown_html
 from kpdemo.ui.models import WARM_UP_PATIENCE, ModelShelf
 from kpdemo.ui.questions import LARGEST_COUNT, Rule, read_question
 from kpdemo.ui.results import answer_html
 from kpdemo.ui.stop import Stop
 from kpdemo.ui.text_length import COUNT_CHARACTERS, TELL_LENGTH
-from kpdemo.ui.theme import ASSETS
 from kpdemo.ui.widgets import (
     MODEL_QUEUE,
     QUIETLY,
@@ -61,25 +62,6 @@ COME_TO_RESULT = """() => {
   const top = document.querySelector("#predict-text")?.getBoundingClientRect().top ?? 0;
   if (top < 0 || top > innerHeight / 2) document.querySelector("#predict-heading").scrollIntoView();
 }"""
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """A text to try; `field` is the one word on its button."""
-
-    field: str
-    title: str
-    text: str
-
-    @property
-    def script(self) -> str:
-        """Fills the boxes in the browser: the title and the text, at once."""
-        return f"() => {json.dumps([self.title, self.text])}"
-
-
-def load_examples() -> list[Example]:
-    rows = json.loads((ASSETS / "examples.json").read_text(encoding="utf-8"))
-    return [Example(row["field"], row["title"], row["text"]) for row in rows]
 
 
 @dataclass(frozen=True)
@@ -164,7 +146,7 @@ def build_predict_tab(
         with gr.Column(scale=5, min_width=320):
             title, document = _text_fields()
             run = gr.Button("Predict", variant="primary", elem_id="predict-run")
-            buttons = _example_buttons(examples)
+            shown_examples = build_examples(examples, title, document)
             fields = _option_fields(handlers, title, document)
         with gr.Column(scale=7, min_width=320):
             section_heading("Keyphrases", "predict-heading")
@@ -175,10 +157,7 @@ def build_predict_tab(
             result = gr.HTML(empty_html(EMPTY), elem_id="predict-result")
     places = ResultPlaces(reading, result)
     asked: list[dict[str, Any]] = [_on_predict(run.click, handlers, fields, places, api_name="predict")]
-    for number, (example, button) in enumerate(zip(examples, buttons, strict=True), start=1):
-        shown = button.click(
-            None, None, [title, document], js=example.script, api_name=f"show_example_{number}"
-        )
+    for number, shown in enumerate(shown_examples, start=1):
         asked.append(_on_predict(shown.then, handlers, fields, places, api_name=f"predict_example_{number}"))
     stop.click(None, cancels=asked)
     stop.click(None, result, result, js=note_script(STOPPED), api_name="tell_stop", show_progress="hidden")
@@ -226,15 +205,6 @@ def _text_fields() -> tuple[gr.Textbox, gr.Textbox]:
     changes = [title.change, document.change]
     gr.on(changes, None, [title, document], length, js=COUNT_CHARACTERS, api_name="count_characters")
     return title, document
-
-
-def _example_buttons(examples: Sequence[Example]) -> list[gr.Button]:
-    with gr.Row(elem_id="predict-examples"):
-        gr.HTML('<p class="row-label">Examples</p>', elem_id="predict-examples-label")
-        return [
-            gr.Button(example.field, size="sm", min_width=80, elem_id=f"predict-example-{number}")
-            for number, example in enumerate(examples, start=1)
-        ]
 
 
 def _option_fields(handlers: PredictHandlers, title: gr.Textbox, document: gr.Textbox) -> QuestionFields:

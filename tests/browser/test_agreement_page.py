@@ -206,6 +206,15 @@ def test_new_grades_appear_at_a_press_and_by_themselves(site, browser, unused):
     site.services.importing.import_pairs(small.id, grades)
     expect(page.locator("#agreement-all .figure-value")).to_have_text("1.000", timeout=2 * PATIENCE)
     expect(page.locator("#agreement-page .js-plotly-plot").first).to_be_visible(timeout=PATIENCE)
+    fold = page.locator("#agreement-page details[id]").last
+    fold.locator("summary").click()
+    fold.evaluate("fold => { fold.dataset.old = ''; }")
+    site.services.importing.import_pairs(
+        small.id, [NewPair("5", "sentence2phrase", "left", "right", ratings=(("ana", Decimal(1)),))]
+    )
+    page.locator("#agreement-refresh").click()
+    expect(page.locator("#agreement-page details[data-old]")).to_have_count(0, timeout=PATIENCE)
+    expect(fold).to_have_attribute("open", "")
 
 
 def test_the_end_of_the_session_is_told_once_to_who_only_looks(site, browser, project, unused):

@@ -124,6 +124,9 @@ def test_settings_are_there_again_with_what_they_began_with_until_they_are_saved
     )
     assert (str(settings.step), settings.is_random, settings.lease_minutes) == ("0.5", False, 77)
     assert kept(page) == []
+    page.get_by_role("tab", name="Pairs").click()
+    page.locator("#import-type input").click()
+    expect(page.get_by_role("option", name="phrase to word")).to_be_visible()
     page.reload()
     page.get_by_role("tab", name="Settings").click()
     expect(page.get_by_label("Raters per pair")).to_have_value("3")
@@ -232,12 +235,14 @@ def test_signing_out_leaves_nothing_typed_to_the_next_one(site, browser):
     page.get_by_role("button", name="New project").click()
     page.get_by_label("Name", exact=True).fill("Boats")
     page.wait_for_function("Object.keys(sessionStorage).some((key) => key.startsWith('kpdemo-kept'))")
-    page.evaluate("sessionStorage.setItem('kpdemo-adjudicate:1:2:3', '{}')")
+    for kept_by in ("adjudicate", "senses"):
+        page.evaluate(f"sessionStorage.setItem('kpdemo-{kept_by}:1:2:3', '{{}}')")
     page.goto(f"{site.address}/sign-in?next=/annotate/&ended")  # signed in still: goes on at once
     assert len(kept(page)) == 1
     page.get_by_role("button", name="Sign out").click()
     page.wait_for_url("**/sign-in?out")
-    assert page.evaluate("Object.keys(sessionStorage).filter((key) => /kept|adjudicate/.test(key))") == []
+    left = "Object.keys(sessionStorage).filter((key) => /kept|adjudicate|senses/.test(key))"
+    assert page.evaluate(left) == []
     page.get_by_label("Name").fill("rosa")
     page.locator("#password").fill(PASSWORD)
     page.keyboard.press("Enter")

@@ -12,6 +12,7 @@ from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
 from annotation.types import NewPair, ProjectSettings, Role, SkipReason
 from tests.browser.conftest import PASSWORD, Site, Watch, choose_files, open_annotation_page
 from tests.browser.pressing import press
+from tests.browser.test_kept_forms import press_while_offline
 from tests.browser.test_look import DOUBLED, PALE, UNNAMED, WIDTH
 from tests.rated import rated_pairs
 
@@ -102,7 +103,11 @@ def test_a_bad_row_is_one_sentence_and_nothing_is_imported_or_lost(site, browser
     expect(page.locator("#import-file")).to_contain_text("new")
     page.locator("#import-file").get_by_label("Clear").click()
     upload(page, "mended.tsv", TSV.replace("1\t", "a\t").replace("2\tsent", "b\tsent"))
-    page.get_by_role("button", name="Import", exact=True).click()
+    run = page.get_by_role("button", name="Import", exact=True)
+    run.click()
+    expect(page.locator("#import-result")).to_contain_text("Imported 2 pairs and 0 ratings.")
+    run.evaluate("run => run.click()")  # the second click of a double one
+    page.wait_for_timeout(900)
     expect(page.locator("#import-result")).to_contain_text("Imported 2 pairs and 0 ratings.")
     expect(page.get_by_role("alert")).to_have_count(0)
 
@@ -321,6 +326,9 @@ def test_a_withdrawn_pair_is_given_to_nobody_and_the_grade_of_who_had_it_is_kept
     ids = page.get_by_label("Ids, one per line")
     ids.fill("\n".join(text.split()[1] for text in (first, third)))
     page.get_by_label("Reason (optional)").fill("cut off")
+    press_while_offline(page, "#pair-withdraw")
+    expect(page.locator("#pair-changes-kept")).to_contain_text("not saved is back")
+    expect(page.get_by_label("Reason (optional)")).to_have_value("cut off")
     page.locator("#pair-withdraw").click()
     expect(page.locator("#pair-changed")).to_contain_text("2 pairs withdrawn.")
     expect(ids).to_have_value("")

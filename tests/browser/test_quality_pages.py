@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 from annotation.types import KnownPair, NewPair, ProjectSettings, Role
 from tests.browser.conftest import Site, Watch, choose_files, serious_violations
 from tests.browser.pressing import press
+from tests.browser.test_kept_forms import press_while_offline
 
 TYPE = "sentence2phrase"
 EVIL = '<img src=x onerror="alert(1)"> الشرح 漢字 🦜'
@@ -145,6 +146,11 @@ def test_an_administrator_brings_pairs_sets_the_mark_excuses_and_pauses(site, br
     )
     page.get_by_label("One pair in", exact=True).fill("20")
     page.get_by_label("Pass mark, %").fill("70")
+    page.get_by_role("tab", name="Members").click()
+    with page.expect_response("**/gradio_api/run/*"):
+        page.get_by_role("tab", name="Quality").click()
+    press_while_offline(page, "#quality-save")
+    expect(page.locator("#quality-kept")).to_contain_text("not saved is back")
     page.get_by_role("button", name="Save these settings").click()
     expect(page.locator("#quality-said")).to_contain_text("Saved.")
     settings = site.services.quality.settings(project)

@@ -351,6 +351,14 @@ def test_answers_wait_for_the_network_also_across_a_reload(open_desk):
     assert desk.grades() == {"late train 1": 3, "late train 2": 1}
 
 
+LOOKS_OFTEN = "const set = setInterval; window.setInterval = (look, wait) => set(look, Math.min(wait, 300));"
+SILENT_FOR_LONG = """() => {
+  for (const key of Object.keys(localStorage).filter((key) => key.includes(":outbox:"))) {
+    localStorage.setItem(key, JSON.stringify({ ...JSON.parse(localStorage.getItem(key)), seen: 1 }));
+  }
+}"""
+
+
 def test_answers_of_a_closed_tab_are_sent_by_the_next_one(open_desk):
     desk = open_desk()
     page = desk.open()
@@ -363,6 +371,19 @@ def test_answers_of_a_closed_tab_are_sent_by_the_next_one(open_desk):
     another = desk.another_tab()
     expect(another.locator("#rate-saved")).to_have_text(SAVED)
     assert desk.grades() == {"late train 1": 3}
+
+    # A browser that dies leaves its answers to nobody: they are taken once it was silent for three minutes.
+    desk.context.route("**/annotate/api/**/rating", lambda route: route.abort())
+    press(another, "2", "Enter")
+    expect(another.locator("#rate-saved")).to_contain_text("Not saved")
+    desk.context.add_init_script(LOOKS_OFTEN)
+    third = desk.another_tab()
+    expect(third.locator("#rate-scale")).to_be_visible()
+    another.close()
+    desk.context.unroute("**/annotate/api/**/rating")
+    third.evaluate(SILENT_FOR_LONG)
+    expect(third.locator("#rate-saved")).to_have_text(SAVED)
+    assert desk.grades() == {"late train 1": 3, "late train 2": 2}
 
 
 def test_a_failing_server_is_asked_again(open_desk):
@@ -905,7 +926,9 @@ def test_a_pair_is_skipped_with_a_reason_by_keys_alone_and_can_still_be_graded(o
     expect(page.locator("#rate-skip-confirm")).to_be_disabled()
     press(page, "ArrowDown", "Tab")
     page.keyboard.type("cut off")
-    page.keyboard.press("Enter")
+    press(page, "Escape", "s")
+    expect(page.locator("#rate-skip-note")).to_have_value("cut off")
+    press(page, "Tab", "Enter")
     expect(page.locator("#rate-right")).to_have_text("late train 2")
     expect(page.locator("#rate-undo")).to_contain_text("Skipped.")
     expect(page.locator("#rate-saved")).to_have_text(SAVED)
@@ -931,6 +954,11 @@ def test_a_comment_that_is_saved_before_the_grade_is_told_to_be(open_desk):
     page.get_by_label("Comment on this pair").press("End")
     page.keyboard.type("!")
     expect(page.locator("#rate-comment-saved")).to_have_text("")
+    button = page.get_by_role("button", name="Comment", exact=True)
+    button.click()
+    expect(page.locator("#rate-comment-text")).to_be_hidden()
+    button.click()
+    expect(page.locator("#rate-comment-text")).to_be_focused()
     press(page, "Escape", "2", "Enter")
     expect(page.locator("#rate-saved")).to_have_text(SAVED)
     assert desk.comments() == {"late train 1": "Is 3 meant?!"}

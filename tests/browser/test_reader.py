@@ -56,8 +56,23 @@ def test_a_long_title_is_seen_whole_after_a_reload_on_another_tab(fresh):
 
 
 def test_an_example_is_kept_and_what_was_taken_away_is_not(fresh):
+    write(fresh)
+    fresh.evaluate(
+        "Object.defineProperty(document, 'hidden', { value: true, configurable: true });"
+        "document.dispatchEvent(new Event('visibilitychange'));"
+        "delete document.hidden;"
+    )
+    assert TITLE in fresh.evaluate("sessionStorage.getItem('kpdemo-text')")  # the browser may discard the tab
+    back = fresh.locator("#predict-text-back")
+    for number in (2, 1):
+        fresh.locator(f"#predict-example-{number}").click()
+        expect(fresh.locator("#predict-title textarea")).not_to_have_value(TITLE)
+        expect(back).to_be_visible()
+    back.click()
+    expect_texts(fresh, TITLE, TEXT)
+    expect(back).to_be_hidden()
     fresh.locator("#predict-example-1").click()
-    expect(fresh.locator("#predict-document textarea")).not_to_have_value("")
+    expect(fresh.locator("#predict-document textarea")).not_to_have_value(TEXT)
     expect(fresh.locator("#predict-facts")).to_be_visible()
     example = fresh.locator("#predict-document textarea").input_value()
     fresh.reload()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 import app
 from annotation.authoring import NewItem
@@ -122,10 +122,23 @@ def test_a_writer_chooses_a_sense_for_the_word_that_he_is_given(senses_site, bro
     page.get_by_role("link", name="Choose a sense of WordNet for this word").click()
     expect(page.locator("#senses-task")).to_contain_text("mouse (noun)")
     expect(page.locator("#senses-task")).to_contain_text("Choose a sense that deserves the grade")
-    page.get_by_label("a device that moves a pointer").check()
+    page.get_by_label("Another meaning").check()
+    page.get_by_label("Its meaning, in your words").fill("a shy person")
+    page.get_by_role("button", name="I do not understand it").click()
+    page.get_by_label("What is hard to understand (optional)").fill("Which mouse?")
+    page.get_by_role("button", name="Go on writing").click()
+    page.reload()
+    expect(page.get_by_label("Its meaning, in your words")).to_have_value("a shy person")
+    expect(page.locator("#senses-blank-note")).to_have_value("Which mouse?")
+    held: list[Route] = []
+    page.route("**/gradio_api/run/*", lambda route: route.continue_() if held else held.append(route))
+    page.get_by_label("small animal").check()
+    page.get_by_label("a device that moves a pointer").check()  # while the answer to the other one is due
+    held[0].continue_()
     page.locator("#senses-around").get_by_label("a device with keys").check()
     page.get_by_role("button", name="Make the pair").click()
     expect(page.locator("#senses-said")).to_have_text("Sent to the editors.")
+    assert page.evaluate("Object.keys(sessionStorage).filter((key) => key.startsWith('kpdemo-senses'))") == []
     expect(page.locator("#senses-task")).to_contain_text("There is no word for you at the moment.")
     root = services.accounts.user("root")
     assert [text.text for text in services.editing.queue(project, root.id)] == [tiny.KEYBOARD.key]

@@ -247,6 +247,7 @@ def test_nobody_shuts_the_door_on_oneself(browser: Browser, site: Site):
 
 def test_what_is_typed_can_be_looked_at_and_is_hidden_when_sent(browser: Browser, site: Site):
     page = site.context(browser).new_page()
+    page.clock.install()
     page.goto(f"{site.address}/sign-in")
     expect(page.get_by_label("Name")).to_be_focused()
     password = page.get_by_label("Password", exact=True)
@@ -254,6 +255,14 @@ def test_what_is_typed_can_be_looked_at_and_is_hidden_when_sent(browser: Browser
     expect(password).to_have_attribute("type", "password")
     page.get_by_label("Show what I type").check()
     expect(password).to_have_attribute("type", "text")
+    page.get_by_label("Name").fill("root")
+    page.evaluate("addEventListener('submit', (event) => event.preventDefault())")  # as after a Stop
+    form = page.locator("form")
+    page.get_by_role("button", name="Sign in").click()
+    expect(form).to_have_attribute("data-sent", "yes")
+    expect(password).to_have_attribute("type", "password")
+    page.clock.fast_forward(3000)
+    expect(form).not_to_have_attribute("data-sent", "yes")  # it can be sent again
 
 
 def test_light_or_dark_is_remembered_from_the_other_pages(browser: Browser, site: Site):

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from scipy.stats import pearsonr
 
+from annotation.__main__ import encoder as named_encoder
 from annotation.files import exported_gold
 from annotation.files.gold_pairs import gold_digest, read_gold
 from tests.commands import main
@@ -281,6 +282,31 @@ def test_the_embedding_is_calibrated_on_training_grades(call):
     arguments = ("--gold", "gold.jsonl", "--system", "embedding", "--calibrate-on", "train.jsonl", "--json")
     status, out, _ = call(*arguments, embedding=shares_of_words)
     assert (status, json.loads(out)["system"]) == (0, "embedding (calibrated)")
+
+
+def test_an_encoder_is_asked_by_its_name_and_is_a_system_beside_others(call):
+    asked = []
+
+    def encoder(model):
+        asked.append(model)
+        return shares_of_words
+
+    named = ("embedding:ORG/mini", "other=embedding:mini", "embedding", "embedding:/models/large/")
+    options = [part for one in named for part in ("--system", one)]
+    arguments = ("--gold", "gold.jsonl", *options, "--resamples", "0", "--json")
+    status, out, err = call(*arguments, embedding=shares_of_words, encoder=encoder)
+    assert (status, err) == (0, "")
+    systems = json.loads(out)["systems"]
+    assert [one["system"] for one in systems] == ["mini", "other", "embedding", "large"]
+    assert systems[0]["types"] == systems[2]["types"]
+    assert set(asked) == {"ORG/mini", "mini", "/models/large/"}
+
+
+def test_an_encoder_that_is_nowhere_is_one_sentence(call):
+    status, out, err = call("--gold", "gold.jsonl", "--system", "embedding:./none", encoder=named_encoder)
+    assert (status, out) == (1, "")
+    assert err.count("\n") == 1
+    assert "none" in err
 
 
 def test_without_models_there_is_no_embedding(call):

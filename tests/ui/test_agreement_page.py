@@ -200,7 +200,8 @@ def test_the_page_has_a_part_for_every_figure(rated, handlers):
         build_agreement_page(handlers, page)
     events = {event.api_name: event for event in page.fns.values()}
     plans = {f"plan_pairs_{when}" for when in ("at_first", "again", "by_enter", "anew")}
-    assert set(events) == {"open_agreement", "refresh_agreement", "look_at_agreement", *plans}
+    looks = {"open_agreement", "refresh_agreement", "ask_for_agreement", "look_at_agreement"}
+    assert set(events) == {*looks, "open_folds_1", "open_folds_2", *plans}
     shown = handlers.refresh(ask("root", rated.id))
     assert len(events["refresh_agreement"].outputs) == len(shown)
     assert len(events["open_agreement"].outputs) == len(handlers.open(ask("root", rated.id)))

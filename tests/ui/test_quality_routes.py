@@ -188,7 +188,7 @@ def test_two_administrators_who_save_quality_settings_at_once_undo_nothing_of_ea
     )
     services.accounts.add_user("root", is_administrator=True)
     asked = SimpleNamespace(username="root", query_params={"project": str(world.project)})
-    seen, _, close, every, accepted, *_ = handlers.show(asked)
+    seen, _, close, every, accepted = handlers.open(asked)
     handlers.save(asked, seen, 90, close, every, accepted)
     said, seen_now, *values = handlers.save(asked, seen, 80, close, 20, accepted)
     assert "somebody else changed meanwhile" in said

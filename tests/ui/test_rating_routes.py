@@ -414,11 +414,18 @@ def test_a_database_that_does_not_answer_is_told_without_its_name(world, monkeyp
     with closing(sqlite3.connect(world.database.path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         locked = browser.rate(pair)
+        form = {"name": "<b>ana", "password": "wrong", "next": "/annotate/"}
+        signing_in = browser.client.post("/sign-in", data=form, headers={"accept": "text/html"})
     world.database.dispose()
     file = world.database.path
     file.rename(file.with_suffix(".moved"))
     file.mkdir()
     gone = browser.rate(pair)
+    opened = browser.client.get("/annotate/rate?project=1", headers={"accept": "text/html"})
+    for answer, words in ((signing_in, 'value="&lt;b&gt;ana"'), (opened, "Try again")):
+        assert (answer.status_code, answer.headers["content-type"]) == (503, "text/html; charset=utf-8")
+        assert UnreachableError.for_users in answer.text
+        assert words in answer.text
     for answer in (locked, gone):
         assert (answer.status_code, answer.json()) == (503, {"error": UnreachableError.for_users})
         assert answer.headers["retry-after"] == "5"

@@ -10,13 +10,14 @@ import gradio as gr
 import pytest
 from sqlalchemy import select
 
+from annotation.authoring import NewItem
 from annotation.senses.graph import MOST_DRAWN, RADII, Node, drawn_nodes, named_nodes
 from annotation.senses.network import Relation, SenseStep, WordFlag
 from annotation.services.bundle import Services, open_services
 from annotation.types import KnownPair, NewPair, ProjectSettings, Role
 from annotation.ui.header import HeaderHandlers
 from annotation.ui.senses import SensesHandlers
-from db.models import Pair, TrainingPair
+from db.models import Pair, TrainingPair, WritingChange
 from tests import tiny_wordnet as tiny
 
 EVIL = '<img src=x onerror="alert(1)">'
@@ -210,3 +211,15 @@ def test_no_dot_of_a_graph_lies_on_a_name():
     names = {middle: "bank", near: "thrift institution", beside: "savings bank", above: "bank"}
     assert named_nodes(names) == {middle, beside, above}
     assert named_nodes({**names, near: "thrift"}) == {middle, near, above}
+
+
+def test_a_word_is_left_to_somebody_else_with_the_reason(handlers, services):
+    services.projects.add_member(1, "Ana", Role.WRITER)
+    services.items.import_items(1, [NewItem("1", "word2sense", "mouse#n")])
+    ana = services.accounts.user("Ana").id
+    task = services.writing.desk(1, ana).task
+    assert task is not None
+    left = handlers.leave(asked({"writing": str(task.id), "note": "Which mouse?"}), Asked("Ana"))
+    assert "Left to somebody else." in said(left)
+    with services.database.session() as session:
+        assert "Which mouse?" in session.scalars(select(WritingChange.note)).all()

@@ -8,6 +8,7 @@ from decimal import Decimal
 import pytest
 
 from annotation.errors import SettingsError
+from annotation.event_words import detail_words
 from annotation.setting_changes import merged_settings, seen_settings
 from annotation.types import ProjectSettings
 
@@ -49,3 +50,8 @@ def test_what_i_take_back_to_what_stood_there_is_no_change_of_mine():
 def test_a_form_that_lost_its_memory_saves_nothing(seen):
     with pytest.raises(SettingsError, match="open the page again"):
         merged_settings(BEFORE, BEFORE, seen)
+
+
+def test_an_event_of_one_number_before_and_after_is_no_change_of_settings():
+    words = detail_words({"pair": "t1", "before": "4", "after": "3.25"})
+    assert words == "pair: t1; before: 4; after: 3.25"
