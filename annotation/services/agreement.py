@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -87,6 +86,7 @@ class AgreementService:
 
         Raises:
             NotFoundError: there is no such project.
+            UnreachableError: raters need numbers, and somebody else writes for too long.
         """
         kept, key = self._place(project_id, resamples, seed), self._keys.raters(project_id)
         # Who opens the page while somebody else's report is being made waits for that one.
@@ -111,15 +111,16 @@ class AgreementService:
             if count := count_held_back(session, project, held_back):
                 report = replace(report, widest=read_widest(session, project, held_back), held_back=count)
             aside = read_set_aside(session, project.id)
-            numbers = None
-            if not named:
-                shown = [*raters, *(line.rater_id for line in aside)]
-                numbers = self._numbers.give(session, project.id, shown)
-            return replace(
-                report,
-                rater_names=_labels(session, raters, numbers),
-                set_aside=told_set_aside(aside, numbers),
-            )
+            names = names_of(session, raters)
+        numbers = None
+        if not named:  # who waits for an import to give numbers keeps nobody else waiting
+            numbers = self._numbers.give(project_id, [*raters, *(line.rater_id for line in aside)])
+            names = {rater: f"Rater {numbers[rater]}" for rater in raters}
+        return replace(
+            report,
+            rater_names=tuple(names[rater] for rater in raters),
+            set_aside=told_set_aside(aside, numbers),
+        )
 
     def plan(
         self,
@@ -165,14 +166,6 @@ class AgreementService:
             while len(self._kept) > KEPT_REPORTS:
                 self._kept.popitem(last=False)
             return kept
-
-
-def _labels(session: Session, raters: Sequence[int], numbers: Mapping[int, int] | None) -> tuple[str, ...]:
-    """What raters are called: by their numbers or, without these, their names."""
-    if numbers is not None:
-        return tuple(f"Rater {numbers[rater]}" for rater in raters)
-    names = names_of(session, raters)
-    return tuple(names[rater] for rater in raters)
 
 
 def project_version(session: Session, project: Project) -> str:

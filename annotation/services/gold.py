@@ -145,7 +145,7 @@ class GoldService:
             named = raters | {line.rater_id: line.name for line in aside}
             numbers = None
             if options.raters is RaterColumns.ANONYMOUS:
-                numbers = self._numbers.give(session, project_id, named)
+                numbers = self._numbers.give(project_id, named)
             labels = _labels(named, options, numbers)
             labelled = None if labels is None else [labels[name] for name in raters.values()]
             columns = labelled and sorted(labelled, key=label_key)

@@ -24,19 +24,20 @@ class NumberService:
         self._database = database
         self._keys = KeyService(database, clock)
 
-    def give(self, session: Session, project_id: int, raters: Iterable[int]) -> dict[int, int]:
+    def give(self, project_id: int, raters: Iterable[int]) -> dict[int, int]:
         """The number of each rater's account, from 1, not always without gaps; it stays for ever.
 
         Args:
-            session: of the caller, who only reads in it. Numbers that are given are committed apart from it.
             project_id: which project.
             raters: who needs a number.
 
         Raises:
+            NotFoundError: there is no such project any more.
             UnreachableError: somebody else writes for too long to give more raters a number.
         """
         needed = set(raters)
-        numbers = given_numbers(session, project_id)
+        with self._database.reading() as session:
+            numbers = given_numbers(session, project_id)
         if needed <= numbers.keys():
             return numbers
         key = self._keys.raters(project_id)

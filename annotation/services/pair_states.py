@@ -49,6 +49,6 @@ def is_open(project: Project | type[Project]) -> ColumnElement[bool]:
     return and_(is_flagged(project), or_(Adjudication.id.is_(None), CHANGED))
 
 
-def is_decided(project: Project | type[Project]) -> ColumnElement[bool]:
-    """It has a decision that stands, where a query does not join the decisions."""
+def is_decided(project: Project) -> ColumnElement[bool]:
+    """It has a decision that stands, where a query joins neither decisions nor projects."""
     return exists().where(Adjudication.pair_id == Pair.id, ~is_reopened(project)).correlate(Pair)

@@ -65,7 +65,7 @@ class RatingExportService:
             if named:
                 labels = names_of(session, raters)
             else:
-                numbers = self._numbers.give(session, project.id, raters)
+                numbers = self._numbers.give(project.id, raters)
                 labels = {rater: anonymous_label(numbers[rater]) for rater in raters}
             counts = of_pair_in_use(Rating.pair_id, project.id)
             written = count_where(session, Rating.project_id == project.id, counts)

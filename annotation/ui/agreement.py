@@ -15,6 +15,7 @@ from annotation.reliability.report import AgreementReport
 from annotation.reliability.report_latex import report_to_latex
 from annotation.services.access.accounts import AccountService
 from annotation.services.agreement import AgreementService
+from annotation.services.bundle import UnreachableError
 from annotation.ui.agreement_charts import CHARTS, charts_of, save_buttons
 from annotation.ui.agreement_parts import (
     FOR_LEADERS,
@@ -91,6 +92,8 @@ class AgreementHandlers:
             return empty_html(reason), gr.Column(visible=False), gr.Timer(active=False), *_nothing()
         except AnnotationError as error:
             return empty_html(str(error)), gr.Column(visible=False), gr.Timer(active=False), *_nothing()
+        except UnreachableError as error:  # numbers of raters are written down, and an import may be writing
+            return empty_html(error.for_users), gr.Column(visible=False), gr.Timer(active=False), *_nothing()
         return "", gr.Column(visible=True), gr.Timer(active=True), *shown
 
     def refresh(self, request: gr.Request) -> tuple[Any, ...]:

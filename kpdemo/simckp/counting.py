@@ -9,8 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from kpdemo.errors import TrainingError
-from kpdemo.simckp.threshold import Calibration, f1_by_count
+from kpdemo.simckp.threshold import Calibration, f1_by_count, refuse_without_gold
 
 Counting = Literal["threshold", "expected F1"]
 """The paper's rule (`kpdemo.simckp.threshold.own_count`), or `ExpectedF1`."""
@@ -64,10 +63,7 @@ def learn_expected_f1(
         TrainingError: no document has a positive.
     """
     documents = [(scores, positive) for scores, positive in scored if positive.any()]
-    if not documents:
-        raise TrainingError(
-            "No validation document has a gold keyphrase among its candidates: give other ones."
-        )
+    refuse_without_gold(positive for _, positive in documents)
     curves = [f1_by_count(positive[np.argsort(-scores, kind="stable")]) for scores, positive in documents]
     probabilities = [calibration.probabilities(scores).tolist() for scores, _ in documents]
 

@@ -59,12 +59,22 @@ def learn_threshold(scored: Iterable[tuple[NDArray[np.float32], NDArray[np.bool_
     Raises:
         TrainingError: no document has a positive.
     """
-    cutoffs = [best_cutoff(scores, positive) for scores, positive in scored if positive.any()]
-    if not cutoffs:
+    documents = [(scores, positive) for scores, positive in scored if positive.any()]
+    refuse_without_gold(positive for _, positive in documents)
+    return float(np.mean([best_cutoff(scores, positive) for scores, positive in documents]))
+
+
+def refuse_without_gold(positives: Iterable[NDArray[np.bool_]]) -> None:
+    """Args:
+    positives: of the candidates of each validation document, which of them are gold.
+
+    Raises:
+        TrainingError: no document has one.
+    """
+    if not any(positive.any() for positive in positives):
         raise TrainingError(
             "No validation document has a gold keyphrase among its candidates: give other ones."
         )
-    return float(np.mean(cutoffs))
 
 
 def learn_calibration(scores: NDArray[np.float32], positive: NDArray[np.bool_]) -> Calibration:

@@ -77,13 +77,13 @@ def check_assembly(config: ModelAssembly, checkpoints: Mapping[str, Path]) -> No
         )
     if config.card:
         _read_card(config.card)
-    _check_output(config.output, [*checkpoints.values(), *([config.base] if config.base else [])])
+    _check_output(config.output, [*checkpoints.values(), *filter(None, (config.base, config.card))])
 
 
 def _check_output(output: Path, needed: Iterable[Path]) -> None:
-    """Refuse a place that is no model's yet and not empty, or where one of the needed folders is."""
+    """Refuse a place that is no model's yet and not empty, or where one of the needed folders or files is."""
     place = output.resolve()
-    lost = next((folder for folder in needed if folder.resolve().is_relative_to(place)), None)
+    lost = next((path for path in needed if path.resolve().is_relative_to(place)), None)
     if lost is not None:
         raise ConfigError(
             f"The model would replace all that is in {output}, also {lost}, which it is made from: give "

@@ -20,6 +20,7 @@ from kpdemo.simckp.counting import Counting
 from kpdemo.simckp.examples import Example, build_example
 from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig
 from kpdemo.simckp.predictor import Second, Selection, score_examples
+from kpdemo.simckp.threshold import refuse_without_gold
 from kpdemo.training.example_parts import validation_metrics
 from kpdemo.training.labelling import gold_candidates
 from kpdemo.training.part import Metrics
@@ -43,6 +44,9 @@ class ValidationSet:
     ) -> None:
         """Args:
         padding: the tokenizer's id for it.
+
+        Raises:
+            TrainingError: no document has a gold keyphrase among its candidates.
         """
         tagger = load_tagger()
         self.documents: list[Document] = list(documents)
@@ -59,6 +63,7 @@ class ValidationSet:
                 build_example(document, mined, tokenizer, window=config.window, overlap=config.overlap)
             )
             self._positive.append(gold_candidates(document, mined))
+        refuse_without_gold(self._positive)
 
     def select(self, module: ContrastiveExtractor, second: Second | None = None) -> tuple[Selection, Metrics]:
         """The threshold, calibration and counting that fit the present weights, and their figures.

@@ -22,6 +22,7 @@ from kpdemo.simckp.losses import contrastive_loss
 from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.reading import padded
 from kpdemo.simckp.reranker import CandidateBatch, RerankerModel, candidate_features
+from kpdemo.simckp.threshold import refuse_without_gold
 from kpdemo.simckp.tokens import document_tokens, phrase_tokens
 from kpdemo.training.candidates import ProposedDocument
 from kpdemo.training.example_parts import LearningRates, trained_parameters, validation_metrics
@@ -141,6 +142,10 @@ class RerankerValidation:
     def __init__(
         self, documents: Sequence[ProposedDocument], reader: CandidateReader, counting: Counting
     ) -> None:
+        """Raises:
+        TrainingError: no document has a gold keyphrase among its candidates.
+        """
+        refuse_without_gold(item.positive for item in documents)
         self._documents, self._reader, self._counting = documents, reader, counting
 
     def select(self, module: RerankerModel) -> tuple[Selection, Metrics]:

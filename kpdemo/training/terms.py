@@ -50,7 +50,7 @@ class TermCollection:
     """Attributes:
     terms: sorted by key.
     pairs: (E, 3) two terms by number, the smaller first, and how many documents have both; ascending.
-    documents: how many were read.
+    documents: how many with keyphrases were read.
     """
 
     terms: Sequence[Term]

@@ -26,6 +26,7 @@ from annotation.services.agreement import AgreementService
 from annotation.services.agreement_rows import read_grades
 from annotation.services.bundle import open_services
 from annotation.services.imports.importing import ImportService
+from annotation.services.numbering import NumberService
 from annotation.services.projects import ProjectService, find_project
 from annotation.services.rating.ratings import RatingService
 from annotation.types import Cause, NewPair, ProjectSettings, Role
@@ -36,6 +37,7 @@ from kpdemo.latex import latex_table
 from tests.commands import main
 from tests.grade_tables import grades_of_table, krippendorff_alpha
 from tests.latex_tables import read_tables
+from tests.processes import PATIENCE
 from tests.rated import pair, rated_project
 
 TOO_FEW = (
@@ -276,6 +278,28 @@ def test_readers_at_once_get_one_report(rated):
     assert len(found) == 6
     assert all(report == found[0] for report in found)
     assert all(report.whole is found[0].whole for report in found)
+
+
+def test_who_waits_for_numbers_of_raters_keeps_no_other_reader_waiting(rated, monkeypatch):
+    service, waiting, given = AgreementService(rated.database), threading.Event(), threading.Event()
+    give, found = NumberService.give, []
+
+    def late(*asked):
+        waiting.set()
+        assert given.wait(PATIENCE)
+        return give(*asked)
+
+    monkeypatch.setattr(NumberService, "give", late)
+    anonymous = threading.Thread(target=lambda: service.report(rated.id, named=False))
+    anonymous.start()
+    assert waiting.wait(PATIENCE)
+    other = threading.Thread(target=lambda: found.append(service.report(rated.id)), daemon=True)
+    other.start()
+    other.join(10)
+    got = list(found)
+    given.set()
+    anonymous.join(PATIENCE)
+    assert [sorted(report.rater_names) for report in got] == [["ana", "ben", "cleo"]]
 
 
 def test_an_empty_project_has_reasons_and_no_figures(database):

@@ -24,8 +24,9 @@ from annotation.reliability.planning import DEFAULT_WIDTH
 from annotation.reliability.report_json import report_to_json
 from annotation.services.access.accounts import AccountService
 from annotation.services.agreement import AgreementService
-from annotation.services.bundle import open_services
+from annotation.services.bundle import UnreachableError, open_services
 from annotation.services.imports.importing import ImportService
+from annotation.services.numbering import NumberService
 from annotation.services.projects import ProjectService
 from annotation.services.rating.ratings import RatingService
 from annotation.types import NewRating, Role
@@ -118,6 +119,18 @@ def test_a_project_that_is_not_there_is_explained(handlers, rated):
     assert "There is no project 99" in closed
     closed, *_ = handlers.open(SimpleNamespace(username="root", query_params={}))
     assert "No project is chosen" in closed
+
+
+def test_who_opens_the_page_while_an_import_keeps_numbers_from_being_written_is_told(
+    handlers, rated, monkeypatch
+):
+    def busy(*_):
+        raise UnreachableError("/srv/kpdemo.db is being written to, as by a long import.")
+
+    monkeypatch.setattr(NumberService, "give", busy)
+    closed, body, timer, *_ = handlers.open(ask("judith", rated.id))
+    assert "The database is not responding: try again in a moment." in closed
+    assert (body.visible, timer.active) == (False, False)
 
 
 def test_administrators_read_names_and_adjudicators_numbers(handlers, rated):

@@ -21,8 +21,8 @@ def runs(tmp_path) -> Path:
     return tmp_path / "runs"
 
 
-def check(output: Path, runs: Path, *, base: Path | None = None) -> None:
-    config = ModelAssembly(("extractor",), output=output, base=base)
+def check(output: Path, runs: Path, **given: Path) -> None:
+    config = ModelAssembly(("extractor",), output=output, **given)
     check_assembly(config, {"extractor": runs / "extractor" / "checkpoint"})
 
 
@@ -36,6 +36,12 @@ def test_an_output_that_holds_a_part_is_refused(runs, monkeypatch, output):
 def test_an_output_that_is_the_base_is_refused(runs):
     with pytest.raises(ConfigError, match=r"also .*model, which it is made from: give another"):
         check(runs / "model", runs, base=runs / "model")
+
+
+def test_an_output_that_holds_the_opening_of_the_card_is_refused(runs):
+    (runs / "model" / "opening.md").write_text("# Mine")
+    with pytest.raises(ConfigError, match=r"also .*opening\.md, which it is made from: give another"):
+        check(runs / "model", runs, card=runs / "model" / "opening.md")
 
 
 @pytest.mark.parametrize("output", ["other", "other/notes.txt", "link"])

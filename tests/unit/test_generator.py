@@ -228,6 +228,13 @@ class TestTraining:
                 device=CPU,
             )
 
+    def test_validation_documents_that_choose_nothing_are_refused_before_the_first_stretch(self, folder):
+        present_alone = "{path = 'valid.jsonl', skip_ids = '0|1|4|5'}"
+        filtered = configured(folder, folder / "none", released_filters="true", validation=present_alone)
+        with pytest.raises(TrainingError, match="No validation document has a gold keyphrase among its"):
+            train_generator(filtered, device=CPU)
+        assert not (folder / "none" / "log.jsonl").exists()
+
     def test_a_frozen_encoder_without_an_extractor_is_explained(self, folder):
         with pytest.raises(ConfigError, match="needs a trained extractor"):
             configured(folder, folder / "none", freeze_encoder="true")
