@@ -58,7 +58,6 @@
   };
   document.addEventListener("input", keepDraft);
   document.addEventListener("change", keepDraft);
-  new MutationObserver(fillDraft).observe(document.documentElement, { childList: true, subtree: true });
 
   const rest = () => {
     clearTimeout(waiting);
@@ -84,10 +83,6 @@
     }, PATIENCE);
     by("senses-said").dispatchEvent(new CustomEvent("senses", { bubbles: true, detail: { what, ...gather() } }));
   };
-  const lookAround = (filter = "", focus = "") => {
-    if (meaning()) ask("around", () => ({ meaning: meaning(), filter }), focus);
-    else later = null;
-  };
   const show = (key) => {
     for (const radio of document.querySelectorAll("input[name=senses-near]")) radio.checked = radio.value === key;
     for (const dot of document.querySelectorAll(".senses-dot")) dot.classList.toggle("senses-on", dot.dataset.key === key);
@@ -96,7 +91,18 @@
   };
   // What was chosen from an earlier word does not belong to the next one.
   const clear = (...ids) => { for (const id of ids) for (const part of by(id)?.querySelectorAll(".senses") ?? []) part.remove(); };
+  const lookAround = (filter = "", focus = "") => {
+    if (meaning()) ask("around", () => ({ meaning: meaning(), filter }), focus);
+    else later = null;
+  };
+  // A list comes after another meaning was ticked: nobody is to choose from it.
+  const dropOthers = () => {
+    const list = document.querySelector("#senses-around [data-meaning]");
+    if (list && meaning() && list.dataset.meaning !== meaning()) list.remove();
+  };
 
+  new MutationObserver(() => { fillDraft(); dropOthers(); })
+    .observe(document.documentElement, { childList: true, subtree: true });
   document.addEventListener("submit", (event) => {
     if (event.target.closest("#senses-blank") && event.submitter?.value === "blank") {
       ask("leave", () => ({ writing: writing(), note: value("senses-blank-note") }));

@@ -165,8 +165,9 @@ def _named(text: str, handed: HandedIn) -> tuple[str, RunHere | Path]:
         return name.strip() or plain, built_in
     if not path.exists():
         here = [*BASELINES, *([EMBEDDING] if handed.embedding else [])]
+        here += [f"{EMBEDDING}:MODEL"] if handed.encoder else []
         raise CallError(
-            f"{text}: no such file or folder; name one, or a baseline ({', '.join(here)}) with --system."
+            f"{text!r}: no such file or folder; name one, or a baseline ({', '.join(here)}) with --system."
         )
     plain = path.resolve().name if path.is_dir() else path.name.partition(".")[0]
     return name.strip() or plain or str(path), path

@@ -208,7 +208,8 @@ def build_agreement_page(handlers: AgreementHandlers, page: gr.Blocks) -> None:
         show_progress="minimal",
     )
     page.load(handlers.plan_at_first, width, planned, api_name="plan_pairs_at_first", **QUIETLY)
-    for listen, name in ((ask.click, "again"), (width.submit, "by_enter"), (refreshed.success, "anew")):
+    plans = ((ask.click, "again"), (width.submit, "by_enter"), (parts.version.change, "anew"))
+    for listen, name in plans:
         listen(handlers.plan, width, planned, api_name=f"plan_pairs_{name}", **QUIETLY)
     asked = unseen_box("agreement-asked")
     timer.tick(None, asked, asked, js=ASK_IN_USE, api_name="ask_for_agreement", **QUIETLY)

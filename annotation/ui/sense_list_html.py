@@ -22,11 +22,12 @@ DISTANCES = ("The meaning itself", "1 step away", "2 steps away", "3 steps away"
 MARGIN = 90.0
 
 
-def around_html(start: Sense, steps: Sequence[SenseStep], wanted: str, wordnet: WordNet) -> str:
+def around_html(key: str, start: Sense, steps: Sequence[SenseStep], wanted: str, wordnet: WordNet) -> str:
     """The graph, the filter and the list.
 
     Args:
-        start: the sense in the middle.
+        key: of the sense in the middle, as it was asked for: the page shows no list of another one.
+        start: this sense.
         steps: its neighbourhood.
         wanted: what the words or definitions of listed senses contain; empty lists all.
         wordnet: gives each synset its words.
@@ -43,7 +44,7 @@ def around_html(start: Sense, steps: Sequence[SenseStep], wanted: str, wordnet: 
     if not found:
         lists = '<p class="empty">No sense nearby has that. Shorten it, or clear the filter.</p>'
     return (
-        f'<div class="senses" data-drawn="{uuid4().hex}">'
+        f'<div class="senses" data-drawn="{uuid4().hex}" data-meaning="{escape(key)}">'
         f"<h2>Within three steps of “{escape(start.words[0])}”</h2>"
         f'<p class="small">{counted(len(steps), "sense")}. Choose one that makes a pair of the grade.</p>'
         f"{_graph_html(nodes, len(steps), wordnet)}"

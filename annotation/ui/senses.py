@@ -93,8 +93,9 @@ class SensesHandlers:
             self._admitted(request)
             asked = _Asked(event)
             wordnet = self.dictionary.open()
-            start, steps = around(asked.text("meaning"), wordnet)
-            listed = around_html(start, steps, asked.text("filter"), wordnet)
+            key = asked.text("meaning")
+            start, steps = around(key, wordnet)
+            listed = around_html(key, start, steps, asked.text("filter"), wordnet)
         except AnnotationError as error:
             return _problem(error)
         return gr.skip(), gr.skip(), gr.skip(), listed, "", answer_html("")

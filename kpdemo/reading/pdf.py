@@ -30,7 +30,15 @@ def read_pdf(content: bytes, path: Path, id: str) -> tuple[Document, bool]:
         raise InputError(
             f"{path}: no text in this PDF, only pictures perhaps; run text recognition (OCR) on it."
         )
-    return Document(text, title=_sensible_title(title), id=id), not _has_running_header(pages)
+    title = _sensible_title(title)
+    return Document(_without(title, text), title=title, id=id), not _has_running_header(pages)
+
+
+def _without(title: str, text: str) -> str:
+    """A text that does not begin with its title, which the file tells besides; a title alone stays."""
+    words = r"\s+".join(map(re.escape, title.split()))
+    begun = re.match(rf"{words}[ \t]*\n", text, re.IGNORECASE) if words else None
+    return (text[begun.end() :].lstrip() if begun else "") or text
 
 
 def _has_running_header(pages: Sequence[str]) -> bool:

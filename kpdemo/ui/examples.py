@@ -45,7 +45,7 @@ def load_examples() -> list[Example]:
 
 
 def build_examples(examples: Sequence[Example], title: gr.Textbox, document: gr.Textbox) -> list[Dependency]:
-    """The events that have filled the boxes with an example."""
+    """The events that have filled the boxes: with an example, and last with what was typed before."""
     with gr.Row(elem_id="predict-examples"):
         gr.HTML('<p class="row-label">Examples</p>', elem_id="predict-examples-label")
         buttons = [
@@ -56,8 +56,8 @@ def build_examples(examples: Sequence[Example], title: gr.Textbox, document: gr.
             "Your text back", size="sm", min_width=80, visible=False, elem_id="predict-text-back"
         )
     boxes = [title, document]
-    back.click(None, None, [*boxes, back], js=_BACK, api_name="show_typed_text")
-    return [
+    shown = [
         button.click(None, boxes, [*boxes, back], js=example.script, api_name=f"show_example_{number}")
         for number, (example, button) in enumerate(zip(examples, buttons, strict=True), start=1)
     ]
+    return [*shown, back.click(None, None, [*boxes, back], js=_BACK, api_name="show_typed_text")]

@@ -234,7 +234,7 @@ def test_without_wordnet_all_else_is_scored(call, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("systems", "message"),
     [
-        (["no.tsv"], "no.tsv: no such file or folder; name one, or a baseline (lcs, gst) with --system.\n"),
+        (["no.tsv"], "'no.tsv': no such file or folder; name one, or a baseline (lcs, gst) with --system.\n"),
         (["lcs", "lcs"], "Two systems are called lcs: leave one out, or name its file as in other=FILE.\n"),
         (["ours="], "ours=: no file is named after the equals sign; give one.\n"),
     ],
@@ -312,7 +312,7 @@ def test_an_encoder_that_is_nowhere_is_one_sentence(call):
 def test_without_models_there_is_no_embedding(call):
     status, out, err = call("--gold", "gold.jsonl", "--system", "embedding")
     assert (status, out) == (2, "")
-    assert "embedding: no such file or folder" in err
+    assert "'embedding': no such file or folder" in err
 
 
 @pytest.mark.parametrize("named", ["gold", "gold/phrase2word.test.input.tsv", "gold/phrase2word.test.gs.tsv"])

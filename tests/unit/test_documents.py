@@ -357,6 +357,19 @@ class TestPdf:
         assert document.body == "We train neural networks on a GPU-\nCluster."
 
     @pytest.mark.parametrize(
+        ("lines", "body"),
+        [
+            (["Deep nets", "for Maps (2)", "We train."], "We train."),
+            (["Deep Nets for Maps (2) and more", "We train."], "Deep Nets for Maps (2) and more\nWe train."),
+            (["Deep Nets for Maps (2)"], "Deep Nets for Maps (2)"),
+        ],
+    )
+    def test_a_title_that_the_file_tells_is_not_read_twice(self, tmp_path: Path, lines, body) -> None:
+        drawn = [line.replace("(", r"\(").replace(")", r"\)") for line in lines]
+        [found] = read_documents(make_pdf(tmp_path / "a.pdf", drawn, title="Deep Nets for Maps (2)"))
+        assert (found.title, found.body) == ("Deep Nets for Maps (2)", body)
+
+    @pytest.mark.parametrize(
         ("second", "title"), [("Under Review at Nets 2", ""), ("Kim et al. 2", "Under Review at Nets 1")]
     )
     def test_a_line_that_heads_the_second_page_too_is_no_title(self, tmp_path: Path, second, title) -> None:
