@@ -60,6 +60,7 @@ TEXTS = (
     "status",
     "figures",
     "enough",
+    "plan",
     "where",
     "grades",
     "raters",
@@ -83,10 +84,10 @@ class AgreementHandlers:
     latex: LatexTable
     clock: Clock = utcnow
 
-    def open(self, request: gr.Request) -> tuple[Any, ...]:
+    def open(self, request: gr.Request, width: object) -> tuple[Any, ...]:
         """The whole page, or a sentence for whoever may not see it."""
         try:
-            shown = self._show(request)
+            shown = self._show(request, width)
         except AccessError as error:
             reason = str(error) if isinstance(error, SignedOutError) else FOR_LEADERS
             return empty_html(reason), gr.Column(visible=False), gr.Timer(active=False), *_nothing()
@@ -96,12 +97,12 @@ class AgreementHandlers:
             return empty_html(error.for_users), gr.Column(visible=False), gr.Timer(active=False), *_nothing()
         return "", gr.Column(visible=True), gr.Timer(active=True), *shown
 
-    def refresh(self, request: gr.Request) -> tuple[Any, ...]:
+    def refresh(self, request: gr.Request, width: object) -> tuple[Any, ...]:
         """All figures anew."""
         with shown_to_user(AnnotationError):
-            return self._show(request)
+            return self._show(request, width)
 
-    def look(self, request: gr.Request, version: str) -> tuple[Any, ...]:
+    def look(self, request: gr.Request, version: str, width: object) -> tuple[Any, ...]:
         """The same, but only if something happened since, and if that costs little of the server's time."""
         try:
             project_id, *_ = asked_by_leader(request, self.accounts)
@@ -110,7 +111,7 @@ class AgreementHandlers:
             if not self.agreement.may_renew(project_id):
                 waiting = "There are newer grades. Press Refresh to count them now."
                 return f"<p>{waiting}</p>", *_nothing()[1:]
-            return self._show(request)
+            return self._show(request, width)
         except AnnotationError:
             return _nothing()  # whoever lost the role, or the project, is told by the next press
 
@@ -118,6 +119,9 @@ class AgreementHandlers:
         """How many more pairs make the interval of α so narrow."""
         with shown_to_user(AccessError):
             project_id, *_ = asked_by_leader(request, self.accounts)
+        return self._plan(project_id, width)
+
+    def _plan(self, project_id: int, width: object) -> str:
         try:
             wished = float(decimal_of(width, "widest interval of α"))
             if wished == DEFAULT_WIDTH:
@@ -126,24 +130,16 @@ class AgreementHandlers:
         except AnnotationError as error:
             return note_html(str(error), role="alert")
 
-    def plan_at_first(self, width: object, request: gr.Request) -> Any:
-        """The same as the page opens, which says itself why it is closed."""
-        try:
-            asked_by_leader(request, self.accounts)
-        except AnnotationError:
-            return gr.skip()
-        return self.plan(width, request)
-
-    def _show(self, request: gr.Request) -> tuple[Any, ...]:
+    def _show(self, request: gr.Request, width: object) -> tuple[Any, ...]:
         project_id, user, named = asked_by_leader(request, self.accounts)
         version = self.agreement.version(project_id)
         report = self.agreement.report(project_id, named=named, viewer=user.id)
         texts = texts_of(report, project_id, self.latex, leads=named)
-        status = f"<p>Counted {time_html(self.clock())}. New grades appear by themselves.</p>"
+        texts["status"] = f"<p>Counted {time_html(self.clock())}. New grades appear by themselves.</p>"
+        texts["plan"] = self._plan(project_id, width)
         charts = charts_of(report)
         return (
-            status,
-            *(texts[name] for name in TEXTS[1:]),
+            *(texts[name] for name in TEXTS),
             *(show_chart(charts[name]) for name in CHARTS),
             *(save_buttons(name, charts[name] is not None, report.project) for name in CHARTS),
             version,
@@ -170,6 +166,10 @@ class _Parts:
         self._buttons[name] = gr.HTML("", elem_id=f"agreement-{name}-save", js_on_load=None)
 
     @property
+    def plan(self) -> gr.HTML:
+        return self._texts["plan"]
+
+    @property
     def outputs(self) -> list[Any]:
         """In the order in which handlers return them."""
         return [
@@ -190,38 +190,39 @@ def build_agreement_page(handlers: AgreementHandlers, page: gr.Blocks) -> None:
         parts.text("figures")
         section_heading("Is the agreement good enough?", "agreement-enough")
         parts.text("enough")
-        width, ask, planned = _build_plan()
+        width, ask = _build_plan()
+        parts.text("plan")
         _build_details(parts)
     timer = gr.Timer(SECONDS_BETWEEN_LOOKS, active=False)
     outputs = parts.outputs
     page.load(
         handlers.open,
-        outputs=[closed, body, timer, *outputs],
+        width,
+        [closed, body, timer, *outputs],
         api_name="open_agreement",
         **QUIETLY,
     )
     refreshed = refresh.click(
         handlers.refresh,
-        outputs=outputs,
+        width,
+        outputs,
         js=KEEP_FOLDS,
         api_name="refresh_agreement",
         show_progress="minimal",
     )
-    page.load(handlers.plan_at_first, width, planned, api_name="plan_pairs_at_first", **QUIETLY)
-    plans = ((ask.click, "again"), (width.submit, "by_enter"), (parts.version.change, "anew"))
-    for listen, name in plans:
-        listen(handlers.plan, width, planned, api_name=f"plan_pairs_{name}", **QUIETLY)
+    for listen, name in ((ask.click, "again"), (width.submit, "by_enter")):
+        listen(handlers.plan, width, parts.plan, api_name=f"plan_pairs_{name}", **QUIETLY)
     asked = unseen_box("agreement-asked")
     timer.tick(None, asked, asked, js=ASK_IN_USE, api_name="ask_for_agreement", **QUIETLY)
     looked = asked.change(
-        handlers.look, parts.version, outputs, js=KEEP_FOLDS, api_name="look_at_agreement", **QUIETLY
+        handlers.look, [parts.version, width], outputs, js=KEEP_FOLDS, api_name="look_at_agreement", **QUIETLY
     )
     for number, drawn in enumerate((refreshed, looked), start=1):
         drawn.success(None, js=OPEN_FOLDS, api_name=f"open_folds_{number}", **QUIETLY)
 
 
-def _build_plan() -> tuple[gr.Textbox, gr.Button, gr.HTML]:
-    """How many more pairs it takes: the field, its button, the answer."""
+def _build_plan() -> tuple[gr.Textbox, gr.Button]:
+    """How many more pairs it takes: the field and its button."""
     section_heading("How many more pairs?", "agreement-more")
     with gr.Row(elem_classes="form-row"):
         width = decimal_field(
@@ -232,7 +233,7 @@ def _build_plan() -> tuple[gr.Textbox, gr.Button, gr.HTML]:
             min_width=200,
         )
         ask = gr.Button("Plan", elem_id="agreement-plan-run", scale=0, min_width=96)
-    return width, ask, gr.HTML("", elem_id="agreement-plan", js_on_load=None)
+    return width, ask
 
 
 def _build_details(parts: _Parts) -> None:
@@ -257,7 +258,7 @@ def _build_details(parts: _Parts) -> None:
 
 
 def texts_of(report: AgreementReport, project_id: int, latex: LatexTable, *, leads: bool) -> dict[str, str]:
-    """What stands in the page's HTML, but for the status."""
+    """What stands in the page's HTML, but for the status and the plan."""
     project = report.project
     types, genres = type_parts(report), genre_parts(report)
     where = [(parts_table("types", "Type", types), _latex_button(report, latex))] if types else []

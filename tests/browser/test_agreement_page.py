@@ -205,7 +205,7 @@ def test_new_grades_appear_at_a_press_and_by_themselves(site, browser, unused):
     grades = [NewRating(str(n), rater, Decimal(n)) for n in range(4) for rater in ("ana", "ben")]
     site.services.importing.import_pairs(small.id, grades)
     expect(page.locator("#agreement-all .figure-value")).to_have_text("1.000", timeout=2 * PATIENCE)
-    expect(page.locator("#agreement-plan")).to_contain_text(
+    expect(page.locator("#agreement-plan-part")).to_contain_text(
         "4 pairs have two ratings, and with fewer than 50"
     )
     expect(page.locator("#agreement-page .js-plotly-plot").first).to_be_visible(timeout=PATIENCE)

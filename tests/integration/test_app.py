@@ -35,7 +35,7 @@ OPEN_TO_ALL = {"show_projects", "preview_new_guidelines", "preview_project_guide
 """What everybody who is signed in may call, apart from the headers of the pages."""
 OPEN_TO_RATERS = {"open_rating"}
 
-SILENT = {"look_at_agreement", "plan_pairs_at_first", "open_system_form"}
+SILENT = {"look_at_agreement", "open_system_form"}
 """What a page asks by itself; it has said once why it stays closed."""
 
 Inputs = list[list[str] | None]

@@ -90,7 +90,7 @@ def charts(shown):
 
 @pytest.mark.parametrize("name", ["root", "leader", "judith"])
 def test_administrators_and_adjudicators_see_the_page(handlers, rated, name):
-    closed, body, timer, *shown = handlers.open(ask(name, rated.id))
+    closed, body, timer, *shown = handlers.open(ask(name, rated.id), DEFAULT_WIDTH)
     assert (closed, body.visible, timer.active) == ("", True, True)
     assert "α of all pairs" in figures(shown)["figures"]
     assert "Fully graded" in repr(shown)
@@ -101,7 +101,7 @@ def test_administrators_and_adjudicators_see_the_page(handlers, rated, name):
     [("ana", FOR_LEADERS), ("nobody", "You are not signed in"), (None, "You are not signed in")],
 )
 def test_others_see_a_sentence_and_no_figure(handlers, rated, name, said):
-    closed, body, timer, *shown = handlers.open(ask(name, rated.id))
+    closed, body, timer, *shown = handlers.open(ask(name, rated.id), DEFAULT_WIDTH)
     assert said in unescape(closed)
     assert (body.visible, timer.active) == (False, False)
     assert all(part == gr.skip() for part in shown)
@@ -110,14 +110,14 @@ def test_others_see_a_sentence_and_no_figure(handlers, rated, name, said):
 @pytest.mark.parametrize("name", ["ana", "nobody", None])
 def test_pressing_refresh_or_waiting_gets_nobody_in(handlers, rated, name):
     with pytest.raises(gr.Error):
-        handlers.refresh(ask(name, rated.id))
-    assert all(part == gr.skip() for part in handlers.look(ask(name, rated.id), ""))
+        handlers.refresh(ask(name, rated.id), DEFAULT_WIDTH)
+    assert all(part == gr.skip() for part in handlers.look(ask(name, rated.id), "", DEFAULT_WIDTH))
 
 
 def test_a_project_that_is_not_there_is_explained(handlers, rated):
-    closed, *_ = handlers.open(ask("root", 99))
+    closed, *_ = handlers.open(ask("root", 99), DEFAULT_WIDTH)
     assert "There is no project 99" in closed
-    closed, *_ = handlers.open(SimpleNamespace(username="root", query_params={}))
+    closed, *_ = handlers.open(SimpleNamespace(username="root", query_params={}), DEFAULT_WIDTH)
     assert "No project is chosen" in closed
 
 
@@ -128,23 +128,26 @@ def test_who_opens_the_page_while_an_import_keeps_numbers_from_being_written_is_
         raise UnreachableError("/srv/kpdemo.db is being written to, as by a long import.")
 
     monkeypatch.setattr(NumberService, "give", busy)
-    closed, body, timer, *_ = handlers.open(ask("judith", rated.id))
+    closed, body, timer, *_ = handlers.open(ask("judith", rated.id), DEFAULT_WIDTH)
     assert "The database is not responding: try again in a moment." in closed
     assert (body.visible, timer.active) == (False, False)
 
 
 def test_administrators_read_names_and_adjudicators_numbers(handlers, rated):
     for name in ("root", "leader"):
-        shown = repr(handlers.refresh(ask(name, rated.id)))
+        shown = repr(handlers.refresh(ask(name, rated.id), DEFAULT_WIDTH))
         assert "ana" in shown
         assert "Rater 1" not in shown
-    shown = repr(handlers.refresh(ask("judith", rated.id)))
+    shown = repr(handlers.refresh(ask("judith", rated.id), DEFAULT_WIDTH))
     assert "Rater 1" in shown
     assert not re.search(r"\b(ana|ben)\b", shown)
 
 
 def test_agreement_by_type_is_saved_for_papers_with_the_figures_of_the_page(handlers, rated):
-    where = [figures(handlers.refresh(ask(name, rated.id)))["where"] for name in ("judith", "leader")]
+    where = [
+        figures(handlers.refresh(ask(name, rated.id), DEFAULT_WIDTH))["where"]
+        for name in ("judith", "leader")
+    ]
     table, same = (saved_table(html, "harbour-agreement.tex") for html in where)
     assert table == same
     report = handlers.agreement.report(rated.id)
@@ -169,23 +172,23 @@ def test_without_pairs_there_is_no_table_to_save(sqlite_database):
 
 
 def test_looking_again_changes_nothing_until_something_happened(handlers, rated):
-    *_, version = handlers.refresh(ask("root", rated.id))
-    assert all(part == gr.skip() for part in handlers.look(ask("root", rated.id), version))
+    *_, version = handlers.refresh(ask("root", rated.id), DEFAULT_WIDTH)
+    assert all(part == gr.skip() for part in handlers.look(ask("root", rated.id), version, DEFAULT_WIDTH))
     rated.rate("e", ben="1")
     took(handlers, seconds=0)
-    shown = handlers.look(ask("root", rated.id), version)
+    shown = handlers.look(ask("root", rated.id), version, DEFAULT_WIDTH)
     assert "10 grades" in unescape(figures(shown)["figures"]).replace("\u202f", " ")
     assert shown[-1] != version
 
 
 def test_a_large_project_is_not_counted_again_and_again_while_it_is_graded(handlers, rated, monkeypatch):
-    *_, version = handlers.refresh(ask("root", rated.id))
+    *_, version = handlers.refresh(ask("root", rated.id), DEFAULT_WIDTH)
     took(handlers, seconds=60)
     rated.rate("e", ben="1")
-    status, *others = handlers.look(ask("root", rated.id), version)
+    status, *others = handlers.look(ask("root", rated.id), version, DEFAULT_WIDTH)
     assert "newer grades" in status
     assert all(part == gr.skip() for part in others)
-    shown = handlers.refresh(ask("root", rated.id))  # who asks gets it
+    shown = handlers.refresh(ask("root", rated.id), DEFAULT_WIDTH)  # who asks gets it
     assert "10 grades" in figures(shown)["figures"]
 
 
@@ -199,13 +202,15 @@ def test_the_page_has_a_part_for_every_figure(rated, handlers):
     with gr.Blocks() as page:
         build_agreement_page(handlers, page)
     events = {event.api_name: event for event in page.fns.values()}
-    plans = {f"plan_pairs_{when}" for when in ("at_first", "again", "by_enter", "anew")}
+    plans = {f"plan_pairs_{when}" for when in ("again", "by_enter")}
     looks = {"open_agreement", "refresh_agreement", "ask_for_agreement", "look_at_agreement"}
     assert set(events) == {*looks, "open_folds_1", "open_folds_2", *plans}
-    shown = handlers.refresh(ask("root", rated.id))
+    shown = handlers.refresh(ask("root", rated.id), DEFAULT_WIDTH)
     assert len(events["refresh_agreement"].outputs) == len(shown)
-    assert len(events["open_agreement"].outputs) == len(handlers.open(ask("root", rated.id)))
-    assert len(events["look_at_agreement"].outputs) == len(handlers.look(ask("root", rated.id), ""))
+    assert len(events["open_agreement"].outputs) == len(handlers.open(ask("root", rated.id), DEFAULT_WIDTH))
+    assert len(events["look_at_agreement"].outputs) == len(
+        handlers.look(ask("root", rated.id), "", DEFAULT_WIDTH)
+    )
 
 
 def test_every_chart_has_a_table_with_the_same_figures(sqlite_database):
@@ -286,10 +291,10 @@ def test_of_pairs_that_the_reader_may_still_grade_only_the_number_is_told(sqlite
     rated = rated_project(sqlite_database, PAIRS, raters_per_pair=3)
     projects, agreement = ProjectService(sqlite_database), AgreementService(sqlite_database)
     handlers = AgreementHandlers(AccountService(sqlite_database), agreement, latex_table)
-    shown = figures(handlers.refresh(ask("judith", rated.id)))
+    shown = figures(handlers.refresh(ask("judith", rated.id), DEFAULT_WIDTH))
     assert "old harbour" in shown["widest"]
     projects.add_member(rated.id, "judith", Role.RATER)
-    blind = figures(handlers.refresh(ask("judith", rated.id)))
+    blind = figures(handlers.refresh(ask("judith", rated.id), DEFAULT_WIDTH))
     assert "4 pairs are held back, as you may still grade them" in blind["widest"]
     assert "old harbour" not in blind["widest"]
     assert "No pair has grades that differ" not in blind["widest"]
@@ -373,10 +378,10 @@ def test_the_plan_of_the_page_that_opens_is_that_of_its_report(handlers, rated):
     graded = [*(pair(f"g{n}", *both) for n, both in enumerate(grades)), pair("x")]
     many = rated_project(rated.database, graded, name="many")
     expected = plan_html(*handlers.agreement.plan(many.id, DEFAULT_WIDTH))
-    handlers.open(ask("judith", many.id))
+    handlers.open(ask("judith", many.id), DEFAULT_WIDTH)
     read: list[str] = []
     event.listen(rated.database.engine, "before_cursor_execute", lambda *given: read.append(given[2]))
-    assert handlers.plan_at_first(DEFAULT_WIDTH, ask("judith", many.id)) == expected
+    assert figures(handlers.refresh(ask("judith", many.id), DEFAULT_WIDTH))["plan"] == expected
     assert read
     assert not [statement for statement in read if "seconds" in statement]  # no ratings
 
@@ -385,7 +390,6 @@ def test_of_few_pairs_no_plan_is_made_and_raters_are_refused(handlers, rated):
     judith = ask("judith", rated.id)
     assert "4 pairs have two ratings, and with fewer than 50" in handlers.plan("0,05", judith)
     assert "widest interval of α is missing: give a number" in handlers.plan("", judith)
-    assert handlers.plan_at_first(0.05, ask("ana", rated.id)) == gr.skip()
     with pytest.raises(gr.Error, match="This needs the role"):
         handlers.plan(0.05, ask("ana", rated.id))
 
