@@ -19,10 +19,11 @@ from tqdm import tqdm
 
 from kpdemo.errors import TrainingError
 from kpdemo.training.batching import epoch_batches
-from kpdemo.training.loop_config import LoopConfig, run_fingerprint, uses_bf16
+from kpdemo.training.loop_config import LoopConfig, uses_bf16
 from kpdemo.training.part import DrawnAnew, Metrics, Part
 from kpdemo.training.progress import Progress, processor
 from kpdemo.training.run_files import LAST, cut_log, load_state, log_line, save_state
+from kpdemo.training.run_identity import run_fingerprint
 from kpdemo.training.schedule import count_steps, learning_rate
 
 logger = logging.getLogger(__name__)

@@ -40,7 +40,7 @@ from kpdemo.training.batching import epoch_batches
 from kpdemo.training.candidates import ProposedDocument, gold_absent, proposed_documents
 from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.pairs import PairCache, TermPair, make_pair
-from kpdemo.training.reranker import RerankerTraining, run_identity
+from kpdemo.training.reranker import RerankerTraining, reranker_identity
 from kpdemo.training.sources import Source as TrainingSource
 from kpdemo.training.sources import draw_documents
 from kpdemo.training.terms import bare, collect_terms, commonest
@@ -552,10 +552,10 @@ class TestTraining:
 
     def test_the_seed_of_its_documents_is_of_the_run_where_it_is_another_than_its_own(self, folder):
         config = load_section(folder / "config.toml", "reranker", RerankerTraining, {})
-        before = run_identity(config)
+        before = reranker_identity(config)
         assert "draw_seed" not in before
-        assert run_identity(replace(config, draw_seed=42)) == before
-        assert run_identity(replace(config, draw_seed=7)) != before
+        assert reranker_identity(replace(config, draw_seed=42)) == before
+        assert reranker_identity(replace(config, draw_seed=7)) != before
 
     def test_the_reranker_reads_a_document_as_often_as_its_source_says(self, folder, tmp_path, monkeypatch):
         def caught(part, *given, **named):

@@ -32,6 +32,7 @@ from kpdemo.training.loop import train
 from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.multilingual.mined import Mined, learn_lexicon, learn_translations_of
 from kpdemo.training.part import Metrics
+from kpdemo.training.run_identity import run_identity
 
 HELD_OUT = 10
 """One document in this many chooses the weights and the number of keyphrases, and is not trained on."""
@@ -130,12 +131,14 @@ def _identity(
     *,
     retrieval: bool,
 ) -> str:
-    """All that decides the outcome besides the loop's own settings; encoder and examples by their content."""
-    settings = {name: value for name, value in vars(config).items() if name != "loop"}
+    """The `run_identity` of a ranker; encoder and documents count by their content."""
     weights = {name: value.cpu() for name, value in reader.module.state_dict().items()}
-    encoder = (state_hash(weights), tokenizer_hash(reader.tokenizer), reader.length)
-    given = content_identity(examples, translated)
-    return repr((retrieval, sorted(settings.items()), encoder, given))
+    return run_identity(
+        vars(config),
+        retrieval=retrieval,
+        encoder=(state_hash(weights), tokenizer_hash(reader.tokenizer), reader.length),
+        documents=content_identity(examples, translated),
+    )
 
 
 def label_all(
