@@ -146,7 +146,7 @@ def train_bank(config: BankTraining, *, device: torch.device) -> TrainedBank:
         padding=tokenizer.pad_token_id,
         length=config.length,
     )
-    run = _Run(config, found, index, validation, tokenizer, device)
+    run = _BankRun(config, found, index, validation, tokenizer, device)
     pairs = run.pairs(config.train, config.pool)
     logger.info("%d terms, %d training documents", len(found.terms), len(pairs))
     module = run.begin(encoder)
@@ -176,7 +176,7 @@ def _check_width(encoder: Any, config: BankTraining) -> None:
 
 
 @dataclass(frozen=True)
-class _Run:
+class _BankRun:
     config: BankTraining
     found: TermCollection
     index: TermIndex

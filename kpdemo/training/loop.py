@@ -45,7 +45,7 @@ def train(part: Part, config: LoopConfig, folder: Path, device: torch.device, *,
     folder.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(config.seed)
     part.module.to(device)
-    run = _Run(part, config, folder, device, identity)
+    run = _TrainingRun(part, config, folder, device, identity)
     run.resume()
     with _sigterm() as stopping:
         run.go(stopping)
@@ -53,7 +53,7 @@ def train(part: Part, config: LoopConfig, folder: Path, device: torch.device, *,
     return run.progress
 
 
-class _Run:
+class _TrainingRun:
     def __init__(
         self, part: Part, config: LoopConfig, folder: Path, device: torch.device, identity: str
     ) -> None:
