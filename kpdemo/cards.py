@@ -13,7 +13,7 @@ from kpdemo.sums import CARD, PAGE
 CARDS = (CARD, PAGE)
 """Where a card stands in a folder: ours, and that of the Hugging Face Hub."""
 
-LONGEST = 100_000
+LONGEST_CARD = 100_000
 """Characters of a card that are read."""
 
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
@@ -93,7 +93,7 @@ def model_card(model: str | Path) -> str:
     folder = model_folder(name)
     for card in CARDS:
         with suppress(OSError), (folder / card).open(encoding="utf-8", errors="replace") as file:
-            return _FRONT_MATTER.sub("", file.read(LONGEST))
+            return _FRONT_MATTER.sub("", file.read(LONGEST_CARD))
     if is_hub_name(name) and not folder.is_dir():
         return "This model is not on this machine yet: its card comes with its first prediction.\n"
     return f"This model has no card: there is no {CARD} in its folder.\n"

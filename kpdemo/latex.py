@@ -17,7 +17,7 @@ Cell = str | int | float | tuple[float, float] | None
 Group = tuple[str, Sequence[str]]
 """The heads of some columns, and what stands above them together."""
 
-UNDEFINED = "--"
+UNDEFINED_CELL = "--"
 PACKAGE = r"Needs \usepackage{booktabs}."
 _DECIMALS = 3
 _SIGNS = str.maketrans(
@@ -100,7 +100,7 @@ def _rules(groups: Sequence[Group]) -> Iterable[str]:
 def _cell_text(cell: Cell) -> str:
     match cell:
         case None:
-            return UNDEFINED
+            return UNDEFINED_CELL
         case str():
             return latex_text(cell)
         case int():

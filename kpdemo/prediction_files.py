@@ -9,7 +9,7 @@ from kpdemo.errors import InputError
 from kpdemo.passages import passage_rows
 from kpdemo.reading.json_rows import ReportLine, line_name, read_rows, report
 from kpdemo.scores import SCORE_DIGITS
-from kpdemo.types import Document, Keyphrase, Kind, Prediction, RetrievalPrediction, Source
+from kpdemo.types import Document, Keyphrase, Kind, Origin, Prediction, RetrievalPrediction
 
 SECONDS_DIGITS = 3
 
@@ -128,7 +128,7 @@ def _keyphrase(item: dict[str, Any]) -> Keyphrase:
     return Keyphrase(
         text,
         float(item.get("score", 0.0)),
-        source=next((source for source in Source if source == item.get("source")), None),
+        source=next((source for source in Origin if source == item.get("source")), None),
         kind=next((kind for kind in Kind if kind == item.get("kind")), None),
         evidence=tuple(evidence) if _are_strings(evidence) else (),
         filler=item.get("filler") is True,

@@ -43,7 +43,7 @@ class Document:
         return len(self.title) + len(self.title_break) if self.title else 0
 
 
-class Source(StrEnum):
+class Origin(StrEnum):
     """Where an absent keyphrase came from."""
 
     GENERATED = "generated"
@@ -76,7 +76,7 @@ class Keyphrase:
     text: str
     score: float
     spans: tuple[Span, ...] = ()
-    source: Source | None = None
+    source: Origin | None = None
     kind: Kind | None = None
     evidence: tuple[str, ...] = ()
     filler: bool = False

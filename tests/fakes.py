@@ -16,11 +16,11 @@ from kpdemo.types import (
     Document,
     Keyphrase,
     Kind,
+    Origin,
     PointKind,
     Prediction,
     RetrievalPrediction,
     RetrievedPassage,
-    Source,
     Span,
     VectorPoint,
     VectorSpace,
@@ -123,7 +123,7 @@ def absent_keyphrases(count: int) -> tuple[Keyphrase, ...]:
     """So many absent keyphrases, best first, of every kind and source."""
     kinds, sources = (
         (Kind.UNSEEN, Kind.MIXED, Kind.REORDERED),
-        (Source.RETRIEVED, Source.GENERATED, Source.BOTH),
+        (Origin.RETRIEVED, Origin.GENERATED, Origin.BOTH),
     )
     phrases = islice(product(("electric", "magnetic", "numerical", "adaptive", "sparse"), _NOUNS), count)
     return tuple(

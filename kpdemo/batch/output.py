@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, cast
 
 from kpdemo.batch.refused import Refusal, RefusedDocuments, refused_path
 from kpdemo.batch.resuming import BatchSettings, DoneDocuments, ResumeError, resume
-from kpdemo.batch.sources import Source
+from kpdemo.batch.sources import BatchInput
 from kpdemo.errors import KpdemoError
 from kpdemo.locks import locked
 from kpdemo.reading.file_kinds import COMPRESSIONS, LINE_SUFFIXES, file_suffix, names_other_kind
@@ -72,7 +72,7 @@ class _FileWriter(StreamWriter):
 
 @contextmanager
 def open_writer(
-    output: str | Path | BinaryIO, source: Source, settings: BatchSettings
+    output: str | Path | BinaryIO, source: BatchInput, settings: BatchSettings
 ) -> Iterator[StreamWriter]:
     if not isinstance(output, (str, Path)):
         yield StreamWriter(output, "standard output")
@@ -111,7 +111,7 @@ def _output_errors(name: str) -> Iterator[None]:
         ) from None
 
 
-def _check_output(path: Path, source: Source) -> None:
+def _check_output(path: Path, source: BatchInput) -> None:
     if path.suffix.lower() in COMPRESSIONS:
         raise ResumeError(f"{path}: compressed output cannot be resumed; name a file that ends in .jsonl.")
     if names_other_kind(path, LINE_SUFFIXES):

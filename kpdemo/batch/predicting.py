@@ -19,7 +19,7 @@ from typing import BinaryIO, TypeVar
 from kpdemo.batch.output import StreamWriter, open_writer
 from kpdemo.batch.refused import Refusal
 from kpdemo.batch.resuming import IDENTITY, BatchSettings
-from kpdemo.batch.sources import Located, Source, name_of, read_located
+from kpdemo.batch.sources import BatchInput, Located, name_of, read_located
 from kpdemo.errors import InputError
 from kpdemo.forwarding import read_with_passages
 from kpdemo.identity import document_identity
@@ -64,7 +64,7 @@ ShowProgress = Callable[[BatchSummary], None]
 
 def predict_file(
     predictor: Predictor,
-    source: Source,
+    source: BatchInput,
     output: str | Path | BinaryIO,
     *,
     batch_size: int | None = None,
@@ -100,7 +100,7 @@ def predict_file(
         raise InputError(f"The batch size is {batch_size}; give 1 or more.")
     settings = BatchSettings(predictor.name, top_k, threshold, identity, language, nested=nested)
     reader = predictor if nested else Unnested(predictor)
-    run = _Run(reader, settings, name_of(source), progress, on_error)
+    run = _BatchRun(reader, settings, name_of(source), progress, on_error)
     documents = run.read(source)
     # The first document is read before the output is touched: the input may not be readable at all.
     documents = chain(list(islice(documents, 1)), documents)
@@ -137,7 +137,7 @@ def ask_each(
     return [outcome for part in (documents[:half], documents[half:]) for outcome in ask_each(part, ask)]
 
 
-class _Run:
+class _BatchRun:
     """One pass over the documents, with its counts."""
 
     def __init__(
@@ -155,7 +155,7 @@ class _Run:
         self._on_error = on_error
         self._counts = BatchSummary()
 
-    def read(self, source: Source) -> Iterator[Located]:
+    def read(self, source: BatchInput) -> Iterator[Located]:
         """The documents that can be read, each id once, in the language of the run."""
         seen: set[str] = set()
         for one in read_located(source, on_error=self._report):

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from kpdemo.batch.refused import refused_path
-from kpdemo.batch.sources import Source, read_located
+from kpdemo.batch.sources import BatchInput, read_located
 from kpdemo.errors import InputError
 from kpdemo.identity import document_identity
 from kpdemo.json_text import parse_json
@@ -112,7 +112,7 @@ class DoneDocuments:
                 self.check(settings.as_read(one.document), str(source))
 
 
-def resume(path: Path, source: Source, settings: BatchSettings) -> DoneDocuments:
+def resume(path: Path, source: BatchInput, settings: BatchSettings) -> DoneDocuments:
     """What `path` holds already, after it is made ready for appending."""
     beside = settings_path(path)
     if not path.exists() or path.stat().st_size == 0:

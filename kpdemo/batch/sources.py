@@ -54,17 +54,17 @@ class Located:
         return f'{self.where}: "{language}" is not a language known here; {advice}'
 
 
-Source = str | Path | BinaryIO | Located
+BatchInput = str | Path | BinaryIO | Located
 """A file, a folder of files, open JSON Lines, or one document that has been read already."""
 
 
-def name_of(source: Source) -> str:
+def name_of(source: BatchInput) -> str:
     if isinstance(source, Located):
         return source.file
     return str(source) if isinstance(source, (str, Path)) else "standard input"
 
 
-def read_located(source: Source, *, on_error: ReportLine | None = None) -> Iterator[Located]:
+def read_located(source: BatchInput, *, on_error: ReportLine | None = None) -> Iterator[Located]:
     """The documents of a file as in `read_documents`, of each file of a folder, or of another source.
 
     In a folder a row without an id is called by its file and line, such as "c.csv:2".

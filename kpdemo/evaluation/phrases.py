@@ -17,23 +17,23 @@ from kpdemo.text import LONGEST_KEYPHRASE, is_english, stem
 from kpdemo.text import stems as text_stems
 from kpdemo.types import Document, Span
 
-LONGEST = 6
+LONGEST_RUN = 6
 
 _JOINERS = HYPHENS | {"&"}
 _TAG_LETTERS = {"JJ": "J", "AF": "J", "NN": "N", "FW": "N", "GW": "N", "HY": "H"}
 _MARK = "[" + re.escape("".join(sorted(_JOINERS))) + "]"
 _CUT_AFTER = re.compile(rf"{_MARK}[^\W_]")
 _INSIDE_ADJECTIVES = frozenset({"DT", "IN", "TO"})  # state-of-the-art, end-to-end
-_LONGEST_CHUNK = re.compile(rf"(?:[JN]H?){{0,{LONGEST - 1}}}N")
+_LONGEST_CHUNK = re.compile(rf"(?:[JN]H?){{0,{LONGEST_RUN - 1}}}N")
 
 
 def noun_phrases(document: Document, tagger: Tagger) -> list[Candidate]:
     """The longest runs of adjectives and nouns that end in a noun, with all the places of each.
 
-    In another language than English runs of at most `LONGEST` content words.
+    In another language than English runs of at most `LONGEST_RUN` content words.
     """
     if not is_english(document.language):
-        return locate(document, _content_runs(document, LONGEST, inside=False))
+        return locate(document, _content_runs(document, LONGEST_RUN, inside=False))
     keys: dict[str, None] = {}
     for tokens in _parts(document):
         letters, words = _words(tokens, tagger)

@@ -11,7 +11,7 @@ from kpdemo.evaluation.protocol import DatasetFigures
 from kpdemo.evaluation.report import caption_of_f1, shares, with_languages
 from kpdemo.evaluation.runs import Run, run_names
 from kpdemo.evaluation.significance import figure_names
-from kpdemo.latex import UNDEFINED, latex_table
+from kpdemo.latex import UNDEFINED_CELL, latex_table
 
 Named = Sequence[tuple[str, DatasetFigures]]
 
@@ -55,4 +55,4 @@ def _comments(runs: Sequence[Run], datasets: Named, kind: str, convention: Conve
         yield f"{dataset}: documents {figures.documents:,}, with {kind} gold keyphrases {with_gold:,}."
         undefined += [] if with_gold else [dataset]
     if undefined:
-        yield f"{UNDEFINED}: no document of {', '.join(undefined)} has {kind} gold keyphrases."
+        yield f"{UNDEFINED_CELL}: no document of {', '.join(undefined)} has {kind} gold keyphrases."

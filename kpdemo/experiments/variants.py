@@ -64,7 +64,7 @@ class VariantRuns:
         """
         for seed in self.config.seeds:
             for variant in self.config.of(table):
-                run = _Run(self, variant, seed)
+                run = _VariantRun(self, variant, seed)
                 if table == "ngrams":
                     run.by_length()
                 else:
@@ -72,7 +72,7 @@ class VariantRuns:
 
 
 @dataclass(frozen=True)
-class _Run:
+class _VariantRun:
     """One variant with one seed."""
 
     runs: VariantRuns

@@ -18,7 +18,7 @@ from kpdemo.errors import InputError
 from kpdemo.evaluation.projection import unit_rows
 from kpdemo.ramkg.settings import IndexConfig
 from kpdemo.ramkg.structure import (
-    Found,
+    Neighbours,
     build_structure,
     choose_effort,
     overlap,
@@ -112,14 +112,14 @@ def one_to_one(pairs: Iterable[MinedPair]) -> list[MinedPair]:
     return chosen
 
 
-def _nearest(queries: NDArray[np.float32], others: NDArray[np.float32], count: int) -> Found:
+def _nearest(queries: NDArray[np.float32], others: NDArray[np.float32], count: int) -> Neighbours:
     """Cosines and places of the `count` nearest of `others` for each query, best first."""
     if len(others) <= LARGEST_EXACT:
         return search_exactly(others, queries, count)
     config = IndexConfig("ivf")
     lists = build_structure(config, others)
 
-    def search(some: NDArray[np.float32], effort: int) -> Found:
+    def search(some: NDArray[np.float32], effort: int) -> Neighbours:
         return search_structure(lists, config, others, some, count, effort)
 
     sample = queries[:: max(len(queries) // _SAMPLE, 1)][:_SAMPLE]
@@ -133,7 +133,7 @@ def _nearest(queries: NDArray[np.float32], others: NDArray[np.float32], count: i
     return np.where(missing, -np.inf, cosines).astype(np.float32), np.where(missing, 0, places)
 
 
-def _means(found: Found) -> NDArray[np.float32]:
+def _means(found: Neighbours) -> NDArray[np.float32]:
     """(Q,) the mean cosine of the neighbours that were found."""
     cosines, _ = found
     known = np.isfinite(cosines)
@@ -143,7 +143,7 @@ def _means(found: Found) -> NDArray[np.float32]:
 
 
 def _best(
-    found: Found, own_mean: NDArray[np.float32], other_mean: NDArray[np.float32]
+    found: Neighbours, own_mean: NDArray[np.float32], other_mean: NDArray[np.float32]
 ) -> Iterable[tuple[int, int, float]]:
     """Each passage with its neighbour of the best margin, and that."""
     cosines, places = found

@@ -21,7 +21,7 @@ from kpdemo.ramkg.subwords import SubwordReader
 from kpdemo.ramkg.terms import LanguageTerms, Lexicon, Translations
 from kpdemo.types import Document, Span
 
-OWN = (
+OWN_FEATURES = (
     "present",
     "log count",
     "first place",
@@ -39,7 +39,7 @@ OWN = (
     "terms known",
     "likeness",
 )
-RETRIEVED = (
+RETRIEVED_FEATURES = (
     "best likeness",
     "likeness to first",
     "votes",
@@ -85,8 +85,8 @@ class Ranked:
     """The candidates of a document, ready to be scored.
 
     Attributes:
-        own: (P, F) float32, `OWN`.
-        retrieved: (P, F) float32, `RETRIEVED`; all 0 without retrieval.
+        own: (P, F) float32, `OWN_FEATURES`.
+        retrieved: (P, F) float32, `RETRIEVED_FEATURES`; all 0 without retrieval.
         nearest: of each candidate the number of the retrieved keyphrase that speaks for it most; -1 without.
     """
 
@@ -166,8 +166,8 @@ def rank_input(
     phrases = (*present, *absent)
     vectors = knowledge.reader.phrases([phrase.text for phrase in phrases])
     own = _own_features(document, phrases, terms, own_keys)
-    own[:, OWN.index("likeness")] = vectors @ place
-    retrieved = np.zeros((len(phrases), len(RETRIEVED)), dtype=np.float32)
+    own[:, OWN_FEATURES.index("likeness")] = vectors @ place
+    retrieved = np.zeros((len(phrases), len(RETRIEVED_FEATURES)), dtype=np.float32)
     nearest = np.full(len(phrases), -1)
     if help and phrases:
         likeness = vectors @ knowledge.reader.phrases([item.text for item in help]).T
@@ -244,7 +244,7 @@ def _own_features(
                 0.0,
             )
         )
-    return np.array(rows, dtype=np.float32).reshape(-1, len(OWN))
+    return np.array(rows, dtype=np.float32).reshape(-1, len(OWN_FEATURES))
 
 
 def _longer(counts: Mapping[str, int]) -> dict[str, int]:

@@ -16,7 +16,7 @@ from kpdemo.ramkg.manifest import Manifest, file_hashes, read_manifest
 from kpdemo.ramkg.store import PassageStore
 from kpdemo.ramkg.structure import (
     NEIGHBOURS,
-    Found,
+    Neighbours,
     overlap,
     read_structure,
     search_exactly,
@@ -71,8 +71,8 @@ class PassageIndex:
     def __len__(self) -> int:
         return len(self.store)
 
-    def search(self, queries: NDArray[np.float32], count: int, *, effort: int | None = None) -> Found:
-        """The best passages for each query vector (Q, D); see `Found`.
+    def search(self, queries: NDArray[np.float32], count: int, *, effort: int | None = None) -> Neighbours:
+        """The best passages for each query vector (Q, D); see `Neighbours`.
 
         Args:
             count: K; fewer when the index has fewer passages.
@@ -84,7 +84,7 @@ class PassageIndex:
         wanted = manifest.effort if effort is None else effort
         return search_structure(self._structure, manifest.index, self.store.vectors, queries, count, wanted)
 
-    def search_exactly(self, queries: NDArray[np.float32], count: int) -> Found:
+    def search_exactly(self, queries: NDArray[np.float32], count: int) -> Neighbours:
         """As `search`, by comparing with every passage."""
         if not len(self) or not len(queries):
             shape = (len(queries), min(count, len(self)))

@@ -10,7 +10,7 @@ from kpdemo.lines import document_blocks
 from kpdemo.text import LONGEST_KEYPHRASE
 from kpdemo.types import Document
 
-LONGEST = 5
+LONGEST_CANDIDATE = 5
 """Words of a candidate, marks within it apart."""
 
 PARTICLES = frozenset({"ko"})
@@ -59,7 +59,7 @@ def _runs(words: Sequence[Word], *, small: bool) -> Iterator[tuple[str, int]]:
                 return
             continue
         count += 1
-        is_long = count > LONGEST or word.end - words[0].start > LONGEST_KEYPHRASE
+        is_long = count > LONGEST_CANDIDATE or word.end - words[0].start > LONGEST_KEYPHRASE
         if is_long or not (small or word.content):
             return
         if word.content:

@@ -24,9 +24,9 @@ from kpdemo.types import (
     Document,
     Keyphrase,
     Kind,
+    Origin,
     Prediction,
     RetrievalPrediction,
-    Source,
 )
 
 ABSENT_CANDIDATES = 50
@@ -208,7 +208,7 @@ def _keyphrase(
     return Keyphrase(
         phrase.text,
         score,
-        source=Source.RETRIEVED,
+        source=Origin.RETRIEVED,
         kind=Kind.REORDERED if kind == Kind.PRESENT else kind,
         evidence=evidence,
     )

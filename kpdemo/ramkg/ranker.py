@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from kpdemo.ramkg.features import OWN, RETRIEVED, Ranked
+from kpdemo.ramkg.features import OWN_FEATURES, RETRIEVED_FEATURES, Ranked
 from kpdemo.simckp.counting import ExpectedF1
 
 HIDDEN = 128
@@ -30,7 +30,7 @@ class Ranker(nn.Module):
 
     def __init__(self, *, retrieval: bool) -> None:
         super().__init__()
-        width = len(OWN) + len(RETRIEVED) * retrieval
+        width = len(OWN_FEATURES) + len(RETRIEVED_FEATURES) * retrieval
         self.retrieval = retrieval
         self.register_buffer("mean", torch.zeros(width))
         self.register_buffer("scale", torch.ones(width))

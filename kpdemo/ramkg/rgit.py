@@ -30,7 +30,7 @@ from kpdemo.ramkg.iterate import (
     mine,
     recall_of,
 )
-from kpdemo.ramkg.steps import Found, begin_run, found_once, once
+from kpdemo.ramkg.steps import FoundPassages, begin_run, found_once, once
 from kpdemo.storage import replace_file
 from kpdemo.types import Document
 
@@ -82,7 +82,7 @@ def iterate(
     """
     _check(data)
     begin_run(folder, _fingerprint(data, config, identity))
-    outcome = _Run(retriever, generator, data, config, folder).go()
+    outcome = _RgitRun(retriever, generator, data, config, folder).go()
     replace_file(folder / RESULT, json.dumps(outcome_as_json(outcome), indent=1).encode())
     return outcome
 
@@ -114,7 +114,7 @@ def _figures(pseudo: Pseudo) -> dict[str, Any]:
     }
 
 
-class _Run:
+class _RgitRun:
     def __init__(
         self, retriever: Retriever, generator: Generator, data: RgitData, config: RgitConfig, folder: Path
     ) -> None:
@@ -226,7 +226,7 @@ class _Run:
         once(self._folder, name, work)
         return path
 
-    def _search(self, name: str, model: Path, documents: Sequence[Document]) -> Found:
+    def _search(self, name: str, model: Path, documents: Sequence[Document]) -> FoundPassages:
         passages = self._config.passages
         return found_once(self._folder, name, lambda: self._retriever.search(model, documents, passages))
 
@@ -235,7 +235,7 @@ class _Run:
         return stored
 
 
-def augmented(documents: Sequence[Document], found: Found | None = None) -> list[Augmented]:
+def augmented(documents: Sequence[Document], found: FoundPassages | None = None) -> list[Augmented]:
     """Each document with the keyphrases and scores of what was found for it; without, as it is."""
     passages = found if found is not None else [[] for _ in documents]
     return [

@@ -16,7 +16,7 @@ from kpdemo.storage import replace_file
 
 logger = logging.getLogger(__name__)
 
-Found = list[list[Retrieved]]
+FoundPassages = list[list[Retrieved]]
 
 
 def begin_run(folder: Path, fingerprint: str) -> None:
@@ -43,7 +43,7 @@ def once(folder: Path, name: str, work: Callable[[], Any]) -> Any:
         ) from error
 
 
-def found_once(folder: Path, name: str, search: Callable[[], Found]) -> Found:
+def found_once(folder: Path, name: str, search: Callable[[], FoundPassages]) -> FoundPassages:
     """What `search()` found the first time: another number of threads gives other last digits.
 
     Args:

@@ -18,7 +18,7 @@ from kpdemo.errors import ConfigError, PassageIndexError
 from kpdemo.ramkg.settings import IndexConfig
 from kpdemo.storage import replacing
 
-Found = tuple[NDArray[np.float32], NDArray[np.int64]]
+Neighbours = tuple[NDArray[np.float32], NDArray[np.int64]]
 """Dot products and passage numbers, (Q, K) each, best first; where fewer were found the number is -1."""
 
 RECALL_WANTED = 0.95
@@ -41,9 +41,9 @@ def _faiss() -> Any:
     return faiss  # untyped: its stubs lack half of it
 
 
-def search_exactly(vectors: NDArray[np.float32], queries: NDArray[np.float32], count: int) -> Found:
+def search_exactly(vectors: NDArray[np.float32], queries: NDArray[np.float32], count: int) -> Neighbours:
     """The `count` vectors (N, D) with the largest dot product for each query (Q, D)."""
-    found: Found = _faiss().knn(
+    found: Neighbours = _faiss().knn(
         queries, vectors, min(count, len(vectors)), metric=_faiss().METRIC_INNER_PRODUCT
     )
     return found
@@ -117,7 +117,7 @@ def search_structure(
     queries: NDArray[np.float32],
     count: int,
     effort: int,
-) -> Found:
+) -> Neighbours:
     """The best for each query (Q, D) as far as the structure finds them.
 
     Args:
@@ -127,7 +127,7 @@ def search_structure(
     count = min(count, len(vectors))
     parameters = _parameters(config.type, max(effort, count) if config.type == "hnsw" else effort)
     if config.type != "ivfpq":
-        found: Found = index.search(queries, count, params=parameters)
+        found: Neighbours = index.search(queries, count, params=parameters)
         return found
     _, numbers = index.search(queries, min(count * _REFINED, len(vectors)), params=parameters)
     return _compared_again(vectors, queries, numbers, count)
@@ -237,7 +237,7 @@ def _training_sample(vectors: NDArray[np.float32], nlist: int) -> NDArray[np.flo
 
 def _compared_again(
     vectors: NDArray[np.float32], queries: NDArray[np.float32], numbers: NDArray[np.int64], count: int
-) -> Found:
+) -> Neighbours:
     """The best `count` of `numbers` (Q, C) by their exact dot products."""
     scores = np.full(numbers.shape, -np.inf, dtype=np.float32)
     for row, (query, candidates) in enumerate(zip(queries, numbers, strict=True)):

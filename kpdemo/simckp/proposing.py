@@ -16,7 +16,7 @@ from kpdemo.simckp.decoding import GeneratedPhrase, SimckpGenerator, over_genera
 from kpdemo.simckp.generation.beam_search import SearchConfig
 from kpdemo.simckp.pair_checkpoint import TermRetriever
 from kpdemo.simckp.predictor import Selection
-from kpdemo.simckp.reranker import RETRIEVED, Ranking
+from kpdemo.simckp.reranker import RETRIEVED_TERMS, Ranking
 from kpdemo.simckp.terms import TextTerms
 from kpdemo.types import Document
 
@@ -40,7 +40,7 @@ class Proposer:
     retriever: TermRetriever | None
     generator: SimckpGenerator | None
     search: SearchConfig | None = None
-    retrieved: int = RETRIEVED
+    retrieved: int = RETRIEVED_TERMS
 
     def propose(
         self,

@@ -38,7 +38,7 @@ FEATURES = (
     "words",
 )
 COMBINATION_WIDTH = 16
-RETRIEVED = 50
+RETRIEVED_TERMS = 50
 """Terms of a bank that are proposed where nothing else is said."""
 
 _KINDS = (Kind.REORDERED, Kind.MIXED, Kind.UNSEEN)
@@ -176,7 +176,7 @@ class Reranker:
     model: RerankerModel
     selection: Selection
     search: SearchConfig | None = None
-    retrieved: int = RETRIEVED
+    retrieved: int = RETRIEVED_TERMS
 
     def rank(
         self,

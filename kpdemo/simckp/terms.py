@@ -12,7 +12,7 @@ from kpdemo.simckp.function_words import FUNCTION_WORDS
 from kpdemo.text import stem, word_spans
 from kpdemo.types import Document, Span
 
-LONGEST = 6
+LONGEST_TERM = 6
 """Words of the longest term."""
 
 _JOINT = re.compile(r"[^\S\n]*(?:-?\n[^\S\n]*)?|[-‐‑'’./&]")  # no blank line; one blank is matched one way
@@ -106,7 +106,7 @@ class TermIndex:
     def _in_text(self, text: Sequence[_Word]) -> Iterator[tuple[int, Sequence[_Word]]]:
         for first in range(len(text)):
             key = ""
-            for end in range(first + 1, min(first + LONGEST, len(text)) + 1):
+            for end in range(first + 1, min(first + LONGEST_TERM, len(text)) + 1):
                 stem = text[end - 1].stem
                 key = f"{key} {stem}" if key else stem
                 if (number := self.numbers.get(key)) is not None:

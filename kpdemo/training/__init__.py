@@ -52,7 +52,7 @@ def _run_all(path: Path, overrides: Mapping[str, str], target: Mapping[str, str]
 
     config = load_section(path, WHOLE, ModelAssembly, target)
     taken_by = shared_overrides(path, config.parts, overrides)
-    check_assembly(config, _checkpoints(config.parts, path))
+    check_assembly(config, _checkpoints(config.parts, path), name=_model_name(path, taken_by))
     check_needed(path, taken_by)
     for name, taken in taken_by.items():
         logger.info("%s", name)
@@ -66,6 +66,14 @@ def _run_model(path: Path, overrides: Mapping[str, str]) -> None:
     config = load_section(path, WHOLE, ModelAssembly, overrides)
     assemble(config, _checkpoints(config.parts, path))
     logger.info("model in %s", config.output)
+
+
+def _model_name(path: Path, taken_by: Mapping[str, Mapping[str, str]]) -> str:
+    """The name of the model of these parts, each with its overrides; empty where none can be its root."""
+    from kpdemo.training.assembly import ROOTS
+
+    root = next((part for part in ROOTS if part in taken_by), None)
+    return load_section(path, root, settings_of(root), taken_by[root]).name if root else ""
 
 
 def _checkpoints(parts: Sequence[str], path: Path) -> dict[str, Path]:

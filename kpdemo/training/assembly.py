@@ -48,16 +48,17 @@ class ModelAssembly:
     bank_words_as_differences: bool = False
 
 
-def check_assembly(config: ModelAssembly, checkpoints: Mapping[str, Path]) -> None:
+def check_assembly(config: ModelAssembly, checkpoints: Mapping[str, Path], *, name: str = "") -> None:
     """Refuse what cannot be put together, whether or not its parts are trained already.
 
     Args:
         checkpoints: the folder of each part; those that stand in no model folder are left out.
+        name: of the model, where its part is still to be trained; else that of the part's checkpoint.
 
     Raises:
         ConfigError: there is no extractor or generator, or an ensemble beside a generator; there is no such
             card; the base stands elsewhere; the bank is no part or shared with a reranker, and was to be
-            stored as differences; or the output holds what would be lost.
+            stored as differences; or the output holds what would be lost, such as a model of another name.
     """
     if checkpoints.keys().isdisjoint(ROOTS):
         raise ConfigError("A model needs an extractor or a generator: name one in `parts` of [model].")
@@ -78,6 +79,7 @@ def check_assembly(config: ModelAssembly, checkpoints: Mapping[str, Path]) -> No
     if config.card:
         _read_card(config.card)
     _check_output(config.output, [*checkpoints.values(), *filter(None, (config.base, config.card))])
+    _check_replaced(config.output, name or stored_config(_root(checkpoints)).get("name"))
 
 
 def _check_output(output: Path, needed: Iterable[Path]) -> None:
@@ -97,6 +99,21 @@ def _check_output(output: Path, needed: Iterable[Path]) -> None:
         )
 
 
+def _check_replaced(output: Path, name: str | None) -> None:
+    """Refuse to replace a model by one of another name; by none, it stays as it is."""
+    replaced = stored_config(output).get("name")
+    if kind_of(output) and name and name != replaced:
+        raise ConfigError(
+            f"The model {name!r} would replace the model {replaced!r} in {output}: give another --output, "
+            "or delete it."
+        )
+
+
+def _root(checkpoints: Mapping[str, Path]) -> Path:
+    """The checkpoint that belongs into the folder of the model itself."""
+    return next(checkpoints[name] for name in ROOTS if name in checkpoints)
+
+
 def assemble(config: ModelAssembly, checkpoints: Mapping[str, Path]) -> None:
     """Copy the checkpoints into `config.output`, which is replaced as a whole but for its page for the Hub.
 
@@ -111,11 +128,10 @@ def assemble(config: ModelAssembly, checkpoints: Mapping[str, Path]) -> None:
     """
     check_assembly(config, checkpoints)
     output = config.output.resolve()
-    root = next(checkpoints[name] for name in ROOTS if name in checkpoints)
     opening = _read_card(config.card) if config.card else ""
     partial = output.with_name(f"{output.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
-    _copy(root, partial)
+    _copy(_root(checkpoints), partial)
     for name, checkpoint in _placed(checkpoints).items():
         _copy(checkpoint, partial / name)
     if config.bank_words_as_differences:

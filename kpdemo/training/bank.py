@@ -36,7 +36,7 @@ from kpdemo.training.pairs import PairCache, cached_pairs
 from kpdemo.training.part import Metrics
 from kpdemo.training.progress import Progress
 from kpdemo.training.refinement import RefinementPart
-from kpdemo.training.settings import decisive
+from kpdemo.training.run_identity import run_identity
 from kpdemo.training.sources import Source, read_source, source_hashes
 from kpdemo.training.terms import TermCollection, cached_terms
 
@@ -146,7 +146,7 @@ def train_bank(config: BankTraining, *, device: torch.device) -> TrainedBank:
         padding=tokenizer.pad_token_id,
         length=config.length,
     )
-    run = _Run(config, found, index, validation, tokenizer, device)
+    run = _BankRun(config, found, index, validation, tokenizer, device)
     pairs = run.pairs(config.train, config.pool)
     logger.info("%d terms, %d training documents", len(found.terms), len(pairs))
     module = run.begin(encoder)
@@ -176,7 +176,7 @@ def _check_width(encoder: Any, config: BankTraining) -> None:
 
 
 @dataclass(frozen=True)
-class _Run:
+class _BankRun:
     config: BankTraining
     found: TermCollection
     index: TermIndex
@@ -237,7 +237,7 @@ class _Run:
             module, pairs, self.phrases, self.validation,
             objective=config.objective, rates=config.rates, padding=self.tokenizer.pad_token_id,
         )  # fmt: skip
-        return train(part, config.loop, config.output, self.device, identity=run_identity(config))
+        return train(part, config.loop, config.output, self.device, identity=bank_identity(config))
 
     def train_terms(self, module: BankModel, precision: str) -> None:
         """The terms alone, with the encoder at rest, which reads in the precision that it was trained in."""
@@ -250,11 +250,11 @@ class _Run:
             module, pairs, self._documents(module.dual, pairs, precision), self.validation,
             present_weight=config.objective.present_weight, rate=refinement.rate, unseen=config.rates.unseen,
         )  # fmt: skip
-        fixed = {name: value for name, value in asdict(refinement).items() if name != "loop"}
-        fixed["sources"] = source_hashes(refinement.train, config.data)
+        sources = source_hashes(refinement.train, config.data)
+        identity = run_identity(asdict(refinement), encoder=bank_identity(config), sources=sources)
         # Of other weights it is another run: an encoder that was trained further finds no old terms here.
         folder = config.output / "terms" / state_hash(stored_state(module.dual, "fp16"))[:12]
-        train(part, refinement.loop, folder, self.device, identity=f"{run_identity(config)} {fixed}")
+        train(part, refinement.loop, folder, self.device, identity=identity)
 
     def _documents(self, dual: DualEncoder, pairs: PairCache, precision: str) -> Tensor:
         """(len(pairs), D) the documents by the trained encoder."""
@@ -282,12 +282,11 @@ class _Run:
         return replace(bank, score=score), metrics
 
 
-def run_identity(config: BankTraining) -> str:
-    """All of a configuration that decides the outcome besides the loop's own settings; data by its content.
+def bank_identity(config: BankTraining) -> str:
+    """The `run_identity` of the encoder of a bank; data count by their content.
 
     Raises:
         ConfigError: a file of data is missing.
     """
     sources = source_hashes([*config.terms, *config.train, config.validation], config.data)
-    fixed = asdict(config) | {"refinement": None, "sources": sources}
-    return str(decisive(fixed))
+    return run_identity(asdict(config), refinement=None, sources=sources)

@@ -17,7 +17,7 @@ from kpdemo.simckp.model import Batch, ContrastiveExtractor, pool
 from kpdemo.simckp.predictor import Selection
 from kpdemo.training.example_cache import ExampleCache
 from kpdemo.training.example_parts import ExamplePart, chosen_repeats, trained_parameters, training_examples
-from kpdemo.training.extractor_config import ExtractorTraining, run_identity
+from kpdemo.training.extractor_config import ExtractorTraining, extractor_identity
 from kpdemo.training.freezing import freeze, set_dropout
 from kpdemo.training.interpolation import copied_weights, interpolate
 from kpdemo.training.loop import train
@@ -68,7 +68,7 @@ def train_extractor(config: ExtractorTraining, *, device: torch.device) -> Train
     documents = int(examples.extractable.sum())
     logger.info("%d training examples, %d validation documents", documents, len(validation.documents))
     start = copied_weights(module) if config.shares else {}
-    progress = train(part, config.loop, config.output, device, identity=run_identity(config))
+    progress = train(part, config.loop, config.output, device, identity=extractor_identity(config))
     share = 1.0
     if config.shares:
         share = interpolate(module, start, config.shares, lambda: part.evaluate()[part.selected])

@@ -13,7 +13,7 @@ from kpdemo.simckp.model import ExtractorConfig
 from kpdemo.simckp.quantized import Storage
 from kpdemo.training.bounds import Positive, Rate, Share
 from kpdemo.training.loop_config import LoopConfig
-from kpdemo.training.settings import decisive
+from kpdemo.training.run_identity import run_identity
 from kpdemo.training.sources import Source, source_hashes
 
 
@@ -85,8 +85,8 @@ class ExtractorTraining:
             raise ConfigError("shares mix the weights of `start` with the trained ones: name its folder.")
 
 
-def run_identity(config: ExtractorTraining) -> str:
-    """All of a configuration that decides the outcome besides the loop's own settings.
+def extractor_identity(config: ExtractorTraining) -> str:
+    """The `run_identity` of an extractor, or of what is trained like one.
 
     Start and data count by their content: a checkpoint that is trained anew keeps its folder.
 
@@ -94,8 +94,9 @@ def run_identity(config: ExtractorTraining) -> str:
         ModelLoadError: the start is missing or damaged.
         ConfigError: a file of data is missing.
     """
-    fixed = vars(config) | {
-        "start": content_hash(config.start) if config.start else None,
-        "sources": source_hashes([*config.train, config.validation], config.data),
-    }
-    return str(decisive(fixed, "counting", "shares"))
+    return run_identity(
+        vars(config),
+        *("counting", "shares", "search", "over_generated"),  # which measure, or choose among what was learnt
+        start=content_hash(config.start) if config.start else None,
+        sources=source_hashes([*config.train, config.validation], config.data),
+    )

@@ -18,7 +18,7 @@ from kpdemo.text import stem
 from kpdemo.training.sources import Source, refuse_repeats
 from kpdemo.types import Document
 
-LONGEST = 3
+LONGEST_NGRAM = 3
 MINIMUM = 20
 COMMON = 0.6  # a word in so large a share of the documents may not begin or end a longer term
 
@@ -62,7 +62,7 @@ def build_document_frequency(documents: Iterable[Document]) -> DocumentFrequency
             and _known(words[1:], kept, common)
         )
 
-    for length in range(1, LONGEST + 1):
+    for length in range(1, LONGEST_NGRAM + 1):
         counts = Counter(term for text in texts for term in _terms(text, length, wanted))
         kept.update({term: count for term, count in counts.items() if count >= MINIMUM})
         if length == 1:

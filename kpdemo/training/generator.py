@@ -43,7 +43,7 @@ from kpdemo.training.example_parts import (
     trained_parameters,
     training_examples,
 )
-from kpdemo.training.extractor_config import ExtractorTraining, run_identity
+from kpdemo.training.extractor_config import ExtractorTraining, extractor_identity
 from kpdemo.training.freezing import set_dropout
 from kpdemo.training.generation import GenerationValidation
 from kpdemo.training.labelling import absent_keyphrases
@@ -146,7 +146,7 @@ def train_generator(config: GeneratorTraining, *, device: torch.device) -> Train
         )
     part = GeneratorPart(module, config, examples, present, absent, padding=padding)
     logger.info("%d training examples, %d validation documents", part.size, len(documents))
-    progress = train(part, config.loop, config.output, device, identity=run_identity(config))
+    progress = train(part, config.loop, config.output, device, identity=extractor_identity(config))
     selection, figures = present.select(module.extractor)
     return TrainedGenerator(module, tokenizer, selection, progress, part.size, figures | absent.evaluate())
 

@@ -26,7 +26,7 @@ from kpdemo.training.example_parts import (
     trained_parameters,
     training_examples,
 )
-from kpdemo.training.extractor_config import ExtractorTraining, run_identity
+from kpdemo.training.extractor_config import ExtractorTraining, extractor_identity
 from kpdemo.training.freezing import freeze, set_dropout
 from kpdemo.training.labelling import LabelledExample
 from kpdemo.training.loop import train
@@ -94,7 +94,7 @@ def train_labeller(config: LabellerTraining, *, device: torch.device) -> Trained
     part = LabellerPart(module, config, examples, validation, tokenizer)
     documents = int(examples.extractable.sum())
     logger.info("%d training examples, %d validation documents", documents, len(validation))
-    progress = train(part, config.loop, config.output, device, identity=run_identity(config))
+    progress = train(part, config.loop, config.output, device, identity=extractor_identity(config))
     return TrainedLabeller(module, tokenizer, progress, documents, part.evaluate())
 
 

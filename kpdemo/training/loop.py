@@ -19,10 +19,11 @@ from tqdm import tqdm
 
 from kpdemo.errors import TrainingError
 from kpdemo.training.batching import epoch_batches
-from kpdemo.training.loop_config import LoopConfig, run_fingerprint, uses_bf16
+from kpdemo.training.loop_config import LoopConfig, uses_bf16
 from kpdemo.training.part import DrawnAnew, Metrics, Part
 from kpdemo.training.progress import Progress, processor
 from kpdemo.training.run_files import LAST, cut_log, load_state, log_line, save_state
+from kpdemo.training.run_identity import run_fingerprint
 from kpdemo.training.schedule import count_steps, learning_rate
 
 logger = logging.getLogger(__name__)
@@ -44,7 +45,7 @@ def train(part: Part, config: LoopConfig, folder: Path, device: torch.device, *,
     folder.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(config.seed)
     part.module.to(device)
-    run = _Run(part, config, folder, device, identity)
+    run = _TrainingRun(part, config, folder, device, identity)
     run.resume()
     with _sigterm() as stopping:
         run.go(stopping)
@@ -52,7 +53,7 @@ def train(part: Part, config: LoopConfig, folder: Path, device: torch.device, *,
     return run.progress
 
 
-class _Run:
+class _TrainingRun:
     def __init__(
         self, part: Part, config: LoopConfig, folder: Path, device: torch.device, identity: str
     ) -> None:

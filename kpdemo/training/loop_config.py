@@ -1,9 +1,8 @@
-"""The settings of the training loop, and which of them a run that goes on must keep."""
+"""The settings of the training loop."""
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import torch
@@ -11,8 +10,6 @@ import torch
 from kpdemo.training.bounds import AboveZero, Count, Positive, Share
 
 Precision = Literal["auto", "bf16", "fp32"]
-
-_MAY_CHANGE = ("documents", "evaluate_every", "checkpoint_minutes", "patience", "workers", "log_every")
 
 
 @dataclass(frozen=True)
@@ -51,10 +48,3 @@ class LoopConfig:
 def uses_bf16(precision: str, device: torch.device) -> bool:
     """Whether a setting `precision` means bf16 on that device."""
     return precision == "bf16" or (precision == "auto" and device.type == "cuda")
-
-
-def run_fingerprint(config: LoopConfig, precision: str, identity: str) -> str:
-    """Of what may not change when a run goes on."""
-    settings = asdict(config) | {"precision": precision}
-    fixed = {name: value for name, value in settings.items() if name not in _MAY_CHANGE}
-    return hashlib.sha256(f"{sorted(fixed.items())} {identity}".encode()).hexdigest()

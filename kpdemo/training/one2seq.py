@@ -21,7 +21,7 @@ from kpdemo.simckp.generation.one2seq import One2SeqPredictor
 from kpdemo.simckp.generation.targets import pad_targets
 from kpdemo.training.example_cache import ExampleCache
 from kpdemo.training.example_parts import ExamplePart, training_examples
-from kpdemo.training.extractor_config import run_identity
+from kpdemo.training.extractor_config import extractor_identity
 from kpdemo.training.generation import GenerationValidation
 from kpdemo.training.generator import (
     GeneratorBatch,
@@ -83,7 +83,7 @@ def train_one2seq(config: One2SeqTraining, *, device: torch.device) -> TrainedOn
     validation = GenerationValidation(reader, documents, config.search, 0, written=gold_phrases)
     part = One2SeqPart(module, config, examples, validation, padding=tokenizer.pad_token_id)
     logger.info("%d training examples, %d validation documents", len(examples), len(documents))
-    progress = train(part, config.loop, config.output, device, identity=run_identity(config))
+    progress = train(part, config.loop, config.output, device, identity=extractor_identity(config))
     known = present_figures(One2SeqPredictor(reader), documents) | validation.evaluate()
     return TrainedOne2Seq(module, tokenizer, progress, len(examples), known)
 

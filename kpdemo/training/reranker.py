@@ -29,7 +29,7 @@ from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.part import Metrics
 from kpdemo.training.progress import Progress
 from kpdemo.training.reranker_part import CandidateReader, RerankerPart, RerankerValidation
-from kpdemo.training.settings import decisive
+from kpdemo.training.run_identity import run_identity
 from kpdemo.training.sources import Source, draw_documents, read_source, source_hashes
 
 logger = logging.getLogger(__name__)
@@ -143,7 +143,7 @@ def train_reranker(config: RerankerTraining, *, device: torch.device) -> Trained
     proposers = [name for name in ("bank", "generator") if getattr(config, name)]
     part = RerankerPart(module, trained_on, reader, judged, rates=config, proposers=proposers)
     logger.info("%d training documents, %d validation documents", len(part), len(validation))
-    progress = train(part, config.loop, config.output, device, identity=run_identity(config))
+    progress = train(part, config.loop, config.output, device, identity=reranker_identity(config))
     selection, metrics = judged.select(module)
     shared = retriever.bank.encoder if retriever and config.share_encoder and config.freeze_encoder else None
     return TrainedReranker(module, tokenizer, length, selection, progress, len(part), metrics, shared)
@@ -189,17 +189,16 @@ def _sources(config: RerankerTraining) -> dict[str, str]:
     return {name: content_hash(folder) for name, folder in folders.items() if folder}
 
 
-def run_identity(config: RerankerTraining) -> str:
-    """All of a configuration that decides the outcome besides the loop's own settings.
-
-    Data, bank and generator count by their content.
+def reranker_identity(config: RerankerTraining) -> str:
+    """The `run_identity` of a reranker; data, bank and generator count by their content.
 
     Raises:
         ConfigError: a file of data is missing.
         ModelLoadError: bank or generator is missing or damaged.
     """
-    data = source_hashes([*config.train, config.validation], config.data)
-    fixed = asdict(config) | {"bank": None, "generator": None, "sources": data} | _sources(config)
+    free = ["counting"]
     if config.drawn_with == config.loop.seed:  # as in runs from before there was such a setting
-        del fixed["draw_seed"]
-    return str(decisive(fixed, "counting"))
+        free.append("draw_seed")
+    data = source_hashes([*config.train, config.validation], config.data)
+    content = {"bank": None, "generator": None, "sources": data} | _sources(config)
+    return run_identity(asdict(config), *free, **content)

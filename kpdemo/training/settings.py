@@ -13,21 +13,8 @@ from kpdemo.training.recipes import RECIPES
 CHECKPOINT = "checkpoint"
 """Folder of the result in the folder of a run."""
 
-INDECISIVE = ("loop", "output", "cache", "data", "device", "name", "style", "storage", "vectors")
-"""Settings that do not decide what is learnt, or do so by what is told apart: data by its content, the loop's
-own by the loop."""
-
 _CHECKPOINTS = ("first", "second", "start", "bank", "generator")
 """Settings that name the folder of another model or part."""
-
-
-def decisive(settings: Mapping[str, Any], *free: str) -> list[tuple[str, Any]]:
-    """Name and value of the settings that decide what is learnt, by name.
-
-    Args:
-        free: further ones that do not.
-    """
-    return sorted((name, value) for name, value in settings.items() if name not in (*INDECISIVE, *free))
 
 
 def settings_of(part: str) -> type[Any]:

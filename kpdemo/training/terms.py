@@ -18,7 +18,7 @@ from kpdemo.json_text import parse_json
 from kpdemo.markup import plain_document
 from kpdemo.reading.document_rows import document_from_row
 from kpdemo.simckp.associations import Associations
-from kpdemo.simckp.terms import LONGEST, straight, term_key
+from kpdemo.simckp.terms import LONGEST_TERM, straight, term_key
 from kpdemo.storage import replace_file
 from kpdemo.training.arrays import cache_errors, cache_name
 from kpdemo.training.sources import Source, chosen, source_hashes, source_rows
@@ -125,7 +125,7 @@ def bare(keyphrase: str) -> str:
 
 
 def _is_term(key: str) -> bool:
-    return any(map(str.isalpha, key)) and key.count(" ") < LONGEST
+    return any(map(str.isalpha, key)) and key.count(" ") < LONGEST_TERM
 
 
 def _keyphrase_lists(sources: Iterable[Source], folder: Path) -> Iterator[tuple[tuple[str, ...], int]]:

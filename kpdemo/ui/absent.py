@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import TypeVar
 
-from kpdemo.types import Keyphrase, Kind, Source
+from kpdemo.types import Keyphrase, Kind, Origin
 from kpdemo.ui.figures import FILLER, filler_word, score_html
 from kpdemo.ui.marks import escape
 
@@ -20,10 +20,10 @@ KINDS: Mapping[Kind, str] = {
     Kind.MIXED: "some of its words are in the text",
     Kind.UNSEEN: "none of its words is in the text",
 }
-SOURCES: Mapping[Source, str] = {
-    Source.GENERATED: "the model wrote it, word by word",
-    Source.RETRIEVED: "the model found it among the keyphrases of other documents",
-    Source.BOTH: "the model wrote it, and found it among the keyphrases of other documents too",
+SOURCES: Mapping[Origin, str] = {
+    Origin.GENERATED: "the model wrote it, word by word",
+    Origin.RETRIEVED: "the model found it among the keyphrases of other documents",
+    Origin.BOTH: "the model wrote it, and found it among the keyphrases of other documents too",
 }
 
 

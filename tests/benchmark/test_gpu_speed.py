@@ -24,7 +24,7 @@ from kpdemo.cores import usable_cores
 from kpdemo.predictors import DEFAULT_FOLDER
 from kpdemo.simckp.absent import merge_candidates
 from kpdemo.simckp.bank import PhraseBank
-from kpdemo.simckp.proposing import RETRIEVED
+from kpdemo.simckp.proposing import RETRIEVED_TERMS
 from kpdemo.simckp.read_ahead import ReadAhead
 from kpdemo.simckp.system import PART, SystemPredictor, load_system
 from kpdemo.text import readable_documents
@@ -123,13 +123,13 @@ def batch_stages(system: SystemPredictor, documents: Sequence[Document]) -> dict
     known, read = readable_documents(documents), system.reader.read(readable_documents(documents))
     vectors = retriever.encoder.read_documents([one.tokens for one in read])
     terms = [one.terms for one in read]
-    found = retriever.bank.search(vectors, RETRIEVED, terms)
+    found = retriever.bank.search(vectors, RETRIEVED_TERMS, terms)
     parts: dict[str, Callable[[], object]] = {
         "language": partial(readable_documents, documents),
         "reading, one process": partial(system.reader.read, known),
         "extractors": partial(system.extractor.score_mined, [(one.candidates, one.example) for one in read]),
         "pair encoder": partial(retriever.encoder.read_documents, [one.tokens for one in read]),
-        "bank": partial(retriever.bank.search, vectors, RETRIEVED, terms),
+        "bank": partial(retriever.bank.search, vectors, RETRIEVED_TERMS, terms),
         "absent ones": lambda: [
             merge_candidates(d, [], terms) for d, terms in zip(known, found, strict=True)
         ],

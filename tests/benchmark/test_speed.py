@@ -19,7 +19,7 @@ import kpdemo
 from kpdemo.candidates.chunks import mine_candidates
 from kpdemo.predictors import DEFAULT_FOLDER
 from kpdemo.simckp.examples import build_example
-from kpdemo.simckp.proposing import RETRIEVED
+from kpdemo.simckp.proposing import RETRIEVED_TERMS
 from kpdemo.simckp.system import SystemPredictor, load_system
 from kpdemo.types import Document
 from tests.measuring import report, report_speeds
@@ -88,7 +88,7 @@ def stages(system: SystemPredictor, document: Document) -> dict[str, Callable[[]
         found |= {
             "pair encoder": partial(retriever.encoder.documents, [document]),
             "terms of the text": partial(retriever.bank.terms.read, document),
-            "bank": partial(retriever.bank.search, vectors, RETRIEVED, [read]),
+            "bank": partial(retriever.bank.search, vectors, RETRIEVED_TERMS, [read]),
         }
         if system.reranker:
             candidates = list(system.proposer.propose([document], vectors))

@@ -14,7 +14,7 @@ from kpdemo.cli import main
 from kpdemo.errors import ModelLoadError
 from kpdemo.predictors import DEFAULT_FOLDER, PASSAGES_INDEX, model_folder
 from kpdemo.text import StemmedText
-from kpdemo.types import Document, Prediction, Source
+from kpdemo.types import Document, Origin, Prediction
 
 ABSTRACT = Document(
     title="A boundary integral equation for eddy currents",
@@ -101,7 +101,7 @@ def test_absent_keyphrases_are_new_to_the_text_and_say_where_they_come_from(pred
     assert len(prediction.absent) == 50
     text = StemmedText(ABSTRACT)
     assert not [k.text for k in prediction.absent if text.contains(k.text)]
-    assert {k.source for k in prediction.absent} == {Source.RETRIEVED}
+    assert {k.source for k in prediction.absent} == {Origin.RETRIEVED}
     assert all(k.kind is not None and k.evidence for k in prediction.absent)
     read = " ".join(ABSTRACT.text.split())
     assert {phrase for k in prediction.absent for phrase in k.evidence if phrase not in read} == set()

@@ -23,10 +23,10 @@ from kpdemo.types import (
     Document,
     Keyphrase,
     Kind,
+    Origin,
     Prediction,
     RetrievalPrediction,
     RetrievedPassage,
-    Source,
 )
 from kpdemo.ui import downloads
 from kpdemo.ui.downloads import BYTE_ORDER_MARK, as_json, as_record, keyphrases_csv, passages_csv
@@ -51,7 +51,7 @@ PRESENT = (
 
 
 ABSENT = (
-    Keyphrase("drug discovery", 0.4, (), Source.BOTH, Kind.UNSEEN, ("molecules", "graph")),
+    Keyphrase("drug discovery", 0.4, (), Origin.BOTH, Kind.UNSEEN, ("molecules", "graph")),
     Keyphrase("chemistry", 0.2),
 )
 

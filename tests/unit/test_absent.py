@@ -8,7 +8,7 @@ from kpdemo.simckp.absent import AbsentCandidate, merge_candidates, spelt_as
 from kpdemo.simckp.bank import RetrievedTerm
 from kpdemo.simckp.decoding import GeneratedPhrase
 from kpdemo.text import StemmedText
-from kpdemo.types import Document, Source
+from kpdemo.types import Document, Origin
 
 DOCUMENT = Document("We study long-term memory. Kernels compare molecules.", title="Graph kernels")
 PHRASES = [
@@ -34,7 +34,7 @@ def test_a_phrase_of_both_sources_is_one_candidate_with_both_scores():
         [RetrievedTerm("drug discovery", 0.7, ("molecules",))],
     )
     assert candidate == AbsentCandidate("drug discovery", -1.0, 0.7, ("molecules",))
-    assert candidate.source is Source.BOTH
+    assert candidate.source is Origin.BOTH
 
 
 @pytest.mark.parametrize(

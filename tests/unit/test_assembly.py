@@ -16,7 +16,9 @@ def runs(tmp_path) -> Path:
     """A folder with two runs, the checkpoint of one, and a model."""
     for name in ("extractor/checkpoint", "model", "empty"):
         (tmp_path / "runs" / name).mkdir(parents=True)
-    (tmp_path / "runs" / "model" / "config.json").write_text('{"kind": "simckp-extractor"}')
+    for name in ("extractor/checkpoint", "model"):
+        stored = '{"kind": "simckp-extractor", "name": "papers"}'
+        (tmp_path / "runs" / name / "config.json").write_text(stored)
     (tmp_path / "runs" / "notes.txt").write_text("mine")
     return tmp_path / "runs"
 
@@ -57,6 +59,19 @@ def test_what_is_no_model_is_not_replaced(runs, output):
 @pytest.mark.parametrize("output", ["model", "empty", "new"])
 def test_a_model_may_be_replaced_and_another_folder_be_filled(runs, output):
     check(runs / output, runs)
+
+
+def test_a_model_of_another_name_is_not_replaced(runs):
+    (runs / "model" / "config.json").write_text('{"kind": "simckp-extractor", "name": "theses"}')
+    refusal = r"The model 'papers' would replace the model 'theses' in .*model: give another --output, or"
+    with pytest.raises(ConfigError, match=refusal):
+        check(runs / "model", runs)
+    section = '[extractor]\nname = "papers"\ntrain = [{ path = "none.jsonl" }]\nloop.documents = 1\n'
+    (runs / "config.toml").write_text(
+        f'[model]\nparts = ["extractor"]\n{section}validation = {{ path = "none.jsonl" }}\n'
+    )
+    with pytest.raises(ConfigError, match=refusal):  # before the part is trained
+        run("all", runs / "config.toml", output=runs / "model", overrides={})
 
 
 def test_an_output_is_refused_before_the_first_part_is_trained(runs):

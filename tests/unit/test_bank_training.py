@@ -25,7 +25,7 @@ from kpdemo.simckp.decoding import SimckpGenerator
 from kpdemo.simckp.dual_encoder import DualEncoderConfig
 from kpdemo.simckp.generation.beam_search import SearchConfig
 from kpdemo.simckp.generation.checkpoint import save_generator
-from kpdemo.simckp.pair_checkpoint import BANK, load_bank, load_reranker
+from kpdemo.simckp.pair_checkpoint import BANK_FILE, load_bank, load_reranker
 from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.proposing import Proposer
 from kpdemo.simckp.reading import encode_rows
@@ -40,11 +40,10 @@ from kpdemo.training.batching import epoch_batches
 from kpdemo.training.candidates import ProposedDocument, gold_absent, proposed_documents
 from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.pairs import PairCache, TermPair, make_pair
-from kpdemo.training.reranker import RerankerTraining, run_identity
-from kpdemo.training.sources import Source as TrainingSource
-from kpdemo.training.sources import draw_documents
+from kpdemo.training.reranker import RerankerTraining, reranker_identity
+from kpdemo.training.sources import Source, draw_documents
 from kpdemo.training.terms import bare, collect_terms, commonest
-from kpdemo.types import Document, Source
+from kpdemo.types import Document, Origin
 from tests.tiny import tiny_bart, tiny_bert, tiny_generator
 
 PAPER = Path(__file__).parents[2] / "configs" / "simckp_bart_base.toml"
@@ -276,7 +275,7 @@ class TestTerms:
         rows = [{"titre": f"Title {n}", "mots": ["word", f"word {n % 2}"]} for n in range(8)]
         rows.insert(1, {"titre": "No keyphrases", "mots": []})  # which `every` and `limit` do not count
         (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-        source = TrainingSource(Path("rows.jsonl"), fields={"title": "titre", "keyphrases": "mots"})
+        source = Source(Path("rows.jsonl"), fields={"title": "titre", "keyphrases": "mots"})
         found = collect_terms([source], tmp_path, minimum=1)
         assert {term.text: term.documents for term in found.terms} == {"word": 8, "word 0": 4, "word 1": 4}
         found = collect_terms([replace(source, every=2, limit=3)], tmp_path, minimum=1)
@@ -287,13 +286,13 @@ class TestTerms:
         keyphrases = ["arthritis, rheumatoid", "rheumatoid arthritis", "infant, newborn", "arthritis"]
         row = {"title": "A title", "keyphrases": keyphrases}
         (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
-        found = collect_terms([TrainingSource(Path("rows.jsonl"))], tmp_path, minimum=1)
+        found = collect_terms([Source(Path("rows.jsonl"))], tmp_path, minimum=1)
         assert [term.text for term in found.terms] == ["arthritis", "infant, newborn", "rheumatoid arthritis"]
 
     def test_of_two_headings_that_are_each_other_inverted_both_are_terms(self, tmp_path):
         row = {"title": "A title", "keyphrases": ["teaching, learning", "learning, teaching"]}
         (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
-        found = collect_terms([TrainingSource(Path("rows.jsonl"))], tmp_path, minimum=1)
+        found = collect_terms([Source(Path("rows.jsonl"))], tmp_path, minimum=1)
         assert [term.text for term in found.terms] == ["learning, teaching", "teaching, learning"]
 
     def test_the_cache_gives_back_what_was_put_in(self, folder, tmp_path):
@@ -397,7 +396,7 @@ class TestTraining:
         candidates = list(Proposer(retriever, None, retrieved=4).propose(documents))
         rankings = reranker.rank(documents, candidates, bank=retriever.bank)
         assert [ranking.keyphrases[0].text for ranking in rankings] == list(TOPICS.values())
-        assert all(ranking.keyphrases[0].source is Source.RETRIEVED for ranking in rankings)
+        assert all(ranking.keyphrases[0].source is Origin.RETRIEVED for ranking in rankings)
         assert "a phrase bank" in (folder / "reranker" / "checkpoint" / "MODEL_CARD.md").read_text()
 
     def test_the_parts_together_are_a_model_with_one_card(self, folder):
@@ -510,7 +509,7 @@ class TestTraining:
         run("reranker", folder / "config.toml", output=tmp_path / "run", overrides=changes)
         assert set((tmp_path / "cache").glob("candidates-*")) == known
         bank = load_bank(tmp_path / "bank", device="cpu").bank
-        write_bank(replace(bank, score=replace(bank.score, words=0.5)), tmp_path / "bank" / BANK)
+        write_bank(replace(bank, score=replace(bank.score, words=0.5)), tmp_path / "bank" / BANK_FILE)
         write_sums(tmp_path / "bank")
         with pytest.raises(TrainingError, match="holds a run with other settings"):
             run("reranker", folder / "config.toml", output=tmp_path / "run", overrides=changes)
@@ -544,7 +543,7 @@ class TestTraining:
         for own in ({"pool": "25"}, {"skip": "25"}):
             with pytest.raises(KeyboardInterrupt):
                 run("reranker", folder / "config.toml", output=tmp_path, overrides={**settings, **own})
-        learnt_from = draw_documents([TrainingSource(Path("train.jsonl"))], folder, 25, 42)  # by the bank
+        learnt_from = draw_documents([Source(Path("train.jsonl"))], folder, 25, 42)  # by the bank
         assert drawn[0] == [document.id for document, _ in learnt_from]
         assert sorted(drawn[0] + drawn[1]) == sorted(map(str, range(40)))
         with pytest.raises(ConfigError, match=r"The 25 documents to `skip` are .*: set `draw_seed` to"):
@@ -552,10 +551,10 @@ class TestTraining:
 
     def test_the_seed_of_its_documents_is_of_the_run_where_it_is_another_than_its_own(self, folder):
         config = load_section(folder / "config.toml", "reranker", RerankerTraining, {})
-        before = run_identity(config)
+        before = reranker_identity(config)
         assert "draw_seed" not in before
-        assert run_identity(replace(config, draw_seed=42)) == before
-        assert run_identity(replace(config, draw_seed=7)) != before
+        assert reranker_identity(replace(config, draw_seed=42)) == before
+        assert reranker_identity(replace(config, draw_seed=7)) != before
 
     def test_the_reranker_reads_a_document_as_often_as_its_source_says(self, folder, tmp_path, monkeypatch):
         def caught(part, *given, **named):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kpdemo.cards import LONGEST, model_card
+from kpdemo.cards import LONGEST_CARD, model_card
 from kpdemo.predictors import DEFAULT_FOLDER, available_models, hub_models
 from kpdemo.training.model_card import licence, source_told
 from kpdemo.training.sources import Source
@@ -30,8 +30,8 @@ def test_a_folder_without_a_card_says_so_and_does_not_name_itself(tmp_path):
 
 
 def test_a_card_without_end_is_read_in_part(tmp_path):
-    (tmp_path / "MODEL_CARD.md").write_bytes(b"\xff" + b"x" * (2 * LONGEST))
-    assert len(model_card(tmp_path)) == LONGEST
+    (tmp_path / "MODEL_CARD.md").write_bytes(b"\xff" + b"x" * (2 * LONGEST_CARD))
+    assert len(model_card(tmp_path)) == LONGEST_CARD
 
 
 @pytest.mark.parametrize(

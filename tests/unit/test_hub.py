@@ -22,7 +22,7 @@ from kpdemo.simckp.hub.generator import _between
 from kpdemo.simckp.hub.models import open_hub_model
 from kpdemo.simckp.hub.tagger import HubTagger
 from kpdemo.simckp.proposals import Proposal, build_answer
-from kpdemo.types import Document, Kind, Source
+from kpdemo.types import Document, Kind, Origin
 from tests.tiny import tiny_bert
 from tests.tiny_hub import (
     BODY,
@@ -94,7 +94,7 @@ class TestGeneration:
         [kernels] = [k for k in prediction.present if k.text == "Graph kernels"]
         assert [DOCUMENT.text[start:end] for start, end in kernels.spans] == ["Graph kernels", "graph kernel"]
         [absent] = prediction.absent
-        assert (absent.text, absent.source, absent.kind) == ("drug discovery", Source.GENERATED, Kind.UNSEEN)
+        assert (absent.text, absent.source, absent.kind) == ("drug discovery", Origin.GENERATED, Kind.UNSEEN)
         assert generator.finds_absent
 
     def test_a_number_or_a_threshold_chooses_among_all_beams(self, generator):

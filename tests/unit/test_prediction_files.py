@@ -8,7 +8,7 @@ import pytest
 from kpdemo.errors import InputError
 from kpdemo.prediction_files import document_record, prediction_row, read_predictions
 from kpdemo.reading.json_rows import LineError
-from kpdemo.types import Document, Keyphrase, Kind, Prediction, Source
+from kpdemo.types import Document, Keyphrase, Kind, Origin, Prediction
 from tests.fakes import FakePredictor
 
 
@@ -35,7 +35,7 @@ def test_a_record_holds_all_of_one_document() -> None:
 TOLD = Prediction(
     (Keyphrase("neural networks", 0.5),),
     absent=(
-        Keyphrase("sorting networks", 0.25, source=Source.BOTH, kind=Kind.MIXED, evidence=("sort", "網路")),
+        Keyphrase("sorting networks", 0.25, source=Origin.BOTH, kind=Kind.MIXED, evidence=("sort", "網路")),
         Keyphrase("hardware", 0.125, kind=Kind.UNSEEN),
         Keyphrase("circuits", 0.0625),
     ),

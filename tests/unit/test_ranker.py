@@ -19,7 +19,7 @@ from kpdemo.errors import ModelLoadError, PassageIndexError, TrainingError
 from kpdemo.predictors import load_predictor
 from kpdemo.ramkg.building import build_index
 from kpdemo.ramkg.encoder import BagEncoder, load_encoder
-from kpdemo.ramkg.features import OWN, RETRIEVED, Help, Knowledge, candidates_of, rank_input
+from kpdemo.ramkg.features import OWN_FEATURES, RETRIEVED_FEATURES, Help, Knowledge, candidates_of, rank_input
 from kpdemo.ramkg.iterate import Augmented
 from kpdemo.ramkg.phrases import mine_phrases, mined_key
 from kpdemo.ramkg.predictor import load_ranking_predictor
@@ -183,7 +183,7 @@ def test_a_document_is_left_out_of_the_counts_it_is_part_of(reader):
     knowledge = Knowledge.of(reader, Lexicon({"fr": terms}, {}))
     counted = rank_input(mined[0].document, mined[0].phrases, knowledge)
     left_out = rank_input(mined[0].document, mined[0].phrases, knowledge, own_keys=mined[0].keys)
-    column = OWN.index("log holding")
+    column = OWN_FEATURES.index("log holding")
     one_less = np.expm1(counted.own[:, column]) - np.expm1(left_out.own[:, column])
     known = counted.own[:, column] > 0
     assert known.any()
@@ -196,7 +196,7 @@ def test_without_help_nothing_is_said_of_retrieval(model):
     assert not ranked.retrieved.any()
     assert set(ranked.nearest) == {-1}
     helped = rank_input(document, candidates_of(document), model.knowledge, [Help(ENGLISH[0], 0, 0.9)])
-    assert helped.retrieved[:, RETRIEVED.index("best passage")] == pytest.approx(0.9)
+    assert helped.retrieved[:, RETRIEVED_FEATURES.index("best passage")] == pytest.approx(0.9)
 
 
 @pytest.fixture
@@ -268,7 +268,7 @@ def test_a_ranker_does_not_go_on_in_the_folder_of_another_encoder_or_of_other_pa
 
 
 def test_what_training_never_varied_is_not_blown_up():
-    features = np.random.default_rng(0).normal(size=(50, len(OWN))).astype(np.float32)
+    features = np.random.default_rng(0).normal(size=(50, len(OWN_FEATURES))).astype(np.float32)
     features[:, 0] = 0.9
     ranker = Ranker(retrieval=False)
     ranker.standardise(features)

@@ -28,7 +28,7 @@ from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.reranker import FEATURES, Reranker, RerankerConfig, RerankerModel, candidate_features
 from kpdemo.simckp.threshold import Calibration
 from kpdemo.sums import write_sums
-from kpdemo.types import Document, Kind, Source
+from kpdemo.types import Document, Kind, Origin
 from tests.tiny import tiny_bank, tiny_bart, tiny_bert
 
 TEXT = "We compare molecules by their structure."
@@ -98,9 +98,9 @@ class TestRanking:
         [ranking] = tiny_reranker(backbone).rank([DOCUMENT], [CANDIDATES])
         told = {k.text: (k.source, k.kind, k.evidence, k.present) for k in ranking.keyphrases}
         assert told == {
-            "drug discovery": (Source.RETRIEVED, Kind.UNSEEN, ("molecules",), False),
-            "kernels of graphs": (Source.GENERATED, Kind.MIXED, (), False),
-            "molecule mining": (Source.BOTH, Kind.MIXED, (), False),
+            "drug discovery": (Origin.RETRIEVED, Kind.UNSEEN, ("molecules",), False),
+            "kernels of graphs": (Origin.GENERATED, Kind.MIXED, (), False),
+            "molecule mining": (Origin.BOTH, Kind.MIXED, (), False),
         }
 
     @pytest.mark.parametrize(("minimum", "own"), [(0, 0), (2, 2), (5, 3)])

@@ -387,7 +387,7 @@ class TestCheckpoint:
             load_checkpoint(folder, device="cuda")
 
     def test_an_unknown_backbone_is_explained(self, monkeypatch, tmp_path):
-        with pytest.raises(ModelLoadError, match=r"no folder .*nothing-here.*nor a model of that name"):
+        with pytest.raises(ModelLoadError, match=r"no folder .*nothing-here': check the name"):
             load_backbone(str(tmp_path / "nothing-here"))
 
 

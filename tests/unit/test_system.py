@@ -14,14 +14,13 @@ from kpdemo.simckp.backbone import load_backbone
 from kpdemo.simckp.checkpoint import save_checkpoint
 from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig
 from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig
-from kpdemo.simckp.pair_checkpoint import BANK as BANK_FILE
-from kpdemo.simckp.pair_checkpoint import save_bank, save_reranker, state_hash, stored_state
+from kpdemo.simckp.pair_checkpoint import BANK_FILE, save_bank, save_reranker, state_hash, stored_state
 from kpdemo.simckp.pair_encoder import PairEncoder
 from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.reranker import Reranker, RerankerConfig, RerankerModel
 from kpdemo.simckp.system import SystemPredictor, load_system
 from kpdemo.simckp.threshold import Calibration
-from kpdemo.types import Document, Kind, PointKind, Source
+from kpdemo.types import Document, Kind, Origin, PointKind
 from tests.tiny import tiny_bank, tiny_bert
 
 LENGTH = 32
@@ -74,7 +73,7 @@ def test_absent_keyphrases_come_from_the_bank_with_source_and_kind(folder):
         "molecule mining": Kind.MIXED,
         "support vector machines": Kind.UNSEEN,
     }
-    assert {keyphrase.source for keyphrase in prediction.absent} == {Source.RETRIEVED}
+    assert {keyphrase.source for keyphrase in prediction.absent} == {Origin.RETRIEVED}
     assert prediction.absent_candidates == tuple(keyphrase.text for keyphrase in prediction.absent)
     assert all(keyphrase.evidence == ("Graph kernels",) for keyphrase in prediction.absent)
     assert all(keyphrase.filler for keyphrase in prediction.absent)  # see SELECTION

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kpdemo.terminal import ProgressLine, show_prediction
-from kpdemo.types import Document, Keyphrase, Kind, Prediction, Source
+from kpdemo.types import Document, Keyphrase, Kind, Origin, Prediction
 
 DOCUMENT = Document("Neural networks sort.")
 PRESENT = (Keyphrase("Neural networks", 0.9, ((0, 15),)),)
@@ -17,8 +17,8 @@ def shown(capsys, *absent: Keyphrase) -> str:
 def test_absent_keyphrases_have_their_kind_source_and_evidence(capsys):
     out = shown(
         capsys,
-        Keyphrase("sorting networks", 0.5, source=Source.BOTH, kind=Kind.MIXED, evidence=("sort", "gates")),
-        Keyphrase("hardware", 0.25, source=Source.RETRIEVED, kind=Kind.UNSEEN),
+        Keyphrase("sorting networks", 0.5, source=Origin.BOTH, kind=Kind.MIXED, evidence=("sort", "gates")),
+        Keyphrase("hardware", 0.25, source=Origin.RETRIEVED, kind=Kind.UNSEEN),
     )
     [first] = [line for line in out.splitlines() if "sorting networks" in line]
     assert [cell.strip() for cell in first.strip("│").split("│")] == [

@@ -19,20 +19,22 @@ from kpdemo.config import DEFAULT_CONFIG, load_section
 from kpdemo.errors import ConfigError, InputError, TrainingError
 from kpdemo.simckp.backbone import load_tokenizer
 from kpdemo.simckp.batches import collate
+from kpdemo.simckp.generation.beam_search import SearchConfig
 from kpdemo.simckp.terms import TermIndex
-from kpdemo.training import bank, reranker, run
+from kpdemo.training import run
 from kpdemo.training.arrays import load_arrays, save_arrays
-from kpdemo.training.bank import BankTraining
+from kpdemo.training.bank import BankTraining, bank_identity
 from kpdemo.training.bank_validation import BankValidation
 from kpdemo.training.example_cache import ExampleCache, cached_examples
-from kpdemo.training.extractor_config import ExtractorTraining, run_identity
+from kpdemo.training.extractor_config import ExtractorTraining, extractor_identity
 from kpdemo.training.frequency import FrequencyConfig
+from kpdemo.training.generator import GeneratorTraining
 from kpdemo.training.kea import KeaTraining
 from kpdemo.training.labelling import ExampleSettings, gold_candidates, label_document
 from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.multilingual.generator import RamkgTraining
 from kpdemo.training.multilingual.rgit import MultilingualTraining
-from kpdemo.training.reranker import RerankerTraining
+from kpdemo.training.reranker import RerankerTraining, reranker_identity
 from kpdemo.training.sources import Source, read_source, validation_documents
 from kpdemo.training.tagger import TaggerConfig, train_tagger
 from kpdemo.training.terms import cached_terms, collect_terms
@@ -112,7 +114,7 @@ def test_a_file_in_place_of_another_of_its_size_is_other_data(tmp_path):
         BankTraining(terms=(source,), train=(source,), validation=source, loop=LoopConfig(8), data=tmp_path),
         RerankerTraining(train=(source,), validation=source, loop=LoopConfig(8), data=tmp_path),
     )
-    identities = (run_identity, bank.run_identity, reranker.run_identity)
+    identities = (extractor_identity, bank_identity, reranker_identity)
     seen = []
     for word in ("one", "six"):
         (tmp_path / "docs.jsonl").write_text(json.dumps(rows[0]).replace("one", word) + "\n")
@@ -126,7 +128,16 @@ def test_a_run_goes_on_in_another_style_which_only_its_card_tells(tmp_path):
     (tmp_path / "docs.jsonl").write_text('{"text": "x"}\n')
     source = Source("docs.jsonl")
     untold = ExtractorTraining(train=(source,), validation=source, loop=LoopConfig(8), data=tmp_path)
-    assert run_identity(untold) == run_identity(replace(untold, style="author keywords"))
+    assert extractor_identity(untold) == extractor_identity(replace(untold, style="author keywords"))
+
+
+def test_a_generator_goes_on_with_another_search_which_only_measures_it(tmp_path):
+    (tmp_path / "docs.jsonl").write_text('{"text": "x"}\n')
+    source = Source("docs.jsonl")
+    begun = GeneratorTraining(train=(source,), validation=source, loop=LoopConfig(8), data=tmp_path)
+    for measured in ({"over_generated": 7}, {"search": SearchConfig(beams=3)}):
+        assert extractor_identity(replace(begun, **measured)) == extractor_identity(begun)
+    assert extractor_identity(replace(begun, contrastive_weight=1.0)) != extractor_identity(begun)
 
 
 def test_gold_is_found_by_stem_and_without_hyphens():

@@ -51,12 +51,7 @@ class TargetVocabulary:
 
     def split(self, ids: Sequence[int]) -> Iterator[tuple[int, int]]:
         """Where each phrase of a sequence without its end stands: first position, and that behind it."""
-        first = 0
-        for position, token in enumerate([*ids, self.separator]):
-            if token == self.separator:
-                if position > first:
-                    yield first, position
-                first = position + 1
+        return phrase_spans(ids, self.separator)
 
     def tokenizer_ids(self, ids: Sequence[int]) -> list[int]:
         """The tokenizer's ids of target ids."""
@@ -72,6 +67,16 @@ class TargetVocabulary:
     def _numbers(self) -> Mapping[int, int]:
         tokens = [] if self.tokens is None else self.tokens.tolist()
         return {token: number for number, token in enumerate(tokens) if token >= 0}
+
+
+def phrase_spans(ids: Sequence[int], separator: int) -> Iterator[tuple[int, int]]:
+    """Where each phrase between separators stands: first position, and that behind it; empty ones nowhere."""
+    first = 0
+    for position, token in enumerate([*ids, separator]):
+        if token == separator:
+            if position > first:
+                yield first, position
+            first = position + 1
 
 
 def pad_targets(sequences: Sequence[NDArray[np.int64]]) -> Tensor:

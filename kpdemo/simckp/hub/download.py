@@ -110,7 +110,9 @@ def _hub_errors(name: str) -> Iterator[None]:
             f"The model {name!r} is given to those who ask for it on its page: do so, then log in with "
             "`hf auth login`."
         ) from error
-    except (RepositoryNotFoundError, HFValidationError) as error:
+    except HFValidationError as error:  # a path, or what no model there can be called
+        raise ModelLoadError(f"There is no folder {name!r}: check the name.") from error
+    except RepositoryNotFoundError as error:
         raise ModelLoadError(
             f"There is no folder {name!r}, nor a model of that name on the Hugging Face Hub: check the name."
         ) from error

@@ -35,7 +35,7 @@ from kpdemo.training.multilingual.generator_inputs import training_inputs, valid
 from kpdemo.training.multilingual.generator_model import FoundBy, new_writer
 from kpdemo.training.part import Metrics
 from kpdemo.training.progress import Progress
-from kpdemo.training.settings import decisive
+from kpdemo.training.run_identity import run_identity
 from kpdemo.training.sources import Source
 
 logger = logging.getLogger(__name__)
@@ -166,7 +166,9 @@ def train_writer(
     repeats = repeats or [1] * len(examples)
     part = WriterPart(writer, config, loop, examples, validation, repeats)
     logger.info("%d training examples, %d validation documents", len(examples), len(validation))
-    progress = train(part, loop, into, device, identity=_identity(config, examples, repeats, validation))
+    content = content_identity(examples, repeats, validation)
+    identity = run_identity(vars(config), "attention", documents=content)
+    progress = train(part, loop, into, device, identity=identity)
     writer.model.eval()
     return TrainedWriter(writer, tokenizer, ends, progress, len(examples), part.evaluate())
 
@@ -264,14 +266,3 @@ def text_pair(writer: Writer, given: Augmented) -> TextPair:
     room = writer.settings.longest - 1
     target = join_phrases(phrases, writer.vocabulary.marks.separator, room=room)
     return TextPair(source, [*start, *target, writer.vocabulary.end], len(start))
-
-
-def _identity(
-    config: WriterTraining,
-    examples: Sequence[Augmented],
-    repeats: Sequence[int],
-    validation: Sequence[Augmented],
-) -> str:
-    """All that decides the outcome besides the loop's own settings; documents by their content."""
-    content = content_identity(examples, repeats, validation)
-    return str((decisive(vars(config), "attention"), content))

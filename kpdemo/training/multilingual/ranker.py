@@ -32,6 +32,7 @@ from kpdemo.training.loop import train
 from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.multilingual.mined import Mined, learn_lexicon, learn_translations_of
 from kpdemo.training.part import Metrics
+from kpdemo.training.run_identity import run_identity
 
 HELD_OUT = 10
 """One document in this many chooses the weights and the number of keyphrases, and is not trained on."""
@@ -62,7 +63,7 @@ class RankerTraining:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Labelled:
+class LabelledCandidates:
     """Attributes:
     features: (P, F) float32.
     positive: (P,) bool.
@@ -130,12 +131,14 @@ def _identity(
     *,
     retrieval: bool,
 ) -> str:
-    """All that decides the outcome besides the loop's own settings; encoder and examples by their content."""
-    settings = {name: value for name, value in vars(config).items() if name != "loop"}
+    """The `run_identity` of a ranker; encoder and documents count by their content."""
     weights = {name: value.cpu() for name, value in reader.module.state_dict().items()}
-    encoder = (state_hash(weights), tokenizer_hash(reader.tokenizer), reader.length)
-    given = content_identity(examples, translated)
-    return repr((retrieval, sorted(settings.items()), encoder, given))
+    return run_identity(
+        vars(config),
+        retrieval=retrieval,
+        encoder=(state_hash(weights), tokenizer_hash(reader.tokenizer), reader.length),
+        documents=content_identity(examples, translated),
+    )
 
 
 def label_all(
@@ -146,9 +149,9 @@ def label_all(
     config: RankerTraining,
     *,
     retrieval: bool,
-) -> list[Labelled]:
+) -> list[LabelledCandidates]:
     """The features of all candidates, each document left out of what its own were counted in."""
-    found: dict[int, Labelled] = {}
+    found: dict[int, LabelledCandidates] = {}
     for fold in range(FOLDS):
         others = [number for number in range(len(mined)) if number % FOLDS != fold]
         translations = learn_translations_of(mined, translated, others) if retrieval else {}
@@ -159,7 +162,7 @@ def label_all(
             help = help_of(examples[number]) if retrieval else ()
             ranked = rank_input(item.document, item.phrases, own, help, own_keys=item.keys)
             positive = np.array([phrase.key in item.keys for phrase in ranked.phrases], dtype=bool)
-            found[number] = Labelled(inputs(ranked, retrieval=retrieval), positive)
+            found[number] = LabelledCandidates(inputs(ranked, retrieval=retrieval), positive)
     return [found[number] for number in range(len(mined))]
 
 
@@ -182,8 +185,8 @@ class RankerPart:
     def __init__(
         self,
         module: Ranker,
-        taught: Sequence[Labelled],
-        held_out: Sequence[Labelled],
+        taught: Sequence[LabelledCandidates],
+        held_out: Sequence[LabelledCandidates],
         config: RankerTraining,
     ) -> None:
         if not taught:
@@ -201,10 +204,10 @@ class RankerPart:
     def parameter_groups(self) -> list[dict[str, Any]]:
         return [{"params": list(self.module.parameters()), "lr": self._config.learning_rate}]
 
-    def __getitem__(self, index: int) -> Labelled:
+    def __getitem__(self, index: int) -> LabelledCandidates:
         return self._taught[index]
 
-    def collate(self, items: Sequence[Labelled]) -> RankerBatch:
+    def collate(self, items: Sequence[LabelledCandidates]) -> RankerBatch:
         features = np.concatenate([item.features for item in items])
         positive = np.concatenate([item.positive for item in items]).astype(np.float32)
         return RankerBatch(torch.from_numpy(features), torch.from_numpy(positive))

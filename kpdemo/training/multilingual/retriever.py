@@ -22,7 +22,7 @@ from kpdemo.training.multilingual.retriever_part import RetrieverPart
 from kpdemo.training.multilingual.towers import SubwordTower, Tower, backbone_tower
 from kpdemo.training.part import Metrics
 from kpdemo.training.progress import Progress
-from kpdemo.training.settings import decisive
+from kpdemo.training.run_identity import run_identity
 from kpdemo.training.sources import read_source
 from kpdemo.types import Document
 
@@ -57,14 +57,16 @@ def train_retriever(config: RetrieverTraining, *, device: torch.device) -> Train
 def retriever_identity(
     config: RetrieverTraining, tower: Tower, *texts: Iterable[Translation | Document]
 ) -> str:
-    """All that decides what is learnt; by content the encoder as it begins, and a vocabulary of its own.
+    """The `run_identity` of a retriever; by content the encoder as it begins, and a vocabulary of its own.
 
     Args:
         texts: lists of pairs, and of passages that negatives are drawn from besides.
     """
     vocabulary = tokenizer_hash(tower.tokenizer) if isinstance(tower, SubwordTower) else ""
     begun = {name: value.cpu() for name, value in tower.module.state_dict().items()}
-    return repr([*decisive(vars(config)), vocabulary, state_hash(begun), content_identity(*texts)])
+    return run_identity(
+        vars(config), vocabulary=vocabulary, begun=state_hash(begun), texts=content_identity(*texts)
+    )
 
 
 def read_all(sources: Sequence[ParallelSource], folder: Path) -> list[Translation]:
