@@ -85,7 +85,9 @@ class UnfinishedError(ExportError):
     """Pairs have no gold grade yet, and nobody said what becomes of them."""
 
     def __init__(self, problem: str) -> None:
-        super().__init__(f"{problem}: finish them, leave them out, or list them in a separate file.")
+        super().__init__(
+            f"{problem}: have them graded and adjudicated, leave them out, or list them in a separate file."
+        )
         self.problem = problem
 
 

@@ -131,7 +131,7 @@ class ItemsHandlers:
     def save_bounds(
         self, request: gr.Request, type: str, seen: str, has_zeros: bool, *texts: str
     ) -> tuple[Any, ...]:
-        """Set the bounds of the type, and whether items are set aside for grade 0.
+        """Set the bounds of the type, and whether items are reserved for grade 0.
 
         What somebody else changed meanwhile comes into the fields.
         """
