@@ -217,6 +217,19 @@ def test_a_field_that_holds_no_number_is_named(place, value, sentence):
     assert str(error.value) == sentence
 
 
+def test_all_that_is_wrong_with_a_form_is_told_at_once():
+    values = settings_values(replace(SETTINGS, name=" ", types=(), raters_per_pair=99))
+    values[8] = "a seed"
+    with pytest.raises(SettingsError) as error:
+        read_settings_form(values)
+    beginnings = (
+        "The project has no comparison types",
+        "The seed is a number",
+        "The project's name is empty",
+    )
+    assert all(each in str(error.value) for each in (*beginnings, "The number of raters per pair is a whole"))
+
+
 def test_of_a_long_text_that_is_no_number_the_beginning_is_named():
     with pytest.raises(SettingsError, match=f"not '{'x' * 59}…\\.$"):
         whole_of("x" * 100, "seed")
@@ -247,7 +260,8 @@ def test_what_a_field_of_whole_numbers_shows_is_what_is_checked(number):
 def test_types_of_ones_own_may_be_separated_by_commas_too():
     values = settings_values(SETTINGS)
     values[2] = " title2abstract,query2answer  x2y"
-    assert read_settings_form(values).types == ("sentence2phrase", "title2abstract", "query2answer", "x2y")
+    types = ("sentence2phrase", "query2answer", "title2abstract", "x2y")
+    assert read_settings_form(values).types == types
 
 
 def test_a_form_without_a_type_says_to_tick_one():
@@ -395,6 +409,12 @@ def test_only_administrators_of_the_server_make_projects(home):
     assert address == f"/annotate/project?project={home.projects.get('third').id}"
     with pytest.raises(gr.Error, match="already"):
         home.create(Asked("root"), *values)
+
+
+def test_who_runs_the_server_is_no_other_administrator_of_a_project():
+    both = frozenset({Role.ADMINISTRATOR, Role.RATER})
+    assert ">administrator of the server, rater<" in project_html(line(roles=both), LEADER, None)
+    assert ">administrator, rater<" in project_html(line(roles=both), RATER, None)
 
 
 def test_a_project_of_others_is_as_if_there_were_none(home):
