@@ -232,12 +232,24 @@ def _on_import(box: Upload, handler: Callable[..., Any], name: str, shown: list[
 
 
 def _on_correction(known: KnownFields, handlers: QualityHandlers, shown: list[Any]) -> Any:
-    known.pair.input(
-        handlers.show_known, known.pair, [known.texts, known.grade], api_name="show_known_pair", **QUIETLY
+    kept = known.kept
+    choosing = known.pair.input(
+        handlers.show_known,
+        known.pair,
+        [known.texts, known.grade],
+        js=kept.pauses,
+        api_name="show_known_pair",
+        **QUIETLY,
     )
+    kept.resume_after(choosing)
     event = known.run.click(
-        handlers.set_known, [known.pair, known.grade], [known.said, *shown], api_name="set_known_grade"
+        handlers.set_known,
+        [known.pair, known.grade],
+        [known.said, *shown],
+        js=kept.sends,
+        api_name="set_known_grade",
     )
+    kept.keep([known.grade], known.pair, is_of_began=True, shown=[choosing], saved=[event])
     keep_reason(event, known.said)
     return event
 
