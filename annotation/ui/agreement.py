@@ -121,7 +121,7 @@ class AgreementHandlers:
         """How many more pairs make the interval of α so narrow."""
         with shown_to_user(AccessError):
             project_id, *_ = asked_by_leader(request, self.accounts)
-        return self._plan(project_id, width)
+            return self._plan(project_id, width)
 
     def _plan(self, project_id: int, width: object) -> str:
         try:

@@ -147,6 +147,8 @@ def test_a_page_that_renews_itself_stays_as_it_is_while_the_database_cannot_be_r
         raise error
 
     monkeypatch.setattr(AgreementService, "report", gone)
+    with pytest.raises(gr.Error, match=re.escape(error.for_users)):
+        handlers.plan(DEFAULT_WIDTH, ask("root", rated.id))
     assert all(part == gr.skip() for part in handlers.look(ask("root", rated.id), "", DEFAULT_WIDTH))
     if isinstance(error, UnreachableError):
         closed, body, timer, *_ = handlers.open(ask("root", rated.id), DEFAULT_WIDTH)
