@@ -17,7 +17,7 @@ from annotation.services.systems import UPLOADED, SystemService
 from annotation.systems.baselines import EMBEDDING
 from annotation.systems.scored import left_out_text, scores_text
 from annotation.types import Role
-from annotation.ui.asking import admitted, asked_by
+from annotation.ui.asking import TOLD, Told, admitted, asked_by
 from annotation.ui.importing import box_after, refused_html
 from annotation.ui.leaderboard import IN_ZONE, LeaderboardHandlers, LeaderboardPage
 from annotation.ui.leaderboard_tables import ORIGINS, gold_named
@@ -110,7 +110,7 @@ class SystemFormHandlers:
             progress(None, desc="Scoring")
             system = reader.system(choice, measured_on)
             kept = self.systems.add(project_id, measured_on, system, origin=choice.what, by=user)
-        except AnnotationError as error:
+        except TOLD as error:
             named = next((box for box in choice.boxes if _names_one(error, box)), ())
             failed = refused_html(error, named, "added")
             return failed, gr.skip(), *map(box_after, choice.boxes), gr.skip()
@@ -139,7 +139,7 @@ class SystemFormHandlers:
         return held, gr.Radio(choices=GOLD_CHOICES)
 
 
-def _names_one(error: AnnotationError, files: Sequence[Path]) -> bool:
+def _names_one(error: Told, files: Sequence[Path]) -> bool:
     return any(file.name in str(error) for file in files)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -23,7 +24,7 @@ from annotation.services.consents import ConsentService
 from annotation.services.events import Event, EventService
 from annotation.services.imports.importing import ImportService
 from annotation.services.overview import OverviewService, ProjectLine
-from annotation.services.projects import ProjectService
+from annotation.services.projects import ProjectService, find_project
 from annotation.services.rating.assignment import AssignmentService
 from annotation.services.rating.ratings import RatingService
 from annotation.services.rating.stuck import StuckService
@@ -473,6 +474,18 @@ def test_an_imported_upload_is_deleted_and_a_refused_one_stays_chosen(imports, t
     assert "failed" not in said
     assert file.value is None
     assert not path.exists()
+
+
+def test_an_import_that_another_one_keeps_from_being_written_is_told(imports, tmp_path, monkeypatch):
+    path = tmp_path / "new.tsv"
+    path.write_text("id\ttype\tleft\tright\n9\tsentence2phrase\ta\tb\n", encoding="utf-8")
+    monkeypatch.setattr("db.database.WAIT_SECONDS", 0.01)
+    with ThreadPoolExecutor(1) as page, imports.importing._database.session() as other:
+        find_project(other, 1, lock=True)
+        said, file = page.submit(import_file, imports, path).result(60)
+    assert "The database is not responding: try again in a moment. The file is still chosen" in said
+    assert file == gr.skip()
+    assert path.is_file()
 
 
 def test_a_json_array_can_be_chosen(imports, tmp_path):
