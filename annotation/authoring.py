@@ -130,14 +130,14 @@ class GroupBalance:
     type: str
     genre: str | None
     counts: tuple[int, ...]
-    """Of the grades 0 to 4: set aside, with a writer or editor, or paired."""
+    """Of the grades 0 to 4: reserved, with a writer or editor, or paired."""
     unwritten: int
     """Items that nobody has."""
 
 
 @dataclass(frozen=True, slots=True)
 class ZeroItem:
-    """A larger item that is set aside for a pair of grade 0."""
+    """A larger item that is reserved for a pair of grade 0."""
 
     id: str
     left: str
@@ -167,7 +167,7 @@ def next_grade(taken: Mapping[int, int], *, seed: int, group: str, has_zeros: bo
         taken: how many items each grade has at present; what was given back does not count.
         seed: the project's.
         group: names type and genre.
-        has_zeros: whether a share is set aside for grade 0.
+        has_zeros: whether a share is reserved for grade 0.
     """
     grades = (UNRELATED, *REQUESTED) if has_zeros else REQUESTED
 

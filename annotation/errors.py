@@ -1,5 +1,10 @@
 """Errors with one sentence for the user: what is wrong, the value, what to do."""
 
+from collections.abc import Callable
+from typing import TypeVar
+
+Value = TypeVar("Value")
+
 
 class AnnotationError(Exception):
     """The base of every error that annotation raises on purpose."""
@@ -18,6 +23,26 @@ class ImportFileError(AnnotationError, ValueError):
 
 class SettingsError(AnnotationError, ValueError):
     """A setting of a project, or a name, cannot be used as it is."""
+
+
+class WrongSettings:
+    """Gathers what is wrong with several settings, so that all of it is told at once."""
+
+    def __init__(self) -> None:
+        self._told: list[str] = []
+
+    def read(self, checked: Callable[..., Value], *given: object, instead: Value) -> Value:
+        """What `checked` makes of what was given; where it cannot, that is noted, and it is `instead`."""
+        try:
+            return checked(*given)
+        except SettingsError as error:
+            self._told.append(str(error))
+            return instead
+
+    def tell(self) -> None:
+        """Raise what was noted, as one SettingsError with a sentence for each; nothing where all is right."""
+        if self._told:
+            raise SettingsError(" ".join(self._told))
 
 
 class NotFoundError(AnnotationError, LookupError):
@@ -85,7 +110,9 @@ class UnfinishedError(ExportError):
     """Pairs have no gold grade yet, and nobody said what becomes of them."""
 
     def __init__(self, problem: str) -> None:
-        super().__init__(f"{problem}: finish them, leave them out, or list them in a separate file.")
+        super().__init__(
+            f"{problem}: have them graded and adjudicated, leave them out, or list them in a separate file."
+        )
         self.problem = problem
 
 

@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from annotation.characters import UNSTORABLE, shown
 from annotation.comparison import types_in_order
-from annotation.errors import SettingsError
+from annotation.errors import SettingsError, WrongSettings
 from annotation.figures import number_of
 from annotation.names import composed, name_key
 from annotation.scale_words import check_scale_words
@@ -114,24 +114,35 @@ def check_settings(settings: ProjectSettings) -> ProjectSettings:
     """The settings as they are kept: names composed and without needless space.
 
     Raises:
-        SettingsError: one of them cannot be used.
+        SettingsError: some of them cannot be used; it tells all of these.
     """
-    _check_whole("number of raters per pair", settings.raters_per_pair, 1, MOST_RATERS)
-    _check_whole("lease", settings.lease_minutes, 1, LONGEST_LEASE, "minutes")
-    _check_whole("seed", settings.seed, 0, LARGEST_SEED)
-    if settings.most_per_rater is not None:
-        _check_whole("limit of pairs per rater", settings.most_per_rater, 1, LARGEST_SHARE)
-    types = _check_types(settings.types)
-    return replace(
-        settings,
-        name=check_project_name(settings.name),
+    wrong, was = WrongSettings(), settings
+    name = wrong.read(check_project_name, was.name, instead="")
+    types = wrong.read(_check_types, was.types, instead=was.types)
+    for check in (
+        ("number of raters per pair", was.raters_per_pair, 1, MOST_RATERS),
+        (
+            "limit of pairs per rater",
+            1 if was.most_per_rater is None else was.most_per_rater,
+            1,
+            LARGEST_SHARE,
+        ),
+        ("lease", was.lease_minutes, 1, LONGEST_LEASE, "minutes"),
+        ("seed", was.seed, 0, LARGEST_SEED),
+    ):
+        wrong.read(_check_whole, *check, instead=None)
+    kept = replace(
+        was,
+        name=name,
         types=types,
-        guidelines=_check_text("guidelines", settings.guidelines),
-        consent=_check_text("consent text", _one_way(settings.consent)),
-        scale_words=check_scale_words(settings.scale_words, types),
-        threshold=_check_threshold(settings.threshold),
-        step=_check_step(settings.step),
+        guidelines=wrong.read(_check_text, "guidelines", was.guidelines, instead=""),
+        consent=wrong.read(_check_text, "consent text", _one_way(was.consent), instead=""),
+        scale_words=wrong.read(check_scale_words, was.scale_words, types, instead=""),
+        threshold=wrong.read(_check_threshold, was.threshold, instead=was.threshold),
+        step=wrong.read(_check_step, was.step, instead=was.step),
     )
+    wrong.tell()
+    return kept
 
 
 def check_project_name(name: str) -> str:

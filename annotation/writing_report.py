@@ -78,7 +78,7 @@ class WritingReport:
     writers: tuple[WriterFigures, ...]
     distribution: tuple[tuple[str, tuple[int, ...]], ...]
     """By type, pairs in each of BINS: Figure 1 of Jurgens et al. (2014)."""
-    set_aside: int
+    reserved: int
     """Items that wait for a pair of grade 0."""
     waiting: int
     """Texts awaiting review for an editor."""
@@ -93,7 +93,7 @@ def writing_report(
     groups: Sequence[GroupBalance],
     writers: Sequence[WriterCounts],
     *,
-    set_aside: int,
+    reserved: int,
     waiting: int,
     not_understood: int,
 ) -> WritingReport:
@@ -128,7 +128,7 @@ def writing_report(
         distribution=tuple(
             (type, tuple(places[type, number] for number in range(len(BINS)))) for type in with_pairs
         ),
-        set_aside=set_aside,
+        reserved=reserved,
         waiting=waiting,
         not_understood=not_understood,
     )
@@ -185,7 +185,7 @@ def report_json(report: WritingReport) -> dict[str, Any]:
                 for type, counts in report.distribution
             },
         },
-        "set_aside": report.set_aside,
+        "reserved": report.reserved,
         "waiting": report.waiting,
         "not_understood": report.not_understood,
     }

@@ -59,14 +59,14 @@ class Database:
         self._thread = threading.local()
 
     @contextmanager
-    def session(self, *, waits: bool = True) -> Iterator[Session]:
+    def session(self, *, wait: float | None = None) -> Iterator[Session]:
         """One transaction that may write: committed at the end, undone by an exception.
 
         What is read in it stays true until it is written: SQLite takes its write lock at the beginning;
         on PostgreSQL lock the rows that you decide on, with `with_for_update`.
 
         Args:
-            waits: for what somebody else has locked; otherwise it is told at once that there is somebody.
+            wait: for what somebody else has locked, in seconds; None stands for `WAIT_SECONDS`.
 
         Raises:
             UnreachableError: there is no connection, or somebody else has locked something for too long, or
@@ -75,7 +75,7 @@ class Database:
         """
         if getattr(self._thread, "writes", False):
             raise RuntimeError("session() inside session(): hand the first one on")
-        until = time.monotonic() + (WAIT_SECONDS if waits else 0)
+        until = time.monotonic() + (WAIT_SECONDS if wait is None else wait)
         with (
             self._connected(),
             self._turn(until),

@@ -123,6 +123,7 @@
     const isKept = !isCommentNew && (comment || isFlagged);
     const isSent = !session.sender.outbox.some((entry) => entry.kind === "comment" && entry.pair === session.form.pair.id);
     setText(root.querySelector("#rate-comment-saved"), isKept ? (isSent ? "Saved" : "Saving…") : "");
+    setText(root.querySelector("#rate-comment-folded"), panel.hidden && isCommentNew ? ": not saved yet" : "");
     root.querySelector("[data-rate=comment]").setAttribute("aria-expanded", String(!panel.hidden));
   };
 

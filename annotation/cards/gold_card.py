@@ -200,7 +200,7 @@ def _without_gold(manifest: Mapping[str, Any]) -> Iterator[str]:
             )
         ),
     ]
-    yield "## Unfinished and doubtful pairs"
+    yield "## Pairs without a gold grade, and doubtful ones"
     yield bullets(filter(None, told)) or "None: every pair of the project has a gold grade."
 
 

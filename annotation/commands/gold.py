@@ -120,4 +120,4 @@ def _write(
             return service.export(of.id, output, options, force=force, progress=line.show)
     except UnfinishedError as error:
         ways = f"--unfinished {Unfinished.LEAVE_OUT} or --unfinished {Unfinished.LIST}"
-        raise ExportError(f"{error.problem}: finish them, or give {ways}.") from None
+        raise ExportError(f"{error.problem}: have them graded and adjudicated, or give {ways}.") from None

@@ -265,7 +265,8 @@ def _show_nothing(project: Project, service: SystemService, *, as_json: bool) ->
         show_json({**_about_golds(project, [], service), "gold": None, "systems": []})
         return
     show_line(
-        "No system has been measured yet. Its scores are compared with the gold grades of finished pairs."
+        "No system has been measured yet. Its scores are compared with the gold grades of pairs that have "
+        "one."
     )
     show_line(f"Next: python -m annotation leaderboard add {shlex.quote(project.name)} --system lcs")
 

@@ -55,7 +55,7 @@ def ratings(
     ] = _Raters.ANONYMOUS,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """Write every single rating, a row each, also of pairs that are not finished.
+    """Write every single rating, a row each, also of pairs without a gold grade.
 
     Each has id and type of its pair, rater, grade, the seconds the pair was looked at, when the grade was
     given, and how often it was changed before. The file can be imported again.

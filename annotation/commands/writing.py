@@ -99,14 +99,14 @@ def bounds(
         for each in found.settings.types
     ]
     show_table(("Type", "Larger item", "Smaller item"), rows)
-    show_line(f"Items are {'' if plan.has_zeros else 'not '}set aside for pairs of grade 0.")
+    show_line(f"Items are {'' if plan.has_zeros else 'not '}reserved for pairs of grade 0.")
 
 
 @writing.command(epilog=_EXAMPLES)
 def zeros(
     project: ProjectArgument, as_json: JsonOption = False, database_url: DatabaseOption = DEFAULT_URL
 ) -> None:
-    """Make pairs of grade 0 of the items that are set aside."""
+    """Make pairs of grade 0 of the items that are reserved."""
     database, found = open_project(database_url, project)
     made = EditingService(database).make_zeros(found.id)
     if as_json:
@@ -135,7 +135,7 @@ def _show_balance(report: WritingReport) -> None:
     right = (*heads, "Unwritten")
     show_table(("Type", "Genre", *heads, "Unwritten"), rows, title="Requested grades", right=right)
     show_line(
-        f"{number_of(report.waiting, 'text')} to review, {number_of(report.set_aside, 'item')} set aside for "
+        f"{number_of(report.waiting, 'text')} to review, {number_of(report.reserved, 'item')} reserved for "
         f"grade 0, {number_of(report.not_understood, 'item')} left blank.\n"
     )
 

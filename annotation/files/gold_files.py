@@ -53,7 +53,7 @@ def open_gold(
     labels: Sequence[str] | None,
     extras: Extras = _NO_EXTRAS,
 ) -> RowWriter:
-    """A writer of finished pairs.
+    """A writer of pairs with a gold grade.
 
     Args:
         format: which.

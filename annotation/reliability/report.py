@@ -142,6 +142,8 @@ class AgreementReport:
     """Pairs of the project that count nowhere."""
     set_aside: tuple[SetAsideGrades, ...] = ()
     """Grades of raters that count nowhere."""
+    unnumbered: int = 0
+    """Raters who stand for a moment without the number that their name is replaced by."""
     held_back: int = 0
     """Pairs that are not among the widest because the viewer may still be given them to grade."""
 

@@ -57,9 +57,11 @@ class UpperBound:
 def mean_of_text(raters: int) -> str:
     """Of whom a mean is.
 
-    >>> mean_of_text(3), mean_of_text(1)
-    ('mean of 3 raters', 'mean of 1 rater')
+    >>> mean_of_text(3), mean_of_text(1), mean_of_text(0)
+    ('mean of 3 raters', 'mean of 1 rater', 'mean of the raters')
     """
+    if not raters:  # of none there is a figure
+        return "mean of the raters"
     return f"mean of {raters:,} rater{'' if raters == 1 else 's'}"
 
 

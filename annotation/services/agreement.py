@@ -22,7 +22,7 @@ from annotation.services.keys import KeyService
 from annotation.services.numbering import NumberService
 from annotation.services.projects import find_project
 from annotation.services.rating.held_back import held_back_from
-from annotation.services.set_aside_rows import read_set_aside, told_set_aside
+from annotation.services.set_aside_rows import read_set_aside
 from db import Database
 from db.models import AdjudicationChange, AuditEvent, Pair, Project, RatingChange
 
@@ -86,7 +86,6 @@ class AgreementService:
 
         Raises:
             NotFoundError: there is no such project.
-            UnreachableError: raters need numbers, and somebody else writes for too long.
         """
         kept, key = self._place(project_id, resamples, seed), self._keys.raters(project_id)
         # Who opens the page while somebody else's report is being made waits for that one.
@@ -111,15 +110,15 @@ class AgreementService:
             if count := count_held_back(session, project, held_back):
                 report = replace(report, widest=read_widest(session, project, held_back), held_back=count)
             aside = read_set_aside(session, project.id)
-            names = names_of(session, raters)
-        numbers = None
-        if not named:  # who waits for an import to give numbers keeps nobody else waiting
-            numbers = self._numbers.give(project_id, [*raters, *(line.rater_id for line in aside)])
-            names = {rater: f"Rater {numbers[rater]}" for rater in raters}
+            told = [*raters, *(line.rater_id for line in aside)]
+            names, unnumbered = names_of(session, told), 0
+        if not named:  # who waits to write numbers down keeps nobody else waiting
+            names, unnumbered = self._numbers.names(project_id, told)
         return replace(
             report,
             rater_names=tuple(names[rater] for rater in raters),
-            set_aside=told_set_aside(aside, numbers),
+            set_aside=tuple(line.told(names[line.rater_id]) for line in aside),
+            unnumbered=unnumbered,
         )
 
     def plan(

@@ -165,7 +165,7 @@ class GoldService:
             find_project(session, project_id, lock=True)  # it stays until this is written down
             if numbers is not None:
                 keep_exported(session, project_id, named)
-            _remember(session, project_id, exported, counts.finished, by, self._clock())
+            _remember(session, project_id, exported, counts.with_gold, by, self._clock())
             target.publish()  # before the commit: when that fails, the folder takes it back
         return exported
 

@@ -23,12 +23,12 @@ class GoldCounts:
     withdrawn: int = 0
     """Pairs that none of the other figures counts."""
     problems: int = 0
-    """Finished pairs that a rater has marked as a problem."""
+    """Pairs with a gold grade that a rater has marked as a problem."""
     reopened: int = 0
-    """Finished pairs that are to be adjudicated again, a grade being younger than their decision."""
+    """Pairs with a gold grade that are to be adjudicated again, a grade being younger than their decision."""
 
     @property
-    def finished(self) -> int:
+    def with_gold(self) -> int:
         return self.pairs - self.too_few_ratings - self.not_adjudicated
 
 
@@ -46,7 +46,7 @@ def checked_counts(session: Session, project: Project, options: ExportOptions) -
         )
     if not counts.pairs:
         raise ExportError(f"Project {project.name!r} has no pairs yet: import some first.")
-    missing = counts.pairs - counts.finished
+    missing = counts.pairs - counts.with_gold
     if missing and options.unfinished is Unfinished.REFUSE:
         raise UnfinishedError(_missing_text(counts, first_unfinished(session, project)))
     return counts
@@ -54,7 +54,7 @@ def checked_counts(session: Session, project: Project, options: ExportOptions) -
 
 def _missing_text(counts: GoldCounts, first: tuple[str, str] | None) -> str:
     """How many pairs have no gold grade, the type and id of the first, and what they lack."""
-    missing = counts.pairs - counts.finished
+    missing = counts.pairs - counts.with_gold
     have, it_is = ("has", "it is") if missing == 1 else ("have", "the first is")
     where = f", {it_is} {first[1]!r} ({first[0]})" if first else ""
     needs = ((counts.too_few_ratings, "ratings"), (counts.not_adjudicated, "a decision"))

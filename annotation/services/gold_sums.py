@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Row, Select, Subquery, func, select
+from sqlalchemy import Row, Select, func, select
 
 from annotation.gold import GoldStanding
 from annotation.services.in_use import IN_USE
@@ -14,31 +14,24 @@ from db.models import Adjudication, Pair, Rating
 _AT_ONCE = 500
 
 
-def summed_ratings(project_id: int) -> Subquery:
-    """By pair the sum of its ratings, in quarters."""
-    return (
+def pairs_with_sums(project_id: int, *columns: Any) -> Select[*tuple[Any, ...]]:
+    """These columns of every pair that is not withdrawn, in the order of import; of each row there is a
+    `standing_in`."""
+    summed = (
         select(Rating.pair_id, func.sum(Rating.quarters).label("quarters"))
         .where(Rating.project_id == project_id)
         .group_by(Rating.pair_id)
         .subquery()
     )
-
-
-def pairs_with_sums(project_id: int) -> Select[*tuple[Any, ...]]:
-    """Every pair that is not withdrawn, in the order of import; of each row there is a `standing_in`."""
-    summed = summed_ratings(project_id)
     return (
         select(
-            Pair.type,
-            Pair.external_id,
-            Pair.left,
-            Pair.right,
-            Pair.genre,
+            *columns,
             Pair.rating_count,
             Pair.spread_quarters,
             summed.c.quarters.label("sum"),
             Adjudication.quarters.label("decided"),
         )
+        .select_from(Pair)
         .outerjoin(summed, summed.c.pair_id == Pair.id)
         .outerjoin(Adjudication, Adjudication.pair_id == Pair.id)
         .where(Pair.project_id == project_id, IN_USE)

@@ -9,13 +9,11 @@ from sqlalchemy.orm import Session
 
 from annotation.gold import Reason
 from annotation.predictions.judgements import GradedDocument, GradedPhrase, JudgedPool
-from annotation.services.gold_sums import standing_in, summed_ratings
-from annotation.services.in_use import IN_USE
+from annotation.services.gold_sums import pairs_with_sums, standing_in
 from annotation.services.projects import as_project, find_project
 from annotation.services.rating.queue_order import order_of
 from db import Database
 from db.models import (
-    Adjudication,
     Pair,
     Project,
     SentDocument,
@@ -62,24 +60,9 @@ class JudgementService:
 def _phrases(session: Session, project: Project) -> tuple[dict[int, list[GradedPhrase]], int]:
     """The phrases of each document, in the order of import, and how many wait for a decision; none of a
     withdrawn pair."""
-    summed = summed_ratings(project.id)
+    of_phrase = SentPhrase.id, SentPhrase.document_id, SentPhrase.is_present, Pair.external_id, Pair.right
     rows = session.execute(
-        select(
-            SentPhrase.id,
-            SentPhrase.document_id,
-            SentPhrase.is_present,
-            Pair.external_id,
-            Pair.right,
-            Pair.rating_count,
-            Pair.spread_quarters,
-            summed.c.quarters.label("sum"),
-            Adjudication.quarters.label("decided"),
-        )
-        .join(Pair, Pair.id == SentPhrase.pair_id)
-        .outerjoin(summed, summed.c.pair_id == Pair.id)
-        .outerjoin(Adjudication, Adjudication.pair_id == Pair.id)
-        .where(SentPhrase.project_id == project.id, IN_USE)
-        .order_by(Pair.import_order)
+        pairs_with_sums(project.id, *of_phrase).join(SentPhrase, SentPhrase.pair_id == Pair.id)
     )
     found: dict[int, list[GradedPhrase]] = defaultdict(list)
     settings, undecided = as_project(project).settings, 0

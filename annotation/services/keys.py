@@ -33,7 +33,7 @@ class KeyService:
             with self._database.reading() as session:
                 missing = set(_NAMES) - set(session.scalars(select(ServerKey.name)))
             if missing:
-                with self._database.session(waits=False) as session:
+                with self._database.session(wait=0) as session:
                     for name in sorted(missing):
                         self._make(session, name)
 

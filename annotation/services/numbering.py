@@ -14,7 +14,11 @@ from annotation.services.keys import KeyService
 from annotation.services.projects import find_project
 from annotation.types import Role
 from db import Database
+from db.errors import UnreachableError
 from db.models import Membership, RaterNumber
+
+_PAGE_WAITS = 1.0
+"""Seconds: for grades, which are written in a moment, and not for an import."""
 
 
 class NumberService:
@@ -24,12 +28,13 @@ class NumberService:
         self._database = database
         self._keys = KeyService(database, clock)
 
-    def give(self, project_id: int, raters: Iterable[int]) -> dict[int, int]:
+    def give(self, project_id: int, raters: Iterable[int], *, wait: float | None = None) -> dict[int, int]:
         """The number of each rater's account, from 1, not always without gaps; it stays for ever.
 
         Args:
             project_id: which project.
             raters: who needs a number.
+            wait: for who else writes, in seconds; None is as long as any write waits.
 
         Raises:
             NotFoundError: there is no such project any more.
@@ -41,7 +46,7 @@ class NumberService:
         if needed <= numbers.keys():
             return numbers
         key = self._keys.raters(project_id)
-        with self._database.session() as writing:
+        with self._database.session(wait=wait) as writing:
             find_project(writing, project_id, lock=True)  # two at once give a rater the same number
             before = given_numbers(writing, project_id)
             numbers = numbers_of(writing, project_id, key, needed)
@@ -51,6 +56,23 @@ class NumberService:
                 if rater not in before
             )
         return numbers
+
+    def names(self, project_id: int, raters: Iterable[int]) -> tuple[dict[int, str], int]:
+        """What a page calls these raters, and how many of them have no number yet.
+
+        A number that could not be written down, as during a long import, is not shown: it might become
+        another's.
+        """
+        needed = list(dict.fromkeys(raters))
+        try:
+            numbers = self.give(project_id, needed, wait=_PAGE_WAITS)
+        except UnreachableError:
+            with self._database.reading() as session:
+                numbers = given_numbers(session, project_id)
+        without = [rater for rater in needed if rater not in numbers]
+        names = {rater: f"Rater {number}" for rater, number in numbers.items()}
+        names |= {rater: f"Rater without number ({place})" for place, rater in enumerate(without, 1)}
+        return names, len(without)
 
 
 def numbers_of(session: Session, project_id: int, key: bytes, raters: Iterable[int] = ()) -> dict[int, int]:

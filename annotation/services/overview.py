@@ -38,7 +38,7 @@ class ProjectLine:
     """Pairs, but those that are held back from whoever sees it."""
     raters: int
     unwritten: int = 0
-    """Larger items that nobody writes for; a share of them may yet be set aside for pairs of grade 0."""
+    """Larger items that nobody writes for; a share of them may yet be reserved for pairs of grade 0."""
     to_review: int = 0
     """Written texts that wait for an editor."""
     withdrawn: int = 0

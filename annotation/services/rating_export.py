@@ -1,4 +1,4 @@
-"""Every single rating of a project, also of unfinished pairs, as a file in long form."""
+"""Every single rating of a project, also of pairs without a gold grade, as a file in long form."""
 
 from __future__ import annotations
 

@@ -45,15 +45,6 @@ def read_set_aside(session: Session, project_id: int) -> list[SetAsideLine]:
     return [SetAsideLine(*row) for row in rows]
 
 
-def told_set_aside(
-    lines: Sequence[SetAsideLine], numbers: Mapping[int, int] | None
-) -> tuple[SetAsideGrades, ...]:
-    """What is set aside, for a report, which names raters by their numbers or, without these, their names."""
-    if numbers is None:
-        return tuple(line.told(line.name) for line in lines)
-    return tuple(line.told(f"Rater {numbers[line.rater_id]}") for line in lines)
-
-
 def told_in_gold(
     lines: Sequence[SetAsideLine], raters: RaterColumns, numbers: Mapping[int, int] | None
 ) -> list[SetAsideGrades]:

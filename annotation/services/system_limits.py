@@ -64,7 +64,8 @@ def check_gold(gold: Gold) -> None:
     """
     if not gold.pairs:
         raise ScoreFileError(
-            "The gold set has no pairs with a grade yet: finish some, or choose another one."
+            "The gold set has no pairs with a grade yet: have some graded and adjudicated, or choose another "
+            "one."
         )
     if len(gold.pairs) > MOST_PAIRS:
         raise ScoreFileError(

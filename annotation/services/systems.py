@@ -37,7 +37,7 @@ from annotation.systems.baselines import Similarities
 from annotation.systems.report import ScoreReport, System, score_systems
 from annotation.types import User
 from db import Database
-from db.models import GoldSet, Project, ScoredSystem
+from db.models import GoldSet, Pair, Project, ScoredSystem
 
 UPLOADED = "scores"
 """The origin of a system that is known by its scores."""
@@ -242,7 +242,8 @@ def _gold_of(session: Session, project: Project) -> Gold:
     settings = as_project(project).settings
     graded: list[GoldPair] = []
     ungraded: set[Key] = set()
-    for row in session.execute(pairs_with_sums(project.id)):
+    columns = Pair.type, Pair.external_id, Pair.left, Pair.right, Pair.genre
+    for row in session.execute(pairs_with_sums(project.id, *columns)):
         grade = standing_in(row).gold(settings)
         if grade is None:
             ungraded.add((row.type, row.external_id))

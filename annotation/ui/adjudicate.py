@@ -23,7 +23,7 @@ from annotation.services.projects import ProjectService
 from annotation.types import Cause, Project, Role, User
 from annotation.ui.adjudicate_html import answer_html, item_html, nothing_html
 from annotation.ui.adjudicate_queue_html import MOST_SHOWN, View, queue_html
-from annotation.ui.asking import asked_by
+from annotation.ui.asking import TOLD, Told, asked_by, reason_of
 from annotation.ui.sent import Sent, bridge
 from kpdemo.ui.widgets import QUIETLY, empty_html
 
@@ -61,7 +61,7 @@ class AdjudicateHandlers:
             pair_id = asked.pair_or_none() or self._first(user, project, view)
             queue, item, said = self._shown(user, project, view, pair_id, answer_html(""))
             return queue, gr.skip() if asked.keeps_pair() else item, said
-        except AnnotationError as error:
+        except TOLD as error:
             return _problem(error)
 
     def save(self, event: gr.EventData, request: gr.Request) -> Shown:
@@ -84,7 +84,7 @@ class AdjudicateHandlers:
                 after = pair_id
             said = answer_html(f"Saved {item.external_id}: {grade_text(grade)}.", "saved", saved=asked.sent())
             return self._shown(user, project, view, after, said)
-        except AnnotationError as error:
+        except TOLD as error:
             return _problem(error)
 
     def withdraw(self, event: gr.EventData, request: gr.Request) -> Shown:
@@ -99,7 +99,7 @@ class AdjudicateHandlers:
                 return self._shown(user, project, view, pair_id, answer_html(str(error), "problem"))
             said = answer_html("Withdrawn: the pair is open again.", "saved", saved=asked.sent())
             return self._shown(user, project, view, pair_id, said)
-        except AnnotationError as error:
+        except TOLD as error:
             return _problem(error)
 
     def _admitted(self, request: gr.Request) -> tuple[User, Project]:
@@ -199,6 +199,6 @@ def _number(text: str) -> int:
     return number
 
 
-def _problem(error: AnnotationError) -> Shown:
+def _problem(error: Told) -> Shown:
     """Only the answer changes: what was chosen and typed stays."""
-    return gr.skip(), gr.skip(), answer_html(str(error), "problem")
+    return gr.skip(), gr.skip(), answer_html(reason_of(error), "problem")

@@ -15,18 +15,20 @@ from annotation.reliability.report import AgreementReport
 from annotation.reliability.report_latex import report_to_latex
 from annotation.services.access.accounts import AccountService
 from annotation.services.agreement import AgreementService
-from annotation.services.bundle import UnreachableError
+from annotation.services.bundle import DamagedError, UnreachableError
 from annotation.ui.agreement_charts import CHARTS, charts_of, save_buttons
 from annotation.ui.agreement_parts import (
     FOR_LEADERS,
     bounds_html,
     drift_html,
     enough_html,
+    explained_html,
     few_pairs_html,
     figures_html,
     method_html,
     plan_html,
     set_aside_html,
+    will_appear,
 )
 from annotation.ui.agreement_tables import (
     genre_parts,
@@ -39,7 +41,7 @@ from annotation.ui.agreement_tables import (
 )
 from annotation.ui.asking import asked_by_leader
 from annotation.ui.number_fields import decimal_field, decimal_of
-from annotation.ui.tables import Table, file_name, latex_button, table_html, undefined_html
+from annotation.ui.tables import file_name, latex_button, table_html, undefined_html
 from annotation.ui.wording import all_withdrawn_text, held_back_text, time_html
 from kpdemo.ui.charts import show_chart
 from kpdemo.ui.widgets import (
@@ -90,12 +92,13 @@ class AgreementHandlers:
             shown = self._show(request, width)
         except AccessError as error:
             reason = str(error) if isinstance(error, SignedOutError) else FOR_LEADERS
-            return empty_html(reason), gr.Column(visible=False), gr.Timer(active=False), *_nothing()
         except AnnotationError as error:
-            return empty_html(str(error)), gr.Column(visible=False), gr.Timer(active=False), *_nothing()
-        except UnreachableError as error:  # numbers of raters are written down, and an import may be writing
-            return empty_html(error.for_users), gr.Column(visible=False), gr.Timer(active=False), *_nothing()
-        return "", gr.Column(visible=True), gr.Timer(active=True), *shown
+            reason = str(error)
+        except UnreachableError as error:
+            reason = error.for_users
+        else:
+            return "", gr.Column(visible=True), gr.Timer(active=True), *shown
+        return empty_html(reason), gr.Column(visible=False), gr.Timer(active=False), *_nothing()
 
     def refresh(self, request: gr.Request, width: object) -> tuple[Any, ...]:
         """All figures anew."""
@@ -109,17 +112,16 @@ class AgreementHandlers:
             if self.agreement.version(project_id) == version:
                 return _nothing()
             if not self.agreement.may_renew(project_id):
-                waiting = "There are newer grades. Press Refresh to count them now."
-                return f"<p>{waiting}</p>", *_nothing()[1:]
+                return "<p>There are newer figures. Press Refresh to see them now.</p>", *_nothing()[1:]
             return self._show(request, width)
-        except AnnotationError:
-            return _nothing()  # whoever lost the role, or the project, is told by the next press
+        except (AnnotationError, UnreachableError, DamagedError):
+            return _nothing()  # nobody pressed anything: the next press tells what is the matter
 
     def plan(self, width: object, request: gr.Request) -> str:
         """How many more pairs make the interval of α so narrow."""
         with shown_to_user(AccessError):
             project_id, *_ = asked_by_leader(request, self.accounts)
-        return self._plan(project_id, width)
+            return self._plan(project_id, width)
 
     def _plan(self, project_id: int, width: object) -> str:
         try:
@@ -135,14 +137,14 @@ class AgreementHandlers:
         version = self.agreement.version(project_id)
         report = self.agreement.report(project_id, named=named, viewer=user.id)
         texts = texts_of(report, project_id, self.latex, leads=named)
-        texts["status"] = f"<p>Counted {time_html(self.clock())}. New grades appear by themselves.</p>"
+        texts["status"] = f"<p>Counted {time_html(self.clock())}. {will_appear(report)}</p>"
         texts["plan"] = self._plan(project_id, width)
         charts = charts_of(report)
         return (
             *(texts[name] for name in TEXTS),
             *(show_chart(charts[name]) for name in CHARTS),
             *(save_buttons(name, charts[name] is not None, report.project) for name in CHARTS),
-            version,
+            "" if report.unnumbered else version,  # the numbers come with the next look
         )
 
 
@@ -277,9 +279,9 @@ def texts_of(report: AgreementReport, project_id: int, latex: LatexTable, *, lea
         or empty_html(all_withdrawn_text(report.withdrawn) if report.withdrawn else NO_PAIRS),
         "grades": table_html(grades_table(report), project) if has_grades else "",
         "raters": set_aside_html(report)
-        + (_explained(raters_table(report), project) if has_grades else nobody),
+        + (explained_html(raters_table(report), project) if has_grades else nobody),
         "drift": drift_html(report),
-        "rater-pairs": _explained(rater_pairs_table(report), project) if report.rater_pairs else alone,
+        "rater-pairs": explained_html(rater_pairs_table(report), project) if report.rater_pairs else alone,
         "bound": bounds_html(report) or alone,
         "widest": (table_html(widest_table(report, project_id), project) if report.widest else agreed)
         + left_out,
@@ -290,10 +292,6 @@ def texts_of(report: AgreementReport, project_id: int, latex: LatexTable, *, lea
 def _latex_button(report: AgreementReport, latex: LatexTable) -> str:
     table = report_to_latex(report, latex, made_by=MADE_BY)
     return latex_button(table, "agreement by type", file_name(report.project, "agreement"))
-
-
-def _explained(table: Table, project: str) -> str:
-    return table_html(table, project) + undefined_html(f"agreement-undefined-{table.name}", table)
 
 
 def _nothing() -> tuple[Any, ...]:

@@ -13,7 +13,7 @@ from annotation.reliability.report import AgreementReport, Part
 from annotation.set_aside import set_aside_text
 from annotation.ui.agreement_tables import bounds_table, drift_table
 from annotation.ui.charts import CUSTOMARY_LINES
-from annotation.ui.tables import UNDEFINED, interval_text, reasons_html, table_html
+from annotation.ui.tables import UNDEFINED, Table, interval_text, reasons_html, table_html, undefined_html
 from annotation.ui.wording import all_withdrawn_text, counted, figure, grouped, regrouped
 from kpdemo.ui.widgets import escape
 
@@ -30,6 +30,16 @@ MOSTLY_HIGHER = (
     "α of unadjudicated pairs leaves out the flagged and the decided ones, which differ most, so it is "
     "usually higher: it tells how clear the rest is, not how well raters agree."
 )
+
+
+def will_appear(report: AgreementReport) -> str:
+    """What the page will show by itself."""
+    if not report.unnumbered:
+        return "New grades appear by themselves."
+    return (
+        "New grades appear by themselves, and so do the numbers of raters who have none yet: the database is "
+        "being written to, as by a long import."
+    )
 
 
 def figures_html(report: AgreementReport, project_id: int) -> str:
@@ -197,6 +207,11 @@ def bounds_html(report: AgreementReport) -> str:
     reasons = [(whose, regrouped(reason)) for whose, reason in undefined if reason]
     told = reasons_html("agreement-undefined-bound", reasons)
     return f"<p>{escape(said)}</p>{table_html(table, report.project)}{told}"
+
+
+def explained_html(table: Table, project: str) -> str:
+    """A table, and below it why some of its figures are undefined."""
+    return table_html(table, project) + undefined_html(f"agreement-undefined-{table.name}", table)
 
 
 def set_aside_html(report: AgreementReport) -> str:

@@ -10,8 +10,19 @@ import gradio as gr
 from annotation.errors import AnnotationError, NotFoundError
 from annotation.numbers import whole_in
 from annotation.services.access.accounts import AccountService
+from annotation.services.bundle import DamagedError, UnreachableError
 from annotation.types import Role, User
 from kpdemo.ui.widgets import shown_to_user
+
+Told = AnnotationError | UnreachableError | DamagedError
+TOLD = (AnnotationError, UnreachableError, DamagedError)
+"""What a handler tells on the page in the place of an answer; the database's errors too, which come when
+somebody else writes for long, as during an import."""
+
+
+def reason_of(error: Told) -> str:
+    """The sentence for whoever is signed in: a database's own names files and addresses."""
+    return str(error) if isinstance(error, AnnotationError) else error.for_users
 
 
 def asked_project(request: gr.Request) -> int:

@@ -27,7 +27,7 @@ FORMATS = [
     ("SemEval-2014 Task 3: input and gold files", Format.SEMEVAL.value),
 ]
 UNFINISHED = [
-    ("Export only when all pairs are finished", Unfinished.REFUSE.value),
+    ("Export only when there are none", Unfinished.REFUSE.value),
     ("Leave them out", Unfinished.LEAVE_OUT.value),
     ("List them in a separate file", Unfinished.LIST.value),
 ]
@@ -103,15 +103,15 @@ def build_export_section(handlers: ExportHandlers) -> Filling:
 def counts_html(counts: GoldCounts) -> str:
     """How many pairs have a gold grade, and what the others lack."""
     rows: tuple[tuple[str, int, str], ...] = (
-        ("Finished", counts.finished, "with an adjudicated grade, or with grades that are close enough"),
+        ("With a gold grade", counts.with_gold, "adjudicated, or the mean of grades that are close enough"),
         ("Too few grades", counts.too_few_ratings, "fewer than the project asks for"),
         ("Not adjudicated", counts.not_adjudicated, "flagged, without a decision"),
     )
     if counts.reopened:
-        meaning = "of the finished: graded after the decision, which stands until Adjudicate changes it"
+        meaning = "of those with one: graded after the decision, which stands until Adjudicate changes it"
         rows = (*rows, ("Open again", counts.reopened, meaning))
     if counts.problems:
-        meaning = "of the finished: see Comments and skips, and withdraw what should not count"
+        meaning = "of those with one: see Comments and skips, and withdraw what should not count"
         rows = (*rows, ("Marked as a problem", counts.problems, meaning))
     body = "".join(
         f'<tr><th scope="row">{name}</th><td class="number">{grouped(number)}</td><td>{meaning}</td></tr>'
@@ -122,7 +122,7 @@ def counts_html(counts: GoldCounts) -> str:
 
 def link_html(project_id: int, options: ExportOptions, counts: GoldCounts) -> str:
     """The link that downloads the gold set, and what is in it."""
-    missing = counts.pairs - counts.finished
+    missing = counts.pairs - counts.with_gold
     rest = ""
     if missing:
         listed = options.unfinished is Unfinished.LIST
@@ -136,9 +136,9 @@ def link_html(project_id: int, options: ExportOptions, counts: GoldCounts) -> st
     return (
         f'<p><a id="export-download" href="{address}" download>Export gold</a></p>'
         '<p id="export-told" class="small" role="status"></p>'
-        f'<p class="small">A ZIP archive: {counted(counts.finished, "pair")} with a grade{rest}, a manifest '
-        "with the protocol, counts, α and the SHA-256 of each file, and README.md, a dataset card for "
-        f"publishing it.{without}</p>"
+        f'<p class="small">A ZIP archive: {counted(counts.with_gold, "pair")} with a gold grade{rest}, a '
+        "manifest with the protocol, counts, α and the SHA-256 of each file, and README.md, a dataset card "
+        f"for publishing it.{without}</p>"
     )
 
 

@@ -164,7 +164,8 @@ def project_html(line: ProjectLine, user: User, progress: Progress | None) -> st
     name = escape(line.name)
     title = f'<a href="{escape(_title_address(line, user))}"><bdi>{name}</bdi></a>'
     of_server = "administrator of the server" if user.is_administrator else ""
-    mine = ", ".join(filter(None, (of_server, roles_text(line.roles))))
+    own = line.roles - {Role.ADMINISTRATOR} if of_server else line.roles  # one is enough
+    mine = ", ".join(filter(None, (of_server, roles_text(own))))
     return (
         f'<li class="project"><div class="project-about"><h2>{title}</h2>'
         f'<p class="small">{escape(mine)}</p></div>'

@@ -22,7 +22,7 @@ from annotation.services.access.accounts import AccountService
 from annotation.services.imports.importing import ImportService
 from annotation.services.projects import ProjectService
 from annotation.types import ImportSummary, Role
-from annotation.ui.asking import admitted, asked_by
+from annotation.ui.asking import TOLD, Told, admitted, asked_by, reason_of
 from annotation.ui.filling import Filling
 from annotation.ui.wording import counted
 from kpdemo.ui.widgets import empty_html, escape, note_html, section_heading
@@ -88,7 +88,7 @@ class ImportHandlers:
             summary = self.importing.import_pairs(
                 project_id, items, by=user, progress=_shown_on(progress, len(items)), files=[path.name]
             )
-        except AnnotationError as error:
+        except TOLD as error:
             return refused(error, upload)
         path.unlink(missing_ok=True)
         told = [source.made_ids.sentence(path.name) if summary.pairs else "", joined_text(summary.joined)]
@@ -153,13 +153,13 @@ def import_event(
     return event
 
 
-def refused(error: AnnotationError, upload: str | None) -> tuple[str, Any]:
+def refused(error: Told, upload: str | None) -> tuple[str, Any]:
     """Why nothing was imported, and the box."""
     files = [Path(upload)] if upload else []
     return refused_html(error, files, "imported"), box_after(files)
 
 
-def refused_html(error: AnnotationError, files: Sequence[Path], done: str) -> str:
+def refused_html(error: Told, files: Sequence[Path], done: str) -> str:
     """Why nothing was `done`, not to be taken for a success, and that the files of a box are still chosen."""
     there = [file for file in files if file.is_file()]
     kept = "" if not there else f" {STILL_CHOSEN if len(there) == 1 else ALL_STILL_CHOSEN}"
@@ -170,7 +170,9 @@ def refused_html(error: AnnotationError, files: Sequence[Path], done: str) -> st
             f'<div class="note failed" role="alert"><p><b>Nothing was {done}.</b> {escape(summary)}</p>'
             f"<ul>{listed}</ul><p>{escape(kept.strip())}</p></div>"
         )
-    return f'<p class="note failed" role="alert"><b>Nothing was {done}.</b> {escape(f"{error}{kept}")}</p>'
+    # Whose connection is lost at the end may have lost only the answer.
+    nothing = f"<b>Nothing was {done}.</b> " if isinstance(error, AnnotationError) else ""
+    return f'<p class="note failed" role="alert">{nothing}{escape(reason_of(error) + kept)}</p>'
 
 
 def box_after(files: Sequence[Path]) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import gradio as gr
 
 from annotation.comparison import comparison_type
-from annotation.errors import AnnotationError, SettingsError, WritingError
+from annotation.errors import SettingsError, WritingError
 from annotation.exchange import read_larger_items
 from annotation.files.formats import open_source
 from annotation.services.access.accounts import AccountService
@@ -21,7 +21,7 @@ from annotation.services.writing.items import ItemService
 from annotation.services.writing.plan import TypeTerms, type_terms
 from annotation.setting_changes import seen_again, seen_settings
 from annotation.sizes import Bounds, PairBounds, check_range
-from annotation.ui.asking import admitted, asked_by, ids_in
+from annotation.ui.asking import TOLD, admitted, asked_by, ids_in
 from annotation.ui.filling import Filling
 from annotation.ui.importing import (
     FROM_FILE,
@@ -99,7 +99,7 @@ class ItemsHandlers:
                 only = self.projects.get(project_id).settings.only_type
                 found = list(read_larger_items(source, type=type or only))
             summary = self.items.import_items(project_id, found, by=user, files=[path.name])
-        except AnnotationError as error:
+        except TOLD as error:
             return refused(error, upload)
         path.unlink(missing_ok=True)
         return summary_html(summary), gr.File(value=None)
@@ -131,7 +131,7 @@ class ItemsHandlers:
     def save_bounds(
         self, request: gr.Request, type: str, seen: str, has_zeros: bool, *texts: str
     ) -> tuple[Any, ...]:
-        """Set the bounds of the type, and whether items are set aside for grade 0.
+        """Set the bounds of the type, and whether items are reserved for grade 0.
 
         What somebody else changed meanwhile comes into the fields.
         """

@@ -53,5 +53,5 @@ def summary_html(summary: ItemSummary) -> str:
 
 def _state(line: ItemLine) -> str:
     """How far it is. Nothing tells that its grade is 0: whoever knows must not grade its pair."""
-    said = {"set aside": "unwritten", "paired": "accepted"}.get(line.state, line.state.replace("_", " "))
+    said = {"reserved": "unwritten", "paired": "accepted"}.get(line.state, line.state.replace("_", " "))
     return f"{said}, left blank {line.blanks} ×" if line.blanks else said

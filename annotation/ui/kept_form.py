@@ -49,7 +49,7 @@ class KeptForm:
     def keep(
         self,
         fields: Sequence[Any],
-        began: gr.Textbox | None = None,
+        began: gr.Textbox | gr.Dropdown | None = None,
         *,
         is_of_began: bool = False,
         around: Sequence[tuple[Any, dict[str, Any]]] = (),

@@ -17,11 +17,11 @@ from annotation.services.systems import UPLOADED, SystemService
 from annotation.systems.baselines import EMBEDDING
 from annotation.systems.scored import left_out_text, scores_text
 from annotation.types import Role
-from annotation.ui.asking import admitted, asked_by
+from annotation.ui.asking import TOLD, Told, admitted, asked_by
 from annotation.ui.importing import box_after, refused_html
 from annotation.ui.leaderboard import IN_ZONE, LeaderboardHandlers, LeaderboardPage
 from annotation.ui.leaderboard_tables import ORIGINS, gold_named
-from annotation.ui.system_choice import FILES, GOLDS, OWN, SystemChoice, SystemReader, paths
+from annotation.ui.system_choice import FILES, GOLDS, OWN, SHOWN, SystemChoice, SystemReader, paths
 from annotation.ui.tables import type_label
 from annotation.ui.wording import regrouped
 from kpdemo.ui.widgets import QUIETLY, done_html, section_heading, shown_to_user
@@ -39,8 +39,7 @@ FORMATS_HTML = (
     "<li><b>Training grades</b> look like gold sets, and the scores of their pairs like other scores.</li>"
     "</ul></details>"
 )
-
-
+GOLD_CHOICES = [(label, kind) for kind, label in GOLDS.items()]
 CALIBRATED = (
     "Fits the scores, type by type, to the grades of other pairs by isotonic regression: they come onto the "
     "scale of people, and their order stays but for ties. A pair that is in both sets is refused."
@@ -53,16 +52,17 @@ class SystemFormHandlers:
     systems: SystemService
     dictionary: Dictionary
 
-    def open(self, request: gr.Request) -> tuple[Any, Any]:
+    def open(self, request: gr.Request) -> tuple[Any, ...]:
         """The form for administrators, for others nothing: the page itself says why it is closed."""
         try:
             project_id, _ = asked_by(request, self.accounts, Role.ADMINISTRATOR)
         except AnnotationError:
-            return gr.skip(), gr.skip()
-        return gr.Column(visible=True), self._listed(project_id, None)
+            return gr.skip(), gr.skip(), gr.skip()
+        return gr.Column(visible=True), *self._listed(project_id, None)
 
-    def list_systems(self, gold_id: int | None, request: gr.Request) -> gr.Dropdown:
-        """The systems that can be removed: those on the gold set that is shown."""
+    def list_systems(self, gold_id: int | None, request: gr.Request) -> tuple[gr.Dropdown, gr.Radio]:
+        """The systems that can be removed, those on the gold set that is shown, and the gold sets to measure
+        others on."""
         with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
             return self._listed(project_id, gold_id)
 
@@ -110,7 +110,7 @@ class SystemFormHandlers:
             progress(None, desc="Scoring")
             system = reader.system(choice, measured_on)
             kept = self.systems.add(project_id, measured_on, system, origin=choice.what, by=user)
-        except AnnotationError as error:
+        except TOLD as error:
             named = next((box for box in choice.boxes if _names_one(error, box)), ())
             failed = refused_html(error, named, "added")
             return failed, gr.skip(), *map(box_after, choice.boxes), gr.skip()
@@ -128,16 +128,18 @@ class SystemFormHandlers:
             self.systems.remove(project_id, system_id, by=user)
         return done_html("Removed.")
 
-    def _listed(self, project_id: int, gold_id: int | None) -> gr.Dropdown:
+    def _listed(self, project_id: int, gold_id: int | None) -> tuple[gr.Dropdown, gr.Radio]:
         golds = self.systems.golds(project_id)
         if not golds:
-            return gr.Dropdown(choices=[], value=None)
+            known = [(label, kind) for label, kind in GOLD_CHOICES if kind != SHOWN]
+            return gr.Dropdown(choices=[], value=None), gr.Radio(choices=known, value=OWN)
         chosen = next((gold.id for gold in golds if gold.id == gold_id), golds[0].id)
         entries = self.systems.board(project_id, chosen).entries
-        return gr.Dropdown(choices=[(entry.name, entry.id) for entry in entries], value=None)
+        held = gr.Dropdown(choices=[(entry.name, entry.id) for entry in entries], value=None)
+        return held, gr.Radio(choices=GOLD_CHOICES)
 
 
-def _names_one(error: AnnotationError, files: Sequence[Path]) -> bool:
+def _names_one(error: Told, files: Sequence[Path]) -> bool:
     return any(file.name in str(error) for file in files)
 
 
@@ -177,7 +179,7 @@ def build_system_form(
                 remove = gr.Button("Remove", variant="stop", elem_id="system-remove", scale=1, min_width=120)
             removed = gr.HTML("", elem_id="system-removed", js_on_load=None)
     added_gold = gr.State(None)
-    page.load(handlers.open, outputs=[form, held], api_name="open_system_form", **QUIETLY)
+    page.load(handlers.open, outputs=[form, held, fields.gold], api_name="open_system_form", **QUIETLY)
     choices: list[Any] = [fields.what, fields.gold, fields.calibrates]
     for number, field in enumerate(choices, 1):
         field.change(handlers.choose, choices, [*fields.boxes], api_name=f"choose_files_{number}", **QUIETLY)
@@ -215,12 +217,17 @@ def build_system_form(
     )
     for number, event in enumerate((*after, shown.gold.input), 1):
         follow = event.success if number <= len(after) else event
-        follow(handlers.list_systems, shown.gold, held, api_name=f"list_systems_{number}", **QUIETLY)
+        follow(
+            handlers.list_systems,
+            shown.gold,
+            [held, fields.gold],
+            api_name=f"list_systems_{number}",
+            **QUIETLY,
+        )
 
 
 def _system_fields(*, has_embedding: bool) -> _SystemFields:
     origins = [(label, name) for name, label in ORIGINS.items() if has_embedding or name != EMBEDDING]
-    golds = [(label, kind) for kind, label in GOLDS.items()]
     with gr.Row(elem_classes="columns"):
         with gr.Column(scale=5, min_width=320):
             what = gr.Radio(origins, value=UPLOADED, label="System", elem_id="system-what")
@@ -232,7 +239,7 @@ def _system_fields(*, has_embedding: bool) -> _SystemFields:
             )
             files = _files("Its scores", "system-files", is_visible=True)
         with gr.Column(scale=6, min_width=320):
-            gold = gr.Radio(golds, value=OWN, label="Measured on", elem_id="system-gold")
+            gold = gr.Radio(GOLD_CHOICES, value=OWN, label="Measured on", elem_id="system-gold")
             gold_files = _files("Gold grades", "system-gold-files", is_visible=False)
             calibrates = gr.Checkbox(
                 label="Calibrate its scores on training grades",

@@ -10,7 +10,7 @@ import gradio as gr
 
 from annotation.consent import anew_text
 from annotation.errors import AnnotationError
-from annotation.projects import check_settings, flagged_text
+from annotation.projects import flagged_text
 from annotation.scale_words import earlier_words_text
 from annotation.services.access.accounts import AccountService
 from annotation.services.consents import ConsentService
@@ -86,7 +86,7 @@ class ProjectHandlers:
     def save(self, request: gr.Request, seen: str, *values: object) -> tuple[Any, ...]:
         """Change what the form says; what somebody else changed meanwhile comes into it."""
         with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
-            mine = check_settings(read_settings_form(values))
+            mine = read_settings_form(values)
             before = self.projects.get(project_id).settings
             counts = self.projects.counts(project_id, viewer=user.id)
             kept = self.projects.update(project_id, mine, seen=seen, by=user).settings

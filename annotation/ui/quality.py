@@ -9,7 +9,7 @@ from typing import Any
 
 import gradio as gr
 
-from annotation.errors import AnnotationError, ImportFileError, SettingsError
+from annotation.errors import ImportFileError, SettingsError
 from annotation.exchange import read_known_pairs
 from annotation.files.formats import open_source
 from annotation.senses.dictionary import Dictionary
@@ -21,7 +21,7 @@ from annotation.services.quality import QualityOverview, QualityService
 from annotation.services.work import WorkService
 from annotation.setting_changes import seen_settings
 from annotation.types import ReadKnownPair, Role
-from annotation.ui.asking import admitted, asked_by
+from annotation.ui.asking import TOLD, admitted, asked_by
 from annotation.ui.filling import Filling
 from annotation.ui.importing import checked_upload, import_event, refused
 from annotation.ui.kept_form import Keeping, build_kept_form
@@ -170,7 +170,7 @@ class QualityHandlers:
             pairs = list(known_with_senses(read, self.dictionary.open_or_none))
             bring = {"training": self.known_pairs.import_training, "checks": self.known_pairs.import_checks}
             summary = bring[kind](project_id, pairs, by=user, files=[path.name])
-        except AnnotationError as error:
+        except TOLD as error:
             return *refused(error, upload), *(gr.skip() for _ in range(SHOWN_PARTS))
         path.unlink(missing_ok=True)
         shown = self._shown(self.quality.overview(project_id), project_id)
@@ -232,12 +232,24 @@ def _on_import(box: Upload, handler: Callable[..., Any], name: str, shown: list[
 
 
 def _on_correction(known: KnownFields, handlers: QualityHandlers, shown: list[Any]) -> Any:
-    known.pair.input(
-        handlers.show_known, known.pair, [known.texts, known.grade], api_name="show_known_pair", **QUIETLY
+    kept = known.kept
+    choosing = known.pair.input(
+        handlers.show_known,
+        known.pair,
+        [known.texts, known.grade],
+        js=kept.pauses,
+        api_name="show_known_pair",
+        **QUIETLY,
     )
+    kept.resume_after(choosing)
     event = known.run.click(
-        handlers.set_known, [known.pair, known.grade], [known.said, *shown], api_name="set_known_grade"
+        handlers.set_known,
+        [known.pair, known.grade],
+        [known.said, *shown],
+        js=kept.sends,
+        api_name="set_known_grade",
     )
+    kept.keep([known.grade], known.pair, is_of_began=True, shown=[choosing], saved=[event])
     keep_reason(event, known.said)
     return event
 

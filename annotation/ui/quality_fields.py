@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import gradio as gr
 
 from annotation.quality import QualitySettings
+from annotation.ui.kept_form import KeptForm, build_kept_form
 from annotation.ui.number_fields import decimal_field, decimal_of, decimal_text, whole_field, whole_of
 from kpdemo.ui.widgets import section_heading
 
@@ -43,6 +44,7 @@ def upload_box(kind: str) -> Upload:
 
 @dataclass(frozen=True)
 class KnownFields:
+    kept: KeptForm
     pair: gr.Dropdown
     texts: gr.HTML
     grade: gr.Textbox
@@ -53,6 +55,7 @@ class KnownFields:
 def known_fields() -> KnownFields:
     section_heading("Known grades", "quality-known-heading")
     gr.HTML(f'<p class="small">{CORRECTING_SAYS}</p>', elem_id="quality-known-says")
+    kept = build_kept_form("quality-known")
     with gr.Row(elem_classes="form-row"):
         pair = gr.Dropdown(
             [], label="Training or check pair", allow_custom_value=True, elem_id="quality-known", scale=5
@@ -60,7 +63,7 @@ def known_fields() -> KnownFields:
         grade = decimal_field(None, label="Known grade", elem_id="quality-known-grade", scale=1)
         run = gr.Button("Set this grade", elem_id="quality-known-set", scale=1, min_width=160)
     texts = gr.HTML("", elem_id="quality-known-texts", js_on_load=None)
-    return KnownFields(pair, texts, grade, run, gr.HTML("", elem_id="quality-known-said"))
+    return KnownFields(kept, pair, texts, grade, run, gr.HTML("", elem_id="quality-known-said"))
 
 
 def training_fields() -> tuple[gr.Number, gr.Textbox]:

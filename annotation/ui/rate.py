@@ -194,7 +194,8 @@ def _controls_html(step: int) -> str:
 <button type="button" class="keep" data-rate="skip" aria-keyshortcuts="S">Skip
  <kbd aria-hidden="true">S</kbd></button>
 <button type="button" class="keep" data-rate="comment" aria-keyshortcuts="C" aria-expanded="false"
- aria-controls="rate-comment">Comment <kbd aria-hidden="true">C</kbd></button>
+ aria-controls="rate-comment">Comment<span id="rate-comment-folded"></span>
+ <kbd aria-hidden="true">C</kbd></button>
 <button type="button" class="keep" data-rate="help" aria-keyshortcuts="?">Keys
  <kbd aria-hidden="true">?</kbd></button>
 </div>

@@ -24,7 +24,7 @@ from annotation.services.projects import ProjectService
 from annotation.services.senses import SenseService
 from annotation.services.writing.writers import WritingService
 from annotation.types import Project, Role, User
-from annotation.ui.asking import asked_by
+from annotation.ui.asking import TOLD, Told, asked_by, reason_of
 from annotation.ui.sense_form_html import (
     answer_html,
     choice_html,
@@ -74,7 +74,7 @@ class SensesHandlers:
             self._admitted(request)
             asked = _Asked(event)
             found = look_up(asked.text("word"), asked.text("part"), self.dictionary.open())
-        except AnnotationError as error:
+        except TOLD as error:
             return _problem(error)
         return gr.skip(), meanings_html(found), "", "", "", answer_html("")
 
@@ -83,7 +83,7 @@ class SensesHandlers:
         try:
             self._admitted(request)
             found = look_up(_Asked(event).text("closest"), "", self.dictionary.open())
-        except AnnotationError as error:
+        except TOLD as error:
             return _problem(error)
         return gr.skip(), gr.skip(), closest_html(found), "", "", answer_html("")
 
@@ -96,7 +96,7 @@ class SensesHandlers:
             key = asked.text("meaning")
             start, steps = around(key, wordnet)
             listed = around_html(key, start, steps, asked.text("filter"), wordnet)
-        except AnnotationError as error:
+        except TOLD as error:
             return _problem(error)
         return gr.skip(), gr.skip(), gr.skip(), listed, "", answer_html("")
 
@@ -108,7 +108,7 @@ class SensesHandlers:
             sense, texts = wordnet.sense(key), described(key, wordnet)
             if sense is None or texts is None:
                 raise SenseError(f"WordNet has no sense {shown(key)}: choose one from the list.")
-        except AnnotationError as error:
+        except TOLD as error:
             return _problem(error)
         return gr.skip(), gr.skip(), gr.skip(), gr.skip(), choice_html(sense, texts), answer_html("")
 
@@ -122,7 +122,7 @@ class SensesHandlers:
                 return self._begun(user, project, roles, answer_html("Sent to the editors.", "saved"))
             self.accounts.require(user.name, project.id, Role.ADMINISTRATOR)
             pair = self.senses.add_pair(project.id, asked.choice(), asked.grade(), by=user)
-        except AnnotationError as error:
+        except TOLD as error:
             return _problem(error)
         said = answer_html(f"Made pair {pair.id}: {pair.left} and {pair.right}.", "saved")
         return gr.skip(), gr.skip(), gr.skip(), gr.skip(), "", said
@@ -134,7 +134,7 @@ class SensesHandlers:
             asked = _Asked(event)
             self.writing.leave_blank(asked.writing(), user.id, asked.text("note"))
             return self._begun(user, project, roles, answer_html("Left to somebody else.", "saved"))
-        except AnnotationError as error:
+        except TOLD as error:
             return _problem(error)
 
     def describe(self, event: gr.EventData, request: gr.Request) -> Shown:
@@ -143,7 +143,7 @@ class SensesHandlers:
             user, project, _ = self._admitted(request)
             self.accounts.require(user.name, project.id, Role.ADMINISTRATOR)
             done, missing = self.senses.describe(project.id, by=user)
-        except AnnotationError as error:
+        except TOLD as error:
             return _problem(error)
         rest = f" WordNet does not have the senses of {grouped(missing)}." if missing else ""
         have = counted(done, "pair has", "pairs have")
@@ -240,6 +240,6 @@ class _Asked(Sent):
             raise GradeError("No grade is chosen: choose the one that the pair should get.") from None
 
 
-def _problem(error: AnnotationError) -> Shown:
+def _problem(error: Told) -> Shown:
     """Only the answer changes: what was chosen and typed stays."""
-    return gr.skip(), gr.skip(), gr.skip(), gr.skip(), gr.skip(), answer_html(str(error), "problem")
+    return gr.skip(), gr.skip(), gr.skip(), gr.skip(), gr.skip(), answer_html(reason_of(error), "problem")

@@ -9,8 +9,8 @@ from typing import Any
 import gradio as gr
 
 from annotation.comparison import COMPARISON_TYPES
-from annotation.errors import SettingsError
-from annotation.projects import STEPS
+from annotation.errors import SettingsError, WrongSettings
+from annotation.projects import STEPS, check_settings
 from annotation.scale import CLSS_POINTS
 from annotation.types import ProjectSettings
 from annotation.ui.guidelines import own_scale_html
@@ -234,30 +234,40 @@ def settings_values(settings: ProjectSettings) -> list[Any]:
 
 
 def read_settings_form(values: Sequence[Any]) -> ProjectSettings:
-    """The settings that the fields hold, in their order.
+    """The settings that the fields hold, in their order, as they are kept.
 
     Raises:
-        SettingsError: a field holds no number where it needs one, or no type is ticked or named.
+        SettingsError: some of them cannot be used; it tells all of these.
     """
+    wrong = WrongSettings()
     name, types, own_types, guidelines, raters, threshold, step, is_random, seed, *others = values
     may_revise, lease, most, consent, scale_words = others
     chosen = (*(types or ()), *str(own_types or "").replace(",", " ").split())
-    if not chosen:
-        raise SettingsError(
-            "The project has no comparison types: tick at least one, or name types of your own."
-        )
-    return ProjectSettings(
+    settings = ProjectSettings(
         name=str(name or ""),
-        types=chosen,
+        types=wrong.read(_some_type, chosen, instead=DEFAULTS.types),
         guidelines=str(guidelines or ""),
-        raters_per_pair=whole_of(raters, "number of raters per pair"),
-        threshold=decimal_of(threshold, "difference for adjudication"),
-        step=decimal_of(step, "step between grades"),
+        raters_per_pair=wrong.read(
+            whole_of, raters, "number of raters per pair", instead=DEFAULTS.raters_per_pair
+        ),
+        threshold=wrong.read(
+            decimal_of, threshold, "difference for adjudication", instead=DEFAULTS.threshold
+        ),
+        step=wrong.read(decimal_of, step, "step between grades", instead=DEFAULTS.step),
         is_random=bool(is_random),
-        seed=whole_of(seed, "seed"),
+        seed=wrong.read(whole_of, seed, "seed", instead=DEFAULTS.seed),
         may_revise=bool(may_revise),
-        lease_minutes=whole_of(lease, "number of minutes"),
-        most_per_rater=whole_or_none(most, "limit of pairs per rater"),
+        lease_minutes=wrong.read(whole_of, lease, "number of minutes", instead=DEFAULTS.lease_minutes),
+        most_per_rater=wrong.read(whole_or_none, most, "limit of pairs per rater", instead=None),
         consent=str(consent or ""),
         scale_words=str(scale_words or ""),
     )
+    checked = wrong.read(check_settings, settings, instead=settings)
+    wrong.tell()
+    return checked
+
+
+def _some_type(chosen: tuple[str, ...]) -> tuple[str, ...]:
+    if chosen:
+        return chosen
+    raise SettingsError("The project has no comparison types: tick at least one, or name types of your own.")

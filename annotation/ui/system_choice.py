@@ -84,7 +84,8 @@ class SystemReader:
         """The system that was chosen, with its scores of `gold`."""
         if not gold.pairs:
             raise ScoreFileError(
-                "The project has no pairs with a gold grade yet: finish some, or choose gold from files."
+                "The project has no pairs with a gold grade yet: have some graded and adjudicated, or choose "
+                "gold from files."
             )
         training = _training(choice.training_files, gold) if choice.is_calibrated else []
         if choice.what == UPLOADED:

@@ -76,7 +76,7 @@ class ReportHandlers:
         )
 
     def make_zeros(self, request: gr.Request) -> str:
-        """Pairs of grade 0 of the items that are set aside."""
+        """Pairs of grade 0 of the items that are reserved."""
         with admitted(request, self.accounts, *EDITORS) as (project_id, user):
             zeros = self.editing.make_zeros(project_id, by=user)
         said = f"Made {counted(zeros.made, 'pair')} of grade 0."
@@ -117,7 +117,7 @@ def balance_html(report: WritingReport) -> str:
         for group in report.groups
     ]
     said = (
-        f"{counted(report.waiting, 'text')} to review, {counted(report.set_aside, 'item')} set aside for "
+        f"{counted(report.waiting, 'text')} to review, {counted(report.reserved, 'item')} reserved for "
         f"grade 0, {counted(report.not_understood, 'item')} left blank and not yet written."
     )
     heads = ("Type", "Genre", *GRADES, "Unwritten")

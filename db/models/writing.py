@@ -32,7 +32,7 @@ class WritingPlan(Base):
 
     project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True)
     has_zeros: Mapped[bool] = mapped_column(default=True)
-    """Whether a share of the larger items is set aside for pairs of grade 0."""
+    """Whether a share of the larger items is reserved for pairs of grade 0."""
     updated_at: Mapped[datetime]
     bounds: Mapped[dict[str, Any]]
     """By type: what sizes its items may have, where they are not the usual ones."""
@@ -56,7 +56,7 @@ class LargerItem(Base):
     """Its place in the order of writing."""
     import_order: Mapped[int]
     grade: Mapped[int | None]
-    """The requested grade, 1 to 4, while a writer has it or its pair is made; 0 once it is set aside."""
+    """The requested grade, 1 to 4, while a writer has it or its pair is made; 0 once it is reserved."""
     pair_id: Mapped[int | None] = mapped_column(ForeignKey("pairs.id", ondelete="SET NULL"), unique=True)
     """The pair that was made of it."""
     withdrawn_at: Mapped[datetime | None]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from decimal import Decimal
 
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from annotation.types import ProjectSettings, Role
+from annotation.types import KnownPair, NewPair, ProjectSettings, Role
 from tests.browser.conftest import PASSWORD, PATIENCE, Site
 from tests.writers import TYPE, new_items
 
@@ -250,3 +251,32 @@ def test_signing_out_leaves_nothing_typed_to_the_next_one(site, browser):
     page.get_by_role("button", name="New project").click()
     expect(page.get_by_label("Name", exact=True)).to_have_value("")
     expect(page.locator("#new-kept")).to_be_hidden()
+
+
+def test_a_known_grade_is_there_again_when_its_pair_is_chosen_again(site, browser, project):
+    known = KnownPair(NewPair("t1", TYPE, "The cat sleeps.", "a sleeping cat"), Decimal(4))
+    other = KnownPair(NewPair("t2", TYPE, "The dog sleeps.", "a sleeping dog"), Decimal(1))
+    site.services.known_pairs.import_training(project, [known, other])
+    page = site.page(browser, "root", f"/annotate/project?project={project}&tab=quality")
+    pair, grade, note = (
+        page.locator(f"#quality-known{part}") for part in (" input", "-grade input", "-kept")
+    )
+
+    def choose(name: str) -> None:
+        pair.click()
+        page.get_by_role("option", name=name).click()
+
+    choose("t1")
+    expect(grade).to_have_value("4")
+    grade.fill("3.25")
+    press_while_offline(page, "#quality-known-set")
+    choose("t2")
+    expect(grade).to_have_value("1")
+    expect(note).to_be_hidden()
+    choose("t1")
+    expect(note).to_contain_text(IS_BACK)
+    expect(grade).to_have_value("3.25")
+    page.locator("#quality-known-set").click()
+    expect(page.locator("#quality-known-said")).to_have_text("The known grade of t1 is 3.25; it was 4.")
+    expect(note).to_be_hidden()
+    assert kept(page) == []

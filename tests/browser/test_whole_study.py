@@ -99,7 +99,7 @@ def write_all(page: Page) -> dict[str, int]:
 
 
 def review_all(page: Page, address: str) -> None:
-    """Accept what was written, and make the pairs of grade 0 of what was set aside."""
+    """Accept what was written, and make the pairs of grade 0 of what was reserved."""
     open_annotation_page(page, address)
     for number in range(8, 0, -1):
         expect(page.locator("#review-tabs")).to_be_visible()

@@ -89,7 +89,7 @@ def test_whatever_tells_of_open_and_decided_pairs_tells_the_same(database, tmp_p
     }
     gold = GoldService(database, clock=rated.clock)
     counts = gold.counts(rated.id)
-    assert (counts.finished, counts.too_few_ratings, counts.reopened) == (3, 2, 1)
+    assert (counts.with_gold, counts.too_few_ratings, counts.reopened) == (3, 2, 1)
     assert '<th scope="row">Open again</th><td class="number">1</td>' in export_html(counts)
     options = ExportOptions(unfinished=Unfinished.LEAVE_OUT)
     assert gold.export(rated.id, tmp_path / "gold", options).manifest["counts"]["reopened"] == 1

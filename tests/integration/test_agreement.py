@@ -284,10 +284,10 @@ def test_who_waits_for_numbers_of_raters_keeps_no_other_reader_waiting(rated, mo
     service, waiting, given = AgreementService(rated.database), threading.Event(), threading.Event()
     give, found = NumberService.give, []
 
-    def late(*asked):
+    def late(*asked, **how):
         waiting.set()
         assert given.wait(PATIENCE)
-        return give(*asked)
+        return give(*asked, **how)
 
     monkeypatch.setattr(NumberService, "give", late)
     anonymous = threading.Thread(target=lambda: service.report(rated.id, named=False))

@@ -443,7 +443,10 @@ def test_a_gold_set_without_a_grade_says_that_it_is_empty(call):
     assert call("import", "news", "pairs.jsonl")[0] == 0
     status, _, errors = call("export", "news", "--output", "gold")
     assert (status, errors.count("\n")) == (1, 1)
-    assert " lack ratings: finish them, or give --unfinished leave-out or --unfinished list." in errors
+    assert (
+        " lack ratings: have them graded and adjudicated, or give --unfinished leave-out or --unfinished "
+        "list." in errors
+    )
     status, printed, errors = call("export", "news", "--output", "gold", "--unfinished", "list")
     assert status == 0, errors
     assert "No pair has a gold grade yet" in printed

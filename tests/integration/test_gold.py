@@ -189,8 +189,8 @@ def test_unfinished_pairs_are_refused_with_their_number_and_the_first(database, 
         "3 of 6 pairs have no gold grade yet, the first is 'd-4' (sentence2phrase); "
     )
     assert str(error.value).endswith(
-        "; 2 lack ratings and 1 lacks a decision: finish them, leave them out, or list them in a separate "
-        "file."
+        "; 2 lack ratings and 1 lacks a decision: have them graded and adjudicated, leave them out, or list "
+        "them in a separate file."
     )
     assert list(tmp_path.glob("g")) == []
     assert GoldService(database).exports(rated.id) == []
@@ -217,7 +217,7 @@ def test_counts_of_the_database_and_of_the_rows_are_the_same(database, tmp_path)
     rated = with_decision(rated_project(database, ALL))
     counts = GoldService(database).counts(rated.id)
     written = export(rated, tmp_path / "g", unfinished=Unfinished.LEAVE_OUT).manifest["counts"]
-    assert (counts.pairs, counts.too_few_ratings, counts.not_adjudicated, counts.finished) == (6, 2, 1, 3)
+    assert (counts.pairs, counts.too_few_ratings, counts.not_adjudicated, counts.with_gold) == (6, 2, 1, 3)
     assert (written["too_few_ratings"], written["not_adjudicated"]) == (2, 1)
 
 

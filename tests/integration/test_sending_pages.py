@@ -245,7 +245,7 @@ def test_raters_find_no_model_and_no_score_in_what_they_are_given(client, servic
         assert seen.status_code == 200
         assert not {"model", "score", "rank", "source", "position"} & set(seen.json()["pairs"][0])
         assert '"one"' not in seen.text
-    assert services.gold.counts(1).finished == 1
+    assert services.gold.counts(1).with_gold == 1
 
 
 def test_bundles_are_kept_for_a_while_and_not_without_limit():

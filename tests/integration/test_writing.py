@@ -96,7 +96,7 @@ def test_a_project_may_have_bounds_of_its_own(database):
     office.writing.submit(task.id, office.id("wim"), "bird noise", task.version)
 
 
-def test_grades_are_balanced_and_a_share_is_set_aside_also_when_writers_stop_midway(office):
+def test_grades_are_balanced_and_a_share_is_reserved_also_when_writers_stop_midway(office):
     for name in ("wim", "wes"):  # both begin, and one goes home
         office.task(name)
     office.clock.forward(minutes=31)
@@ -443,7 +443,7 @@ def test_whoever_saw_a_grade_requested_for_either_item_never_grades_their_pair_o
     office.editing.accept(office.project.id, task.id, office.id("eda"), version=1)
     with database.session() as session:
         zero = session.scalars(select(LargerItem).where(LargerItem.grade == 0)).one()
-        remember_viewer(session, zero.id, office.id("wes"), office.clock())  # before it was set aside
+        remember_viewer(session, zero.id, office.id("wes"), office.clock())  # before it was reserved
     assert office.editing.make_zeros(office.project.id) == Zeros(1, 0)
     with database.reading() as session:
         pair = session.scalars(select(Pair.id).where(Pair.intended_quarters == 0)).one()

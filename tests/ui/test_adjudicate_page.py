@@ -7,6 +7,7 @@ import json
 import re
 import tempfile
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from decimal import Decimal
 from types import SimpleNamespace
@@ -152,6 +153,16 @@ def test_what_cannot_be_saved_is_explained_and_the_form_left_alone(rated, handle
     assert is_left_alone(item)
     assert sentence in said
     assert 'role="alert"' in said
+
+
+def test_a_decision_that_an_import_keeps_from_being_written_is_told(rated, handlers, monkeypatch):
+    monkeypatch.setattr("db.database.WAIT_SECONDS", 0.01)
+    asked = decision(rated, handlers)
+    with ThreadPoolExecutor(1) as page, rated.database.session():
+        queue, item, said = page.submit(handlers.save, asked, request(rated)).result(60)
+    assert is_left_alone(queue)
+    assert is_left_alone(item)
+    assert "The database is not responding: try again in a moment." in said
 
 
 def test_pairs_that_the_adjudicator_may_still_grade_are_held_back(sqlite_database):

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from decimal import Decimal
 from html import unescape
@@ -24,9 +25,8 @@ from annotation.reliability.planning import DEFAULT_WIDTH
 from annotation.reliability.report_json import report_to_json
 from annotation.services.access.accounts import AccountService
 from annotation.services.agreement import AgreementService
-from annotation.services.bundle import UnreachableError, open_services
+from annotation.services.bundle import DamagedError, UnreachableError, open_services
 from annotation.services.imports.importing import ImportService
-from annotation.services.numbering import NumberService
 from annotation.services.projects import ProjectService
 from annotation.services.rating.ratings import RatingService
 from annotation.types import NewRating, Role
@@ -121,16 +121,39 @@ def test_a_project_that_is_not_there_is_explained(handlers, rated):
     assert "No project is chosen" in closed
 
 
-def test_who_opens_the_page_while_an_import_keeps_numbers_from_being_written_is_told(
-    handlers, rated, monkeypatch
-):
-    def busy(*_):
-        raise UnreachableError("/srv/kpdemo.db is being written to, as by a long import.")
+def test_while_an_import_writes_figures_are_shown_and_numbers_of_raters_follow(handlers, rated, monkeypatch):
+    monkeypatch.setattr("annotation.services.numbering._PAGE_WAITS", 0.01)
+    judith = ask("judith", rated.id)
+    with ThreadPoolExecutor(1) as page, rated.database.session():
+        closed, body, timer, *shown = page.submit(handlers.open, judith, DEFAULT_WIDTH).result(60)
+    assert (closed, body.visible, timer.active) == ("", True, True)
+    assert "α of all pairs" in figures(shown)["figures"]
+    assert "Rater without number (2)" in figures(shown)["raters"]
+    assert "so do the numbers of raters who have none yet" in figures(shown)["status"]
+    assert not re.search(r"Rater \d|\bana\b", repr(shown))
+    took(handlers, seconds=0)
+    looked = handlers.look(judith, shown[-1], DEFAULT_WIDTH)
+    assert "Rater 1" in figures(looked)["raters"]
+    assert "without number" not in repr(looked)
 
-    monkeypatch.setattr(NumberService, "give", busy)
-    closed, body, timer, *_ = handlers.open(ask("judith", rated.id), DEFAULT_WIDTH)
-    assert "The database is not responding: try again in a moment." in closed
-    assert (body.visible, timer.active) == (False, False)
+
+@pytest.mark.parametrize(
+    "error", [UnreachableError("/srv/kpdemo.db"), DamagedError("/srv/kpdemo.db", "torn")]
+)
+def test_a_page_that_renews_itself_stays_as_it_is_while_the_database_cannot_be_read(
+    handlers, rated, monkeypatch, error
+):
+    def gone(*_, **__):
+        raise error
+
+    monkeypatch.setattr(AgreementService, "report", gone)
+    with pytest.raises(gr.Error, match=re.escape(error.for_users)):
+        handlers.plan(DEFAULT_WIDTH, ask("root", rated.id))
+    assert all(part == gr.skip() for part in handlers.look(ask("root", rated.id), "", DEFAULT_WIDTH))
+    if isinstance(error, UnreachableError):
+        closed, body, timer, *_ = handlers.open(ask("root", rated.id), DEFAULT_WIDTH)
+        assert "The database is not responding: try again in a moment." in closed
+        assert (body.visible, timer.active) == (False, False)
 
 
 def test_administrators_read_names_and_adjudicators_numbers(handlers, rated):
@@ -186,7 +209,7 @@ def test_a_large_project_is_not_counted_again_and_again_while_it_is_graded(handl
     took(handlers, seconds=60)
     rated.rate("e", ben="1")
     status, *others = handlers.look(ask("root", rated.id), version, DEFAULT_WIDTH)
-    assert "newer grades" in status
+    assert "newer figures" in status
     assert all(part == gr.skip() for part in others)
     shown = handlers.refresh(ask("root", rated.id), DEFAULT_WIDTH)  # who asks gets it
     assert "10 grades" in figures(shown)["figures"]

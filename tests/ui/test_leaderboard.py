@@ -131,8 +131,10 @@ def test_an_empty_leaderboard_says_the_next_step_and_others_are_told_why_not(han
     assert "An administrator of the project can add one" in shown(parts)["status"]
     assert not shown(parts)["board"].visible
     assert FOR_LEADERS in handlers.open(ask("ana", rated.id))[0]
-    assert form.open(ask("judith", rated.id)) == (gr.skip(), gr.skip())
-    assert form.open(ask("leader", rated.id))[0].visible is True
+    assert form.open(ask("judith", rated.id)) == (gr.skip(), gr.skip(), gr.skip())
+    column, _, golds = form.open(ask("leader", rated.id))
+    assert column.visible is True
+    assert SHOWN not in dict(golds.choices).values()
 
 
 @pytest.mark.parametrize("name", ["judith", "ana", None])
@@ -517,7 +519,8 @@ def as_latex(cell):
 def test_removing_leaves_the_others(handlers, form, rated):
     gold_id = add(form, rated, "", what="lcs")[-1]
     add(form, rated, "", what="gst")
-    held = form.list_systems(gold_id, ask("leader", rated.id))
+    held, golds = form.list_systems(gold_id, ask("leader", rated.id))
+    assert SHOWN in dict(golds.choices).values()
     assert [name for name, _ in held.choices] == ["lcs", "gst"]
     form.remove(ask("leader", rated.id), held.choices[0][1])
     assert "lcs" not in shown(handlers.show(gold_id, ask("leader", rated.id)))["pearson"].replace("(lcs)", "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -23,7 +24,7 @@ from annotation.services.consents import ConsentService
 from annotation.services.events import Event, EventService
 from annotation.services.imports.importing import ImportService
 from annotation.services.overview import OverviewService, ProjectLine
-from annotation.services.projects import ProjectService
+from annotation.services.projects import ProjectService, find_project
 from annotation.services.rating.assignment import AssignmentService
 from annotation.services.rating.ratings import RatingService
 from annotation.services.rating.stuck import StuckService
@@ -115,7 +116,7 @@ def test_who_has_to_agree_anew_is_told_and_led_to_the_text_also_when_all_is_grad
     assert (CHANGED_TEXT in project_html(project, RATER, Progress(10, 10))) is bool(page)
 
 
-def test_of_the_items_to_write_for_some_may_be_set_aside():
+def test_of_the_items_to_write_for_some_may_be_reserved():
     shown = project_html(line(roles=frozenset({Role.WRITER}), unwritten=5), RATER, None)
     assert "Up to 5 larger items to write for" in shown
 
@@ -217,6 +218,19 @@ def test_a_field_that_holds_no_number_is_named(place, value, sentence):
     assert str(error.value) == sentence
 
 
+def test_all_that_is_wrong_with_a_form_is_told_at_once():
+    values = settings_values(replace(SETTINGS, name=" ", types=(), raters_per_pair=99))
+    values[8] = "a seed"
+    with pytest.raises(SettingsError) as error:
+        read_settings_form(values)
+    beginnings = (
+        "The project has no comparison types",
+        "The seed is a number",
+        "The project's name is empty",
+    )
+    assert all(each in str(error.value) for each in (*beginnings, "The number of raters per pair is a whole"))
+
+
 def test_of_a_long_text_that_is_no_number_the_beginning_is_named():
     with pytest.raises(SettingsError, match=f"not '{'x' * 59}…\\.$"):
         whole_of("x" * 100, "seed")
@@ -247,7 +261,8 @@ def test_what_a_field_of_whole_numbers_shows_is_what_is_checked(number):
 def test_types_of_ones_own_may_be_separated_by_commas_too():
     values = settings_values(SETTINGS)
     values[2] = " title2abstract,query2answer  x2y"
-    assert read_settings_form(values).types == ("sentence2phrase", "title2abstract", "query2answer", "x2y")
+    types = ("sentence2phrase", "query2answer", "title2abstract", "x2y")
+    assert read_settings_form(values).types == types
 
 
 def test_a_form_without_a_type_says_to_tick_one():
@@ -397,6 +412,12 @@ def test_only_administrators_of_the_server_make_projects(home):
         home.create(Asked("root"), *values)
 
 
+def test_who_runs_the_server_is_no_other_administrator_of_a_project():
+    both = frozenset({Role.ADMINISTRATOR, Role.RATER})
+    assert ">administrator of the server, rater<" in project_html(line(roles=both), LEADER, None)
+    assert ">administrator, rater<" in project_html(line(roles=both), RATER, None)
+
+
 def test_a_project_of_others_is_as_if_there_were_none(home):
     for asked in (Asked("Ana", {"project": "2"}), Asked("Ana", {"project": "99"})):
         assert HeaderHandlers(home.overview, "rate").show(asked).count("No project") == 2
@@ -453,6 +474,18 @@ def test_an_imported_upload_is_deleted_and_a_refused_one_stays_chosen(imports, t
     assert "failed" not in said
     assert file.value is None
     assert not path.exists()
+
+
+def test_an_import_that_another_one_keeps_from_being_written_is_told(imports, tmp_path, monkeypatch):
+    path = tmp_path / "new.tsv"
+    path.write_text("id\ttype\tleft\tright\n9\tsentence2phrase\ta\tb\n", encoding="utf-8")
+    monkeypatch.setattr("db.database.WAIT_SECONDS", 0.01)
+    with ThreadPoolExecutor(1) as page, imports.importing._database.session() as other:
+        find_project(other, 1, lock=True)
+        said, file = page.submit(import_file, imports, path).result(60)
+    assert "The database is not responding: try again in a moment. The file is still chosen" in said
+    assert file == gr.skip()
+    assert path.is_file()
 
 
 def test_a_json_array_can_be_chosen(imports, tmp_path):

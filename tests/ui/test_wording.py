@@ -79,7 +79,7 @@ def test_a_line_is_told_from_the_bars_of_its_colour():
 def test_requested_grades_of_imported_pairs_are_said_to_count():
     imported = JudgedPair("sentence2phrase", Decimal(3), Decimal(2))
     report = writing_report(
-        "p", ("sentence2phrase",), [imported], [], [], set_aside=0, waiting=0, not_understood=0
+        "p", ("sentence2phrase",), [imported], [], [], reserved=0, waiting=0, not_understood=0
     )
     shown = matrix_html(report)
     assert "−1.00" in shown
@@ -89,7 +89,7 @@ def test_requested_grades_of_imported_pairs_are_said_to_count():
 def test_the_chart_of_the_writing_report_is_saved_under_a_harmless_name():
     pairs = [JudgedPair("sentence2phrase", Decimal(4), Decimal(3), "wim")]
     report = writing_report(
-        "../news: a/b", ("sentence2phrase",), pairs, (), (), set_aside=0, waiting=0, not_understood=0
+        "../news: a/b", ("sentence2phrase",), pairs, (), (), reserved=0, waiting=0, not_understood=0
     )
     accounts = SimpleNamespace(require=lambda *_: User(1, "ed"))
     handlers = ReportHandlers(accounts, SimpleNamespace(report=lambda _: report), None)

@@ -162,7 +162,7 @@ def test_who_does_not_wait_for_a_writer_is_told_at_once(sqlite_database, monkeyp
     monkeypatch.setattr("db.database._PRAGMAS", ("PRAGMA busy_timeout = 3600000",))
     sqlite_database.dispose()
     with ThreadPoolExecutor(1) as writer, somebody_writes(sqlite_database):
-        refused = writer.submit(write, sqlite_database, waits=False)
+        refused = writer.submit(write, sqlite_database, wait=0)
         with pytest.raises(UnreachableError):
             refused.result(60)
     with sqlite_database.session() as session:  # the next on the same connection is patient again
@@ -180,7 +180,7 @@ def take_the_same_name_by_copy(database: Database, **options: bool) -> None:
 
 
 @pytest.mark.parametrize("change", [rename, take_the_same_name_by_copy])
-@pytest.mark.parametrize(("limit", "options"), [(0.01, {}), (3600, {"waits": False})])
+@pytest.mark.parametrize(("limit", "options"), [(0.01, {}), (3600, {"wait": 0})])
 def test_on_postgresql_writing_waits_for_a_lock_no_longer_than_the_limit(
     postgresql_database, monkeypatch, change, limit, options
 ):

@@ -42,7 +42,7 @@ def build():
         PAIRS,
         [GroupBalance("phrase2word", None, (0, 1, 1, 0, 2), 3)],
         counts,
-        set_aside=1,
+        reserved=1,
         waiting=2,
         not_understood=3,
     )

@@ -82,7 +82,7 @@ class SignInService:
         until = sessions.renewed_until(found, now)
         if until is not None:
             # A long import may hold the only writer; then the next request tries again.
-            with suppress(UnreachableError), self._database.session(waits=False) as session:
+            with suppress(UnreachableError), self._database.session(wait=0) as session:
                 sessions.renew_session(session, found.session_id, until)
         return as_user(found)
 

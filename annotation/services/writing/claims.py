@@ -31,7 +31,7 @@ def current_writing(session: Session, project_id: int, writer_id: int) -> Writin
 def claim_item(
     session: Session, project: Project, plan: WritingPlan, writer_id: int, now: datetime
 ) -> Writing | None:
-    """The next item for this writer, now held; None when there is none. Items for grade 0 are set aside."""
+    """The next item for this writer, now held; None when there is none. Items for grade 0 are reserved."""
     while True:
         item = _open_item(session, project.id, writer_id)
         if item is None:
@@ -80,7 +80,7 @@ def _open_item(session: Session, project_id: int, writer_id: int) -> LargerItem 
 
 
 def _without_draft(session: Session, item: LargerItem) -> LargerItem:
-    """An open item of the same group that nobody has begun, else `item`: to be set aside."""
+    """An open item of the same group that nobody has begun, else `item`: to be reserved."""
     begun = exists().where(Writing.item_id == LargerItem.id, func.length(Writing.text) > 0)
     found = session.scalar(
         select(LargerItem)

@@ -148,7 +148,7 @@ class EditingService:
         self._refuse(project_id, writing_id, editor_id, note, version, "handed_on")
 
     def make_zeros(self, project_id: int, *, by: User | None = None) -> Zeros:
-        """Pairs of grade 0 of the items that are set aside. Who is allowed to is for the caller to `require`.
+        """Pairs of grade 0 of the items that are reserved. Who is allowed to is for the caller to `require`.
 
         Raises:
             NotFoundError: there is no such project.

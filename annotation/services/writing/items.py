@@ -37,7 +37,7 @@ class ItemLine:
     genre: str | None
     source: str | None
     state: str
-    """unwritten, withdrawn, or the state of its writing; set aside or paired for grade 0."""
+    """unwritten, withdrawn, or the state of its writing; reserved or paired for grade 0."""
     blanks: int
     """How many writers did not understand it."""
 
@@ -141,7 +141,7 @@ class ItemService:
         seen: str | None = None,
         by: User | None = None,
     ) -> WritingTerms:
-        """Set the bounds of a type, or whether items are set aside for pairs of grade 0.
+        """Set the bounds of a type, or whether items are reserved for pairs of grade 0.
 
         What is imported or written already stays.
 
@@ -180,5 +180,5 @@ def _state(row: LargerItem, found: str | None) -> str:
     if row.withdrawn_at is not None:
         return "withdrawn"
     if row.grade == 0:
-        return "set aside" if row.pair_id is None else "paired"
+        return "reserved" if row.pair_id is None else "paired"
     return found or "unwritten"

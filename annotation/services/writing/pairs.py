@@ -33,7 +33,7 @@ from db.models import LargerItem, Pair, Writing
 
 @dataclass(frozen=True, slots=True)
 class Zeros:
-    """What became of the items that are set aside for pairs of grade 0."""
+    """What became of the items that are reserved for pairs of grade 0."""
 
     made: int
     waiting: int
@@ -101,7 +101,7 @@ def _pair_prints(session: Session, project_id: int) -> Select[str]:
 
 
 def make_zeros(session: Session, project_id: int, now: datetime) -> Zeros:
-    """Pair every item that is set aside with a smaller item of another one; project and plan are locked."""
+    """Pair every item that is reserved with a smaller item of another one; project and plan are locked."""
     project = as_project(find_project(session, project_id))
     plan = read_plan(session, project_id)
     found = session.scalars(

@@ -41,7 +41,7 @@ class WritingReportService:
                 list(_judged(session, project, writers, names)),
                 balance_of(session, project_id, project.settings.types),
                 _counts(session, project_id, names),
-                set_aside=_set_aside(session, project_id),
+                reserved=_reserved(session, project_id),
                 waiting=_waiting(session, project_id),
                 not_understood=_not_understood(session, project_id),
             )
@@ -108,7 +108,7 @@ def _waiting(session: Session, project_id: int) -> int:
     return count_where(session, Writing.project_id == project_id, Writing.state == "submitted")
 
 
-def _set_aside(session: Session, project_id: int) -> int:
+def _reserved(session: Session, project_id: int) -> int:
     unpaired = LargerItem.grade == 0, LargerItem.pair_id.is_(None)
     return count_where(session, LargerItem.project_id == project_id, *unpaired)
 
