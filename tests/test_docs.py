@@ -302,6 +302,19 @@ def test_the_intervals_of_the_readme_are_those_measured(kind):
     )
 
 
+def test_the_readme_calls_that_figure_published_alike_which_the_interval_holds():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    told = " ".join(readme.split())
+    result = json.loads((ROOT / "docs/results/evaluate-default.json").read_text(encoding="utf-8"))
+    intervals = result["datasets"][MEASURED["SemEval-2010"]]["interval"]
+    present, absent = map(float, PUBLISHED.findall(readme))
+    low, high = intervals["present"]["skip_empty"]["F1@5"]
+    assert low <= present <= high
+    assert absent < intervals["absent"]["skip_empty"]["F1@5"][0]
+    assert "its present F1@5 cannot be told from the published figure" in told
+    assert "the published absent F1@5 lies just below its interval" in told
+
+
 MODELS = {
     "first phrases": "first",
     "TF-IDF": "tfidf",
@@ -323,6 +336,9 @@ HALVES = re.compile(
 """Of the documents of KP20k, those that chose nothing and those that chose."""
 
 CARD_TABLE = re.compile(r"^((?:\|.*R@50 \|\n)(?:\|.*\n)+)", re.M)
+
+PUBLISHED = re.compile(r"^\| SimCKP as published.*?\|[^|]*\| (\S+) / ", re.M)
+"""F1@5 of present, then of absent keyphrases on the test documents of SemEval-2010."""
 
 Told = tuple[str, str, str, str, float]
 """File, kind and measure, the figure that a page tells, and that of the committed result."""

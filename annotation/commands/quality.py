@@ -185,7 +185,7 @@ def overview_json(project: Project, overview: QualityOverview) -> dict[str, Any]
         "settings": settings_json(overview.settings),
         "training_pairs": overview.training_pairs,
         "check_pairs": overview.check_pairs,
-        "raters": [_standing_json(standing) for standing in overview.standings],
+        "raters": [_standing_json(standing, overview) for standing in overview.standings],
     }
 
 
@@ -198,12 +198,12 @@ def settings_json(settings: QualitySettings) -> dict[str, Any]:
     }
 
 
-def _standing_json(standing: Standing) -> dict[str, Any]:
+def _standing_json(standing: Standing, overview: QualityOverview) -> dict[str, Any]:
     return {
         "rater": standing.user.name,
         "former": standing.is_former,
         "paused": standing.paused_at is not None,
-        "training": training_word(standing),
+        "training": training_word(standing, overview),
         "attempts": [
             {
                 "number": attempt.number,
@@ -220,15 +220,14 @@ def _standing_json(standing: Standing) -> dict[str, Any]:
     }
 
 
-def training_word(standing: Standing) -> str:
+def training_word(standing: Standing, overview: QualityOverview) -> str | None:
+    """How a rater stands in the training; None who is not asked for it and never tried."""
+    is_asked = overview.training_pairs > 0 and not standing.is_former
+    if not is_asked and not standing.attempts:
+        return None
     if standing.passed_at is not None:
         return "passed"
     return "not passed" if standing.excused_at is None else "excused"
-
-
-def _training_text(standing: Standing, overview: QualityOverview) -> str:
-    is_asked = overview.training_pairs > 0 and not standing.is_former
-    return training_word(standing) if is_asked or standing.attempts else "–"
 
 
 def _show(overview: QualityOverview) -> None:
@@ -237,7 +236,7 @@ def _show(overview: QualityOverview) -> None:
         (
             standing.user.name,
             standing.work,
-            _training_text(standing, overview),
+            training_word(standing, overview) or "–",
             ", ".join(f"{attempt.accepted}/{attempt.pairs}" for attempt in standing.attempts) or "–",
             f"{standing.checks:,}",
             share_text(standing.accepted_checks / standing.checks) if standing.checks else "–",

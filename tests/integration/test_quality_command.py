@@ -36,6 +36,11 @@ def test_a_project_has_its_own_name_whatever_was_typed(call):
         assert " in Project 0" in call("user", command, rater["rater"], "--project", "PROJECT 0")[1]
 
 
+def test_a_rater_has_not_failed_a_training_that_there_is_not(call):
+    [rater] = json.loads(call("quality", "Project 0", "--json")[1])["raters"]
+    assert (rater["training"], rater["attempts"]) == (None, [])
+
+
 def test_pairs_are_imported_settings_changed_and_raters_listed(call, tmp_path):
     file = tmp_path / "known.tsv"
     file.write_text(
