@@ -39,6 +39,14 @@ class Grades:
         """The ratings where `chosen` is true."""
         return Grades(self.pairs[chosen], self.raters[chosen], self.values[chosen])
 
+    def others_means(self) -> Floats:
+        """Beside each rating, the mean of the other raters' grades of its pair; nan where there are none."""
+        counts = np.bincount(self.pairs)[self.pairs]
+        totals = np.bincount(self.pairs, weights=self.values)[self.pairs]
+        means = np.full(len(self), np.nan)
+        np.divide(totals - self.values, counts - 1, out=means, where=counts > 1)
+        return means
+
     def comparable(self) -> Grades:
         """The ratings on pairs that have two or more; pairs are numbered anew, without gaps."""
         if not len(self):

@@ -83,13 +83,8 @@ def drifts(grades: Grades, moments: Floats, decisions: Floats, raters: int) -> l
 
 def _distances(grades: Grades, decisions: Floats) -> Floats:
     """How far each grade is above what it is compared with; nan where there is nothing to compare."""
-    pairs = len(decisions)
-    counts = np.bincount(grades.pairs, minlength=pairs)[grades.pairs]
-    totals = np.bincount(grades.pairs, weights=grades.values, minlength=pairs)[grades.pairs]
-    others = np.full(len(grades), np.nan)
-    np.divide(totals - grades.values, counts - 1, out=others, where=counts > 1)
     decided = decisions[grades.pairs]
-    return grades.values - np.where(np.isnan(decided), others, decided)
+    return grades.values - np.where(np.isnan(decided), grades.others_means(), decided)
 
 
 def _windows(moments: Floats, distances: Floats) -> tuple[Window, ...]:

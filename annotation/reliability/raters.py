@@ -83,9 +83,7 @@ def rater_figures(grades: Grades, seconds: Floats, raters: int) -> list[RaterFig
 def _bias(grades: Grades, raters: int) -> tuple[Floats, Integers]:
     """Each rater's mean distance from the others' mean on the same pairs, and on how many pairs."""
     common = grades.comparable()
-    counts = np.bincount(common.pairs)[common.pairs]
-    totals = np.bincount(common.pairs, weights=common.values)[common.pairs]
-    above = common.values - (totals - common.values) / (counts - 1)
+    above = common.values - common.others_means()
     shared = np.bincount(common.raters, minlength=raters)
     summed = np.bincount(common.raters, weights=above, minlength=raters)
     return np.divide(summed, shared, out=np.zeros(raters), where=shared > 0), shared

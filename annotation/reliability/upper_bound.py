@@ -87,7 +87,7 @@ def upper_bound(type: str, grades: Grades, *, resamples: int, seed: int) -> Uppe
     """What raters reach on these pairs, all of one type; where nothing can be told, the reason."""
     comparable = grades.comparable()
     classes, sizes = _classes(comparable)
-    others = _others(classes)
+    others = classes.others_means()
     own = list(_own_classes(classes, others))
     reasons = {one.rater: _why_undefined(one, sizes) for one in own}
     usable = [one for one in own if not reasons[one.rater]]
@@ -135,13 +135,6 @@ def _classes(comparable: Grades) -> tuple[Grades, Integers]:
     order = np.lexsort((comparable.values, pairs))  # grades add up from the lowest, whoever gave them
     order = order[pairs[order] >= 0]
     return Grades(pairs[order], comparable.raters[order], comparable.values[order]), sizes
-
-
-def _others(classes: Grades) -> Floats:
-    """Beside each rating the mean of the others of the pair."""
-    counts = np.bincount(classes.pairs)[classes.pairs]
-    totals = np.bincount(classes.pairs, weights=classes.values)[classes.pairs]
-    return np.asarray((totals - classes.values) / (counts - 1))
 
 
 def _own_classes(classes: Grades, others: Floats) -> Iterator[_Own]:
