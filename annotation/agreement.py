@@ -15,8 +15,8 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
-_ONE_VALUE = 1e-12
-"""A spread so small beside the values is what rounding leaves of none."""
+NO_SPREAD = 1e-12
+"""A spread below this share of the squared values is rounding error, not a second value."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,7 +150,7 @@ def alphas_of_parts(parts: Floats) -> Floats:
     """
     n, total, squares, inside = parts.T
     spread = n * squares - total**2
-    defined = spread > _ONE_VALUE * n * squares
+    defined = spread > NO_SPREAD * n * squares
     ratio = np.full(len(parts), np.nan)
     np.divide(inside * (n - 1), 2 * spread, out=ratio, where=defined)
     return 1 - ratio

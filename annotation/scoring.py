@@ -13,14 +13,11 @@ from zlib import crc32
 
 import numpy as np
 
-from annotation.agreement import Floats, Integers, Mask
+from annotation.agreement import NO_SPREAD, Floats, Integers, Mask
 from annotation.figures import number_of
-from annotation.reliability.bootstrap import are_too_few, percentile_interval
+from annotation.reliability.bootstrap import NO_RESAMPLES, are_too_few, percentile_interval
 
 FEWEST_PAIRS = 3
-NO_RESAMPLES = "No resamples were asked for."
-_ONE_VALUE = 1e-12
-"""A spread so small beside the values is what rounding leaves of none."""
 _DIGITS = 12
 """Behind the point: figures of systems that are equal may differ in later ones."""
 _CELLS_AT_ONCE = 500_000
@@ -72,7 +69,7 @@ def correlations_between(rows: Floats) -> Floats:
     centred = np.array([_standard(row) for row in rows])
     together = np.einsum("sn,tn->st", centred, centred)
     squares = together.diagonal()
-    is_spread = squares > _ONE_VALUE
+    is_spread = squares > NO_SPREAD
     return _ratio(together, np.outer(squares, squares), np.outer(is_spread, is_spread))
 
 
@@ -139,7 +136,7 @@ def _pearsons(gold: Floats, scores: Floats, counts: Floats) -> Floats:
     sums, squares = total(scores), total(scores * scores)
     gold_sum, gold_squares = total(gold), total(gold * gold)
     spreads, gold_spread = n * squares - sums**2, n * gold_squares - gold_sum**2
-    is_spread = (spreads > _ONE_VALUE * n * squares) & (gold_spread > _ONE_VALUE * n * gold_squares)
+    is_spread = (spreads > NO_SPREAD * n * squares) & (gold_spread > NO_SPREAD * n * gold_squares)
     together = n * total(scores * gold) - sums * gold_sum
     return _ratio(together, spreads * gold_spread, is_spread)
 
@@ -241,7 +238,7 @@ def williams_test(first: float, second: float, between: float, pairs: int) -> Wi
     determinant = max(0.0, 1 - first**2 - second**2 - between**2 + 2 * first * second * between)
     mean = (first + second) / 2
     spread = 2 * determinant * (pairs - 1) / (pairs - 3) + mean**2 * (1 - between) ** 3
-    if spread < _ONE_VALUE:
+    if spread < NO_SPREAD:
         return None
     from scipy.special import stdtr
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from annotation.figures import figure_text, number_of, range_text
+from annotation.reliability.bootstrap import NO_RESAMPLES
 from annotation.reliability.upper_bound import mean_of_text
-from annotation.scoring import FEWEST_PAIRS, NO_RESAMPLES, Estimate
+from annotation.scoring import FEWEST_PAIRS, Estimate
 from annotation.senses.network import WORD_TO_SENSE
 from annotation.systems.people import People
 from annotation.systems.report import Contrast, Difference, Part, ScoreReport, SystemReport

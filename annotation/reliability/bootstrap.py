@@ -28,6 +28,7 @@ from annotation.agreement import (
 )
 
 CONFIDENCE = 0.95
+NO_RESAMPLES = "No resamples were asked for."
 DEFAULT_RESAMPLES = 1000
 DEFAULT_SEED = 2014
 UNDEFINED_SHARE = 0.05
@@ -98,7 +99,7 @@ def measure(
     low, high = interval or (None, None)
     interval_reason = ""
     if not resamples:
-        interval_reason = "No resamples were asked for."
+        interval_reason = NO_RESAMPLES
     elif interval is None:
         interval_reason = (
             f"{left_out:,} of {resamples:,} resamples drew one grade only: too few for an interval."

@@ -17,11 +17,11 @@ from math import sqrt
 import numpy as np
 
 from annotation.agreement import Floats, Grades
+from annotation.reliability.bootstrap import CONFIDENCE
 
-FEWEST = 10
-"""Ratings of a window; with fewer an interval says nothing."""
+FEWEST_IN_WINDOW = 10
+"""Ratings; the interval of fewer would say nothing."""
 MOST_WINDOWS = 10
-CONFIDENCE = 0.95
 ENOUGH_DRIFT = 0.25
 """Of a point: a smaller move is less than one step of the scale."""
 _ROUNDING = 1e-9
@@ -88,7 +88,7 @@ def _distances(grades: Grades, decisions: Floats) -> Floats:
 
 
 def _windows(moments: Floats, distances: Floats) -> tuple[Window, ...]:
-    count = min(MOST_WINDOWS, len(distances) // FEWEST)
+    count = min(MOST_WINDOWS, len(distances) // FEWEST_IN_WINDOW)
     if not count:
         return ()
     cuts = np.linspace(0, len(distances), count + 1).round().astype(int)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from annotation.figures import number_of
 
-FEWEST_PAIRS = 50
+ENOUGH_PAIRS = 50
 """With fewer a bootstrap's interval is often too narrow, and its width too uncertain to plan with."""
 _NARROW = "the interval is often narrower than it should be"
 
@@ -23,7 +23,7 @@ class Compared(NamedTuple):
 def too_few_text(pairs: int) -> str:
     return (
         f"Too few pairs to tell: {number_of(pairs, 'pair')} with two grades or more, and with fewer than "
-        f"{FEWEST_PAIRS} {_NARROW}."
+        f"{ENOUGH_PAIRS} {_NARROW}."
     )
 
 
@@ -36,7 +36,7 @@ def few_parts_text(parts: Sequence[Compared]) -> str:
     ]
     if not few:
         return ""
-    return f"Fewer than {FEWEST_PAIRS} pairs with two grades, so that {_NARROW}: {', '.join(few)}."
+    return f"Fewer than {ENOUGH_PAIRS} pairs with two grades, so that {_NARROW}: {', '.join(few)}."
 
 
 def few_pairs_text(whole: Compared, parts: Sequence[Compared]) -> str:
@@ -47,4 +47,4 @@ def few_pairs_text(whole: Compared, parts: Sequence[Compared]) -> str:
 
 
 def _is_few(pairs: int | None) -> bool:
-    return pairs is not None and pairs < FEWEST_PAIRS
+    return pairs is not None and pairs < ENOUGH_PAIRS

@@ -21,14 +21,14 @@ from annotation.figures import number_of
 from annotation.reliability.bootstrap import (
     DEFAULT_RESAMPLES,
     DEFAULT_SEED,
+    NO_RESAMPLES,
     classes_of_pairs,
     draw,
     middle,
     percentile_interval,
     resampled_alphas,
 )
-from annotation.reliability.few_pairs import FEWEST_PAIRS
-from annotation.scoring import NO_RESAMPLES
+from annotation.reliability.few_pairs import ENOUGH_PAIRS
 
 DEFAULT_WIDTH = 0.05
 NARROWEST, WIDEST = 0.001, 2.0
@@ -189,10 +189,10 @@ _ONE_GRADE = (
 
 
 def _too_few(pairs: int) -> str:
-    if pairs >= FEWEST_PAIRS:
+    if pairs >= ENOUGH_PAIRS:
         return ""
     return (
-        f"{pairs} pairs have two ratings, and with fewer than {FEWEST_PAIRS} the width is too uncertain to "
+        f"{pairs} pairs have two ratings, and with fewer than {ENOUGH_PAIRS} the width is too uncertain to "
         "plan with: rate some more first."
     )
 
