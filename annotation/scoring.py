@@ -6,7 +6,7 @@ systems meet the same resamples: a difference between two is as sure as their co
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from zlib import crc32
@@ -15,7 +15,7 @@ import numpy as np
 
 from annotation.agreement import NO_SPREAD, Floats, Integers, Mask
 from annotation.figures import number_of
-from annotation.reliability.bootstrap import NO_RESAMPLES, are_too_few, percentile_interval
+from annotation.reliability.bootstrap import NO_RESAMPLES, are_too_few, batch_sizes, percentile_interval
 
 FEWEST_PAIRS = 3
 _DIGITS = 12
@@ -58,7 +58,12 @@ def why_undefined(gold: Floats, scores: Floats) -> str:
     pairs = len(gold)
     if pairs < FEWEST_PAIRS:
         return f"{number_of(pairs, 'pair')}: a correlation takes {FEWEST_PAIRS} or more."
-    for name, values in (("gold grades", gold), ("scores", scores)):
+    return single_value_text(pairs, {"gold grades": gold, "scores": scores})
+
+
+def single_value_text(pairs: int, named: Mapping[str, Floats]) -> str:
+    """Which of these values (N,) are all the same, in a sentence; empty when none are."""
+    for name, values in named.items():
         if values.min() == values.max():
             return f"All {pairs:,} {name} are {values[0]:g}: one value correlates with nothing."
     return ""
@@ -96,9 +101,7 @@ def resample(
 
 def _draws(pairs: int, resamples: int, rng: np.random.Generator) -> Iterator[Floats]:
     """How often each pair was drawn (N, R), for some resamples at a time."""
-    at_once = max(1, _CELLS_AT_ONCE // pairs)
-    for first in range(0, resamples, at_once):
-        columns = min(at_once, resamples - first)
+    for columns in batch_sizes(resamples, pairs, _CELLS_AT_ONCE):
         cells = rng.integers(pairs, size=(columns, pairs)) * columns + np.arange(columns)[:, None]
         yield np.bincount(cells.ravel(), minlength=pairs * columns).reshape(pairs, columns).astype(float)
 

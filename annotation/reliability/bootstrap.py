@@ -8,6 +8,7 @@ and classes are sorted, so that it does not depend on the order of pairs or rate
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -150,12 +151,16 @@ def resampled_alphas(sums: Sums, *, resamples: int, seed: int) -> Floats:
     classes, sizes = classes_of_pairs(sums)
     parts = interval_parts(classes)
     rng = np.random.default_rng(seed)
-    at_once = max(1, _CELLS_AT_ONCE // len(sizes))
-    alphas = [
-        alphas_of_parts(draw(sizes, min(at_once, resamples - first), rng) @ parts)
-        for first in range(0, resamples, at_once)
-    ]
+    batches = batch_sizes(resamples, len(sizes), _CELLS_AT_ONCE)
+    alphas = [alphas_of_parts(draw(sizes, count, rng) @ parts) for count in batches]
     return np.concatenate([np.empty(0), *alphas])
+
+
+def batch_sizes(resamples: int, cells: int, at_once: int) -> Iterator[int]:
+    """How many resamples, of so many cells each, to draw at a time: at most `at_once` cells are held."""
+    size = max(1, at_once // max(1, cells))
+    for first in range(0, resamples, size):
+        yield min(size, resamples - first)
 
 
 def draw(sizes: Integers, resamples: int, rng: np.random.Generator) -> Floats:
@@ -168,6 +173,11 @@ def classes_of_pairs(sums: Sums) -> tuple[Sums, Integers]:
     """The distinct kinds of pair in a fixed order, and how many pairs are of each."""
     order = np.lexsort((sums.squares, sums.totals, sums.counts))
     columns = np.stack([sums.counts, sums.totals, sums.squares])[:, order]
-    starts = np.flatnonzero(np.r_[True, (columns[:, 1:] != columns[:, :-1]).any(axis=0)])
+    starts = run_starts(columns)
     sizes = np.diff(np.r_[starts, len(order)])
     return Sums(*columns[:, starts]), sizes
+
+
+def run_starts(columns: Floats | Integers) -> Integers:
+    """Where each run of equal columns (K, N) begins; there is one column or more."""
+    return np.flatnonzero(np.r_[True, (columns[:, 1:] != columns[:, :-1]).any(axis=0)])

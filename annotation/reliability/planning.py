@@ -36,6 +36,13 @@ SIZES = (0.5, 1.0, 2.0, 4.0)
 """Of the resamples, as multiples of the pairs so far."""
 REPEATS = 400
 """How often the pairs are resampled as a whole."""
+_NEVER_DIFFERED = (
+    "No two raters have differed yet, so that the interval has no width: how wide it will be cannot be told."
+)
+_ONE_GRADE = (
+    "Nearly all ratings are the same grade, so that many resamples hold one grade only: rate pairs of other "
+    "grades first."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,18 +162,16 @@ def plan_sentences(plan: Plan, waiting: int) -> list[str]:
     ]
 
 
-def check_width(target: float) -> float:
-    """The width, if an interval can have it.
-
+def check_width(target: float) -> None:
+    """
     Raises:
-        SettingsError: it cannot.
+        SettingsError: no interval can be so wide.
     """
     if not NARROWEST <= target <= WIDEST:
         raise SettingsError(
             f"The width of an interval is {NARROWEST:g} to {WIDEST:g}, not {target:g}: choose one such as "
             "0.05."
         )
-    return target
 
 
 def plan_to_json(plan: Plan) -> dict[str, Any]:
@@ -177,15 +182,6 @@ def plan_to_json(plan: Plan) -> dict[str, Any]:
         "reason": plan.reason or None,
         "method": "percentile bootstrap over pairs, 95 %, of several sizes; width = c / sqrt(pairs)",
     }
-
-
-_NEVER_DIFFERED = (
-    "No two raters have differed yet, so that the interval has no width: how wide it will be cannot be told."
-)
-_ONE_GRADE = (
-    "Nearly all ratings are the same grade, so that many resamples hold one grade only: rate pairs of other "
-    "grades first."
-)
 
 
 def _too_few(pairs: int) -> str:
@@ -205,8 +201,8 @@ def _step(
     interval = percentile_interval(alphas_of_parts(drawn))
     if interval is None:
         return None
-    low, high = interval
-    return PlannedWidth(size, high - low) if high > low else None
+    width = interval[1] - interval[0]
+    return PlannedWidth(size, width) if width > 0 else None
 
 
 def _slope(steps: tuple[PlannedWidth, ...]) -> float:

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from annotation.agreement import ALL, OF_TWO_RATERS, WITHOUT_A_RATER, Floats, Grades, Integers
-from annotation.reliability.bootstrap import Alpha, measure
+from annotation.reliability.bootstrap import Alpha, measure, run_starts
 
 MEASURED_RATER_PAIRS = 200
 """Of more pairs of raters, those with the most common pairs: nobody reads the others."""
@@ -117,8 +117,7 @@ def _meetings(grades: Grades) -> Iterator[tuple[int, int, Grades]]:
     names = np.stack([raters[left], raters[right]], axis=1)
     by_names = np.lexsort((names[:, 1], names[:, 0]))
     left, right, names = left[by_names], right[by_names], names[by_names]
-    edges = np.flatnonzero(np.r_[True, (names[1:] != names[:-1]).any(axis=1), True])
-    for start, end in pairwise(edges):
+    for start, end in pairwise([*run_starts(names.T), len(names)]):
         here = np.r_[left[start:end], right[start:end]]
         numbers = np.tile(np.arange(end - start), 2)
         first, second = (int(name) for name in names[start])

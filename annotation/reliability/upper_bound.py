@@ -17,9 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from annotation.agreement import ALL, Floats, Grades, Integers
-from annotation.reliability.bootstrap import draw
+from annotation.figures import number_of
+from annotation.reliability.bootstrap import batch_sizes, draw, run_starts
 from annotation.reliability.canonical import added, bits, class_order, hashed
-from annotation.scoring import FEWEST_PAIRS, Estimate, correlations, estimate
+from annotation.scoring import FEWEST_PAIRS, Estimate, correlations, estimate, single_value_text
 
 _CELLS_AT_ONCE = 2_000_000
 
@@ -60,9 +61,7 @@ def mean_of_text(raters: int) -> str:
     >>> mean_of_text(3), mean_of_text(1), mean_of_text(0)
     ('mean of 3 raters', 'mean of 1 rater', 'mean of the raters')
     """
-    if not raters:  # of none there is a figure
-        return "mean of the raters"
-    return f"mean of {raters:,} rater{'' if raters == 1 else 's'}"
+    return f"mean of {number_of(raters, 'rater')}" if raters else "mean of the raters"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,7 +141,7 @@ def _own_classes(classes: Grades, others: Floats) -> Iterator[_Own]:
         own = np.flatnonzero(classes.raters == rater)
         order = own[np.lexsort((classes.pairs[own], others[own], classes.values[own]))]
         points = np.stack([classes.values[order], others[order]])
-        starts = np.flatnonzero(np.r_[True, (points[:, 1:] != points[:, :-1]).any(axis=0)])
+        starts = run_starts(points)
         yield _Own(int(rater), classes.pairs[order], starts, *points[:, starts])
 
 
@@ -152,10 +151,7 @@ def _why_undefined(own: _Own, sizes: Integers) -> str:
     if pairs < FEWEST_PAIRS:
         told = "1 pair that others" if pairs == 1 else f"{pairs} pairs that others"
         return f"{told} graded too: a correlation takes {FEWEST_PAIRS} or more."
-    for name, values in (("grades", own.grades), ("means of the others", own.others)):
-        if values.min() == values.max():
-            return f"All {pairs:,} {name} are {values[0]:g}: one value correlates with nothing."
-    return ""
+    return single_value_text(pairs, {"grades": own.grades, "means of the others": own.others})
 
 
 def _order(usable: Sequence[_Own], classes: Grades, others: Floats, sizes: Integers) -> Integers:
@@ -168,10 +164,9 @@ def _order(usable: Sequence[_Own], classes: Grades, others: Floats, sizes: Integ
 def _draws(sizes: Integers, order: Integers, resamples: int, seed: int) -> Iterator[Floats]:
     """How often each class comes (C, R) in resamples of as many pairs as there are, some at a time."""
     rng = np.random.default_rng(seed)
-    at_once = max(1, _CELLS_AT_ONCE // max(1, len(sizes)))
-    for first in range(0, resamples, at_once):
-        counts = np.empty((len(sizes), min(at_once, resamples - first)))
-        counts[order] = draw(sizes[order], counts.shape[1], rng).T
+    for size in batch_sizes(resamples, len(sizes), _CELLS_AT_ONCE):
+        counts = np.empty((len(sizes), size))
+        counts[order] = draw(sizes[order], size, rng).T
         yield counts
 
 
