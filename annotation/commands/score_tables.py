@@ -50,12 +50,9 @@ def show_report(report: ScoreReport, people: People) -> None:
 
 def _show_ranks(report: ScoreReport) -> None:
     ranks = report.ranks()
-    order = sorted(
-        range(len(report.systems)), key=lambda place: ranks["sum_pearson"][place] or len(report.systems) + 1
-    )
     columns = (*report.types, "Sum", "Rank", "Spearman", "Rank ")
     rows = []
-    for place in order:
+    for place in report.best_first():
         system = report.systems[place]
         rows.append(
             (
@@ -130,9 +127,7 @@ def _small_genres(system: SystemReport) -> Iterator[str]:
 def _shown_differences(report: ScoreReport) -> Sequence[Difference]:
     if len(report.systems) <= _ALL_DIFFERENCES:
         return report.differences
-    ranks = report.ranks()["sum_pearson"]
-    order = sorted(range(len(ranks)), key=lambda place: (ranks[place] or len(ranks) + 1, place))
-    names = [report.systems[place].name for place in order]
+    names = [report.systems[place].name for place in report.best_first()]
     neighbours = {frozenset(pair) for pair in pairwise(names)}
     return [one for one in report.differences if frozenset((one.first, one.second)) in neighbours]
 
