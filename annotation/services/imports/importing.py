@@ -15,7 +15,8 @@ from annotation.errors import ImportFileError
 from annotation.files.wrong_lines import WrongLines
 from annotation.services.access.users import id_of
 from annotation.services.audit import record, record_account
-from annotation.services.imports.pairs import PairImporter, place_of
+from annotation.services.imports.messages import foreign_type_text, place_of
+from annotation.services.imports.pairs import PairImporter
 from annotation.services.projects import as_project, find_project
 from annotation.types import (
     ImportSummary,
@@ -161,10 +162,7 @@ def _checked(item: ReadItem, settings: ProjectSettings) -> ReadItem:
 
 def _problem(item: NewPair | NewRating, settings: ProjectSettings) -> str:
     if item.type is not None and item.type not in settings.types:
-        return (
-            f", field 'type': {item.type!r} is no type of the project, which has "
-            f"{', '.join(settings.types)}; mend it or add it to the project."
-        )
+        return foreign_type_text(item.type, settings.types)
     grades = [grade for _, grade in item.ratings] if isinstance(item, NewPair) else [item.grade]
     for grade in grades:
         if grade % settings.step != 0:

@@ -18,6 +18,7 @@ from annotation.exchange import fingerprint
 from annotation.files.withheld import Withheld
 from annotation.files.wrong_lines import WrongLines
 from annotation.services.bulk import insert_rows, is_among
+from annotation.services.imports.messages import foreign_type_text, place_of
 from annotation.services.imports.order import next_order
 from annotation.services.writing.plan import WritingTerms
 from annotation.sizes import size_of
@@ -86,8 +87,8 @@ class ItemImporter:
         there = part.by_id.get((item.type, item.id)) or self._withheld.fingerprint_of(item.type, item.id)
         if there not in (None, print):
             return ImportFileError(
-                f"{_where(item)}, field 'id': {item.id!r} is there already with another text; give this item "
-                "another id."
+                f"{place_of(item)}, field 'id': {item.id!r} is there already with another text; give this "
+                "item another id."
             )
         if print in part.taken or print in self._withheld:
             self.duplicates[item.id] = None
@@ -101,15 +102,12 @@ class ItemImporter:
         """Why it cannot be used by what it says alone."""
         bounds = self._bounds.get(item.type)
         if bounds is None:
-            return ImportFileError(
-                f"{_where(item)}, field 'type': {item.type!r} is no type of the project, which has "
-                f"{', '.join(self._bounds)}; mend it or add it to the project."
-            )
+            return ImportFileError(f"{place_of(item)}{foreign_type_text(item.type, self._bounds)}")
         if problem := bounds.larger.problem(size_of(item.text)):
             larger = comparison_type(item.type).larger.lower()
             return ImportFileError(
-                f"{_where(item)}, field 'text': the {larger} {problem}; mend it, leave it out, or set other "
-                "bounds for its type."
+                f"{place_of(item)}, field 'text': the {larger} {problem}; mend it, leave it out, or set "
+                "other bounds for its type."
             )
         return None
 
@@ -130,7 +128,3 @@ class ItemImporter:
 
 def _fingerprint(item: NewItem) -> str:
     return sha256(f"item\0{fingerprint(item.type, item.text, '')}".encode()).hexdigest()
-
-
-def _where(item: NewItem) -> str:
-    return item.place or f"Item {item.id!r}"

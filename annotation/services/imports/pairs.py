@@ -18,6 +18,7 @@ from annotation.senses.pair_senses import senses_as_json
 from annotation.services.bulk import insert_rows, is_among
 from annotation.services.checks import shelf_of
 from annotation.services.imports.known_pairs import training_prints
+from annotation.services.imports.messages import place_of
 from annotation.services.imports.order import next_order
 from annotation.services.imports.ratings import ImportedRating, RatingWriter
 from annotation.types import ImportSummary, NewPair, NewRating, Project, ReadItem, to_quarters
@@ -243,8 +244,3 @@ def _ratings_of(item: NewPair | NewRating, known: _Known, part: _Part) -> list[I
 
 def _id(item: NewPair | NewRating) -> str:
     return item.id if isinstance(item, NewPair) else item.pair_id
-
-
-def place_of(item: NewPair | NewRating) -> str:
-    """Where it stands in its file, for the beginning of a message."""
-    return item.place or f"Pair {_id(item)!r}"
