@@ -75,9 +75,9 @@ class PairImporter:
 
     def summary(self) -> ImportSummary:
         pairs = self._order - self._first_order
-        ratings = self._ratings
-        accounts = tuple(ratings.joined), tuple(ratings.new_accounts)
-        return ImportSummary(pairs, ratings.written, tuple(self._duplicates), *accounts)
+        raters = self._ratings.raters
+        accounts = tuple(raters.joined), tuple(raters.new_accounts)
+        return ImportSummary(pairs, self._ratings.written, tuple(self._duplicates), *accounts)
 
     def add(self, items: Sequence[ReadItem]) -> None:
         """Import a part, but for its wrong lines, which are put among those of the import.
