@@ -60,7 +60,11 @@ def type_terms(bounds: PairBounds, has_zeros: bool) -> TypeTerms:
 
 def read_plan(session: Session, project_id: int) -> WritingTerms:
     row = session.get(WritingPlan, project_id)
-    return WritingTerms() if row is None else WritingTerms(row.has_zeros, row.bounds)
+    return WritingTerms() if row is None else terms_of(row)
+
+
+def terms_of(plan: WritingPlan) -> WritingTerms:
+    return WritingTerms(plan.has_zeros, plan.bounds)
 
 
 def lock_plan(session: Session, project_id: int, now: datetime) -> WritingPlan:
