@@ -12,6 +12,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from annotation.authoring import LONGEST_WRITTEN
+from annotation.characters import shortened
 from annotation.clock import Clock, utcnow
 from annotation.errors import NotFoundError, WordNetError, WritingError
 from annotation.notes import LONGEST_NOTE, clean_text, kept_text
@@ -38,8 +39,6 @@ NO_WORDNET = (
     "Raters will see this key without its meaning, as there is no WordNet on this server: its administrator "
     "can add one, see docs/annotation.md."
 )
-_SHOWN = 60
-"""Characters of a key in a message."""
 
 
 class EditingService:
@@ -182,10 +181,9 @@ class EditingService:
         found = described(text, wordnet) if is_sense_key(text) else None
         if found is not None:
             return found, ""
-        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
         return None, (
-            f"WordNet has no sense with the key “{shown}”, which raters would see without meaning: write one "
-            "such as top%2:38:04::, or send it back."
+            f"WordNet has no sense with the key “{shortened(text)}”, which raters would see without meaning: "
+            "write one such as top%2:38:04::, or send it back."
         )
 
     def _refuse(
