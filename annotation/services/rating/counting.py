@@ -62,8 +62,7 @@ def progress_of(connection: Connection, desk: Desk) -> Progress:
 
 def _counts(connection: Connection, desk: Desk) -> tuple[int, int, int, int]:
     """How many pairs the rater graded, holds and can have besides, and how many are open at all."""
-    wanted = {"project": desk.project.id, "rater": desk.rater_id}
-    rated, held, left, is_open = connection.execute(_PROGRESS, wanted).one()
+    rated, held, left, is_open = connection.execute(_PROGRESS, desk.whose).one()
     return rated, held, left, is_open
 
 
