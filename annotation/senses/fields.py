@@ -30,8 +30,8 @@ SENSE_COLUMNS = (
     "sense_sibling_count",
 )
 MOST_TEXTS = 100
-LONGEST_TEXT = 20_000
-"""Characters of a definition; WordNet's longest gloss has about 400."""
+LONGEST_DEFINITION = 20_000
+"""Characters; WordNet's longest gloss has about 400."""
 
 Refuse = Callable[[str, str], NoReturn]
 """Raises the error of a field: its name, and what is wrong with it."""
@@ -90,8 +90,8 @@ def _text(fields: Mapping[str, Any], name: str, refuse: Refuse) -> str:
 def _checked(value: object, name: str, refuse: Refuse) -> str:
     if not isinstance(value, str):
         refuse(name, f"{shown(value)} is no text; put it in quotes")
-    if len(value) > LONGEST_TEXT:
-        refuse(name, f"has {len(value):,} characters; shorten it to {LONGEST_TEXT:,}")
+    if len(value) > LONGEST_DEFINITION:
+        refuse(name, f"has {len(value):,} characters; shorten it to {LONGEST_DEFINITION:,}")
     if UNSTORABLE.search(value):
         refuse(name, "holds a character that is no text; delete it")
     return value.strip()
