@@ -1,6 +1,6 @@
 """Raters to look at first, in plain sentences: one grade for everything, far faster, far from the others.
 
-Each is a reason to look, never a verdict. Nothing is said of who has fewer than `FEWEST_GRADES` grades.
+Each is a reason to look, never a verdict. Raters with fewer than `FEWEST_GRADES` grades are left alone.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from annotation.reliability.raters import RaterFigures
 
 FEWEST_GRADES = 10
-"""This many grades, timed or shared ones where these count, before anything is said of a rater."""
+"""Grades that a rater needs before anything is said of them; timed or shared ones where these count."""
 FASTER = 3
 """This many times as fast as the others: their median against the median of the others' medians."""
 FARTHER = 1.0
@@ -21,7 +21,7 @@ FARTHER = 1.0
 def conspicuous(raters: Sequence[RaterFigures], names: Sequence[str]) -> list[tuple[int, str]]:
     """A rater's number and a sentence for each thing that stands out, in the order of names.
 
-    Of two raters who differ nobody can tell which one it is, so that speed and distance take three.
+    Speed and distance take three raters: of two who differ, nobody can tell which one is off.
     """
     ordered = sorted(raters, key=lambda row: names[row.rater].casefold())
     return [(row.rater, f"{names[row.rater]} {said}.") for row in ordered for said in _remarks(row, raters)]

@@ -1,4 +1,4 @@
-"""That the intervals of few pairs are too narrow: the same words on pages, in the terminal and in files."""
+"""The warning that intervals from few pairs are too narrow, in the same words everywhere."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import NamedTuple
 from annotation.figures import number_of
 
 ENOUGH_PAIRS = 50
-"""With fewer a bootstrap's interval is often too narrow, and its width too uncertain to plan with."""
+"""With fewer, a bootstrap interval is often too narrow, and its width too uncertain to plan with."""
 _NARROW = "the interval is often narrower than it should be"
 
 
 class Compared(NamedTuple):
-    """Pairs with two grades or more, of a part; None where α has no interval."""
+    """How many pairs with two grades or more a part has; None where α has no interval."""
 
     name: str
     all: int | None
@@ -28,7 +28,7 @@ def too_few_text(pairs: int) -> str:
 
 
 def few_parts_text(parts: Sequence[Compared]) -> str:
-    """Of which parts the intervals are not to be trusted; nothing where each has pairs enough."""
+    """Which parts have too few pairs to trust their intervals; empty where none has."""
     few = [
         part.name if _is_few(part.all) else f"{part.name} (unadjudicated)"
         for part in parts
@@ -40,7 +40,7 @@ def few_parts_text(parts: Sequence[Compared]) -> str:
 
 
 def few_pairs_text(whole: Compared, parts: Sequence[Compared]) -> str:
-    """The same of all pairs and, where these are enough, of parts of them."""
+    """The warning for all pairs or, where these are enough, for the parts."""
     if whole.all is not None and _is_few(whole.all):
         return too_few_text(whole.all)
     return few_parts_text([whole, *parts])

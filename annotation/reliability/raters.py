@@ -1,4 +1,4 @@
-"""Who differs: the figures of each rater, α of each pair of raters and without each rater, grades used."""
+"""Who differs: the figures of each rater, α of every two raters, and α without each rater."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from annotation.agreement import ALL, OF_TWO_RATERS, WITHOUT_A_RATER, Floats, Gr
 from annotation.reliability.bootstrap import Alpha, measure, run_starts
 
 MEASURED_RATER_PAIRS = 200
-"""Of more pairs of raters, those with the most common pairs: nobody reads the others."""
+"""At most, those with the most pairs in common: nobody reads more."""
 BUCKET_EDGES = (0.0, 1.0, 2.0, 3.0, 4.0)
 """Where a bucket of grades begins: each point of the scale with the steps above it."""
 
 
 @dataclass(frozen=True, slots=True)
 class RaterFigures:
-    """What one rater's grades look like. What cannot be told yet is None."""
+    """One rater's figures; None where there are too few grades to tell."""
 
     rater: int
     ratings: int
@@ -29,7 +29,7 @@ class RaterFigures:
     median_seconds: float | None
     """Of the ratings that were timed; imported ones are not."""
     bias: float | None
-    """How much higher than the others' mean, over the pairs that others rated too."""
+    """How much higher than the others' mean, on average over the pairs that others rated too."""
     shared: int
     """How many pairs these are."""
     timed: int
@@ -56,7 +56,7 @@ def rater_figures(grades: Grades, seconds: Floats, raters: int) -> list[RaterFig
 
     Args:
         grades: all ratings.
-        seconds: how long each took; nan where nobody knows.
+        seconds: how long each took; nan where unknown.
         raters: how many raters there are.
     """
     bias, shared = _bias(grades, raters)
@@ -137,7 +137,7 @@ def _places_of_two(pairs: Integers) -> tuple[Integers, Integers]:
 
 
 def alphas_without_each(grades: Grades, raters: int, *, resamples: int, seed: int) -> list[LeftOut]:
-    """α without each rater in turn, the highest first: who is on top lowers agreement most."""
+    """Leave-one-out α, the highest first: the rater on top lowers agreement most."""
     among = WITHOUT_A_RATER if len(grades.comparable()) else ALL
 
     def without(rater: int) -> Alpha:
