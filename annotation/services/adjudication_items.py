@@ -36,6 +36,11 @@ class PairRecord:
     """Another one after every decision and rating."""
 
     @property
+    def last(self) -> Decision | None:
+        """The last decision on the pair, or withdrawal of one."""
+        return self.history[0] if self.history else None
+
+    @property
     def is_changed(self) -> bool:
         """Whether a rating came after the decision."""
         at = self.last_rated_at
@@ -130,7 +135,7 @@ def _item(
         spread=from_quarters(pair.spread_quarters),
         is_flagged=is_flagged(project, pair),
         is_changed=record.is_changed,
-        decision=record.history[0] if record.standing is not None else None,
+        decision=None if record.standing is None else record.last,
         history=record.history,
         senses=senses_from_json(pair.senses),
         version=record.version,
