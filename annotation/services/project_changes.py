@@ -12,7 +12,7 @@ from annotation.assignment import place_in
 from annotation.consent import text_hash
 from annotation.errors import SettingsError
 from annotation.names import name_key
-from annotation.services.bulk import count_where
+from annotation.services.bulk import STREAMED_AT_ONCE, count_where
 from annotation.services.checks import shelf_of
 from annotation.services.known_grades import distances, out_of_reach, quality_of, training_in_use
 from annotation.services.rating.queue_order import reorder
@@ -28,8 +28,6 @@ from db.models import (
     SetAsideRating,
     TrainingPair,
 )
-
-_AT_ONCE = 2_000
 
 
 def apply_settings(session: Session, row: Project, before: ProjectSettings, after: ProjectSettings) -> None:
@@ -159,7 +157,7 @@ def _move(session: Session, row: Project, table: Table) -> None:
     found = (
         select(columns.id, columns.type, columns.external_id, columns.import_order)
         .where(columns.project_id == row.id)
-        .execution_options(yield_per=_AT_ONCE)
+        .execution_options(yield_per=STREAMED_AT_ONCE)
     )
     move = update(table).where(columns.id == bindparam("which")).values(position=bindparam("place"))
     for part in session.execute(found).partitions():

@@ -16,7 +16,7 @@ from annotation.clock import Clock, utcnow
 from annotation.files.rating_files import RatingFormat, SingleRating, rating_lines
 from annotation.gold import RaterColumns, anonymous_label, label_key
 from annotation.services.audit import record
-from annotation.services.bulk import count_where
+from annotation.services.bulk import STREAMED_AT_ONCE, count_where
 from annotation.services.gold_rows import names_of, rater_ids
 from annotation.services.in_use import IN_USE, of_pair_in_use
 from annotation.services.numbering import NumberService, keep_exported
@@ -24,8 +24,6 @@ from annotation.services.projects import find_project
 from annotation.types import from_quarters
 from db import Database
 from db.models import Pair, Rating, RatingChange
-
-_AT_ONCE = 2_000
 
 
 class RatingExportService:
@@ -136,7 +134,7 @@ def _ratings(session: Session, project_id: int, labels: dict[int, str]) -> Itera
         .outerjoin(given, (given.c.pair_id == Rating.pair_id) & (given.c.rater_id == Rating.rater_id))
         .where(Rating.project_id == project_id, IN_USE)
         .order_by(Pair.import_order)
-        .execution_options(yield_per=_AT_ONCE)
+        .execution_options(yield_per=STREAMED_AT_ONCE)
     )
     for _, of_pair in groupby(rows, key=attrgetter("import_order")):
         for row in sorted(of_pair, key=lambda row: label_key(labels[row.rater_id])):
