@@ -48,7 +48,7 @@ class PairRecord:
 
 
 def read_items(session: Session, pair_ids: Iterable[int], project: Project) -> Iterator[AdjudicationItem]:
-    """Pairs in the order of their ids here, with what was said of them, and nothing of who said it."""
+    """The pairs in the order of these ids, with their grades and comments, but not whose they are."""
     for ids in parts(pair_ids):
         pairs = {pair.id: pair for pair in session.scalars(select(Pair).where(Pair.id.in_(ids)))}
         records, comments = read_records(session, ids), _comments_of(session, ids)

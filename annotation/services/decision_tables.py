@@ -148,7 +148,7 @@ class _Table:
         return found
 
     def _read(self, pair_ids: Iterable[int]) -> None:
-        """What decisions on the pairs go by: each is decided once, so that it stays true."""
+        """Read what decisions depend on; each pair is decided once, so that it stays true."""
         is_held_back = held_back_from(self._session, self._project, self._adjudicator.id)
         for ids in parts(pair_ids):
             self._records |= read_records(self._session, ids)

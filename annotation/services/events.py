@@ -21,7 +21,7 @@ from db.models import AdjudicationChange, AuditEvent, Pair, Project, User
 DECIDED = "pair decided"
 DECISION_WITHDRAWN = "decision withdrawn"
 MOST_DECISIONS = 500
-"""So many of the newest are looked at, or more: an adjudicator's are one event until another was."""
+"""At least so many of the newest are read: those of an adjudicator in a row are one event."""
 _NAMED = 5
 USUAL_LIMIT = 50
 SERVER_ACTIONS = (
@@ -109,10 +109,10 @@ def _decision(
 
 
 def _folded(action: str, run: Sequence[Event], oldest: Event | None) -> Sequence[Event]:
-    """Several decisions as one event, at the time of the last: of some pairs, the last first, what it was.
+    """A run of decisions as one event, at the time of the last, which names some of the pairs.
 
     Args:
-        oldest: before which there may be more of them, which nobody looked at.
+        oldest: the first decision that was read, where there may be earlier ones.
     """
     if action not in (DECIDED, DECISION_WITHDRAWN) or len(run) == 1:
         return run

@@ -141,7 +141,7 @@ class GoldService:
             counts = checked_counts(session, project, options)
             aside = read_set_aside(session, project_id)
             raters = names_of(session, rater_ids(session, project_id))
-            # Comments of whom all is set aside keep their author; a column of grades they have none.
+            # Raters whose grades are all set aside still sign comments, but have no column of grades.
             named = raters | {line.rater_id: line.name for line in aside}
             numbers = None
             if options.raters is RaterColumns.ANONYMOUS:

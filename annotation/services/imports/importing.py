@@ -33,8 +33,8 @@ MOST_ITEMS = 500
 MOST_CHARACTERS = 2_000_000
 """What a part holds at most; SQLite also limits the parameters of a statement."""
 
-# PostgreSQL does not count rows that this transaction inserts: it would read whole tables for each part, or
-# compile the statement, which takes longer than running it.
+# The statistics of PostgreSQL miss rows that this transaction inserts: it would read whole tables for each
+# part, or compile the statement, which takes longer than running it.
 _NOT_NOW = ("enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit")
 _BY_INDEX = select(*(func.set_config(setting, "off", True) for setting in _NOT_NOW))
 _COUNT_ROWS = text("ANALYZE (SKIP_LOCKED) pairs (project_id)")  # another import may be counting until its end

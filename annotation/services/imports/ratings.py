@@ -84,8 +84,8 @@ class RatingWriter:
         """Write ratings of pairs that may have others, and count these anew.
 
         Returns:
-            Which rows brought a new one, not only such as were there with the same grade. And what is wrong
-            with rows: the rater gave another grade, or may not grade the pair, or it has all its raters.
+            Which rows brought a new rating, and what is wrong with rows: the rater gave another grade, or may
+            not grade the pair, or it has all its raters.
         """
         wrong: dict[int, ImportFileError] = {}
         rows: list[tuple[int, ImportedRating]] = []
@@ -105,7 +105,7 @@ class RatingWriter:
 
     @contextmanager
     def _told(self, rating: ImportedRating, wrong: dict[int, ImportFileError]) -> Iterator[None]:
-        """Keep what is wrong with the rating for its row; the first of a row is told."""
+        """Keep the error of a rating by its row, of which only the first is told."""
         try:
             yield
         except ImportFileError as error:

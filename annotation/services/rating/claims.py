@@ -115,7 +115,7 @@ _TAKE_SLOT_OF_ONE = _TAKE_SLOT.where(PAIRS.c.id == bindparam("pair"))
 
 
 def _search_and_hold(search: Select[Any]) -> Select[Any]:
-    """All of a claim in one statement, which PostgreSQL takes, and which saves two trips to the server."""
+    """A whole claim in one statement, which PostgreSQL takes: it saves two round trips."""
     found, at_work = search.cte("found"), AT_WORK.cte("at_work")
     rows = select(*_HOLDING.values(), found.c.id, found.c.position).join_from(found, at_work, true())
     insert = postgresql.insert(ASSIGNMENTS).from_select([*_HOLDING, "pair_id", "position"], rows)

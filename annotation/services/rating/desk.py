@@ -110,9 +110,8 @@ NOT_NEW = ("held", *SETTLED)
 def is_in(states: Sequence[str], rater: ColumnElement[int]) -> ColumnElement[bool]:
     """Of a pair: whether it is in one of the states for the rater; false where it never was theirs.
 
-    A scalar subquery, not EXISTS: PostgreSQL might answer that with a hash of all that the rater ever did.
-    And negated it is NOT IN, not =: it then thinks that most pairs will do, and walks along the index to the
-    first one.
+    A scalar subquery, not EXISTS, for which PostgreSQL might hash all that the rater ever did. Negated it is
+    NOT IN, not =, so that the planner expects most pairs to match and walks the index to the first one.
     """
     state = (
         select(ASSIGNMENTS.c.state)
@@ -220,7 +219,7 @@ def desk_of(connection: Connection, row: AnyRow, rater_id: int) -> Desk:
 
 
 def _no_rater(project: str, grades: int) -> str:
-    """Who never graded there may have guessed its number, and is not told what it is called."""
+    """Whoever never graded there may be guessing numbers, and is not told the project's name."""
     if not grades:
         return "You are not a rater in this project: ask its administrator to add you."
     kept = "your grade is" if grades == 1 else f"your {grades:,} grades are"
