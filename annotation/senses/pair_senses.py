@@ -158,7 +158,7 @@ def _check_key(pair: NewPair, field: str, key: str | None, source: SenseSource |
 
 
 def _error(pair: NewPair, field: str, problem: str) -> ImportFileError:
-    return ImportFileError(f"{pair.place or f'Pair {pair.id!r}'}, field {field!r}: {problem}.")
+    return ImportFileError(f"{pair.where}, field {field!r}: {problem}.")
 
 
 def senses_as_json(senses: PairSenses) -> dict[str, Any]:

@@ -11,11 +11,11 @@ from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
 from annotation.clock import Clock, utcnow
+from annotation.comparison import foreign_type_text
 from annotation.errors import ImportFileError
 from annotation.files.wrong_lines import WrongLines
 from annotation.services.access.users import id_of
 from annotation.services.audit import record, record_account
-from annotation.services.imports.messages import foreign_type_text, place_of
 from annotation.services.imports.pairs import PairImporter
 from annotation.services.projects import as_project, find_project
 from annotation.types import (
@@ -155,7 +155,7 @@ def _checked(item: ReadItem, settings: ProjectSettings) -> ReadItem:
     problem = _problem(item, settings)
     if not problem:
         return item
-    error = ImportFileError(f"{place_of(item)}{problem}")
+    error = ImportFileError(f"{item.where}{problem}")
     error.pair_id = item.id if isinstance(item, NewPair) else None
     return error
 

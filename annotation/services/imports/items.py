@@ -12,13 +12,12 @@ from sqlalchemy.orm import Session
 
 from annotation.assignment import place_in
 from annotation.authoring import NewItem, ReadLargerItem
-from annotation.comparison import comparison_type
+from annotation.comparison import comparison_type, foreign_type_text
 from annotation.errors import ImportFileError
 from annotation.exchange import fingerprint
 from annotation.files.withheld import Withheld
 from annotation.files.wrong_lines import WrongLines
 from annotation.services.bulk import insert_rows, is_among
-from annotation.services.imports.messages import foreign_type_text, place_of
 from annotation.services.imports.order import next_order
 from annotation.services.writing.plan import WritingTerms
 from annotation.sizes import size_of
@@ -87,7 +86,7 @@ class ItemImporter:
         there = part.by_id.get((item.type, item.id)) or self._withheld.fingerprint_of(item.type, item.id)
         if there not in (None, print):
             return ImportFileError(
-                f"{place_of(item)}, field 'id': {item.id!r} is there already with another text; give this "
+                f"{item.where}, field 'id': {item.id!r} is there already with another text; give this "
                 "item another id."
             )
         if print in part.taken or print in self._withheld:
@@ -102,11 +101,11 @@ class ItemImporter:
         """Why it cannot be used by what it says alone."""
         bounds = self._bounds.get(item.type)
         if bounds is None:
-            return ImportFileError(f"{place_of(item)}{foreign_type_text(item.type, self._bounds)}")
+            return ImportFileError(f"{item.where}{foreign_type_text(item.type, self._bounds)}")
         if problem := bounds.larger.problem(size_of(item.text)):
             larger = comparison_type(item.type).larger.lower()
             return ImportFileError(
-                f"{place_of(item)}, field 'text': the {larger} {problem}; mend it, leave it out, or set "
+                f"{item.where}, field 'text': the {larger} {problem}; mend it, leave it out, or set "
                 "other bounds for its type."
             )
         return None

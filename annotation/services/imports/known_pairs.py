@@ -9,13 +9,13 @@ from typing import NamedTuple
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from annotation.comparison import foreign_type_text
 from annotation.errors import ImportFileError
 from annotation.exchange import fingerprint
 from annotation.files.wrong_lines import WrongLines
 from annotation.quality import MOST_CHECK_PAIRS, MOST_TRAINING_PAIRS
 from annotation.services.bulk import is_among, parts
 from annotation.services.checks import shelf_of
-from annotation.services.imports.messages import foreign_type_text, place_of
 from annotation.services.known_grades import (
     KnownKind,
     distances,
@@ -134,7 +134,7 @@ def _new_pairs(
         as_read = _Known(print_of(pair), to_quarters(known.grade), known.explanation, is_new=True)
         old = there.get((pair.type, pair.id))
         if pair.type not in project.types:
-            wrong.add(ImportFileError(f"{place_of(pair)}{foreign_type_text(pair.type, project.types)}"))
+            wrong.add(ImportFileError(f"{pair.where}{foreign_type_text(pair.type, project.types)}"))
         elif old is not None:
             if problem := _change(pair, old, as_read):
                 wrong.add(problem)
@@ -174,7 +174,7 @@ def _met(session: Session, project: Project, prints: set[str]) -> dict[str, _Met
 
 def _out_of_reach(pair: NewPair, problem: str) -> ImportFileError:
     return ImportFileError(
-        f"{place_of(pair)}, field 'grade': {problem}; mend it, make the step finer or accept a larger "
+        f"{pair.where}, field 'grade': {problem}; mend it, make the step finer or accept a larger "
         "distance on the tab Quality of the project."
     )
 
@@ -195,12 +195,12 @@ def _change(pair: NewPair, old: _Known, new: _Known) -> ImportFileError | None:
         return None
     if old.is_new and field != "id":
         remedy = "leave one of them out"
-    place = f"{place_of(pair)}, field {field!r}"
+    place = f"{pair.where}, field {field!r}"
     return ImportFileError(f"{place}: {pair.id!r} is {where} with {what}; {remedy}.")
 
 
 def _met_twice(pair: NewPair, twin: _Met, told: str) -> ImportFileError:
     called = "," if twin.id == pair.id else f", there called {twin.id!r},"
     return ImportFileError(
-        f"{place_of(pair)}: the pair {pair.id!r} is a {twin.what} too{called} and {told}; take another."
+        f"{pair.where}: the pair {pair.id!r} is a {twin.what} too{called} and {told}; take another."
     )

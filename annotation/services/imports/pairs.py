@@ -18,7 +18,6 @@ from annotation.senses.pair_senses import senses_as_json
 from annotation.services.bulk import insert_rows, is_among
 from annotation.services.checks import shelf_of
 from annotation.services.imports.known_pairs import training_prints
-from annotation.services.imports.messages import place_of
 from annotation.services.imports.order import next_order
 from annotation.services.imports.ratings import ImportedRating, RatingWriter
 from annotation.types import ImportSummary, NewPair, NewRating, Project, ReadItem, to_quarters
@@ -134,14 +133,14 @@ class PairImporter:
         print = part.prints[id(item)]
         if print in part.checks:  # it would be met twice; `import_checks` refuses the same
             return ImportFileError(
-                f"{place_of(item)}: the pair {item.id!r} is a check pair of the project, and a rater who "
+                f"{item.where}: the pair {item.id!r} is a check pair of the project, and a rater who "
                 "met it twice would know; leave it out."
             )
         types = part.by_id.setdefault(item.id, {})
         known = types.get(item.type)
         if known is not None and known.fingerprint != print:
             return ImportFileError(
-                f"{place_of(item)}, field 'id': {item.id!r} is the id of another pair, in the project or "
+                f"{item.where}, field 'id': {item.id!r} is the id of another pair, in the project or "
                 "further up; give this one an id of its own."
             )
         if known is not None:
@@ -150,7 +149,7 @@ class PairImporter:
             self._duplicates[item.id] = None
         elif print in self._training:  # `import_training` refuses the same
             return ImportFileError(
-                f"{place_of(item)}: the pair {item.id!r} is a training pair of the project, and "
+                f"{item.where}: the pair {item.id!r} is a training pair of the project, and "
                 "training would tell its grade; leave it out."
             )
         else:
@@ -222,7 +221,7 @@ class PairImporter:
         fitting = [known for type, known in types.items() if rating.type in (None, type)]
         if len(fitting) == 1:
             return fitting[0]
-        where = f"{place_of(rating)}, field 'id'"
+        where = f"{rating.where}, field 'id'"
         if fitting:
             part.wrong[part.rows[id(rating)]] = ImportFileError(
                 f"{where}: pairs of {len(fitting)} types have the id {rating.pair_id!r} "
@@ -237,7 +236,7 @@ class PairImporter:
 
 
 def _ratings_of(item: NewPair | NewRating, known: _Known, part: _Part) -> list[ImportedRating]:
-    name, place, row = _id(item), place_of(item), part.rows[id(item)]
+    name, place, row = _id(item), item.where, part.rows[id(item)]
     ratings = item.ratings if isinstance(item, NewPair) else ((item.rater, item.grade),)
     return [ImportedRating(known.id, name, rater, to_quarters(grade), place, row) for rater, grade in ratings]
 
