@@ -35,7 +35,7 @@ from annotation.predictions.judgements import (
 )
 from annotation.predictions.pool import TYPE, PredictedDocument
 from annotation.predictions.queue_order import ORDER_NAMES, QueueOrder
-from annotation.predictions.relevance import Average, ModelFigures, Unjudged
+from annotation.predictions.relevance import ModelFigures, Unjudged
 from annotation.projects import ProjectCounts
 from annotation.services.judgements import JudgementService
 from annotation.services.projects import ProjectService
@@ -246,11 +246,7 @@ def _cells(figures: ModelFigures) -> list[str]:
         *(figures.present.f1_m, figures.absent.f1_m),
     )
     share = "–" if figures.judged_at_k is None else share_text(figures.judged_at_k)
-    return [f"{figures.documents:,}", *map(_figure, averages), share]
-
-
-def _figure(average: Average) -> str:
-    return figure_text(average.skip_empty)
+    return [f"{figures.documents:,}", *(figure_text(each.skip_empty) for each in averages), share]
 
 
 def _named(text: str) -> tuple[str, Path]:

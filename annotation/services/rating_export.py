@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import file_digest
 from itertools import groupby
 from operator import attrgetter
@@ -67,7 +67,8 @@ class RatingExportService:
                 labels = {rater: anonymous_label(numbers[rater]) for rater in raters}
             counts = of_pair_in_use(Rating.pair_id, project.id)
             written = count_where(session, Rating.project_id == project.id, counts)
-            _write(file, rating_lines(_ratings(session, project.id, labels), format))
+            with file.open("w", encoding="utf-8", newline="") as stream:
+                stream.writelines(rating_lines(_ratings(session, project.id, labels), format))
         self._keep(project_id, file, None if named else raters, written, publish)
         return written
 
@@ -99,11 +100,6 @@ class RatingExportService:
             session.flush()
             if publish is not None:
                 publish()
-
-
-def _write(file: Path, lines: Iterable[str]) -> None:
-    with file.open("w", encoding="utf-8", newline="") as stream:
-        stream.writelines(lines)
 
 
 def _ratings(session: Session, project_id: int, labels: dict[int, str]) -> Iterator[SingleRating]:
