@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from annotation.clock import Clock, utcnow
 from annotation.errors import PairError
 from annotation.services.access.users import id_of
-from annotation.services.audit import REMOVED, record
+from annotation.services.audit import PAIRS_REMOVED, record
 from annotation.services.bulk import parts
 from annotation.services.named import find_named
 from annotation.services.project_changes import lock_pairs
@@ -60,7 +60,9 @@ class PairRemovalService:
             for numbers in parts(found.values()):
                 session.execute(delete(Pair).where(Pair.id.in_(numbers)))
             if found:
-                record(session, now, REMOVED, user_id=id_of(by), project_id=project.id, pairs=list(found))
+                record(
+                    session, now, PAIRS_REMOVED, user_id=id_of(by), project_id=project.id, pairs=list(found)
+                )
             return len(found)
 
         return in_transaction(self._database, self._clock, remove)

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from annotation.clock import Clock, utcnow
 from annotation.notes import LONGEST_NOTE, kept_text
 from annotation.services.access.users import id_of
-from annotation.services.audit import RESTORED, WITHDRAWN, record
+from annotation.services.audit import PAIRS_RESTORED, PAIRS_WITHDRAWN, record
 from annotation.services.bulk import parts
 from annotation.services.in_use import IN_USE
 from annotation.services.named import find_named
@@ -96,7 +96,7 @@ class PairWithdrawalService:
                 else:
                     _hold_again(session, project, sorted(changed), now)
                 if changed:
-                    action = WITHDRAWN if is_withdrawn else RESTORED
+                    action = PAIRS_WITHDRAWN if is_withdrawn else PAIRS_RESTORED
                     named = [id for id, number in found.items() if number in changed]
                     who = {"user_id": id_of(by), "project_id": project.id}
                     record(session, now, action, **who, pairs=named, type=type, reason=why)
