@@ -14,9 +14,8 @@ from annotation.services.access.users import id_of
 from annotation.services.audit import PAIRS_REMOVED, record
 from annotation.services.bulk import parts
 from annotation.services.named import find_named
-from annotation.services.project_changes import lock_pairs
 from annotation.services.projects import find_project
-from annotation.services.rating.desk import BARRED
+from annotation.services.rating.desk import BARRED, lock_pairs
 from annotation.services.transactions import in_transaction
 from annotation.types import User
 from db import Database

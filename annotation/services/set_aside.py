@@ -15,10 +15,9 @@ from annotation.notes import LONGEST_NOTE, kept_text
 from annotation.services.access.users import get_user, id_of
 from annotation.services.audit import GRADES_BROUGHT_BACK, GRADES_SET_ASIDE, record
 from annotation.services.bulk import count_where
-from annotation.services.project_changes import lock_pairs
 from annotation.services.projects import find_project
 from annotation.services.quality import state_of
-from annotation.services.rating.desk import SET_ASIDE
+from annotation.services.rating.desk import SET_ASIDE, lock_pairs
 from annotation.services.rating.returns import return_kept
 from annotation.services.rating.tally import refresh_pairs
 from annotation.services.transactions import repeated_if_undone

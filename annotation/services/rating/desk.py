@@ -28,6 +28,7 @@ from sqlalchemy import (
     or_,
     select,
 )
+from sqlalchemy.orm import Session
 
 from annotation.assignment import RaterProject
 from annotation.errors import AccessError, NotFoundError
@@ -246,3 +247,15 @@ def lock_pair(connection: Connection, pair_id: int) -> None:
     """Wait for the row of the pair; SQLite has the whole database locked already."""
     if connection.dialect.name != "sqlite":
         connection.execute(_LOCK_PAIR, {"pair": pair_id})
+
+
+def lock_pairs(session: Session, project_id: int, *, is_deleting: bool = False) -> None:
+    """Wait for raters who are grading, and let others wait; SQLite has them waiting already.
+
+    In the order of ids, as everywhere, so that nobody waits for each other.
+
+    Args:
+        is_deleting: wait also for those who only refer to a pair, such as with a comment.
+    """
+    pairs = select(Pair.id).where(Pair.project_id == project_id).order_by(Pair.id)
+    session.execute(pairs.with_for_update(key_share=not is_deleting)).close()
