@@ -37,7 +37,7 @@ def read_bundle(bundle: Mapping[str, Any]) -> tuple[PredictedDocument, ...]:
     """The documents of a bundle, with the runs of its models.
 
     Raises:
-        ImportFileError: it is no bundle; the message names document and field.
+        ImportFileError: it is not a bundle; the message names document and field.
     """
     found = []
     for number, row in enumerate(_listed(bundle, "documents", "The predictions"), start=1):

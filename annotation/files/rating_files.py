@@ -38,9 +38,9 @@ class SingleRating:
     """The account's name, or what stands for it."""
     grade: Decimal
     seconds: float | None
-    """How long the pair was looked at; None where nobody knows, as of imported ratings."""
+    """How long the pair was looked at; None where unknown, as of imported ratings."""
     at: datetime | None
-    """When this grade was given; None where nobody knows."""
+    """When this grade was given; None where unknown."""
     revisions: int
     """How often it was changed before."""
 

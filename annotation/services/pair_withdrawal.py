@@ -106,7 +106,7 @@ class PairWithdrawalService:
 
 
 def _mark(session: Session, numbers: Sequence[int], withdrawn_at: datetime | None) -> set[int]:
-    """Which pairs were not so yet; raters who save one just now are waited for, as `lock_pairs` does."""
+    """Mark the pairs; which were not so yet. It waits for raters who are saving, as `lock_pairs` does."""
     was = IN_USE if withdrawn_at is not None else ~IN_USE
     changed: set[int] = set()
     for some in parts(numbers):
@@ -118,7 +118,7 @@ def _mark(session: Session, numbers: Sequence[int], withdrawn_at: datetime | Non
 
 
 def _take_from_raters(session: Session, numbers: Sequence[int]) -> None:
-    """Nobody holds a withdrawn pair; it keeps a place for each who did, should they send a grade yet.
+    """Nobody holds a withdrawn pair; it keeps a place for those who did, as they may still send a grade.
 
     The end of each lease stays: by it the pair is held again if it is restored before.
     """

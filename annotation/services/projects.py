@@ -170,7 +170,7 @@ class ProjectService:
         """Take a role of the project from a user, or all of them; what they graded stays.
 
         Raises:
-            NotFoundError: there is no such project or account, or the user has not the role.
+            NotFoundError: there is no such project or account, or the user does not have the role.
         """
         repeated_if_undone(lambda: self._remove_member(project_id, user_name, role, by))
 

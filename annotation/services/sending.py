@@ -261,13 +261,13 @@ class _Sending:
         }
 
     def _note_present(self, row: SentDocument, phrase_ids: set[int]) -> None:
-        """What one model found in the text is present, whoever thinks it absent."""
+        """A phrase that one model found in the text is present, whatever the others say."""
         absent = SentPhrase.document_id == row.id, SentPhrase.is_present.is_(False)
         for phrase in self.session.scalars(select(SentPhrase).where(*absent)):
             phrase.is_present = phrase.id in phrase_ids
 
     def _keep_run(self, row: SentDocument, run: Run, phrases: Mapping[str, int]) -> None:
-        """What the model predicted, in the place of what it predicted before."""
+        """Replace what the model predicted before."""
         self.session.execute(delete(SentRun).where(SentRun.document_id == row.id, SentRun.model == run.model))
         kept = SentRun(document_id=row.id, model=run.model)
         self.session.add(kept)

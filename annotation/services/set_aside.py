@@ -65,7 +65,7 @@ class SetAsideService:
         self._clock = clock
 
     def raters(self, project_id: int) -> tuple[RaterGrades, ...]:
-        """Who has graded in the project, also who is no rater of it any more, by name.
+        """Everybody who has graded in the project, former raters too, by name.
 
         Raises:
             NotFoundError: there is no such project.

@@ -82,7 +82,7 @@ def read_seconds(body: Body) -> float:
     """How long somebody was at a pair or a text.
 
     Raises:
-        BodyError: the field is no number, or less than 0.
+        BodyError: the field is not a number, or less than 0.
     """
     seconds = body.number("seconds")
     if seconds < 0:

@@ -1,4 +1,4 @@
-"""Accounts of raters without a name, whom files and anonymous exports number: each project has its own."""
+"""Accounts of raters whom files and anonymous exports only number: each project has its own."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class AssignmentService:
 
         Raises:
             NotFoundError: there is no such project.
-            AccessError: the user is no rater of it, or is paused.
+            AccessError: the user is not a rater in it, or is paused.
             ConsentError: they have to agree to the project's text first.
             TrainingError: they have to grade the training pairs first.
         """
@@ -71,7 +71,7 @@ class AssignmentService:
 
         Raises:
             NotFoundError: there is no such pair.
-            AccessError: the user is no rater of its project, or may not work as of `queue`.
+            AccessError: the user is not a rater in its project, or may not work as of `queue`.
             AssignmentError: the pair was never theirs, or they graded it.
         """
         said = kept_text(note, "note", LONGEST_NOTE)

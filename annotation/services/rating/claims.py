@@ -61,7 +61,7 @@ _RENEW = (
 
 
 def held_pairs(connection: Connection, desk: Desk, now: datetime) -> list[AnyRow]:
-    """The rows of the pairs that the rater holds, first claimed first; a lease half run begins anew.
+    """The rows of the pairs that the rater holds, first claimed first; a lease that is half over is renewed.
 
     Check pairs are among them; their `project_id` is that of the shelf.
     """

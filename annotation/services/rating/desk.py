@@ -197,7 +197,7 @@ def desk_of(connection: Connection, row: AnyRow, rater_id: int) -> Desk:
     """The desk in a row that has `DESK_COLUMNS`.
 
     Raises:
-        AccessError: the user is no rater of the project.
+        AccessError: the user is not a rater in the project.
     """
     if not row.is_rater:
         grades = connection.scalar(_GRADES_HERE, {"project": row.project_id, "rater": rater_id})
@@ -232,7 +232,7 @@ def open_desk(connection: Connection, project_id: int, rater_id: int, now: datet
 
     Raises:
         NotFoundError: there is no such project.
-        AccessError: the user is no rater of it.
+        AccessError: the user is not a rater in it.
     """
     row = connection.execute(_DESK, {"project": project_id, "rater": rater_id, "now": now}).one_or_none()
     if row is None:

@@ -80,7 +80,7 @@ def lock_own_pair(connection: Connection, pair_id: int, rater_id: int, now: date
 
     Raises:
         NotFoundError: there is no such pair.
-        AccessError: the user is no rater of its project.
+        AccessError: the user is not a rater in its project.
         AssignmentError: the pair was never given to them, they are barred from it, or their grade of it was
             set aside.
     """

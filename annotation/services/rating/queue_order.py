@@ -32,7 +32,7 @@ def order_of(session: Session, project_id: int) -> QueueOrder:
 
 
 def usual_order(session: Session, project_id: int) -> QueueOrder:
-    """In which order they will meet what is sent, unless whoever sends says another one."""
+    """In which order they will meet what is sent, unless the sender chooses another one."""
     chosen = order_of(session, project_id)
     sent = select(SentDocument.id).where(SentDocument.project_id == project_id).limit(1)
     is_first = chosen is QueueOrder.PROJECT and session.scalar(sent) is None

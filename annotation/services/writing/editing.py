@@ -56,7 +56,7 @@ class EditingService:
 
         Raises:
             NotFoundError: there is no such project.
-            AccessError: the user is no editor of it.
+            AccessError: the user is not an editor in it.
         """
         with self._database.reading() as session:
             admit(session, project_id, editor_id, *EDITORS)
@@ -72,7 +72,7 @@ class EditingService:
 
         Raises:
             NotFoundError: there is none, or another editor was faster.
-            AccessError: the user is no editor of the project.
+            AccessError: the user is not an editor in the project.
         """
         in_transaction(
             self._database,
@@ -108,7 +108,7 @@ class EditingService:
 
         Raises:
             NotFoundError: there is no such text.
-            AccessError: the user is no editor of the project.
+            AccessError: the user is not an editor in the project.
             WritingError: another editor was faster, the text is empty, or the pair is there already.
         """
 
@@ -134,7 +134,7 @@ class EditingService:
         return in_transaction(self._database, self._clock, accept)
 
     def send_back(self, project_id: int, writing_id: int, editor_id: int, note: str, *, version: int) -> None:
-        """Have the writer write it anew; the note says why.
+        """Have the writer rewrite it; the note says why.
 
         Raises:
             NotFoundError, AccessError: as of `accept`.
@@ -208,7 +208,7 @@ class EditingService:
 
 
 def _open(session: Session, project_id: int, writing_id: int, editor_id: int, now: datetime) -> None:
-    """Write down who opens a text; whoever accepts it at the same moment comes before or after."""
+    """Note that the editor opens a text; the lock keeps this apart from accepting it."""
     admit(session, project_id, editor_id, *EDITORS)
     row = session.scalar(
         select(Writing)

@@ -16,7 +16,7 @@ from db.models import LargerItem, Writing, WritingPlan
 
 WITH_WRITER = ("held", "sent_back")
 SENT_BACK_TIME = timedelta(days=7)
-"""So long a text that was sent back waits for its writer, who may come only on some days of the week."""
+"""How long a text that was sent back waits for its writer, who may not come every day."""
 NOT_AGAIN = ("blank", "handed_on")
 """A writer is not offered the item again."""
 

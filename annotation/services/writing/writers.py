@@ -60,7 +60,7 @@ class WritingService:
 
         Raises:
             NotFoundError: there is no such project.
-            AccessError: the user is no writer of it.
+            AccessError: the user is not a writer in it.
             ConsentError: they have to agree to the project's text first.
         """
 
@@ -196,7 +196,7 @@ class WritingService:
 
         Raises:
             NotFoundError: there is no such project.
-            AccessError: the user is no writer of it.
+            AccessError: the user is not a writer in it.
         """
         with self._database.reading() as session:
             admit(session, project_id, writer_id, Role.WRITER)
