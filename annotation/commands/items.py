@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -92,19 +93,7 @@ def list_items(
     database, found = open_project(database_url, project)
     lines = ItemService(database).items(found.id, limit=None)
     if as_json:
-        rows = [
-            {
-                "id": line.id,
-                "type": line.type,
-                "text": line.text,
-                "genre": line.genre,
-                "source": line.source,
-                "state": line.state,
-                "blanks": line.blanks,
-            }
-            for line in lines
-        ]
-        show_json({"project": found.name, "items": rows})
+        show_json({"project": found.name, "items": [asdict(line) for line in lines]})
         return
     if not lines:
         show_line("No larger items yet. Import some: python -m annotation items import PROJECT FILE")
