@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, select
@@ -63,7 +63,7 @@ class EventService:
         events.sort(key=lambda event: event.at, reverse=True)
         runs = groupby(events, key=lambda event: (event.action, event.user))
         found = (event for (action, _), run in runs for event in _folded(action, list(run), oldest))
-        return [event for event, _ in zip(found, range(limit), strict=False)]
+        return list(islice(found, limit))
 
     def of_server(self, limit: int = USUAL_LIMIT) -> list[Event]:
         """What was done outside projects, the last thing first: accounts, passwords, deleted projects."""

@@ -49,7 +49,5 @@ def document_row(session: Session, project_id: int, document: PredictedDocument)
 
 
 def phrases_by_key(session: Session, document_id: int) -> dict[str, int]:
-    found = session.execute(
-        select(SentPhrase.key, SentPhrase.id).where(SentPhrase.document_id == document_id)
-    )
-    return {row.key: row.id for row in found}
+    kept = select(SentPhrase.key, SentPhrase.id).where(SentPhrase.document_id == document_id)
+    return dict(session.execute(kept).all())
