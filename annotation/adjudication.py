@@ -206,7 +206,7 @@ def decided_since(expected: str, found: str, last: Decision | None) -> Decision 
 
 
 def conflict_sentence(expected: str, found: str, last: Decision | None) -> str:
-    """What an adjudicator is told who looked at the version `expected` and saves when another is there.
+    """What to tell an adjudicator who saves after looking at the version `expected`, when another is there.
 
     Args:
         last: the last decision or withdrawal.

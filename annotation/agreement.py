@@ -15,13 +15,13 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
-_ONE_VALUE = 1e-12
-"""A spread so small beside the values is what rounding leaves of none."""
+NO_SPREAD = 1e-12
+"""A spread below this share of the squared values is rounding error, not a second value."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grades:
-    """Ratings, one at each place of the three arrays: of which pair, by which rater, and the grade."""
+    """Ratings as three parallel arrays (R,): the pair, the rater and the grade of each."""
 
     pairs: Integers
     raters: Integers
@@ -39,8 +39,16 @@ class Grades:
         """The ratings where `chosen` is true."""
         return Grades(self.pairs[chosen], self.raters[chosen], self.values[chosen])
 
+    def others_means(self) -> Floats:
+        """For each rating (R,), the mean of the other raters' grades of its pair; nan where none is."""
+        counts = np.bincount(self.pairs)[self.pairs]
+        totals = np.bincount(self.pairs, weights=self.values)[self.pairs]
+        means = np.full(len(self), np.nan)
+        np.divide(totals - self.values, counts - 1, out=means, where=counts > 1)
+        return means
+
     def comparable(self) -> Grades:
-        """The ratings on pairs that have two or more; pairs are numbered anew, without gaps."""
+        """The ratings of pairs that have two or more; pairs are renumbered without gaps."""
         if not len(self):
             return self
         counts = np.bincount(self.pairs)
@@ -52,7 +60,7 @@ class Grades:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sums:
-    """Of each comparable pair: how many ratings, their sum, the sum of their squares."""
+    """Of each comparable pair (N,): the number of ratings, their sum and the sum of their squares."""
 
     counts: Floats
     totals: Floats
@@ -64,7 +72,7 @@ class Sums:
 
 @dataclass(frozen=True, slots=True)
 class Among:
-    """Which ratings are looked at: how it is said that they are too few or all the same."""
+    """A subset of the ratings, by the words for when they are too few or all the same."""
 
     none: str
     one: str
@@ -104,7 +112,7 @@ def why_undefined(comparable: Grades, among: Among = ALL) -> str:
 
 
 def sums_of_pairs(comparable: Grades) -> Sums:
-    """What interval α needs of each pair. Grades are counted from the lowest: α stays, rounding shrinks."""
+    """The sufficient statistics of interval α. The lowest grade becomes 0: α stays, rounding shrinks."""
     values = comparable.values - comparable.values.min()
     pairs = comparable.pairs
     return Sums(
@@ -120,13 +128,13 @@ def _summed(pairs: Integers, values: Floats) -> Floats:
 
 def alpha_of_sums(sums: Sums) -> float:
     """Interval α of pairs that use more than one grade."""
-    # Each from the lowest: the order of pairs would show in the last digit.
+    # Summed from the lowest, or the order of pairs would show in the last digit.
     totals = np.sort(interval_parts(sums), axis=0).sum(axis=0)
     return float(alphas_of_parts(totals[None, :])[0])
 
 
 def interval_parts(sums: Sums) -> Floats:
-    """Of each pair (N, 4) what adds up over pairs: ratings, sum, squares, disagreement inside the pair.
+    """The additive terms of each pair (N, 4): count, sum, sum of squares, disagreement within the pair.
 
     Over the ordered pairs of c values with sum s and squares q, the squared differences add up to
     2(cq - s²); each value is compared with c - 1 others.
@@ -136,13 +144,13 @@ def interval_parts(sums: Sums) -> Floats:
 
 
 def alphas_of_parts(parts: Floats) -> Floats:
-    """Interval α of each row of added-up `interval_parts` (R, 4); nan where a row has one grade only.
+    """Interval α of each row of summed `interval_parts` (R, 4); nan where all grades are the same.
 
     D_o = inside / n and D_e = 2(nQ - S²) / (n(n - 1)).
     """
     n, total, squares, inside = parts.T
     spread = n * squares - total**2
-    defined = spread > _ONE_VALUE * n * squares
+    defined = spread > NO_SPREAD * n * squares
     ratio = np.full(len(parts), np.nan)
     np.divide(inside * (n - 1), 2 * spread, out=ratio, where=defined)
     return 1 - ratio
@@ -151,25 +159,25 @@ def alphas_of_parts(parts: Floats) -> Floats:
 def alphas_of_categories(comparable: Grades) -> tuple[float, float]:
     """Nominal and ordinal α of pairs that use more than one grade.
 
-    Both weigh one matrix (V, V): how often two grades meet in a pair. The package `krippendorff`, with which
-    tests compare, first makes an array of pairs × V × V: 230 MB for 100,000 pairs and all 17 grades.
+    Both weight one coincidence matrix (V, V): how often two grades meet in a pair. `krippendorff`, with which
+    tests compare, makes an array of pairs × V × V: 230 MB for 100,000 pairs and all 17 grades.
     """
     domain, places = np.unique(comparable.values, return_inverse=True)
     pairs = comparable.pair_count
     cells = comparable.pairs * len(domain) + places
     counts = np.bincount(cells, minlength=pairs * len(domain)).reshape(pairs, len(domain)).astype(np.float64)
-    weighed = counts / (counts.sum(axis=1, keepdims=True) - 1)
-    together = counts.T @ weighed - np.diag(weighed.sum(axis=0))
+    weighted = counts / (counts.sum(axis=1, keepdims=True) - 1)
+    observed = counts.T @ weighted - np.diag(weighted.sum(axis=0))
     each = counts.sum(axis=0)
-    by_chance = (np.outer(each, each) - np.diag(each)) / (each.sum() - 1)
+    expected = (np.outer(each, each) - np.diag(each)) / (each.sum() - 1)
 
     def alpha(distances: Floats) -> float:
-        return float(1 - (together * distances).sum() / (by_chance * distances).sum())
+        return float(1 - (observed * distances).sum() / (expected * distances).sum())
 
     return alpha(1 - np.eye(len(domain))), alpha(_ordinal_distances(each))
 
 
 def _ordinal_distances(each: Floats) -> Floats:
-    """Squared number of ratings between two values, those of the two themselves counted half."""
+    """Krippendorff's ordinal metric: ratings between two values, their own counted half, squared."""
     middles = np.cumsum(each) - each / 2
     return np.square(middles[:, None] - middles[None, :])

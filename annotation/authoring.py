@@ -47,6 +47,11 @@ class NewItem:
     source: str | None = None
     place: str = field(default="", compare=False)
 
+    @property
+    def where(self) -> str:
+        """What messages about it begin with."""
+        return self.place or f"Item {self.id!r}"
+
 
 ReadLargerItem = NewItem | ImportFileError
 """A row of an import of larger items, or why it cannot be used."""

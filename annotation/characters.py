@@ -12,6 +12,8 @@ UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 MOST_SHOWN = 60
 BEGINNING_LENGTH = 80
 """Characters of a text that stand for it in a list."""
+LONG_BEGINNING = 160
+"""The same where the list has a row's width for them."""
 
 
 def can_be_stored(text: str) -> bool:
@@ -31,4 +33,9 @@ def shortened(text: str, length: int = MOST_SHOWN) -> str:
 def beginning(text: str, length: int = BEGINNING_LENGTH) -> str:
     """The first words of a text on one line."""
     line = " ".join(text[: 4 * length].split())
-    return line if len(line) <= length and len(text) <= 4 * length else f"{line[:length].rstrip()}…"
+    return line if len(line) <= length and len(text) < read_length(length) else f"{line[:length].rstrip()}…"
+
+
+def read_length(length: int) -> int:
+    """How much of a text `beginning` looks at: white space may take most of it."""
+    return 4 * length + 1

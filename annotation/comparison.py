@@ -54,6 +54,14 @@ def types_in_order(types: Iterable[str]) -> list[str]:
     return sorted(set(types), key=place_of_type)
 
 
+def foreign_type_text(type: str, types: Iterable[str]) -> str:
+    """What follows the place of an imported row whose comparison type is none of the project's."""
+    return (
+        f", field 'type': {type!r} is no type of the project, which has {', '.join(types)}; mend it or add "
+        "it to the project."
+    )
+
+
 def place_of_type(type: str) -> tuple[int, str]:
     """Sorts types as `types_in_order` has them."""
     known = list(COMPARISON_TYPES)

@@ -207,11 +207,11 @@ def label_key(label: str) -> tuple[int, str]:
     return (len(label), label) if label.removeprefix("rater ").isdecimal() else (0, label)
 
 
-@dataclass
 class Tally:
     """Counts of rows as they go by."""
 
-    _counts: dict[tuple[str, str], Counter[str]] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self._counts: dict[tuple[str, str], Counter[str]] = {}
 
     def add(self, row: GoldRow) -> None:
         counts = self._counts.setdefault((row.type, row.genre or ""), Counter())

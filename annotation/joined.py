@@ -1,4 +1,4 @@
-"""Accounts that an import of ratings made raters of the project, told to whoever imports."""
+"""The note to an importer on accounts that the import made raters of the project."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is written beside: comments on a pair, notes on a skipped one, for whom a link is meant."""
+"""Side notes and their lengths: comments on a pair, notes on a skipped one, whom a link is meant for."""
 
 from __future__ import annotations
 

@@ -16,11 +16,11 @@ from annotation.names import composed, name_key
 from annotation.scale_words import check_scale_words
 from annotation.types import ProjectSettings, Role, User
 
-LONGEST_NAME = 120
-LONGEST_KEY = 360
+LONGEST_PROJECT_NAME = 120
+LONGEST_PROJECT_KEY = 360
 """A few characters grow when they are written out; the database has room for this many."""
 LONGEST_TYPE = 80
-LONGEST_TEXT = 100_000
+LONGEST_MARKDOWN = 100_000
 """Of guidelines and of the text to agree to, in characters."""
 MOST_TYPES = 50
 MOST_RATERS = 20
@@ -153,10 +153,11 @@ def check_project_name(name: str) -> str:
     """
     kept = composed(name, "The project's name")
     if not name_key(kept):
-        raise SettingsError(f"The project's name is empty: give 1 to {LONGEST_NAME} characters.")
-    if len(kept) > LONGEST_NAME or len(name_key(kept)) > LONGEST_KEY:
+        raise SettingsError(f"The project's name is empty: give 1 to {LONGEST_PROJECT_NAME} characters.")
+    if len(kept) > LONGEST_PROJECT_NAME or len(name_key(kept)) > LONGEST_PROJECT_KEY:
         raise SettingsError(
-            f"The project's name has {len(kept)} characters: give 1 to {LONGEST_NAME}, without ligatures."
+            f"The project's name has {len(kept)} characters: give 1 to {LONGEST_PROJECT_NAME}, without "
+            "ligatures."
         )
     return kept
 
@@ -180,8 +181,8 @@ def _check_types(types: tuple[str, ...]) -> tuple[str, ...]:
 
 def _check_text(what: str, text: str) -> str:
     verb = "have" if what.endswith("s") else "has"
-    if len(text) > LONGEST_TEXT:
-        raise SettingsError(f"The {what} {verb} {len(text):,} characters: give at most {LONGEST_TEXT:,}.")
+    if len(text) > LONGEST_MARKDOWN:
+        raise SettingsError(f"The {what} {verb} {len(text):,} characters: give at most {LONGEST_MARKDOWN:,}.")
     if UNSTORABLE.search(text):
         hold = "hold" if what.endswith("s") else "holds"
         raise SettingsError(f"The {what} {hold} a NUL or half a character: save the text as UTF-8.")

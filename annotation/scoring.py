@@ -1,28 +1,25 @@
-"""How well scores fit gold grades: Pearson's and Spearman's correlation, how sure they are, who is better.
+"""Scores against gold grades: Pearson's and Spearman's correlation, their intervals, tests of differences.
 
-Intervals are percentiles of the bootstrap over pairs. A resample says how often each pair was drawn, and all
-systems meet the same resamples: a difference between two is as sure as their common pairs make it.
+Intervals are percentiles of the bootstrap over pairs. A resample says how often each pair was drawn; it is
+the same for all systems, so that differences between systems are paired.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from zlib import crc32
 
 import numpy as np
 
-from annotation.agreement import Floats, Integers, Mask
+from annotation.agreement import NO_SPREAD, Floats, Integers, Mask
 from annotation.figures import number_of
-from annotation.reliability.bootstrap import are_too_few, percentile_interval
+from annotation.reliability.bootstrap import NO_RESAMPLES, are_too_few, batch_sizes, percentile_interval
 
 FEWEST_PAIRS = 3
-NO_RESAMPLES = "No resamples were asked for."
-_ONE_VALUE = 1e-12
-"""A spread so small beside the values is what rounding leaves of none."""
 _DIGITS = 12
-"""Behind the point: figures of systems that are equal may differ in later ones."""
+"""Decimals: equal systems may differ in later ones, by rounding."""
 _CELLS_AT_ONCE = 500_000
 
 
@@ -61,7 +58,12 @@ def why_undefined(gold: Floats, scores: Floats) -> str:
     pairs = len(gold)
     if pairs < FEWEST_PAIRS:
         return f"{number_of(pairs, 'pair')}: a correlation takes {FEWEST_PAIRS} or more."
-    for name, values in (("gold grades", gold), ("scores", scores)):
+    return single_value_text(pairs, {"gold grades": gold, "scores": scores})
+
+
+def single_value_text(pairs: int, named: Mapping[str, Floats]) -> str:
+    """Which of these values (N,) are all the same, in a sentence; empty when none are."""
+    for name, values in named.items():
         if values.min() == values.max():
             return f"All {pairs:,} {name} are {values[0]:g}: one value correlates with nothing."
     return ""
@@ -72,7 +74,7 @@ def correlations_between(rows: Floats) -> Floats:
     centred = np.array([_standard(row) for row in rows])
     together = np.einsum("sn,tn->st", centred, centred)
     squares = together.diagonal()
-    is_spread = squares > _ONE_VALUE
+    is_spread = squares > NO_SPREAD
     return _ratio(together, np.outer(squares, squares), np.outer(is_spread, is_spread))
 
 
@@ -98,16 +100,14 @@ def resample(
 
 
 def _draws(pairs: int, resamples: int, rng: np.random.Generator) -> Iterator[Floats]:
-    """How often each pair was drawn (N, R), for some resamples at a time."""
-    at_once = max(1, _CELLS_AT_ONCE // pairs)
-    for first in range(0, resamples, at_once):
-        columns = min(at_once, resamples - first)
+    """The counts of pairs (N, R) in bootstrap samples, in batches."""
+    for columns in batch_sizes(resamples, pairs, _CELLS_AT_ONCE):
         cells = rng.integers(pairs, size=(columns, pairs)) * columns + np.arange(columns)[:, None]
         yield np.bincount(cells.ravel(), minlength=pairs * columns).reshape(pairs, columns).astype(float)
 
 
 def correlations(gold: Floats, scores: Floats, counts: Floats) -> Resampled:
-    """Both correlations where each pair stands as often as counted.
+    """Both correlations, with the pairs weighted by their counts.
 
     Args:
         gold: (N,) grades.
@@ -122,7 +122,7 @@ def correlations(gold: Floats, scores: Floats, counts: Floats) -> Resampled:
 
 
 def _standard(values: Floats) -> Floats:
-    """Counted from the mean, 1 at most: correlations stay, rounding shrinks, and no square overflows."""
+    """Centred, and 1 at most: correlations stay, rounding error shrinks, and no square overflows."""
     tiny = np.finfo(np.float64).tiny
     scaled = values / max(np.abs(values).max(), tiny)
     centred = scaled - scaled.mean()
@@ -139,14 +139,14 @@ def _pearsons(gold: Floats, scores: Floats, counts: Floats) -> Floats:
     sums, squares = total(scores), total(scores * scores)
     gold_sum, gold_squares = total(gold), total(gold * gold)
     spreads, gold_spread = n * squares - sums**2, n * gold_squares - gold_sum**2
-    is_spread = (spreads > _ONE_VALUE * n * squares) & (gold_spread > _ONE_VALUE * n * gold_squares)
+    is_spread = (spreads > NO_SPREAD * n * squares) & (gold_spread > NO_SPREAD * n * gold_squares)
     together = n * total(scores * gold) - sums * gold_sum
     return _ratio(together, spreads * gold_spread, is_spread)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Ranked:
-    """Values (N,) as V classes of equal ones, from the lowest."""
+    """Values (N,) as V classes of ties, from the lowest."""
 
     order: Integers
     """The values' places (N,), sorted by value."""
@@ -162,14 +162,14 @@ class _Ranked:
         return cls(order, np.searchsorted(classes[order], np.arange(len(domain))), classes)
 
     def summed(self, cells: Floats) -> Floats:
-        """What stands in the rows of `cells` (N, R), summed by class (V, R)."""
+        """The rows of `cells` (N, R), summed by class (V, R)."""
         ordered = cells[self.order]
         is_tied = len(self.starts) < len(self.order)
         return np.asarray(np.add.reduceat(ordered, self.starts, axis=0) if is_tied else ordered)
 
 
 def _spearmans(gold: _Ranked, scores: Sequence[_Ranked], counts: Floats) -> Floats:
-    """(S, R). Ranks are counted from their mean, so that they add up to 0."""
+    """(S, R), from centred midranks."""
     sizes, ranks = _midranks(gold, counts)
     weighed = counts * ranks[gold.classes]
     gold_spread = np.einsum("vr,vr,vr->r", sizes, ranks, ranks)
@@ -183,7 +183,7 @@ def _spearmans(gold: _Ranked, scores: Sequence[_Ranked], counts: Floats) -> Floa
 
 
 def _midranks(row: _Ranked, counts: Floats) -> tuple[Floats, Floats]:
-    """How many values each class has (V, R), and the mean rank they share (V, R), from the mean of all."""
+    """The weighted size of each class (V, R), and its centred midrank (V, R)."""
     sizes = row.summed(counts)
     last = np.cumsum(sizes, axis=0)
     return sizes, np.asarray(last - sizes / 2 - last[-1] / 2)
@@ -196,7 +196,7 @@ def _ratio(together: Floats, spreads: Floats, defined: Mask) -> Floats:
 
 
 def estimate(value: float, drawn: Floats) -> Estimate:
-    """A value with the interval of what resamples (R,) gave for it; nan are those that gave nothing."""
+    """A value with its percentile interval over resamples (R,), nan where these are undefined."""
     if np.isnan(value):
         return Estimate(None, reason="The values differ by no more than rounding.")
     if not len(drawn):
@@ -212,7 +212,7 @@ def estimate(value: float, drawn: Floats) -> Estimate:
 
 
 def bootstrap_p(differences: Floats) -> float | None:
-    """The two-sided probability that a difference (R,) is none: twice the share on zero's other side.
+    """The two-sided bootstrap p-value of a difference (R,): twice the smaller tail at zero.
 
     One is added to both counts, so that no finite number of resamples gives 0 (Davison and Hinkley 1997,
     section 4.2). None where `estimate` gives no interval: without resamples, or with too few defined.
@@ -225,7 +225,7 @@ def bootstrap_p(differences: Floats) -> float | None:
 
 
 def williams_test(first: float, second: float, between: float, pairs: int) -> Williams | None:
-    """Whether two systems fit the same gold grades differently (Williams 1959; Steiger 1980, Equation 7).
+    """Williams' test of two correlations with the same gold grades (Williams 1959; Steiger 1980, Equation 7).
 
     Args:
         first: correlation of the first system with the gold grades.
@@ -234,14 +234,14 @@ def williams_test(first: float, second: float, between: float, pairs: int) -> Wi
         pairs: how many pairs all three are of.
 
     Returns:
-        None where the two systems say the same, or pairs are three or fewer: there is nothing to test.
+        None where the two systems say the same, or there are three pairs or fewer.
     """
     if pairs <= FEWEST_PAIRS:
         return None
     determinant = max(0.0, 1 - first**2 - second**2 - between**2 + 2 * first * second * between)
     mean = (first + second) / 2
     spread = 2 * determinant * (pairs - 1) / (pairs - 3) + mean**2 * (1 - between) ** 3
-    if spread < _ONE_VALUE:
+    if spread < NO_SPREAD:
         return None
     from scipy.special import stdtr
 

@@ -25,6 +25,6 @@ class SetAsideGrades:
 
 
 def set_aside_text(many: Sequence[SetAsideGrades]) -> str:
-    """How many grades of whom count nowhere, since when and why; nothing where there are none."""
+    """Whose grades count nowhere, how many, since when and why; empty without any."""
     listed = "; ".join(f"{each.grades:,} of {each.rater} ({each.at[:10]}: {each.reason})" for each in many)
     return f"Grades that were set aside and count nowhere: {listed}." if many else ""

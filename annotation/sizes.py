@@ -109,7 +109,7 @@ def check_range(text: str, what: str) -> tuple[int, int]:
         what: begins the sentence: "Words of the paragraph".
 
     Raises:
-        SettingsError: it is no such range.
+        SettingsError: it is not such a range.
     """
     found = _RANGE.fullmatch(text)
     low, high = (int(found[1]), int(found[2])) if found else (0, 0)

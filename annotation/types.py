@@ -110,6 +110,11 @@ class NewPair:
     place: str = field(default="", compare=False)
     """Where it was read, such as "pairs.tsv, line 3", for messages."""
 
+    @property
+    def where(self) -> str:
+        """What messages about it begin with."""
+        return self.place or f"Pair {self.id!r}"
+
 
 @dataclass(frozen=True, slots=True)
 class KnownPair:
@@ -131,6 +136,10 @@ class NewRating:
     type: str | None = None
     """Needed only where two types share the id."""
     place: str = field(default="", compare=False)
+
+    @property
+    def where(self) -> str:
+        return self.place or f"Pair {self.pair_id!r}"
 
 
 ReadItem = NewPair | NewRating | ImportFileError

@@ -1,7 +1,7 @@
-"""Backups: a consistent copy of a database in use, and the way back.
+"""Backups: a consistent copy of a database in use, and restoring it.
 
-A backup is an SQLite file with the same tables, whichever system it was taken from. So it can be looked
-into, checked before anything is overwritten, and restored on the other system too.
+A backup is an SQLite file with the same tables, even of a PostgreSQL database: it can be inspected, checked
+before anything is overwritten, and restored on either system.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from db.schema import (
 from db.triggers import create_triggers, drop_triggers
 
 _BESIDE = ("-wal", "-shm", "-journal")
-"""Ends of the names of files that SQLite keeps beside a database while it is open, or after a crash."""
+"""Suffixes of the files that SQLite keeps beside a database while it is open, or after a crash."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +51,18 @@ class Backup:
 @dataclass(frozen=True, slots=True)
 class Restored:
     revision: str
-    """Of the backup; the database has the newest."""
+    """Of the backup; the database itself is at the newest."""
     rows: int
 
 
 def backup(database: Database, file: Path, *, overwrite: bool = False) -> Backup:
-    """Write everything that is committed now to `file`; the database may be in use meanwhile.
+    """Write everything that is committed to `file`; the database may be in use.
 
     Raises:
         DatabaseError: it is missing, empty or not whole, cannot be reached, or `file` exists, is in use or
             cannot be written.
     """
-    if file.exists() and not file.is_file():  # a device would be gone, and all programs that need it harmed
+    if file.exists() and not file.is_file():  # a device would be replaced by a file
         what = "a folder" if file.is_dir() else "a device or a pipe"
         raise DatabaseError(f"{file} is {what}, not a file: give the name of a file.")
     if file.exists() and not overwrite:
@@ -98,7 +98,7 @@ def backup(database: Database, file: Path, *, overwrite: bool = False) -> Backup
 
 
 def restore(database: Database, file: Path, *, overwrite: bool = False) -> Restored:
-    """Put what is in the backup `file` into the database, all or nothing.
+    """Restore the backup `file` into the database, all or nothing.
 
     The backup is upgraded and checked before the database is touched. Everybody has to sign in again.
 
@@ -130,7 +130,7 @@ def restore(database: Database, file: Path, *, overwrite: bool = False) -> Resto
 
 
 def _refuse_without_tables(database: Database) -> None:
-    """Raise DatabaseError where `restore` would refuse what is backed up."""
+    """Raise DatabaseError where `restore` would refuse the backup."""
     with database.reached(), database.engine.connect() as connection:
         missing = missing_tables(connection)
     if missing:
@@ -141,7 +141,7 @@ def _refuse_without_tables(database: Database) -> None:
 
 
 def _refuse_in_use(file: Path) -> None:
-    """What a database that was there left beside it would be read into the backup, which would be lost."""
+    """SQLite would replay what an earlier database left beside the file, and ruin the backup."""
     if found := _beside(file):
         names = " and ".join(path.name for path in found)
         raise DatabaseError(
@@ -180,7 +180,7 @@ def _check_file(path: Path) -> None:
 
 
 def _stage(file: Path, staged: Path) -> tuple[str, int]:
-    """A copy of the backup with the newest tables, checked; its revision, and how many rows it has."""
+    """Make a copy with the newest tables, and check it; the revision of the backup, and its rows."""
     no_backup = DatabaseError(f"{file} is not a backup of this program's database: give one that is.")
     try:
         with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as connection:
@@ -213,7 +213,7 @@ def _stage(file: Path, staged: Path) -> tuple[str, int]:
 
 @contextmanager
 def _told_of(file: Path, staged: Path) -> Iterator[None]:
-    """What is wrong with the copy of a backup is told of the backup."""
+    """Errors of the staged copy name the backup itself."""
     try:
         yield
     except DatabaseError as error:
@@ -265,7 +265,7 @@ def _refuse_rows(database: Database, connection: Connection, *, overwrite: bool)
 
 @contextmanager
 def _folder_beside(path: Path | None) -> Iterator[Path]:
-    """A folder of our own, where there is room for the file and from where it can be renamed to it."""
+    """A temporary folder on the same file system as `path`, for what is renamed to it in the end."""
     beside = Path(tempfile.gettempdir()) if path is None else path.parent
     try:
         beside.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Is the database whole: its tables, its file, and what one table says of another."""
+"""Whether the database is whole: its tables, its file, and what one table says of another."""
 
 from __future__ import annotations
 
@@ -26,18 +26,19 @@ _WITH_PAIRS = sorted(
 class Check:
     revision: str | None
     problems: tuple[str, ...]
-    """A sentence for each, none when all is well."""
+    """A sentence each; none when all is well."""
     rows: dict[str, int]
     """By table; empty when the tables are not those of this version."""
 
 
 @dataclass(frozen=True, slots=True)
 class Invariant:
-    """What always holds, by the query for pairs, or others than pairs, where it does not."""
+    """A rule that always holds, and a query for the ids of what violates it."""
 
     rule: str
     violations: str
     what: str = "pair"
+    """What the ids are of."""
 
 
 INVARIANTS = (
@@ -154,7 +155,7 @@ INVARIANTS = (
 
 
 def check(database: Database) -> Check:
-    """Look at everything, in one view of the data; it may be in use.
+    """Run all checks on one view of the data; the database may be in use.
 
     Raises:
         DatabaseError: there is none, it cannot be reached, or is newer than this version.
@@ -163,12 +164,12 @@ def check(database: Database) -> Check:
     problems: list[str] = []
     try:
         return _check(database, problems)
-    except DamagedError as error:  # too much to go on
+    except DamagedError as error:  # too badly to go on
         return Check(None, tuple(problems or [_damaged(error.reason)]), {})
 
 
 def _check(database: Database, problems: list[str]) -> Check:
-    """Adds to `problems` what it finds, also when it does not come to its end."""
+    """Adds what it finds to `problems`, which keep it when the check breaks off."""
     revision = current(database)
     if revision is None:
         refuse_foreign(database)
@@ -199,7 +200,7 @@ def row_problems(connection: Connection) -> list[str]:
 
 
 def _wrong_hashes(connection: Connection) -> list[str]:
-    """SQLite has no SHA-256 to ask for."""
+    """Computed here, as SQLite has no SHA-256."""
     texts = connection.execute(
         text("SELECT id, consent, consent_sha256 FROM projects WHERE consent IS NOT NULL ORDER BY id")
     )
@@ -208,7 +209,7 @@ def _wrong_hashes(connection: Connection) -> list[str]:
 
 
 def missing_tables(connection: Connection) -> list[str]:
-    """Those of this version that are not there; of an earlier revision some need not be."""
+    """Those of this version that are not there; in an earlier revision some are missing by design."""
     return sorted(Base.metadata.tables.keys() - set(inspect(connection).get_table_names()))
 
 
@@ -273,7 +274,7 @@ def _violated(connection: Connection, invariant: Invariant) -> str | None:
 
 
 def _not_so(rule: str, found: Sequence[int], what: str) -> str:
-    """The sentence of a rule that does not hold, by the ids where it does not."""
+    """The sentence about a rule that these ids violate."""
     shown = ", ".join(map(str, found[:5])) + (", …" if len(found) > 5 else "")
     counted = f"{len(found)} {what}{'' if len(found) == 1 else 's'}"
     return f"Not so for {counted} ({shown}): {rule}."

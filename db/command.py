@@ -1,7 +1,7 @@
 """What `python -m db` and `python -m annotation` share: exit statuses and one sentence on standard error.
 
-0: done. 1: the work failed. 2: the call was wrong, also where it names a file that is not there; a database
-that is not there yet is no wrong call. 130: stopped with Ctrl+C.
+0: done. 1: the work failed, also where there is no database yet. 2: the call was wrong, also where it names a
+file that is not there. 130: stopped with Ctrl+C.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from db.errors import UrlError
 
 INTERRUPTED = 130
 
-# A message may quote a file of a stranger, which shall not move the cursor or recolour the terminal.
+# A message may quote a stranger's file, which must not move the cursor or recolour the terminal.
 _HARMLESS = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0)), "\ufffd")
 
 
 class CallError(Exception):
-    """The command was called in a way that makes no sense."""
+    """The command line makes no sense."""
 
 
 def run_command(
@@ -80,7 +80,7 @@ def run_command(
     except BrokenPipeError:  # as in `list | head`: the reader had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except UnicodeEncodeError:  # by a database, which cannot have such a text
+    except UnicodeEncodeError:  # from a database, which takes no such text
         foreign = next(filter(_is_foreign, given), None)
         if foreign is None:
             raise
@@ -93,7 +93,7 @@ def run_command(
 
 
 def _refuse_empty_paths(arguments: Sequence[str], options: frozenset[str]) -> None:
-    """Refuse nothing as a path, as of a variable that is not set: it would stand for the current folder.
+    """Refuse an empty path, as from an unset variable of the shell: it would mean the current folder.
 
     Raises:
         CallError: one of the options is given an empty text.
@@ -105,7 +105,7 @@ def _refuse_empty_paths(arguments: Sequence[str], options: frozenset[str]) -> No
 
 
 def _open_closed_streams() -> None:
-    """Called with `>&-` or `<&-` there is no stream, and the database's file would get its number."""
+    """Replace streams that `>&-` or `<&-` closed: the database's file would get their descriptor."""
     if sys.stdin is None:
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115  # for as long as the process runs
     if sys.stdout is None:
@@ -115,7 +115,7 @@ def _open_closed_streams() -> None:
 
 
 def _is_foreign(argument: str) -> bool:
-    """Whether an argument was not UTF-8; the name of a file need not be."""
+    """Whether an argument is not UTF-8, as the name of a file may be."""
     return any("\ud800" <= character <= "\udfff" for character in argument)
 
 

@@ -12,11 +12,11 @@ from db.errors import DatabaseError
 
 
 def copy_file(source: Path, target: Path) -> None:
-    """Copy the database in one go: what was committed when it begins, and nothing of what comes after.
+    """Copy the database as it is when the copying begins.
 
     Args:
         source: may be in use; its writers do not wait.
-        target: a file that is not there yet. It needs no -wal beside it, and is on the disk afterwards.
+        target: a new file. It is complete without a -wal beside it, and flushed to the disk.
 
     Raises:
         DatabaseError: one of the files cannot be used.
@@ -26,7 +26,7 @@ def copy_file(source: Path, target: Path) -> None:
     try:
         make_private_file(target)
         with closing(_open(source)) as origin, closing(_open(target)) as copy:
-            origin.backup(copy)  # in one step: in several it would begin anew whenever somebody writes
+            origin.backup(copy)  # in one step: between steps every write would restart it
             copy.execute("PRAGMA journal_mode = DELETE")
         flush(target)
     except (sqlite3.Error, OSError) as error:
@@ -35,13 +35,13 @@ def copy_file(source: Path, target: Path) -> None:
 
 
 def replace_contents(path: Path, source: Path) -> None:
-    """Make the database `path` hold what `source` holds, in one transaction: all of it or nothing.
+    """Replace the contents of the database `path` by those of `source`, in one transaction.
 
-    The file stays the same one, so that nobody who opens it meanwhile is left with a file that is gone.
+    The file itself stays, so that nobody who opens it meanwhile is left with one that is deleted.
 
     Args:
-        path: is made when it is missing.
-        source: a database that nobody uses.
+        path: made if it is missing.
+        source: a database that is not in use.
 
     Raises:
         DatabaseError: somebody has `path` open, or one of the files cannot be used.

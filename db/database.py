@@ -1,4 +1,4 @@
-"""Sessions on SQLite and PostgreSQL that keep read-then-write honest."""
+"""Sessions on SQLite and PostgreSQL in which what was read stays true until it is written."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from db.urls import parse_url, public_url
 DEFAULT_URL = "sqlite:///data/kpdemo.db"
 BUSY_SECONDS = 10
 WAIT_SECONDS = 15
-"""How long writing waits for others, on PostgreSQL for each lock: who sends a grade gives up after 20."""
+"""How long a write waits for others, on PostgreSQL for each lock; a browser gives up after 20 seconds."""
 RETRY_SECONDS = 0.02
 POOL_SIZE = 40
 POOL_SECONDS = 4
-"""How long to wait for a free connection; together with `WAIT_SECONDS` it stays below those 20 seconds."""
+"""How long to wait for a free connection; together with `WAIT_SECONDS` it stays below the 20."""
 _AS_READ = {"synchronize_session": False}
-"""UPDATE and DELETE change the rows, not the objects that were read of them before."""
+"""UPDATE and DELETE change rows, not the objects that were loaded from them before."""
 _OURS = {"alembic_version", "projects"}
-"""Tables by which a file is known to be this program's; others have the first too."""
+"""Tables that mark a file as this program's; others may have the first."""
 _PRAGMAS = (
     "PRAGMA synchronous = FULL",  # a grade that said "Saved" survives a power cut
     "PRAGMA foreign_keys = ON",
@@ -66,12 +66,12 @@ class Database:
         on PostgreSQL lock the rows that you decide on, with `with_for_update`.
 
         Args:
-            wait: for what somebody else has locked, in seconds; None stands for `WAIT_SECONDS`.
+            wait: how long to wait for locks of others, in seconds; None means `WAIT_SECONDS`.
 
         Raises:
             UnreachableError: there is no connection, or somebody else has locked something for too long, or
                 the connection is lost: when that is during the commit, it may have been committed.
-            RuntimeError: the thread is in one already, and would wait for itself.
+            RuntimeError: the thread is in a session already, and would wait for itself.
         """
         if getattr(self._thread, "writes", False):
             raise RuntimeError("session() inside session(): hand the first one on")
@@ -92,7 +92,7 @@ class Database:
 
     @contextmanager
     def _turn(self, until: float) -> Iterator[None]:
-        """One of this process writes to SQLite, and the others stand in line, until that moment."""
+        """One thread of this process writes to SQLite at a time; the others wait in turn, until `until`."""
         if self._writing is None:
             yield
             return
@@ -123,7 +123,7 @@ class Database:
 
     @contextmanager
     def glance(self) -> Iterator[Session]:
-        """A view for one statement, which is consistent without a transaction around it.
+        """A view for a single statement, which needs no transaction to be consistent.
 
         Raises:
             UnreachableError: there is no connection, or it is lost.
@@ -141,9 +141,9 @@ class Database:
 
     @contextmanager
     def _connected(self) -> Iterator[None]:
-        """Turn a lost connection, a lock that is not had or a damaged file into one sentence, no refused row.
+        """Turn a lost connection, a lock timeout or a damaged file into one sentence; other errors pass.
 
-        Nothing is tried again: what was committed may be kept although the server's answer did not come.
+        Nothing is tried again: a commit may have succeeded although the server's answer was lost.
         """
         try:
             yield
@@ -233,20 +233,20 @@ def _prepare_sqlite(connection: Any, record: object) -> None:
     _use_wal(connection)
     for pragma in _PRAGMAS:
         connection.execute(pragma)
-    # SQLite's own changes ASCII only; what searches with it would not find Élan by élan. No index has it.
+    # SQLite's own lower() changes ASCII only: a search for élan would not find Élan. No index uses it.
     connection.create_function("lower", 1, _folded, deterministic=True)
 
 
 def _folded(value: Any) -> Any:
-    """Not Python's `lower`, by which a Σ depends on what follows it."""
+    """Not Python's `lower`, which turns Σ into another letter at the end of a word."""
     return value.casefold() if isinstance(value, str) else value
 
 
 def _use_wal(connection: Any) -> None:
-    """Readers and one writer at once, in a file of ours or a new one; another program's stays as it is.
+    """Let readers work beside a writer, in a new file or one of ours; another program's stays as it is.
 
-    The file keeps it, but the first to ask for it needs the file alone, and SQLite refuses it at once
-    when another connection is at work instead of waiting for `busy_timeout`.
+    The file keeps the mode. To set it first takes the file alone, and SQLite does not wait for that: it
+    refuses at once while another connection is at work.
     """
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
@@ -272,7 +272,7 @@ def _begin_sqlite(connection: Connection) -> None:
 
 
 def _prepare_postgresql(connection: Any, record: object) -> None:
-    # To compile a statement of ours takes longer than to run it; servers before 11 never do.
+    # Compiling our statements takes longer than running them; servers before 11 never do it.
     connection.execute("SELECT set_config('jit', 'off', false) FROM pg_settings WHERE name = 'jit'")
     connection.commit()
 
@@ -280,7 +280,7 @@ def _prepare_postgresql(connection: Any, record: object) -> None:
 def _begin_postgresql(connection: Connection) -> None:
     until = connection.get_execution_options().get("until")
     if until is not None:  # for each lock; what is locked may be held for longer, as by an import
-        milliseconds = max(1, int(_left(until) * 1000))  # 0 would stand for ever
+        milliseconds = max(1, int(_left(until) * 1000))  # 0 would mean for ever
         connection.exec_driver_sql(f"SET LOCAL lock_timeout = {milliseconds}")
 
 
@@ -295,5 +295,5 @@ def _patience(driver: Any, seconds: float) -> Iterator[None]:
 
 
 def _left(until: float) -> float:
-    """The seconds until that moment of `time.monotonic`."""
+    """Seconds left until that moment of `time.monotonic`."""
     return max(0.0, until - time.monotonic())

@@ -21,7 +21,7 @@ def reason_of(error: Exception) -> str:
 
 
 def is_busy(error: Exception) -> bool:
-    """Whether somebody else holds the lock of SQLite, or held one of PostgreSQL for all of `lock_timeout`."""
+    """Whether SQLite is locked by another process, or a lock of PostgreSQL timed out."""
     sqlstate = getattr(_of_driver(error), "sqlstate", None)
     return sqlstate == _LOCK_NOT_AVAILABLE or _sqlite_code(error) == sqlite3.SQLITE_BUSY
 
@@ -37,13 +37,13 @@ def remedy_of(error: Exception) -> str:
 
 
 def is_lost(error: Exception) -> bool:
-    """Whether the connection is gone, as when the server is started anew, and the transaction with it."""
+    """Whether the connection was lost, and the transaction with it, as when the server restarts."""
     return isinstance(error, DBAPIError) and error.connection_invalidated
 
 
 def _sqlite_code(error: Exception) -> int:
     code: int = getattr(_of_driver(error), "sqlite_errorcode", sqlite3.SQLITE_OK)
-    return code & 0xFF  # the upper bits say in which way
+    return code & 0xFF  # the upper bits make it an extended code
 
 
 def _of_driver(error: Exception) -> BaseException:

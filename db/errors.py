@@ -13,7 +13,7 @@ class UnreachableError(DatabaseError):
     """The server or the file system refused: no such server, not a database, locked."""
 
     for_users = "The database is not responding: try again in a moment."
-    """Names neither the address of the server nor its files, which are not for everybody."""
+    """For everybody: it names neither the server's address nor its files."""
 
 
 class DamagedError(DatabaseError):

@@ -16,9 +16,9 @@ _KEEPS_REVISION = "alembic_version"
 
 
 def copy_rows(source: Connection, target: Connection) -> None:
-    """Copy every row of every table of the target, which are empty and of the same revision as the source's.
+    """Copy every row to the target, whose tables are empty and of the revision of the source.
 
-    Both are asked for their tables, because those of an older revision are not those of `db.models`.
+    The tables are reflected from both, as those of an older revision are not those of `db.models`.
     """
     tables = _reflect(target, None)
     origin = _reflect(source, set(tables.tables))
@@ -27,7 +27,7 @@ def copy_rows(source: Connection, target: Connection) -> None:
 
 
 def empty_tables(connection: Connection) -> None:
-    """Delete every row on PostgreSQL, whatever refers to it."""
+    """Delete every row on PostgreSQL."""
     connection.execute(text(f"TRUNCATE {', '.join(sorted(Base.metadata.tables))} RESTART IDENTITY"))
 
 
@@ -60,7 +60,7 @@ def _copy_table(source: Connection, target: Connection, origin: Table, table: Ta
 
 
 def _stream_in(target: Connection, table: Table, rows: Iterable[Sequence[Any]]) -> None:
-    """After them new rows get ids after the last one."""
+    """Copy the rows in; the ids of later rows come after theirs."""
     try:
         copy_in(target, table, table.columns.keys(), rows)
     except target.dialect.loaded_dbapi.Error as error:

@@ -32,7 +32,7 @@ class Migrations:
 
     @property
     def revisions(self) -> tuple[str, ...]:
-        """In order, read from the names of the files: asking Alembic takes longer than starting."""
+        """In order, from the names of the files: loading Alembic takes longer than all else at the start."""
         return tuple(sorted(path.name[1:5] for path in (self.folder / "versions").glob("v[0-9]*.py")))
 
     @property
@@ -98,7 +98,7 @@ def current(database: Database) -> str | None:
 def upgrade(database: Database, *, migrations: Migrations = MIGRATIONS, to: str | None = None) -> Upgrade:
     """Bring the tables to the newest revision, or to `to`, in one transaction, all or nothing.
 
-    A process that finds another one at it waits, and then has nothing to do.
+    A process that finds another one upgrading waits for it, and then has nothing to do.
 
     Raises:
         DatabaseError: it cannot be reached, is newer than this version, or holds tables that are not ours.
@@ -111,7 +111,7 @@ def upgrade(database: Database, *, migrations: Migrations = MIGRATIONS, to: str 
 def upgrade_within(
     connection: Connection, database: Database, *, migrations: Migrations = MIGRATIONS, to: str
 ) -> Upgrade:
-    """`upgrade` in a transaction that does more than that: one of `changing_schema`."""
+    """`upgrade` within a transaction of `changing_schema`, which may do more."""
     copy = None
     before = revision_of(connection)
     refuse_newer(database, before, migrations)
@@ -141,13 +141,13 @@ def upgrade_within(
 
 @contextmanager
 def changing_schema(database: Database) -> Iterator[Connection]:
-    """A transaction, of which a database has only one at a time, in which tables may be made anew."""
+    """A transaction in which tables may be rebuilt; a database has only one of these at a time."""
     with database.engine.connect().execution_options(writes=True) as connection:
         if database.is_sqlite:
             driver = connection.connection.driver_connection
             assert driver is not None
             driver.execute(f"PRAGMA busy_timeout = {LOCK_SECONDS * 1000}")
-            # A table is changed by making it anew; dropping the old one would delete what refers to it.
+            # A table is changed by rebuilding it; dropping the old one would delete what refers to it.
             driver.execute("PRAGMA foreign_keys = OFF")
         try:
             with connection.begin():
@@ -198,7 +198,7 @@ def refuse_newer(
 
 
 def refuse_foreign(database: Database) -> None:
-    """`refuse_foreign_tables` for whoever only looks at a database without a revision."""
+    """`refuse_foreign_tables` for commands that only look at a database without a revision."""
     with database.reached(), database.engine.connect() as connection:
         refuse_foreign_tables(database, connection)
 

@@ -1,7 +1,7 @@
 """Triggers that keep history: rows of the append-only tables are added, never changed.
 
-They stop mistakes of ours, not somebody who owns the database. A row goes only together with its project
-(the cascade finds the project gone), an audit event never: it merely forgets the project that was deleted.
+They guard against our own mistakes, not against the owner of the database. A row is deleted only with its
+project (the cascade finds the project gone), an audit event never: it only forgets the project.
 """
 
 from __future__ import annotations

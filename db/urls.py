@@ -38,7 +38,7 @@ def parse_url(text: str) -> URL:
 
 
 def public_url(url: URL) -> str:
-    """The URL as it may be printed: without driver and password, and with a sign for what is not UTF-8."""
+    """The URL as it may be printed: without driver and password; what is not UTF-8 is replaced by a sign."""
     name = url.database
     url = url.set(
         database=None if name is None else os.fsencode(name).decode("utf-8", errors="replace"),

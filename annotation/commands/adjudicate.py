@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -55,8 +56,7 @@ def adjudicate(
         decisions = list(read_decisions(source))
     done = DecisionTableService(database).decide_all(of.id, decisions, by, replaces=replaces)
     if as_json:
-        figures = {"decided": done.decided, "unchanged": done.unchanged, "empty": done.empty}
-        show_json({"project": of.name, **figures})
+        show_json({"project": of.name, **asdict(done)})
         return
     show_line(
         f"{number_of(done.decided, 'pair')} of {of.name} decided, {done.unchanged:,} as before, "

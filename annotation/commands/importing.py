@@ -51,6 +51,15 @@ ratings in long form have id, rater and grade. Everything is imported, or nothin
 """
 
 
+FilesArgument = Annotated[
+    list[str], typer.Argument(metavar="FILE…", help="TSV, CSV, JSON Lines or .gz; - is standard input.")
+]
+TypeOption = Annotated[
+    str | None, typer.Option(metavar="TYPE", help="The comparison type of pairs that name none.")
+]
+FormatOption = Annotated[FileFormat | None, typer.Option(help="Instead of what the files' names say.")]
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
     app.command("import", epilog=_EXAMPLES)(import_files)
@@ -58,13 +67,9 @@ def register(app: typer.Typer) -> None:
 
 def import_files(
     project: ProjectArgument,
-    files: Annotated[
-        list[str], typer.Argument(metavar="FILE…", help="TSV, CSV, JSON Lines or .gz; - is standard input.")
-    ],
-    type: Annotated[
-        str | None, typer.Option(metavar="TYPE", help="The comparison type of pairs that name none.")
-    ] = None,
-    format: Annotated[FileFormat | None, typer.Option(help="Instead of what the files' names say.")] = None,
+    files: FilesArgument,
+    type: TypeOption = None,
+    format: FormatOption = None,
     as_json: JsonOption = False,
     wordnet: WordNetOption = None,
     database_url: DatabaseOption = DEFAULT_URL,

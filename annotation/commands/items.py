@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -10,8 +11,14 @@ import typer
 
 from annotation.authoring import ReadLargerItem
 from annotation.characters import beginning
-from annotation.commands.importing import file_sizes, opened, summary_text
-from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
+from annotation.commands.importing import FilesArgument, FormatOption, file_sizes, opened, summary_text
+from annotation.commands.options import (
+    DatabaseOption,
+    IdsTypeOption,
+    JsonOption,
+    ProjectArgument,
+    open_project,
+)
 from annotation.exchange import read_larger_items
 from annotation.figures import number_of
 from annotation.files.formats import FileFormat
@@ -40,10 +47,6 @@ items = typer.Typer(help="Larger items, for which writers write smaller ones.", 
 IdsArgument = Annotated[
     list[str], typer.Argument(metavar="ID…", help="Ids of the items, as `items list` has them.")
 ]
-IdsTypeOption = Annotated[
-    str | None,
-    typer.Option("--type", metavar="TYPE", help="Their comparison type, where several have the id."),
-]
 
 
 def register(app: typer.Typer) -> None:
@@ -54,13 +57,11 @@ def register(app: typer.Typer) -> None:
 @items.command("import", epilog=_EXAMPLES)
 def import_items(
     project: ProjectArgument,
-    files: Annotated[
-        list[str], typer.Argument(metavar="FILE…", help="TSV, CSV, JSON Lines or .gz; - is standard input.")
-    ],
+    files: FilesArgument,
     type: Annotated[
         str | None, typer.Option(metavar="TYPE", help="The comparison type of items that name none.")
     ] = None,
-    format: Annotated[FileFormat | None, typer.Option(help="Instead of what the files' names say.")] = None,
+    format: FormatOption = None,
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
@@ -92,19 +93,7 @@ def list_items(
     database, found = open_project(database_url, project)
     lines = ItemService(database).items(found.id, limit=None)
     if as_json:
-        rows = [
-            {
-                "id": line.id,
-                "type": line.type,
-                "text": line.text,
-                "genre": line.genre,
-                "source": line.source,
-                "state": line.state,
-                "blanks": line.blanks,
-            }
-            for line in lines
-        ]
-        show_json({"project": found.name, "items": rows})
+        show_json({"project": found.name, "items": [asdict(line) for line in lines]})
         return
     if not lines:
         show_line("No larger items yet. Import some: python -m annotation items import PROJECT FILE")

@@ -56,6 +56,10 @@ WordNetOption = Annotated[
         help="WordNet 3.0's files; by default the system's.",
     ),
 ]
+IdsTypeOption = Annotated[
+    str | None,
+    typer.Option("--type", metavar="TYPE", help="Their comparison type, where several have the id."),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 LatexOption = Annotated[bool, typer.Option("--latex", help="Print a LaTeX table for a paper.")]
 MOST_RESAMPLES = 100_000

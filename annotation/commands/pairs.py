@@ -10,7 +10,13 @@ import typer
 
 from annotation.characters import beginning
 from annotation.commands.importing import STDIN
-from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
+from annotation.commands.options import (
+    DatabaseOption,
+    IdsTypeOption,
+    JsonOption,
+    ProjectArgument,
+    open_project,
+)
 from annotation.figures import number_of
 from annotation.services.pair_list import PairLine, PairListService, PairState
 from annotation.services.pair_removal import PairRemovalService
@@ -41,10 +47,6 @@ IdsArgument = Annotated[
         help="Of the pairs, as the list has them; - reads them from standard input, one per line. "
         "Before ids that begin with a hyphen write --.",
     ),
-]
-TypeOption = Annotated[
-    str | None,
-    typer.Option("--type", metavar="TYPE", help="Their comparison type, where several have the id."),
 ]
 ReasonOption = Annotated[str, typer.Option(metavar="TEXT", help="Why; it is kept with the project's events.")]
 
@@ -101,7 +103,7 @@ def list_pairs(
 def remove_pairs(
     project: ProjectArgument,
     ids: IdsArgument,
-    type: TypeOption = None,
+    type: IdsTypeOption = None,
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
@@ -116,7 +118,7 @@ def remove_pairs(
 def withdraw_pairs(
     project: ProjectArgument,
     ids: IdsArgument,
-    type: TypeOption = None,
+    type: IdsTypeOption = None,
     reason: ReasonOption = "",
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
@@ -132,7 +134,7 @@ def withdraw_pairs(
 def restore_pairs(
     project: ProjectArgument,
     ids: IdsArgument,
-    type: TypeOption = None,
+    type: IdsTypeOption = None,
     reason: ReasonOption = "",
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from dataclasses import asdict
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -35,7 +36,7 @@ from annotation.predictions.judgements import (
 )
 from annotation.predictions.pool import TYPE, PredictedDocument
 from annotation.predictions.queue_order import ORDER_NAMES, QueueOrder
-from annotation.predictions.relevance import Average, ModelFigures, Unjudged
+from annotation.predictions.relevance import ModelFigures, Unjudged
 from annotation.projects import ProjectCounts
 from annotation.services.judgements import JudgementService
 from annotation.services.projects import ProjectService
@@ -122,7 +123,8 @@ def _send(
         summary = service.send(into.id, read(), order=chosen, progress=line.show)
     counts = projects.counts(into.id)
     if as_json:
-        show_json(_sent_json(into.name, summary, counts, chosen))
+        sent = {"project": into.name, **asdict(summary)}
+        show_json({**sent, "open": counts.open, "order": chosen.value})
     else:
         _show_sent(into.name, summary, counts, chosen)
 
@@ -134,20 +136,6 @@ def _note_opening(project: str, graded: int, new: int) -> None:
             f"The raters of {project} are done: {number_of(graded, 'pair')}, all graded. "
             f"Sending opens the project again, with {number_of(new, 'pair')} to grade."
         )
-
-
-def _sent_json(
-    project: str, summary: SentSummary, counts: ProjectCounts, order: QueueOrder
-) -> dict[str, object]:
-    return {
-        "project": project,
-        "documents": summary.documents,
-        "pairs": summary.pairs,
-        "known": summary.known,
-        "models": list(summary.models),
-        "open": counts.open,
-        "order": order.value,
-    }
 
 
 def _show_sent(project: str, summary: SentSummary, counts: ProjectCounts, order: QueueOrder) -> None:
@@ -246,11 +234,7 @@ def _cells(figures: ModelFigures) -> list[str]:
         *(figures.present.f1_m, figures.absent.f1_m),
     )
     share = "–" if figures.judged_at_k is None else share_text(figures.judged_at_k)
-    return [f"{figures.documents:,}", *map(_figure, averages), share]
-
-
-def _figure(average: Average) -> str:
-    return figure_text(average.skip_empty)
+    return [f"{figures.documents:,}", *(figure_text(each.skip_empty) for each in averages), share]
 
 
 def _named(text: str) -> tuple[str, Path]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from annotation.commands.importing import summary_text
+from annotation.commands.importing import TypeOption, summary_text
 from annotation.commands.options import (
     DatabaseOption,
     JsonOption,
@@ -71,9 +71,6 @@ training = typer.Typer(
 checks = typer.Typer(help="Hidden pairs with known grades.", epilog=_CHECKS_EXAMPLES, rich_markup_mode=None)
 
 FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="TSV, CSV, JSON Lines or .gz.")]
-TypeOption = Annotated[
-    str | None, typer.Option(metavar="TYPE", help="The comparison type of pairs that name none.")
-]
 
 
 def register(app: typer.Typer) -> None:

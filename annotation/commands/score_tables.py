@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from annotation.figures import figure_text, number_of, range_text
+from annotation.reliability.bootstrap import NO_RESAMPLES
 from annotation.reliability.upper_bound import mean_of_text
-from annotation.scoring import FEWEST_PAIRS, NO_RESAMPLES, Estimate
+from annotation.scoring import FEWEST_PAIRS, Estimate
 from annotation.senses.network import WORD_TO_SENSE
 from annotation.systems.people import People
 from annotation.systems.report import Contrast, Difference, Part, ScoreReport, SystemReport
@@ -49,12 +50,9 @@ def show_report(report: ScoreReport, people: People) -> None:
 
 def _show_ranks(report: ScoreReport) -> None:
     ranks = report.ranks()
-    order = sorted(
-        range(len(report.systems)), key=lambda place: ranks["sum_pearson"][place] or len(report.systems) + 1
-    )
     columns = (*report.types, "Sum", "Rank", "Spearman", "Rank ")
     rows = []
-    for place in order:
+    for place in report.best_first():
         system = report.systems[place]
         rows.append(
             (
@@ -129,9 +127,7 @@ def _small_genres(system: SystemReport) -> Iterator[str]:
 def _shown_differences(report: ScoreReport) -> Sequence[Difference]:
     if len(report.systems) <= _ALL_DIFFERENCES:
         return report.differences
-    ranks = report.ranks()["sum_pearson"]
-    order = sorted(range(len(ranks)), key=lambda place: (ranks[place] or len(ranks) + 1, place))
-    names = [report.systems[place].name for place in order]
+    names = [report.systems[place].name for place in report.best_first()]
     neighbours = {frozenset(pair) for pair in pairwise(names)}
     return [one for one in report.differences if frozenset((one.first, one.second)) in neighbours]
 

@@ -1,4 +1,4 @@
-"""What the manifest of a gold set of ours tells of its files."""
+"""What the manifest of an exported gold set says of its files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MANIFEST = "manifest.json"
 
 
 def refuse_empty_export(path: Path) -> None:
-    """Say of an exported folder, or of a file in one, that it was empty from the start.
+    """Refuse an exported folder, or a file in one, that was empty from the start.
 
     Raises:
         ScoreFileError: its manifest counts no gold grade, since it was exported before there were any.
@@ -45,7 +45,7 @@ def exported_type(file: Path) -> str | None:
 
 
 def is_changed(file: Path) -> bool:
-    """Whether the manifest beside a file has the hash of other bytes."""
+    """Whether a file no longer has the hash in the manifest beside it."""
     described = _described(file)
     if described is None or "sha256" not in described:
         return False

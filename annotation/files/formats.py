@@ -124,12 +124,12 @@ def rows_or_errors(
         first = next((line for line in lines if line[1].strip()), None)
         if first is None:
             raise ImportFileError(f"{source.name}: the file is empty; give one with at least one row.")
-        found = format or _format_of(source.name, first)
+        found = format or _format_of(source.name, first[1])
         lines = chain([first], lines)
         if found is FileFormat.JSONL:
             yield from json_rows(source.name, lines)
         elif needs is None and (
-            found is FileFormat.SEMEVAL or (found is FileFormat.TSV and _has_no_header(first))
+            found is FileFormat.SEMEVAL or (found is FileFormat.TSV and _has_no_header(first[1]))
         ):
             yield from _task_rows(source, lines, type)
         else:
@@ -212,21 +212,21 @@ def _refuse_other_kinds(name: str, line: bytes) -> None:
             )
 
 
-def _format_of(name: str, first: tuple[int, str]) -> FileFormat:
+def _format_of(name: str, first_line: str) -> FileFormat:
     suffixes = [suffix.lower() for suffix in PurePath(name).suffixes]
     if suffixes and suffixes[-1] == ".gz":
         suffixes.pop()
     if suffixes and suffixes[-1] in SUFFIXES:
         return SUFFIXES[suffixes[-1]]
-    text = first[1].lstrip()
+    text = first_line.lstrip()
     if text.startswith(("{", "[")):
         return FileFormat.JSONL
     return FileFormat.TSV if "\t" in text else FileFormat.CSV
 
 
-def _has_no_header(first: tuple[int, str]) -> bool:
+def _has_no_header(first_line: str) -> bool:
     """A line of single words is taken for a header too: imported as a pair, it would go to raters unseen."""
-    names = {*column_names(first[1], "\t")} - {""}
+    names = {*column_names(first_line, "\t")} - {""}
     known = PAIR_FIELDS | RATING_FIELDS | {"type", "genre", "intended", "source", "ratings"}
     are_words = all(_COLUMN_NAME.fullmatch(name) for name in names)
     return not ("id" in names or are_words or len(names & known) > 1)

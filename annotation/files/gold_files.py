@@ -210,7 +210,7 @@ class SemevalWriter(RowWriter):
         if row.type == WORD_TO_SENSE:
             is_number = row.source is not None and _SENSE_NUMBER.fullmatch(row.source)
             fields.insert(2, row.source or "" if is_number else "")
-        texts.write("\t".join(FIELD_ENDS.sub(" ", field) for field in fields) + "\n")
+        texts.write(tsv_line(fields))
         grades.write(f"{grade_text(row.gold or Decimal(0))}\n")
         for file in (texts, grades):
             self.rows[Path(file.name).name] += 1
@@ -233,7 +233,7 @@ class UnfinishedTsvWriter(RowWriter):
 
     def add(self, row: GoldRow) -> None:
         fields = (row.type, row.id, str(row.reason))
-        self._file.write("\t".join(FIELD_ENDS.sub(" ", field) for field in fields) + "\n")
+        self._file.write(tsv_line(fields))
         self.rows["unfinished.tsv"] += 1
 
 
@@ -260,6 +260,11 @@ def csv_line(cells: Sequence[str]) -> str:
     """A line as RFC 4180 has it; csv.writer leaves a lone carriage return bare, which ends a line."""
     quoted = ('"' + cell.replace('"', '""') + '"' if _QUOTED.search(cell) else cell for cell in cells)
     return ",".join(quoted) + "\n"
+
+
+def tsv_line(fields: Iterable[str]) -> str:
+    """A line of a TSV without quotes: tabs and line ends within a field become spaces."""
+    return "\t".join(FIELD_ENDS.sub(" ", field) for field in fields) + "\n"
 
 
 def _parquet_comment(pa: Any) -> Any:

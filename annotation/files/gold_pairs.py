@@ -69,7 +69,7 @@ def read_gold(paths: Sequence[Path]) -> list[GoldPair]:
 
     Raises:
         ScoreFileError: a file or folder holds no gold grades; the message names file and line.
-        ImportFileError: a file is no text or table.
+        ImportFileError: a file is neither text nor a table.
     """
     pairs, _ = read_gold_and_changed(paths)
     return pairs
@@ -102,7 +102,7 @@ def read_ungraded(paths: Sequence[Path]) -> frozenset[Key]:
 
     Raises:
         ScoreFileError: a row of the list names no pair; the message names file and line.
-        ImportFileError: a list is no text or table.
+        ImportFileError: a list is neither text nor a table.
     """
     folders = dict.fromkeys(
         path if path.is_dir() else path.parent for path in paths if _may_be_exported(path)
@@ -116,7 +116,7 @@ def read_ungraded_lists(files: Sequence[Path]) -> frozenset[Key]:
 
     Raises:
         ScoreFileError: a row names no pair; the message names file and line.
-        ImportFileError: a list is no text or table.
+        ImportFileError: a list is neither text nor a table.
     """
     written = [file for file in files if file.stat().st_size]  # all pairs may have a grade
     return frozenset(key for file in written for key in _ungraded_keys(file))

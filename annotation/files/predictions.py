@@ -19,13 +19,13 @@ from typing import Any
 from annotation.characters import UNSTORABLE, shown
 from annotation.errors import ImportFileError
 from annotation.files.formats import FileFormat, open_source, read_rows
+from annotation.files.row_reader import LONGEST_TEXT
 from annotation.notes import clean_text
 from annotation.predictions.phrases import PhraseKey, PhraseRules
 from annotation.predictions.pool import PredictedDocument, PredictedPhrase, Run
 
-LONGEST_TEXT = 250_000
 LONGEST_PHRASE = 1_000
-LONGEST_ID = 180
+LONGEST_DOCUMENT_ID = 180
 """So that the ids of pairs, which begin with it, have room."""
 LONGEST_MODEL = 200
 _SIDES = (("present", True), ("absent", False))
@@ -37,13 +37,13 @@ def read_bundle(bundle: Mapping[str, Any]) -> tuple[PredictedDocument, ...]:
     """The documents of a bundle, with the runs of its models.
 
     Raises:
-        ImportFileError: it is no bundle; the message names document and field.
+        ImportFileError: it is not a bundle; the message names document and field.
     """
     found = []
     for number, row in enumerate(_listed(bundle, "documents", "The predictions"), start=1):
         where = f"Document {number}"
         reader = _Reader(_object(row, where), where)
-        language = reader.text("language", LONGEST_ID)
+        language = reader.text("language", LONGEST_DOCUMENT_ID)
         runs = [
             _run(_Reader(_object(run, where), f"{where}, run {place}"), language)
             for place, run in enumerate(_listed(reader.fields, "runs", where), start=1)
@@ -79,7 +79,7 @@ def read_prediction_files(
             mine[row.model] = row
     languages = _languages(documents, runs, rules)
     for reader in _readers(documents):
-        id = reader.text("id", LONGEST_ID)
+        id = reader.text("id", LONGEST_DOCUMENT_ID)
         rows = runs.pop(id, None)
         if rows is None:
             continue
@@ -112,7 +112,7 @@ def _languages(
         return {}
     untold: dict[str, tuple[str, str]] = {}
     for reader in _readers(documents):
-        id = reader.text("id", LONGEST_ID)
+        id = reader.text("id", LONGEST_DOCUMENT_ID)
         if id in runs and not _told_language(reader, runs[id]):
             untold[id] = _texts(reader)
     return dict(zip(untold, rules.languages(list(untold.values())), strict=True))
@@ -120,7 +120,7 @@ def _languages(
 
 def _told_language(reader: _Reader, rows: Mapping[str, _PredictedRow]) -> str:
     """What the document says, else the first prediction that says it."""
-    told = reader.text("language", LONGEST_ID)
+    told = reader.text("language", LONGEST_DOCUMENT_ID)
     return told or next((row.language for row in rows.values() if row.language), "")
 
 
@@ -137,13 +137,13 @@ def _prediction_rows(name: str, path: Path) -> Iterator[tuple[str, _PredictedRow
     stem = clean_text(path.name.removesuffix(".gz").rsplit(".", 1)[0])
     usual = name or _only_model(path) or stem
     for reader in _readers(path):
-        id = reader.text("id", LONGEST_ID)
+        id = reader.text("id", LONGEST_DOCUMENT_ID)
         if not id:
             raise reader.error("id", "is missing; give the id of a document")
         if problem := _no_prediction(reader.fields):
             raise ImportFileError(f"{reader.where}: {problem}")
         model = name or reader.text("model", LONGEST_MODEL) or usual
-        yield id, _PredictedRow(model, reader.text("language", LONGEST_ID), reader)
+        yield id, _PredictedRow(model, reader.text("language", LONGEST_DOCUMENT_ID), reader)
 
 
 def _no_prediction(fields: Mapping[str, Any]) -> str:
@@ -194,7 +194,7 @@ def _document(reader: _Reader, body: str, language: str, runs: Sequence[Run]) ->
     names = [run.model for run in runs]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise reader.error("model", f"{twice!r} stands there twice; give each model once")
-    found = PredictedDocument(reader.text("id", LONGEST_ID), title, text, language, tuple(runs))
+    found = PredictedDocument(reader.text("id", LONGEST_DOCUMENT_ID), title, text, language, tuple(runs))
     if len(found.text) > LONGEST_TEXT:
         raise reader.error(body, f"has {len(found.text):,} characters; shorten it to {LONGEST_TEXT:,}")
     return found

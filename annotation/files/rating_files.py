@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from annotation.errors import ExportError
-from annotation.files.gold_files import FIELD_ENDS, cell_text, csv_line, json_line
+from annotation.files.gold_files import FIELD_ENDS, cell_text, csv_line, json_line, tsv_line
 from annotation.files.spreadsheet import REVISIONS_COLUMN
 
 COLUMNS = ("id", "type", "rater", "grade", "seconds", "at", REVISIONS_COLUMN)
@@ -38,9 +38,9 @@ class SingleRating:
     """The account's name, or what stands for it."""
     grade: Decimal
     seconds: float | None
-    """How long the pair was looked at; None where nobody knows, as of imported ratings."""
+    """How long the pair was looked at; None where unknown, as of imported ratings."""
     at: datetime | None
-    """When this grade was given; None where nobody knows."""
+    """When this grade was given; None where unknown."""
     revisions: int
     """How often it was changed before."""
 
@@ -68,19 +68,14 @@ def rating_lines(ratings: Iterable[SingleRating], format: RatingFormat) -> Itera
         yield csv_line(COLUMNS)
         yield from (csv_line([cell_text(value) for value in row.values()]) for row in rows)
     else:
-        yield _tsv_line(COLUMNS)
+        yield tsv_line(COLUMNS)
         for row in rows:
             if FIELD_ENDS.search(row["id"]):
                 raise ExportError(
                     f"The id {row['id']!r} has a tab or a line break, which TSV cannot hold: "
                     "write CSV or JSON Lines."
                 )
-            yield _tsv_line(row.values())
-
-
-def _tsv_line(values: Iterable[object]) -> str:
-    cells = (value if isinstance(value, str) else cell_text(value) for value in values)
-    return "\t".join(FIELD_ENDS.sub(" ", cell) for cell in cells) + "\n"
+            yield tsv_line(value if isinstance(value, str) else cell_text(value) for value in row.values())
 
 
 def _values(rating: SingleRating) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from annotation.characters import HALF, shown
 from annotation.errors import GradeError, ImportFileError
 from annotation.files.spreadsheet import VERSION_COLUMN
 from annotation.files.tables import RATING_COLUMN
+from annotation.names import LONGEST_NAME
 from annotation.scale import CLSS
 from annotation.senses.fields import read_senses
 from annotation.senses.network import WORD_TO_SENSE
@@ -22,7 +23,6 @@ from annotation.types import Cause, KnownPair, NewPair, NewRating
 
 LONGEST_TEXT = 250_000
 LONGEST_ID = 200
-LONGEST_NAME = 80
 LONGEST_EXPLANATION = 4_000
 _DECIMAL_COMMA = re.compile(r"\d+,\d+")
 

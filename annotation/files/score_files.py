@@ -51,7 +51,7 @@ def read_scores(path: Path, gold: Sequence[GoldPair], ungraded: Collection[Key] 
 
     Raises:
         ScoreFileError: a score is missing, too much or no number; the message names file and line.
-        ImportFileError: a file is no text, or a line no JSON.
+        ImportFileError: a file is not text, or a line not JSON.
     """
     scores: dict[Key, float] = {}
     files = _system_files(path, gold) if path.is_dir() else [path]

@@ -30,7 +30,7 @@ def read_uploaded_gold(files: Sequence[Path], what: str = "gold grades") -> list
 
     Raises:
         ScoreFileError: a file holds no gold grades; the message names file and line.
-        ImportFileError: a file is no text or table.
+        ImportFileError: a file is neither text nor a table.
     """
 
     def read(folder: Path, gathered: Sequence[Path]) -> list[GoldPair]:
@@ -46,7 +46,7 @@ def read_uploaded_ungraded(files: Sequence[Path]) -> frozenset[Key]:
 
     Raises:
         ScoreFileError: a row names no pair; the message names file and line.
-        ImportFileError: a file is no text or table.
+        ImportFileError: a file is neither text nor a table.
     """
     lists = [file for file in files if file.name in UNGRADED]
     if not lists:
@@ -69,7 +69,7 @@ def read_uploaded_scores(
 
     Raises:
         ScoreFileError: a score is missing, too much or no number; the message names file and line.
-        ImportFileError: a file is no text.
+        ImportFileError: a file is not text.
     """
 
     def read(folder: Path, gathered: Sequence[Path]) -> Scores:

@@ -56,7 +56,7 @@ class HandOvers:
             sender: the network address that it comes from.
 
         Raises:
-            ImportFileError: it is no bundle of predictions.
+            ImportFileError: it is not a bundle of predictions.
             HandOverError: it is too large, or there are too many.
         """
         read_bundle(bundle)

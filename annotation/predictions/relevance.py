@@ -122,9 +122,15 @@ def score_model(
     """
     counted = [(judged, ranking) for judged, ranking in documents if judged.grades]
     firsts = [phrase in judged.grades for judged, ranking in counted for phrase in ranking[:k]]
-    kept = [(judged, _kept(judged, ranking, unjudged)) for judged, ranking in counted]
+    kept = [
+        (judged, [phrase for phrase in ranking if unjudged is Unjudged.ZERO or phrase in judged.grades])
+        for judged, ranking in counted
+    ]
     gains = [[judged.grades.get(phrase, 0.0) for phrase in ranking] for judged, ranking in kept]
-    gold = [_relevant(judged, threshold) for judged, _ in kept]
+    gold = [
+        frozenset(phrase for phrase, grade in judged.grades.items() if grade >= threshold)
+        for judged, _ in kept
+    ]
     hits = [
         [phrase in relevant for phrase in ranking] for (_, ranking), relevant in zip(kept, gold, strict=True)
     ]
@@ -148,14 +154,6 @@ def average(values: Sequence[float | None]) -> Average:
     known = [value for value in values if value is not None]
     total = math.fsum(known)
     return Average(total / len(known) if known else None, total / len(values) if known else None)
-
-
-def _kept(judged: Judged, ranking: Sequence[int], unjudged: Unjudged) -> list[int]:
-    return [phrase for phrase in ranking if unjudged is Unjudged.ZERO or phrase in judged.grades]
-
-
-def _relevant(judged: Judged, threshold: float) -> frozenset[int]:
-    return frozenset(phrase for phrase, grade in judged.grades.items() if grade >= threshold)
 
 
 def _of_kind(

@@ -1,13 +1,14 @@
-"""How sure α is: the percentile bootstrap over pairs.
+"""Confidence intervals of α: the percentile bootstrap over pairs.
 
-Pairs that are alike in what α needs are drawn as one class: a resample is a multinomial draw of class sizes,
-which has the same distribution as drawing pairs one by one and costs as much for a thousand pairs as for a
-hundred thousand. Every interval starts from the seed, so that it does not depend on what else is computed,
-and classes are sorted, so that it does not depend on the order of pairs or raters either.
+Pairs with the same sufficient statistics form a class, and a resample is a multinomial draw of class sizes:
+the distribution of drawing pairs one by one, at a cost that does not grow with their number. Every interval
+starts from the seed, whatever else is computed, and classes are sorted: the order of pairs and raters does
+not matter.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,16 +29,17 @@ from annotation.agreement import (
 )
 
 CONFIDENCE = 0.95
+NO_RESAMPLES = "No resamples were asked for."
 DEFAULT_RESAMPLES = 1000
 DEFAULT_SEED = 2014
 UNDEFINED_SHARE = 0.05
-"""With a larger share of resamples without α, its quantiles would say little, and none are given."""
+"""Where α is undefined in a larger share of the resamples, there is no interval."""
 _CELLS_AT_ONCE = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Alpha:
-    """α of some ratings, at the interval level with its bootstrap interval, and at two other levels."""
+    """Krippendorff's α: at the interval level with its bootstrap interval, and at two other levels."""
 
     value: float | None
     low: float | None = None
@@ -58,12 +60,12 @@ class Alpha:
 
     @property
     def interval_pairs(self) -> int | None:
-        """The pairs that the interval is of; None where there is none."""
+        """How many pairs the interval is based on; None without an interval."""
         return None if self.low is None else self.pairs
 
     @property
     def remark(self) -> str:
-        """What there is to know of the interval: why there is none, or what it leaves out."""
+        """Why there is no interval, or which resamples it leaves out; else empty."""
         if self.interval_reason or not self.undefined_resamples:
             return self.interval_reason
         them = "resample that has" if self.undefined_resamples == 1 else "resamples that have"
@@ -82,10 +84,10 @@ def measure(
 
     Args:
         grades: the ratings.
-        resamples: how many times to draw as many pairs as there are.
-        seed: what the draws start from.
-        categories: whether to give α at the nominal and the ordinal level too.
-        among: which ratings these are, for the reason.
+        resamples: how many bootstrap samples to draw.
+        seed: of the random numbers.
+        categories: whether to compute nominal and ordinal α too.
+        among: which ratings these are, for the wording of the reason.
     """
     comparable = grades.comparable()
     pairs = comparable.pair_count
@@ -98,7 +100,7 @@ def measure(
     low, high = interval or (None, None)
     interval_reason = ""
     if not resamples:
-        interval_reason = "No resamples were asked for."
+        interval_reason = NO_RESAMPLES
     elif interval is None:
         interval_reason = (
             f"{left_out:,} of {resamples:,} resamples drew one grade only: too few for an interval."
@@ -118,13 +120,10 @@ def measure(
 
 
 def percentile_interval(drawn: Floats) -> tuple[float, float] | None:
-    """Between which the middle 95 % of what resamples (R,) gave lie.
-
-    Args:
-        drawn: nan where a resample gave nothing.
+    """The 2.5th and 97.5th percentiles of a statistic over resamples (R,), nan where it is undefined.
 
     Returns:
-        None where there are no resamples, or too many gave nothing.
+        None without resamples, or where too many are undefined.
     """
     defined = drawn[~np.isnan(drawn)]
     if not len(drawn) or are_too_few(defined, drawn):
@@ -133,14 +132,14 @@ def percentile_interval(drawn: Floats) -> tuple[float, float] | None:
 
 
 def middle(values: Floats) -> tuple[float, float]:
-    """Between which the middle 95 % of values (N,) lie."""
+    """The bounds of the middle 95 % of values (N,)."""
     tail = (1 - CONFIDENCE) / 2
     low, high = np.quantile(values, [tail, 1 - tail])
     return float(low), float(high)
 
 
 def are_too_few(defined: Floats, drawn: Floats) -> bool:
-    """Whether so many resamples (R,) gave nothing that those which gave something would say little."""
+    """Whether a statistic is undefined in too many of the resamples (R,) for an interval."""
     return len(drawn) - len(defined) > UNDEFINED_SHARE * len(drawn)
 
 
@@ -149,24 +148,33 @@ def resampled_alphas(sums: Sums, *, resamples: int, seed: int) -> Floats:
     classes, sizes = classes_of_pairs(sums)
     parts = interval_parts(classes)
     rng = np.random.default_rng(seed)
-    at_once = max(1, _CELLS_AT_ONCE // len(sizes))
-    alphas = [
-        alphas_of_parts(draw(sizes, min(at_once, resamples - first), rng) @ parts)
-        for first in range(0, resamples, at_once)
-    ]
+    batches = batch_sizes(resamples, len(sizes), _CELLS_AT_ONCE)
+    alphas = [alphas_of_parts(draw(sizes, count, rng) @ parts) for count in batches]
     return np.concatenate([np.empty(0), *alphas])
 
 
+def batch_sizes(resamples: int, cells: int, at_once: int) -> Iterator[int]:
+    """The sizes of batches of resamples with so many cells each: a batch has at most `at_once` cells."""
+    size = max(1, at_once // max(1, cells))
+    for first in range(0, resamples, size):
+        yield min(size, resamples - first)
+
+
 def draw(sizes: Integers, resamples: int, rng: np.random.Generator) -> Floats:
-    """How often each class (C) comes in each resample (R, C) of as many pairs as there are."""
+    """The class counts (R, C) of bootstrap samples of data with classes of these sizes (C,)."""
     count = int(sizes.sum())
     return rng.multinomial(count, sizes / count, size=resamples).astype(np.float64)
 
 
 def classes_of_pairs(sums: Sums) -> tuple[Sums, Integers]:
-    """The distinct kinds of pair in a fixed order, and how many pairs are of each."""
+    """The distinct sums of pairs in a fixed order, and how many pairs have each."""
     order = np.lexsort((sums.squares, sums.totals, sums.counts))
     columns = np.stack([sums.counts, sums.totals, sums.squares])[:, order]
-    starts = np.flatnonzero(np.r_[True, (columns[:, 1:] != columns[:, :-1]).any(axis=0)])
+    starts = run_starts(columns)
     sizes = np.diff(np.r_[starts, len(order)])
     return Sums(*columns[:, starts]), sizes
+
+
+def run_starts(columns: Floats | Integers) -> Integers:
+    """Where each run of equal columns (K, N) begins; there is one column or more."""
+    return np.flatnonzero(np.r_[True, (columns[:, 1:] != columns[:, :-1]).any(axis=0)])

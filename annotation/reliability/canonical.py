@@ -1,8 +1,8 @@
-"""An order of the classes of pairs that grades alone tell: not who raters are, nor where pairs stand.
+"""A canonical order of classes of pairs: it depends on grades, not on how raters and pairs are numbered.
 
-Raters and classes are hashed by each other in turn until no more raters are told apart (Weisfeiler and Leman
-1968); of those still alike one is set apart, and so on. Only in contrived designs, such as rings of equal
-grades, are some alike who are not interchangeable: there other numbers may still bring other draws.
+By colour refinement (Weisfeiler and Leman 1968): raters and classes are rehashed by each other until no more
+raters can be told apart, then one of those still tied is singled out, and so on. Only contrived designs, such
+as rings of equal grades, tie raters who are not interchangeable: there other numbers may change the draws.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ import numpy.typing as npt
 from annotation.agreement import Floats, Integers
 
 Hashes = npt.NDArray[np.uint64]
-"""Of 64 bits; they are added up, which no order changes."""
+"""Of 64 bits; combined by addition, so that order does not matter."""
 
 
 def class_order(sizes: Integers, classes: Integers, raters: Integers, *said: Floats) -> Integers:
-    """The places (C,) of classes in an order that the numbers of classes and raters do not change.
+    """A permutation (C,) of the classes that does not depend on how classes and raters are numbered.
 
     Args:
         sizes: how many pairs are of each class (C,).
-        classes: of each rating that matters (E,).
-        raters: who gave it (E,).
-        said: numbers that tell all of a rating that matters, each (E,).
+        classes: of each rating (E,).
+        raters: of each rating (E,).
+        said: what else there is to a rating, each (E,).
     """
     found, numbers = np.unique(raters, return_inverse=True)
     links, alone = hashed(*map(bits, said)), hashed(sizes.astype(np.uint64))
@@ -43,12 +43,12 @@ def class_order(sizes: Integers, classes: Integers, raters: Integers, *said: Flo
 
 
 def bits(values: Floats) -> Hashes:
-    """Of each value those that it is stored in; of 0, one pattern."""
+    """The bit pattern of each value, the same of 0 and -0."""
     return (values + 0.0).view(np.uint64)
 
 
 def hashed(*parts: Hashes) -> Hashes:
-    """A hash (N,) of what stands at the same place of each part (N,), by the steps of SplitMix64."""
+    """A hash (N,) of the values at each position of the parts (N,), mixed as in SplitMix64."""
     found = np.zeros_like(parts[0])
     for part in parts:
         found = (found ^ part) + np.uint64(0x9E3779B97F4A7C15)
@@ -59,14 +59,14 @@ def hashed(*parts: Hashes) -> Hashes:
 
 
 def added(places: Integers, hashes: Hashes, count: int) -> Hashes:
-    """Hashes (E,) added up at their places (count,)."""
+    """The sums (count,) of the hashes (E,) at each place."""
     sums = np.zeros(count, np.uint64)
     np.add.at(sums, places, hashes)
     return sums
 
 
 def _numbered(keys: Hashes) -> Hashes:
-    """Of each key (N,) how many equal ones stand before it: raters who said the same may change places."""
+    """How many equal keys come before each key (N,): raters who said the same are interchangeable."""
     order = np.argsort(keys, kind="stable")
     _, starts, counts = np.unique(keys[order], return_index=True, return_counts=True)
     numbers = np.empty(len(keys), np.uint64)

@@ -1,10 +1,9 @@
-"""Whether raters move over time: how far each grades above or below the others, window by window.
+"""Rater drift: how far each rater grades above or below the others, window by window.
 
-The distance of a rating is its grade less what it is compared with: the decision on its pair, where there is
-one, else the mean of the other raters' grades. A rater's distances are cut, in the order of time, into
-windows of the same number of ratings; of each window there is the mean with its 95 % interval from Student's
-t (mean ± t·s/√n). A project's worth of windows is many intervals: one in twenty leaves the truth out by
-chance.
+The distance of a rating is its grade minus its reference: the adjudicated grade where there is one, else the
+mean of the other raters. A rater's distances are split, in the order of time, into windows of equal size,
+each with its mean and a 95 % interval from Student's t (mean ± t·s/√n). A project has many windows: by chance
+one interval in twenty misses the true mean.
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ from math import sqrt
 import numpy as np
 
 from annotation.agreement import Floats, Grades
+from annotation.reliability.bootstrap import CONFIDENCE
 
-FEWEST = 10
-"""Ratings of a window; with fewer an interval says nothing."""
+FEWEST_IN_WINDOW = 10
+"""Ratings; the interval of fewer would say nothing."""
 MOST_WINDOWS = 10
-CONFIDENCE = 0.95
 ENOUGH_DRIFT = 0.25
-"""Of a point: a smaller move is less than one step of the scale."""
+"""In points; a smaller move is less than one step of the scale."""
 _ROUNDING = 1e-9
 
 
@@ -32,7 +31,7 @@ class Window:
     """Ratings of one rater that follow each other."""
 
     start: float
-    """Seconds since 1970 of the first rating, and of the last."""
+    """When the first rating was given, and the last, in seconds since 1970."""
     end: float
     ratings: int
     mean: float
@@ -49,7 +48,7 @@ class Drift:
 
     @property
     def change(self) -> float | None:
-        """The last window's mean less the first one's; None with fewer than two."""
+        """The mean of the last window minus that of the first; None with fewer than two windows."""
         return self.windows[-1].mean - self.windows[0].mean if len(self.windows) > 1 else None
 
     @property
@@ -67,7 +66,7 @@ def drifts(grades: Grades, moments: Floats, decisions: Floats, raters: int) -> l
 
     Args:
         grades: all ratings, (R,).
-        moments: when each was given first, in seconds since 1970, (R,); nan where nobody knows.
+        moments: when each was given first, in seconds since 1970, (R,); nan where unknown.
         decisions: the adjudicated grade of each pair, (P,); nan where there is none.
         raters: how many raters there are.
     """
@@ -82,18 +81,13 @@ def drifts(grades: Grades, moments: Floats, decisions: Floats, raters: int) -> l
 
 
 def _distances(grades: Grades, decisions: Floats) -> Floats:
-    """How far each grade is above what it is compared with; nan where there is nothing to compare."""
-    pairs = len(decisions)
-    counts = np.bincount(grades.pairs, minlength=pairs)[grades.pairs]
-    totals = np.bincount(grades.pairs, weights=grades.values, minlength=pairs)[grades.pairs]
-    others = np.full(len(grades), np.nan)
-    np.divide(totals - grades.values, counts - 1, out=others, where=counts > 1)
+    """How far each grade is above its reference; nan where there is none."""
     decided = decisions[grades.pairs]
-    return grades.values - np.where(np.isnan(decided), others, decided)
+    return grades.values - np.where(np.isnan(decided), grades.others_means(), decided)
 
 
 def _windows(moments: Floats, distances: Floats) -> tuple[Window, ...]:
-    count = min(MOST_WINDOWS, len(distances) // FEWEST)
+    count = min(MOST_WINDOWS, len(distances) // FEWEST_IN_WINDOW)
     if not count:
         return ()
     cuts = np.linspace(0, len(distances), count + 1).round().astype(int)

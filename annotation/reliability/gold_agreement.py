@@ -1,4 +1,4 @@
-"""How far the raters of a gold set agree, from the ratings that are gathered while its rows go by."""
+"""Agreement of the raters of a gold set, from ratings gathered while its rows are streamed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DECIMALS = 6
 
 
 class AgreementTally:
-    """Four small numbers a rating: what agreement needs of a project, and none of its texts."""
+    """Gathers what agreement needs: a few numbers a rating, and no texts."""
 
     def __init__(self, settings: ProjectSettings) -> None:
         self._settings = settings
@@ -42,7 +42,7 @@ class AgreementTally:
         self._count += 1
 
     def as_json(self) -> dict[str, Any]:
-        """α on all ratings and on unadjudicated pairs; of each type the same, and what raters reach."""
+        """α on all ratings and on unadjudicated pairs, overall and by type, and the upper bound by type."""
         grades = Grades(_integers(self._pairs), _integers(self._raters), np.asarray(self._values, np.float64))
         kept, types = np.asarray(self._kept, np.bool_), _integers(self._types)
 
@@ -71,7 +71,7 @@ def _integers(values: array[int]) -> Any:
 
 
 def _bounds(grades: Mapping[str, Grades]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What raters reach on each type that two of them graded a pair of; nobody is named."""
+    """The upper bound of each type with pairs that two raters graded; nobody is named."""
     for type, of_type in grades.items():
         bound = upper_bound(type, of_type, resamples=DEFAULT_RESAMPLES, seed=DEFAULT_SEED)
         if bound.raters:

@@ -1,10 +1,9 @@
-"""How many more pairs, rated as those so far, make α's interval as narrow as you want.
+"""Sample size: how many more pairs, rated like those so far, make α's interval as narrow as you want.
 
-The width of a bootstrap interval shrinks with the square root of the number of pairs, c / √n. What is wanted
-is the n at which that is the wish: c is taken from the interval that there is, and resamples of several
-sizes, smaller and larger than what there is, tell whether the root holds. Other pairs of the same kind would
-have given another c. So the pairs are resampled as a whole, and each time c is computed anew from α's linear
-approximation (the delta method for a ratio of sums): the spread of c is how sure the answer is.
+The width of a bootstrap interval shrinks as c / √n. c comes from the present interval, and resamples smaller
+and larger than the data tell whether the square root holds. Other pairs of the same kind would have given
+another c: so the pairs themselves are bootstrapped, each time c is computed from α's linear approximation
+(the delta method for a ratio of sums), and the spread of c bounds the answer.
 """
 
 from __future__ import annotations
@@ -21,21 +20,28 @@ from annotation.figures import number_of
 from annotation.reliability.bootstrap import (
     DEFAULT_RESAMPLES,
     DEFAULT_SEED,
+    NO_RESAMPLES,
     classes_of_pairs,
     draw,
     middle,
     percentile_interval,
     resampled_alphas,
 )
-from annotation.reliability.few_pairs import FEWEST_PAIRS
-from annotation.scoring import NO_RESAMPLES
+from annotation.reliability.few_pairs import ENOUGH_PAIRS
 
 DEFAULT_WIDTH = 0.05
 NARROWEST, WIDEST = 0.001, 2.0
 SIZES = (0.5, 1.0, 2.0, 4.0)
 """Of the resamples, as multiples of the pairs so far."""
 REPEATS = 400
-"""How often the pairs are resampled as a whole."""
+"""Bootstrap samples for the spread of c."""
+_NEVER_DIFFERED = (
+    "No two raters have differed yet, so that the interval has no width: how wide it will be cannot be told."
+)
+_ONE_GRADE = (
+    "Nearly all ratings are the same grade, so that many resamples hold one grade only: rate pairs of other "
+    "grades first."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +54,10 @@ class PlannedWidth:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How many more pairs, rated as those so far, an interval of a width takes, or why nobody can tell."""
+    """How many more pairs an interval of the target width takes, or why that cannot be told."""
 
     target: float
-    """The width that is wished."""
+    """The width that is wanted."""
     pairs: int
     """With two ratings or more, now."""
     ratings_per_pair: float | None = None
@@ -60,12 +66,12 @@ class Plan:
     """Now, as `annotation.reliability.bootstrap.measure` has it."""
     more_pairs: int | None = None
     low: int | None = None
-    """Bounds of `more_pairs` that hold in 19 cases of 20."""
+    """95 % bounds of `more_pairs`."""
     high: int | None = None
     steps: tuple[PlannedWidth, ...] = ()
     """Widths of resamples of several sizes."""
     exponent: float | None = None
-    """By which the width shrinks with the pairs: -0.5 is the square root."""
+    """Of the width as a power of the number of pairs: -0.5 is the square root."""
     reason: str = ""
     """Why nothing can be told, a sentence."""
     seed: int = DEFAULT_SEED
@@ -78,13 +84,13 @@ def plan_pairs(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = DEFAULT_SEED,
 ) -> Plan:
-    """The pairs that are still wanted, if new ones are like those so far.
+    """How many pairs are still wanted, if new ones are like those so far.
 
     Args:
         grades: the ratings so far.
         target: how wide α's 95 % interval may be, `NARROWEST` to `WIDEST`.
         resamples: of each size; with 0 nothing is planned.
-        seed: what the draws start from; neither the order of pairs nor that of raters matters.
+        seed: of the random numbers; the order of pairs and raters does not matter.
 
     Raises:
         SettingsError: no interval can be so wide.
@@ -155,18 +161,16 @@ def plan_sentences(plan: Plan, waiting: int) -> list[str]:
     ]
 
 
-def check_width(target: float) -> float:
-    """The width, if an interval can have it.
-
+def check_width(target: float) -> None:
+    """
     Raises:
-        SettingsError: it cannot.
+        SettingsError: no interval can be so wide.
     """
     if not NARROWEST <= target <= WIDEST:
         raise SettingsError(
             f"The width of an interval is {NARROWEST:g} to {WIDEST:g}, not {target:g}: choose one such as "
             "0.05."
         )
-    return target
 
 
 def plan_to_json(plan: Plan) -> dict[str, Any]:
@@ -179,20 +183,11 @@ def plan_to_json(plan: Plan) -> dict[str, Any]:
     }
 
 
-_NEVER_DIFFERED = (
-    "No two raters have differed yet, so that the interval has no width: how wide it will be cannot be told."
-)
-_ONE_GRADE = (
-    "Nearly all ratings are the same grade, so that many resamples hold one grade only: rate pairs of other "
-    "grades first."
-)
-
-
 def _too_few(pairs: int) -> str:
-    if pairs >= FEWEST_PAIRS:
+    if pairs >= ENOUGH_PAIRS:
         return ""
     return (
-        f"{pairs} pairs have two ratings, and with fewer than {FEWEST_PAIRS} the width is too uncertain to "
+        f"{pairs} pairs have two ratings, and with fewer than {ENOUGH_PAIRS} the width is too uncertain to "
         "plan with: rate some more first."
     )
 
@@ -205,26 +200,26 @@ def _step(
     interval = percentile_interval(alphas_of_parts(drawn))
     if interval is None:
         return None
-    low, high = interval
-    return PlannedWidth(size, high - low) if high > low else None
+    width = interval[1] - interval[0]
+    return PlannedWidth(size, width) if width > 0 else None
 
 
 def _slope(steps: tuple[PlannedWidth, ...]) -> float:
-    """By which power of the pairs the width changes: the straight line through their logarithms."""
+    """The width as a power of the number of pairs: a straight line through the logarithms."""
     x = np.log([step.pairs for step in steps])
     y = np.log([step.width for step in steps])
     return float(np.polyfit(x, y, 1)[0])
 
 
 def _constants(parts: Floats, counts: Floats) -> Floats:
-    """What is proportional to c for each way to count the kinds of pair, (R,).
+    """What is proportional to c for each row of class counts, (R,).
 
-    α = 1 - I(N - 1) / 2(NQ - S²) of sums over pairs, so that near their values a pair moves α by its
-    gradient times what the pair adds; the spread of that over pairs is c.
+    α = 1 - I(N - 1) / 2(NQ - S²) is a function of sums over pairs: to first order a pair moves it by the
+    gradient times the pair's own terms, and c is the standard deviation of that over pairs.
 
     Args:
         parts: (C, 4) of `interval_parts`.
-        counts: (R, C) how often each kind of pair comes.
+        counts: (R, C) how often each class of pairs is drawn.
     """
     pairs = counts.sum(axis=1)
     n, total, squares, inside = (counts @ parts).T

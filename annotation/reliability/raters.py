@@ -1,4 +1,4 @@
-"""Who differs: the figures of each rater, α of each pair of raters and without each rater, grades used."""
+"""Who differs: the figures of each rater, α of every two raters, and α without each rater."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from itertools import pairwise
 import numpy as np
 
 from annotation.agreement import ALL, OF_TWO_RATERS, WITHOUT_A_RATER, Floats, Grades, Integers
-from annotation.reliability.bootstrap import Alpha, measure
+from annotation.reliability.bootstrap import Alpha, measure, run_starts
 
 MEASURED_RATER_PAIRS = 200
-"""Of more pairs of raters, those with the most common pairs: nobody reads the others."""
+"""At most, those with the most pairs in common: nobody reads more."""
 BUCKET_EDGES = (0.0, 1.0, 2.0, 3.0, 4.0)
 """Where a bucket of grades begins: each point of the scale with the steps above it."""
 
 
 @dataclass(frozen=True, slots=True)
 class RaterFigures:
-    """What one rater's grades look like. What cannot be told yet is None."""
+    """One rater's figures; None where there are too few grades to tell."""
 
     rater: int
     ratings: int
@@ -29,7 +29,7 @@ class RaterFigures:
     median_seconds: float | None
     """Of the ratings that were timed; imported ones are not."""
     bias: float | None
-    """How much higher than the others' mean, over the pairs that others rated too."""
+    """How much higher than the others' mean, on average over the pairs that others rated too."""
     shared: int
     """How many pairs these are."""
     timed: int
@@ -56,7 +56,7 @@ def rater_figures(grades: Grades, seconds: Floats, raters: int) -> list[RaterFig
 
     Args:
         grades: all ratings.
-        seconds: how long each took; nan where nobody knows.
+        seconds: how long each took; nan where unknown.
         raters: how many raters there are.
     """
     bias, shared = _bias(grades, raters)
@@ -83,9 +83,7 @@ def rater_figures(grades: Grades, seconds: Floats, raters: int) -> list[RaterFig
 def _bias(grades: Grades, raters: int) -> tuple[Floats, Integers]:
     """Each rater's mean distance from the others' mean on the same pairs, and on how many pairs."""
     common = grades.comparable()
-    counts = np.bincount(common.pairs)[common.pairs]
-    totals = np.bincount(common.pairs, weights=common.values)[common.pairs]
-    above = common.values - (totals - common.values) / (counts - 1)
+    above = common.values - common.others_means()
     shared = np.bincount(common.raters, minlength=raters)
     summed = np.bincount(common.raters, weights=above, minlength=raters)
     return np.divide(summed, shared, out=np.zeros(raters), where=shared > 0), shared
@@ -119,8 +117,7 @@ def _meetings(grades: Grades) -> Iterator[tuple[int, int, Grades]]:
     names = np.stack([raters[left], raters[right]], axis=1)
     by_names = np.lexsort((names[:, 1], names[:, 0]))
     left, right, names = left[by_names], right[by_names], names[by_names]
-    edges = np.flatnonzero(np.r_[True, (names[1:] != names[:-1]).any(axis=1), True])
-    for start, end in pairwise(edges):
+    for start, end in pairwise([*run_starts(names.T), len(names)]):
         here = np.r_[left[start:end], right[start:end]]
         numbers = np.tile(np.arange(end - start), 2)
         first, second = (int(name) for name in names[start])
@@ -140,7 +137,7 @@ def _places_of_two(pairs: Integers) -> tuple[Integers, Integers]:
 
 
 def alphas_without_each(grades: Grades, raters: int, *, resamples: int, seed: int) -> list[LeftOut]:
-    """α without each rater in turn, the highest first: who is on top lowers agreement most."""
+    """Leave-one-out α, the highest first: the rater on top lowers agreement most."""
     among = WITHOUT_A_RATER if len(grades.comparable()) else ALL
 
     def without(rater: int) -> Alpha:

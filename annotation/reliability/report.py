@@ -44,12 +44,12 @@ class ProjectGrades:
     decided: Mask
     """The pairs with an adjudication."""
     changed: Mask
-    """Those of them with a rating that is younger: flagged, they are open again."""
+    """Those of them with a newer rating; if flagged, they are open again."""
     grades: Grades
     seconds: Floats
-    """Of each rating; nan where nobody knows."""
+    """Of each rating; nan where unknown."""
     moments: Floats
-    """When each rating was given, in seconds since 1970; nan where nobody knows."""
+    """When each rating was given, in seconds since 1970; nan where unknown."""
     decisions: Floats
     """The adjudicated grade of each pair; nan where there is none."""
     raters: int
@@ -92,7 +92,7 @@ class Part:
         return f"{self.decided:,} decided{calm}, {self.to_adjudicate:,} to adjudicate"
 
     def compared(self, name: str) -> Compared:
-        """What its intervals are of, for whoever tells that they are too narrow."""
+        """The pairs behind its intervals, for the warning that they are too few."""
         return Compared(name, self.all.interval_pairs, self.unadjudicated.interval_pairs)
 
 
@@ -161,7 +161,7 @@ class AgreementReport:
 
     @property
     def notes(self) -> list[str]:
-        """What to know of the figures, sentences: where pairs are too few for their intervals."""
+        """Caveats, a sentence each: where pairs are too few for their intervals."""
         whole, *parts = (part.compared(name) for name, part in self.named_parts)
         return list(filter(None, [few_pairs_text(whole, parts)]))
 
@@ -206,7 +206,7 @@ def build_report(data: ProjectGrades, *, resamples: int, seed: int) -> Agreement
 
 
 class _Split:
-    """What is known of each pair, counted once, and the figures of any part of the pairs."""
+    """Counts of each pair, made once, and the figures of any subset of the pairs."""
 
     def __init__(self, data: ProjectGrades, resamples: int, seed: int) -> None:
         pairs = len(data.decided)
@@ -258,6 +258,6 @@ def extremes(grades: Grades, pairs: int) -> tuple[Floats, Floats]:
 
 
 def shares(buckets: Sequence[int]) -> list[float] | None:
-    """What part of the grades is in each bucket; None where there are no grades."""
+    """The share of the grades in each bucket; None without grades."""
     total = sum(buckets)
     return [count / total for count in buckets] if total else None

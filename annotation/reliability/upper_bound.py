@@ -1,12 +1,12 @@
-"""How well raters fit each other as systems are measured: each against the mean of the others, by type.
+"""The human upper bound: how well raters do when they are measured as systems are, by type.
 
-Of each rater Pearson's and Spearman's correlation of their grades with the mean of the other raters' grades
-of the same pair, and the mean of these over the raters, as the STS tasks tell beside their systems (Agirre et
-al. 2012). Against the gold itself a rater would do too well, as their own grades are in it.
+Each rater's grades are correlated (Pearson, Spearman) with the mean of the other raters' on the same pairs,
+and these correlations are averaged over raters, as the STS tasks report beside their systems (Agirre et al.
+2012). Against the gold itself a rater would do too well, as their own grades are in it.
 
-Intervals are percentiles of the bootstrap over pairs. As in `bootstrap`, pairs that have the same grades by
-the same raters are drawn as one class, and neither the order of pairs nor what raters are called or in what
-order they come changes a digit, save in what `canonical` calls contrived.
+Intervals are percentiles of the bootstrap over pairs. As in `bootstrap`, pairs with the same grades by the
+same raters are drawn as one class, and neither the order of pairs nor the names or the order of raters change
+a digit, except in designs that `canonical` calls contrived.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from annotation.agreement import ALL, Floats, Grades, Integers
-from annotation.reliability.bootstrap import draw
+from annotation.figures import number_of
+from annotation.reliability.bootstrap import batch_sizes, draw, run_starts
 from annotation.reliability.canonical import added, bits, class_order, hashed
-from annotation.scoring import FEWEST_PAIRS, Estimate, correlations, estimate
+from annotation.scoring import FEWEST_PAIRS, Estimate, correlations, estimate, single_value_text
 
 _CELLS_AT_ONCE = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class AgainstOthers:
-    """A rater's grades beside the mean of the others' on the same pairs."""
+    """How one rater correlates with the mean of the others on the same pairs."""
 
     rater: int
     pearson: Estimate
@@ -37,7 +38,7 @@ class AgainstOthers:
 
 @dataclass(frozen=True, slots=True)
 class UpperBound:
-    """What raters reach on the pairs of one comparison type."""
+    """The upper bound on the pairs of one comparison type."""
 
     type: str
     pearson: Estimate
@@ -55,19 +56,17 @@ class UpperBound:
 
 
 def mean_of_text(raters: int) -> str:
-    """Of whom a mean is.
+    """How many raters a mean is over.
 
     >>> mean_of_text(3), mean_of_text(1), mean_of_text(0)
     ('mean of 3 raters', 'mean of 1 rater', 'mean of the raters')
     """
-    if not raters:  # of none there is a figure
-        return "mean of the raters"
-    return f"mean of {raters:,} rater{'' if raters == 1 else 's'}"
+    return f"mean of {number_of(raters, 'rater')}" if raters else "mean of the raters"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Own:
-    """One rater's classes of pairs (K), those with the same point beside each other."""
+    """One rater's classes of pairs (K,), sorted by point: the own grade and the others' mean."""
 
     rater: int
     classes: Integers
@@ -79,15 +78,15 @@ class _Own:
     """The mean of the others' grades there (V,)."""
 
     def summed(self, counts: Floats) -> Floats:
-        """How often each point comes (V, R), where each class stands as often as counted (C, R)."""
+        """The counts of points (V, R) that follow from counts of classes (C, R)."""
         return np.asarray(np.add.reduceat(counts[self.classes], self.starts, axis=0))
 
 
 def upper_bound(type: str, grades: Grades, *, resamples: int, seed: int) -> UpperBound:
-    """What raters reach on these pairs, all of one type; where nothing can be told, the reason."""
+    """The upper bound from these ratings, all of one type, or the reason why it is undefined."""
     comparable = grades.comparable()
     classes, sizes = _classes(comparable)
-    others = _others(classes)
+    others = classes.others_means()
     own = list(_own_classes(classes, others))
     reasons = {one.rater: _why_undefined(one, sizes) for one in own}
     usable = [one for one in own if not reasons[one.rater]]
@@ -115,7 +114,7 @@ def upper_bound(type: str, grades: Grades, *, resamples: int, seed: int) -> Uppe
 
 
 def _both(whole: Floats, drawn: Floats) -> tuple[Estimate, Estimate]:
-    """Both correlations from those of all pairs (2, 1) and of the resamples (2, R)."""
+    """Both estimates, from the correlations on all pairs (2, 1) and on resamples (2, R)."""
     return estimate(float(whole[0, 0]), drawn[0]), estimate(float(whole[1, 0]), drawn[1])
 
 
@@ -124,8 +123,8 @@ def _undefined(reason: str) -> tuple[Estimate, Estimate]:
 
 
 def _classes(comparable: Grades) -> tuple[Grades, Integers]:
-    """The ratings of one pair of each class, these numbered from 0, and how many pairs are of each."""
-    # A pair is told by the sum of the hashes of its ratings.
+    """The ratings of one pair of each class, numbered from 0, and the sizes of the classes."""
+    # Pairs of a class have the same sum of the hashes of their ratings.
     said = hashed(bits(comparable.values), comparable.raters.astype(np.uint64))
     sums = added(comparable.pairs, said, comparable.pair_count)
     _, first, sizes = np.unique(sums, return_index=True, return_counts=True)
@@ -137,19 +136,12 @@ def _classes(comparable: Grades) -> tuple[Grades, Integers]:
     return Grades(pairs[order], comparable.raters[order], comparable.values[order]), sizes
 
 
-def _others(classes: Grades) -> Floats:
-    """Beside each rating the mean of the others of the pair."""
-    counts = np.bincount(classes.pairs)[classes.pairs]
-    totals = np.bincount(classes.pairs, weights=classes.values)[classes.pairs]
-    return np.asarray((totals - classes.values) / (counts - 1))
-
-
 def _own_classes(classes: Grades, others: Floats) -> Iterator[_Own]:
     for rater in np.unique(classes.raters):
         own = np.flatnonzero(classes.raters == rater)
         order = own[np.lexsort((classes.pairs[own], others[own], classes.values[own]))]
         points = np.stack([classes.values[order], others[order]])
-        starts = np.flatnonzero(np.r_[True, (points[:, 1:] != points[:, :-1]).any(axis=0)])
+        starts = run_starts(points)
         yield _Own(int(rater), classes.pairs[order], starts, *points[:, starts])
 
 
@@ -159,31 +151,27 @@ def _why_undefined(own: _Own, sizes: Integers) -> str:
     if pairs < FEWEST_PAIRS:
         told = "1 pair that others" if pairs == 1 else f"{pairs} pairs that others"
         return f"{told} graded too: a correlation takes {FEWEST_PAIRS} or more."
-    for name, values in (("grades", own.grades), ("means of the others", own.others)):
-        if values.min() == values.max():
-            return f"All {pairs:,} {name} are {values[0]:g}: one value correlates with nothing."
-    return ""
+    return single_value_text(pairs, {"grades": own.grades, "means of the others": own.others})
 
 
 def _order(usable: Sequence[_Own], classes: Grades, others: Floats, sizes: Integers) -> Integers:
-    """In which order classes are drawn: one that only the grades of raters with a correlation tell."""
+    """The order in which classes are drawn, canonical in the grades of raters with a correlation."""
     kept = np.isin(classes.raters, [one.rater for one in usable])
     told = classes.only(kept)
     return class_order(sizes, told.pairs, told.raters, told.values, others[kept])
 
 
 def _draws(sizes: Integers, order: Integers, resamples: int, seed: int) -> Iterator[Floats]:
-    """How often each class comes (C, R) in resamples of as many pairs as there are, some at a time."""
+    """The class counts (C, R) of bootstrap samples, in batches."""
     rng = np.random.default_rng(seed)
-    at_once = max(1, _CELLS_AT_ONCE // max(1, len(sizes)))
-    for first in range(0, resamples, at_once):
-        counts = np.empty((len(sizes), min(at_once, resamples - first)))
-        counts[order] = draw(sizes[order], counts.shape[1], rng).T
+    for size in batch_sizes(resamples, len(sizes), _CELLS_AT_ONCE):
+        counts = np.empty((len(sizes), size))
+        counts[order] = draw(sizes[order], size, rng).T
         yield counts
 
 
 def _correlations(usable: Sequence[_Own], counts: Floats) -> Floats:
-    """Both correlations (2, U, R) where each class stands as often as counted (C, R)."""
+    """Both correlations (2, U, R) of each rater, with the classes weighted by their counts (C, R)."""
     table = np.empty((2, len(usable), counts.shape[1]))
     for place, one in enumerate(usable):
         found = correlations(one.others, one.grades[None, :], one.summed(counts))
@@ -192,10 +180,10 @@ def _correlations(usable: Sequence[_Own], counts: Floats) -> Floats:
 
 
 def _means(table: Floats) -> Floats:
-    """The means (2, R) over the raters (2, U, R) who have a correlation there; nan where nobody has."""
+    """The means (2, R) over the raters (2, U, R) whose correlation is defined; nan where none is."""
     defined = ~np.isnan(table)
     counted = defined.sum(axis=1)
-    # From the lowest: the order of raters would show in the last digit.
+    # Summed from the lowest, or the order of raters would show in the last digit.
     total = np.sort(np.where(defined, table, 0.0), axis=1).sum(axis=1)
     means = np.full(total.shape, np.nan)
     np.divide(total, counted, out=means, where=counted > 0)

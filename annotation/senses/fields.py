@@ -11,13 +11,14 @@ sense_sibling_count                         how many there are; the list has the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from decimal import Decimal
 from typing import Any, NoReturn
 
 from annotation.characters import UNSTORABLE, shown
 from annotation.files.json_text import parse_json
 from annotation.senses.network import PairSenses, SenseText, WordFlag
-from annotation.senses.pair_senses import MOST_SIBLINGS, text_as_json
+from annotation.senses.pair_senses import MOST_SIBLINGS
 
 LISTS = ("sense_parents", "sense_siblings")
 SENSE_COLUMNS = (
@@ -30,8 +31,8 @@ SENSE_COLUMNS = (
     "sense_sibling_count",
 )
 MOST_TEXTS = 100
-LONGEST_TEXT = 20_000
-"""Characters of a definition; WordNet's longest gloss has about 400."""
+LONGEST_DEFINITION = 20_000
+"""Characters; WordNet's longest gloss has about 400."""
 
 Refuse = Callable[[str, str], NoReturn]
 """Raises the error of a field: its name, and what is wrong with it."""
@@ -46,8 +47,8 @@ def sense_values(senses: PairSenses | None) -> dict[str, Any]:
         "word_definition": found.word_definition or None,
         "sense_words": None if found.sense is None else found.sense.words,
         "sense_definition": None if found.sense is None else found.sense.definition,
-        "sense_parents": [text_as_json(text) for text in found.parents],
-        "sense_siblings": [text_as_json(text) for text in found.siblings],
+        "sense_parents": [asdict(text) for text in found.parents],
+        "sense_siblings": [asdict(text) for text in found.siblings],
         "sense_sibling_count": found.sibling_count,
     }
 
@@ -90,8 +91,8 @@ def _text(fields: Mapping[str, Any], name: str, refuse: Refuse) -> str:
 def _checked(value: object, name: str, refuse: Refuse) -> str:
     if not isinstance(value, str):
         refuse(name, f"{shown(value)} is no text; put it in quotes")
-    if len(value) > LONGEST_TEXT:
-        refuse(name, f"has {len(value):,} characters; shorten it to {LONGEST_TEXT:,}")
+    if len(value) > LONGEST_DEFINITION:
+        refuse(name, f"has {len(value):,} characters; shorten it to {LONGEST_DEFINITION:,}")
     if UNSTORABLE.search(value):
         refuse(name, "holds a character that is no text; delete it")
     return value.strip()

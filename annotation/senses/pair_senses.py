@@ -7,7 +7,7 @@ see the same texts ever after, also where there is no WordNet.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cache
 from typing import Any, Protocol
 
@@ -158,20 +158,12 @@ def _check_key(pair: NewPair, field: str, key: str | None, source: SenseSource |
 
 
 def _error(pair: NewPair, field: str, problem: str) -> ImportFileError:
-    return ImportFileError(f"{pair.place or f'Pair {pair.id!r}'}, field {field!r}: {problem}.")
+    return ImportFileError(f"{pair.where}, field {field!r}: {problem}.")
 
 
 def senses_as_json(senses: PairSenses) -> dict[str, Any]:
     """As the database keeps it."""
-    return {
-        "flag": None if senses.flag is None else senses.flag.value,
-        "word_key": senses.word_key,
-        "word_definition": senses.word_definition,
-        "sense": None if senses.sense is None else text_as_json(senses.sense),
-        "parents": [text_as_json(text) for text in senses.parents],
-        "siblings": [text_as_json(text) for text in senses.siblings],
-        "sibling_count": senses.sibling_count,
-    }
+    return asdict(senses)
 
 
 def senses_from_json(value: Mapping[str, Any] | None) -> PairSenses | None:
@@ -187,7 +179,3 @@ def senses_from_json(value: Mapping[str, Any] | None) -> PairSenses | None:
         tuple(SenseText(**text) for text in value["siblings"]),
         value["sibling_count"],
     )
-
-
-def text_as_json(text: SenseText) -> dict[str, str]:
-    return {"words": text.words, "definition": text.definition}

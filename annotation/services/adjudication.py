@@ -1,4 +1,4 @@
-"""Adjudication: the queue of pairs whose raters disagree, and decisions that two cannot take unawares."""
+"""Adjudication: the queue of pairs whose raters disagree, and decisions, which nobody overrules unseen."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class AdjudicationService:
             return _queue(session, find_project(session, project_id), viewer).counts(session, type)
 
     def item(self, project_id: int, pair_id: int, *, viewer: int | None = None) -> AdjudicationItem:
-        """A pair with what was said of it, and nothing of who said it.
+        """A pair with its grades and comments, but not whose they are.
 
         Raises:
             NotFoundError: the project has no such pair.

@@ -36,6 +36,11 @@ class PairRecord:
     """Another one after every decision and rating."""
 
     @property
+    def last(self) -> Decision | None:
+        """The last decision on the pair, or withdrawal of one."""
+        return self.history[0] if self.history else None
+
+    @property
     def is_changed(self) -> bool:
         """Whether a rating came after the decision."""
         at = self.last_rated_at
@@ -43,7 +48,7 @@ class PairRecord:
 
 
 def read_items(session: Session, pair_ids: Iterable[int], project: Project) -> Iterator[AdjudicationItem]:
-    """Pairs in the order of their ids here, with what was said of them, and nothing of who said it."""
+    """The pairs in the order of these ids, with their grades and comments, but not whose they are."""
     for ids in parts(pair_ids):
         pairs = {pair.id: pair for pair in session.scalars(select(Pair).where(Pair.id.in_(ids)))}
         records, comments = read_records(session, ids), _comments_of(session, ids)
@@ -130,7 +135,7 @@ def _item(
         spread=from_quarters(pair.spread_quarters),
         is_flagged=is_flagged(project, pair),
         is_changed=record.is_changed,
-        decision=record.history[0] if record.standing is not None else None,
+        decision=None if record.standing is None else record.last,
         history=record.history,
         senses=senses_from_json(pair.senses),
         version=record.version,

@@ -8,15 +8,14 @@ from sqlalchemy import ColumnElement, Row, Select, and_, func, select
 from sqlalchemy.orm import Session
 
 from annotation.adjudication import QueueEntry, Which
-from annotation.characters import BEGINNING_LENGTH, beginning
+from annotation.characters import beginning
 from annotation.senses.pair_senses import senses_from_json
+from annotation.services.beginnings import beginning_of
 from annotation.services.bulk import count_where
 from annotation.services.in_use import IN_USE
 from annotation.services.pair_states import CHANGED, is_flagged, is_open, is_reopened
 from annotation.types import from_quarters
 from db.models import Adjudication, Pair, Project
-
-_READ_LENGTH = 4 * BEGINNING_LENGTH + 1
 
 ORDER: tuple[Any, ...] = (-Pair.spread_quarters, Pair.position, Pair.id)
 
@@ -56,8 +55,8 @@ class AdjudicationQueue:
             Pair.id,
             Pair.external_id,
             Pair.type,
-            func.substr(Pair.left, 1, _READ_LENGTH).label("left"),
-            func.substr(Pair.right, 1, _READ_LENGTH).label("right"),
+            beginning_of(Pair.left),
+            beginning_of(Pair.right),
             Pair.senses,
             Pair.spread_quarters,
             Pair.rating_count,

@@ -58,7 +58,7 @@ class AgreementService:
         self._lock = threading.Lock()
 
     def version(self, project_id: int) -> str:
-        """What changes whenever the project's report would: cheap to ask for again and again.
+        """A stamp that changes whenever the project's report would; cheap to ask for again and again.
 
         Raises:
             NotFoundError: there is no such project.
@@ -88,7 +88,7 @@ class AgreementService:
             NotFoundError: there is no such project.
         """
         kept, key = self._place(project_id, resamples, seed), self._keys.raters(project_id)
-        # Who opens the page while somebody else's report is being made waits for that one.
+        # Whoever opens the page while the report is being made for somebody else waits for that one.
         with kept.lock, self._database.reading() as session:
             project = find_project(session, project_id)
             version = project_version(session, project)
@@ -112,7 +112,7 @@ class AgreementService:
             aside = read_set_aside(session, project.id)
             told = [*raters, *(line.rater_id for line in aside)]
             names, unnumbered = names_of(session, told), 0
-        if not named:  # who waits to write numbers down keeps nobody else waiting
+        if not named:  # without the lock: to number raters may take waiting for a write
             names, unnumbered = self._numbers.names(project_id, told)
         return replace(
             report,
@@ -168,11 +168,10 @@ class AgreementService:
 
 
 def project_version(session: Session, project: Project) -> str:
-    """What changes whenever the project's report, or its gold, would.
+    """A stamp that changes whenever the project's report, or its gold, would.
 
-    Every change of a rating, a decision or the pairs adds to what never shrinks, so counting is enough.
-
-    The largest id would not do: on PostgreSQL a smaller one may be committed later.
+    Every change of a rating, a decision or the pairs adds a row to a history that never shrinks, so counting
+    is enough. The largest id would not do: on PostgreSQL a smaller one may be committed later.
     """
 
     def count(table: type[RatingChange | AdjudicationChange | AuditEvent], *where: Any) -> int | None:

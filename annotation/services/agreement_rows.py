@@ -36,7 +36,7 @@ class ReadGrades:
 
 
 def read_grades(session: Session, project: Project, key: bytes) -> ReadGrades:
-    """The pairs in the order of import, the raters in an order that tells nothing of them; no texts."""
+    """The pairs in the order of import, the raters in an order that says nothing about them; no texts."""
     pairs = session.execute(
         select(Pair.id, Pair.type, Pair.genre)
         .where(Pair.project_id == project.id, IN_USE)
@@ -54,7 +54,7 @@ def read_grades(session: Session, project: Project, key: bytes) -> ReadGrades:
         )
     ).all()
     numbered = numbers_of(session, project.id, key, {row[1] for row in ratings})
-    # Whoever has no grades that count keeps a number, and is none of the report's raters.
+    # Raters without a grade that counts keep their numbers, but are not in the report.
     rater_ids = tuple(sorted({row[1] for row in ratings}, key=lambda rater: numbered[rater]))
     data = _numbered_grades(project, rater_ids, pairs, ratings, decided)
     return ReadGrades(data, rater_ids)

@@ -10,14 +10,18 @@ from sqlalchemy.orm import Session
 from annotation.notes import clean_text
 from db.models import AuditEvent
 
-PROJECT_CREATED, PROJECT_CHANGED = NAMING = ("project created", "project changed")
+PROJECT_CREATED, PROJECT_CHANGED = NAMES_PROJECT = ("project created", "project changed")
 """What gives a project a name."""
 FORMER_NAME = "former_name"
 """Where the event `PROJECT_CHANGED` keeps what a project was called before."""
 ACCOUNT_ADDED = "account added"
-REMOVED, WITHDRAWN, RESTORED = PAIRS_CHANGED = ("pairs removed", "pairs withdrawn", "pairs restored")
+PAIRS_REMOVED, PAIRS_WITHDRAWN, PAIRS_RESTORED = PAIRS_CHANGED = (
+    "pairs removed",
+    "pairs withdrawn",
+    "pairs restored",
+)
 """What changes which pairs count."""
-SET_ASIDE, BROUGHT_BACK = GRADES_CHANGED = ("grades set aside", "grades brought back")
+GRADES_SET_ASIDE, GRADES_BROUGHT_BACK = GRADES_CHANGED = ("grades set aside", "grades brought back")
 """What changes which grades count, but for single ones."""
 
 

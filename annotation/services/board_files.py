@@ -1,16 +1,23 @@
-"""A leaderboard as files, for the page and the command line."""
+"""A leaderboard as files, for the page and the command line: JSON, CSV and LaTeX."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
 
 from annotation.figures import number_of
-from annotation.files.leaderboard import board_csv, board_json
+from annotation.files.spreadsheet import sheet
 from annotation.latex import LatexTable
+from annotation.scoring import Estimate
 from annotation.services.system_rows import Gold, GoldVersion
 from annotation.services.systems import Board
+from annotation.systems.report import Part, SystemReport
+from annotation.systems.report_json import report_to_json
 from annotation.systems.report_latex import report_to_latex
 
+_FIGURES = ("pearson", "pearson_low", "pearson_high", "spearman", "spearman_low", "spearman_high")
+_HEADER = ("system", "rank", "origin", "added", "by", "type", "genre", "pairs", *_FIGURES, "reason")
+_Row: TypeAlias = Sequence[str | float | None]
 _SHOWN_DIGITS = 12
 """Of the SHA-256 of a gold set."""
 
@@ -53,13 +60,23 @@ def gold_as_json(gold: GoldVersion) -> dict[str, Any]:
 
 
 def board_as_json(board: Board) -> dict[str, Any]:
-    """The gold set, and all figures as `python -m annotation score --json` has them."""
-    return board_json(board.report, gold_as_json(board.gold), _about(board))
+    """As `python -m annotation score --json`, with what is known of the gold set and of each system."""
+    told = report_to_json(board.report)
+    systems = [
+        {"origin": entry.origin, "at": entry.at.isoformat(), "by": entry.by, **system}
+        for entry, system in zip(board.entries, told["systems"], strict=True)
+    ]
+    return {"gold": gold_as_json(board.gold), **told, "systems": systems}
 
 
 def board_as_csv(board: Board) -> str:
-    """A row for each system and part."""
-    return board_csv(board.report, _about(board))
+    """Of each system its sum, and a row for each type, each genre, and each type within a genre."""
+    rows: list[_Row] = [_HEADER]
+    ranks = board.report.ranks()["sum_pearson"]
+    for system, rank, entry in zip(board.report.systems, ranks, board.entries, strict=True):
+        head = (system.name, rank, entry.origin, entry.at.isoformat(), entry.by)
+        rows += ((*head, *row) for row in _rows(system))
+    return sheet(rows)
 
 
 def board_as_latex(board: Board, own: Gold, table: LatexTable, *, made_by: str) -> str:
@@ -76,5 +93,21 @@ def board_as_latex(board: Board, own: Gold, table: LatexTable, *, made_by: str) 
     return report_to_latex(board.report, table, made_by=f"{made_by}, {named}", remarks=remarks)
 
 
-def _about(board: Board) -> list[dict[str, Any]]:
-    return [{"origin": entry.origin, "at": entry.at.isoformat(), "by": entry.by} for entry in board.entries]
+def _rows(system: SystemReport) -> Iterator[_Row]:
+    sums = (*_cells(system.sum_pearson), *_cells(system.sum_spearman))
+    yield ("sum", "", None, *sums, system.sum_pearson.reason)
+    for type, part in system.types.items():
+        yield _row(type, "", part)
+    for genre, whole in system.genres.items():
+        yield _row("", genre, whole.all)
+        for type, part in whole.by_type.items():
+            yield _row(type, genre, part)
+
+
+def _row(type: str, genre: str, part: Part) -> _Row:
+    figures = (*_cells(part.pearson), *_cells(part.spearman))
+    return (type, genre, part.pairs, *figures, part.pearson.reason or part.pearson.interval_reason)
+
+
+def _cells(found: Estimate) -> tuple[float | None, float | None, float | None]:
+    return found.value, found.low, found.high

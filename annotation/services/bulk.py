@@ -17,14 +17,16 @@ from db.rows import copy_in
 Value = TypeVar("Value")
 Built = TypeVar("Built")
 
-_AT_ONCE = 500
+AT_ONCE = 500
 """Values a statement; SQLite limits the parameters of one."""
+STREAMED_AT_ONCE = 2_000
+"""Rows that are held of a large result."""
 
 
 def parts(values: Iterable[Value]) -> Iterator[list[Value]]:
     """As many at once as a statement takes."""
     left = iter(values)
-    while part := list(islice(left, _AT_ONCE)):
+    while part := list(islice(left, AT_ONCE)):
         yield part
 
 

@@ -1,8 +1,8 @@
 """Hidden check pairs: pairs with a known grade among the others of a rater's queue.
 
-They are pairs like any other, so that nothing in a rater's queue, answers or progress tells them apart, but
-kept in a project of their own, the shelf, which no list shows: whatever is counted, measured or exported of
-the project itself never meets them. Every rater is given each of them at most once.
+In a rater's queue, answers and progress they look like any other pair. They are kept in a project of their
+own, the shelf, which no list shows: whatever counts, measures or exports the project itself never meets them.
+Every rater is given each of them at most once.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ _ONE = (
 def claim_check(connection: Connection, desk: Desk, checks: Checks, now: datetime) -> list[AnyRow]:
     """The row of a check pair that is due now, held by the rater; none when none is due or left.
 
-    Which one it is, the rater's key tells, so that two tabs at once claim the same.
+    The rater's key decides which one, so that two tabs claim the same pair.
     """
     if checks.every and not checks.has_begun:
         begun = {"start": checks.start, "given": checks.given_before}

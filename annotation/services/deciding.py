@@ -92,9 +92,8 @@ def _refuse_withdrawn_pair(pair: Pair) -> None:
 
 
 def _check_version(record: PairRecord, expected: str | None) -> None:
-    found, history = record.version, record.history
-    if expected is not None and expected != found:
-        raise ConflictError(conflict_sentence(expected, found, history[0] if history else None))
+    if expected is not None and expected != record.version:
+        raise ConflictError(conflict_sentence(expected, record.version, record.last))
 
 
 def unflagged_text(pair: Pair, project: Project) -> str:

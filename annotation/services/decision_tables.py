@@ -148,7 +148,7 @@ class _Table:
         return found
 
     def _read(self, pair_ids: Iterable[int]) -> None:
-        """What decisions on the pairs go by: each is decided once, so that it stays true."""
+        """Read what decisions depend on; each pair is decided once, so that it stays true."""
         is_held_back = held_back_from(self._session, self._project, self._adjudicator.id)
         for ids in parts(pair_ids):
             self._records |= read_records(self._session, ids)
@@ -250,9 +250,8 @@ class _Table:
 
 
 def _conflict_text(row: NewDecision, record: PairRecord, expected: str) -> str:
-    found, history = record.version, record.history
-    last = decided_since(expected, found, history[0] if history else None)
-    if last is None or with_decision_of(expected, found) != found:  # --replace would not help there
+    last = decided_since(expected, record.version, record.last)
+    if last is None or with_decision_of(expected, record.version) != record.version:  # --replace is no help
         return (
             f"a rating of the pair {row.pair!r} changed since the table was written; leave the row out, "
             "and look at the pair in a new table."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, select
@@ -21,7 +21,7 @@ from db.models import AdjudicationChange, AuditEvent, Pair, Project, User
 DECIDED = "pair decided"
 DECISION_WITHDRAWN = "decision withdrawn"
 MOST_DECISIONS = 500
-"""So many of the newest are looked at, or more: an adjudicator's are one event until another was."""
+"""At least so many of the newest are read: those of an adjudicator in a row are one event."""
 _NAMED = 5
 USUAL_LIMIT = 50
 SERVER_ACTIONS = (
@@ -63,7 +63,7 @@ class EventService:
         events.sort(key=lambda event: event.at, reverse=True)
         runs = groupby(events, key=lambda event: (event.action, event.user))
         found = (event for (action, _), run in runs for event in _folded(action, list(run), oldest))
-        return [event for event, _ in zip(found, range(limit), strict=False)]
+        return list(islice(found, limit))
 
     def of_server(self, limit: int = USUAL_LIMIT) -> list[Event]:
         """What was done outside projects, the last thing first: accounts, passwords, deleted projects."""
@@ -109,10 +109,10 @@ def _decision(
 
 
 def _folded(action: str, run: Sequence[Event], oldest: Event | None) -> Sequence[Event]:
-    """Several decisions as one event, at the time of the last: of some pairs, the last first, what it was.
+    """A run of decisions as one event, at the time of the last, which names some of the pairs.
 
     Args:
-        oldest: before which there may be more of them, which nobody looked at.
+        oldest: the first decision that was read, where there may be earlier ones.
     """
     if action not in (DECIDED, DECISION_WITHDRAWN) or len(run) == 1:
         return run

@@ -141,7 +141,7 @@ class GoldService:
             counts = checked_counts(session, project, options)
             aside = read_set_aside(session, project_id)
             raters = names_of(session, rater_ids(session, project_id))
-            # Comments of whom all is set aside keep their author; a column of grades they have none.
+            # Raters whose grades are all set aside still sign comments, but have no column of grades.
             named = raters | {line.rater_id: line.name for line in aside}
             numbers = None
             if options.raters is RaterColumns.ANONYMOUS:
@@ -150,9 +150,8 @@ class GoldService:
             labelled = None if labels is None else [labels[name] for name in raters.values()]
             columns = labelled and sorted(labelled, key=label_key)
             settings = as_project(project).settings
-            agreement = AgreementTally(settings)
-            files = (target.partial, options, labels, columns)
-            written = _write(session, project_id, settings, agreement, *files, progress)
+            folder = target.partial
+            written = _write(session, project_id, settings, folder, options, labels, columns, progress)
             told = told_in_gold(aside, options.raters, numbers)
             written |= {"set_aside": [each.as_json() for each in told]} if told else {}
             written |= told_consent(session, project, raters) | protocol_history(session, project)
@@ -221,7 +220,6 @@ def _write(
     session: Session,
     project_id: int,
     settings: ProjectSettings,
-    agreement: AgreementTally,
     folder: Path,
     options: ExportOptions,
     labels: dict[str, str] | None,
@@ -229,7 +227,7 @@ def _write(
     progress: Callable[[int], None] | None,
 ) -> dict[str, Any]:
     """Write the files of a gold set; what its manifest says."""
-    tally = Tally()
+    tally, agreement = Tally(), AgreementTally(settings)
     with ExitStack() as files:
         extras = Extras(has_senses=has_senses(session, project_id), has_comments=options.comments)
         gold = files.enter_context(open_gold(options.format, folder, settings.types, columns, extras))

@@ -12,13 +12,11 @@ from sqlalchemy import ColumnElement, Executable, Row, and_, exists, func, or_, 
 from sqlalchemy.orm import Session
 
 from annotation.senses.pair_senses import senses_from_json
-from annotation.services.bulk import count_where
+from annotation.services.bulk import AT_ONCE, count_where
 from annotation.services.in_use import IN_USE, of_pair_in_use
 from annotation.services.pair_states import HAS_DECISION, is_flagged, is_fully_rated, is_reopened
 from annotation.types import Cause, RatedPair, RaterComment, from_quarters
 from db.models import Adjudication, Comment, Pair, Project, Rating, User
-
-_AT_ONCE = 500
 
 
 def stream_pairs(session: Session, project_id: int, *, with_comments: bool = False) -> Iterator[RatedPair]:
@@ -118,7 +116,7 @@ def _pairs_after(project_id: int, import_order: int) -> Executable:
         .outerjoin(Adjudication, Adjudication.pair_id == Pair.id)
         .where(Pair.project_id == project_id, IN_USE, Pair.import_order > import_order)
         .order_by(Pair.import_order)
-        .limit(_AT_ONCE)
+        .limit(AT_ONCE)
     )
 
 

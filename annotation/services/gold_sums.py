@@ -7,11 +7,10 @@ from typing import Any
 from sqlalchemy import Row, Select, func, select
 
 from annotation.gold import GoldStanding
+from annotation.services.bulk import AT_ONCE
 from annotation.services.in_use import IN_USE
 from annotation.types import from_quarters
 from db.models import Adjudication, Pair, Rating
-
-_AT_ONCE = 500
 
 
 def pairs_with_sums(project_id: int, *columns: Any) -> Select[*tuple[Any, ...]]:
@@ -36,7 +35,7 @@ def pairs_with_sums(project_id: int, *columns: Any) -> Select[*tuple[Any, ...]]:
         .outerjoin(Adjudication, Adjudication.pair_id == Pair.id)
         .where(Pair.project_id == project_id, IN_USE)
         .order_by(Pair.import_order)
-        .execution_options(yield_per=_AT_ONCE)
+        .execution_options(yield_per=AT_ONCE)
     )
 
 

@@ -25,9 +25,9 @@ class KeyService:
         self._clock = clock
 
     def make_missing(self) -> None:
-        """Make them beforehand, so that whoever only reads later need not wait for a long import.
+        """Make them in advance, so that readers need not wait for a long import.
 
-        Where somebody else writes at the moment, or nobody may or can, it is left to who first needs one.
+        Where somebody else is writing, or nobody can, that is left to whoever first needs one.
         """
         with suppress(UnreachableError, DamagedError), self._database.reached():
             with self._database.reading() as session:

@@ -29,12 +29,12 @@ class NumberService:
         self._keys = KeyService(database, clock)
 
     def give(self, project_id: int, raters: Iterable[int], *, wait: float | None = None) -> dict[int, int]:
-        """The number of each rater's account, from 1, not always without gaps; it stays for ever.
+        """The number of each rater's account, from 1, perhaps with gaps; it never changes.
 
         Args:
             project_id: which project.
             raters: who needs a number.
-            wait: for who else writes, in seconds; None is as long as any write waits.
+            wait: how long to wait for other writers, in seconds; None means as long as any write.
 
         Raises:
             NotFoundError: there is no such project any more.
@@ -76,9 +76,9 @@ class NumberService:
 
 
 def numbers_of(session: Session, project_id: int, key: bytes, raters: Iterable[int] = ()) -> dict[int, int]:
-    """The numbers of all raters, as they would be given now to whoever has none.
+    """The numbers of all raters: those they have, or would be given now.
 
-    Whoever may grade gets one together with those who did, so that numbers do not tell who began first.
+    All who may grade are numbered together, so that numbers do not tell who began first.
 
     Args:
         session: in which they are read.
@@ -104,13 +104,13 @@ def given_numbers(session: Session, project_id: int) -> dict[int, int]:
 
 
 def exported_numbers(session: Session, project_id: int) -> dict[int, int | None]:
-    """Whose each number is that stands in a file, None of one that is nobody's any more."""
+    """The rater behind each exported number; None where it is nobody's any more."""
     of_files = RaterNumber.project_id == project_id, RaterNumber.is_exported
     return dict(session.execute(select(RaterNumber.number, RaterNumber.rater_id).where(*of_files)).all())
 
 
 def keep_exported(session: Session, project_id: int, raters: Iterable[int]) -> None:
-    """That the numbers of these raters stand in a file."""
+    """Note that the numbers of these raters were exported."""
     session.execute(
         update(RaterNumber)
         .where(RaterNumber.project_id == project_id, RaterNumber.rater_id.in_(list(raters)))

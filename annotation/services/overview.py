@@ -13,7 +13,7 @@ from annotation.errors import NotFoundError
 from annotation.projects import all_graded
 from annotation.services.access.open_invitations import can_come_in
 from annotation.services.access.roles import roles_of
-from annotation.services.access.users import find_user
+from annotation.services.access.users import as_user, find_user
 from annotation.services.consent_rows import agreed_before
 from annotation.services.in_use import IN_USE
 from annotation.services.pair_states import is_fully_rated, is_open
@@ -130,7 +130,7 @@ class OverviewService:
             row = find_user(session, user_name)
             if row is None:
                 raise NotFoundError(f"There is no account named {user_name!r}: sign in anew.")
-            user = User(row.id, row.name, is_administrator=row.is_administrator)
+            user = as_user(row)
             project = None if project_id is None else session.get(Project, project_id)
             if project is None or project.checks_of_id is not None:
                 return Place(user)

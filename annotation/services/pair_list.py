@@ -7,23 +7,21 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, Function, Select, and_, func, or_, select
-from sqlalchemy.orm import InstrumentedAttribute
+from sqlalchemy import ColumnElement, Select, and_, or_, select
 
-from annotation.characters import beginning, can_be_stored
+from annotation.characters import LONG_BEGINNING, beginning, can_be_stored
 from annotation.senses.network import PairSenses
 from annotation.senses.pair_senses import senses_from_json
+from annotation.services.beginnings import beginning_of
 from annotation.services.bulk import count_where
 from annotation.services.in_use import IN_USE
 from annotation.services.pair_states import is_decided, is_flagged, is_fully_rated
 from annotation.services.projects import find_project
 from annotation.services.rating.held_back import held_back_from
-from annotation.services.remarks import BEGINNING_LENGTH
 from db import Database
 from db.models import Pair, Project
 
 PAGE_LENGTH = 50
-_READ_LENGTH = 4 * BEGINNING_LENGTH + 1
 _SHOWN_OF_SENSES = (("word_definition",), ("sense", "words"), ("sense", "definition"))
 """Where the column `senses` has what the list shows of a word and a sense, besides the word."""
 
@@ -104,8 +102,7 @@ class PairListService:
                 wanted.append(states[state])
             total = count_where(session, *wanted)
             withdrawn = count_where(session, *wanted, ~IN_USE)
-            read_length = None if has_whole_texts else _READ_LENGTH
-            listing = _listing(states, read_length).where(*wanted).order_by(Pair.import_order)
+            listing = _listing(states, is_whole=has_whole_texts).where(*wanted).order_by(Pair.import_order)
             rows = session.execute(listing.limit(limit).offset(offset)).all()
             items = tuple(_line(row, is_whole=has_whole_texts) for row in rows)
         return PairPage(total, withdrawn, project.raters_per_pair, items)
@@ -138,19 +135,14 @@ def _states(project: Project, held_back: ColumnElement[bool]) -> dict[PairState,
     }
 
 
-def _listing(
-    states: Mapping[PairState, ColumnElement[bool]], read_length: int | None
-) -> Select[*tuple[Any, ...]]:
-    def text(column: InstrumentedAttribute[str]) -> InstrumentedAttribute[str] | Function[str]:
-        return column if read_length is None else func.substr(column, 1, read_length)
-
+def _listing(states: Mapping[PairState, ColumnElement[bool]], *, is_whole: bool) -> Select[*tuple[Any, ...]]:
+    texts = (Pair.left, Pair.right)
     return select(
         Pair.id,
         Pair.external_id,
         Pair.type,
         Pair.genre,
-        text(Pair.left).label("left"),
-        text(Pair.right).label("right"),
+        *(texts if is_whole else (beginning_of(text, LONG_BEGINNING) for text in texts)),
         Pair.rating_count,
         Pair.senses,
         *(condition.label(state.name) for state, condition in states.items()),
@@ -163,8 +155,8 @@ def _line(row: Any, *, is_whole: bool) -> PairLine:
         row.external_id,
         row.type,
         row.genre,
-        row.left if is_whole else beginning(row.left, BEGINNING_LENGTH),
-        row.right if is_whole else beginning(row.right, BEGINNING_LENGTH),
+        row.left if is_whole else beginning(row.left, LONG_BEGINNING),
+        row.right if is_whole else beginning(row.right, LONG_BEGINNING),
         row.rating_count,
         next(state for state in PairState if getattr(row, state.name)),
         senses_from_json(row.senses),

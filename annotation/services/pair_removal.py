@@ -11,12 +11,11 @@ from sqlalchemy.orm import Session
 from annotation.clock import Clock, utcnow
 from annotation.errors import PairError
 from annotation.services.access.users import id_of
-from annotation.services.audit import REMOVED, record
+from annotation.services.audit import PAIRS_REMOVED, record
 from annotation.services.bulk import parts
 from annotation.services.named import find_named
-from annotation.services.project_changes import lock_pairs
 from annotation.services.projects import find_project
-from annotation.services.rating.desk import BARRED
+from annotation.services.rating.desk import BARRED, lock_pairs
 from annotation.services.transactions import in_transaction
 from annotation.types import User
 from db import Database
@@ -52,24 +51,20 @@ class PairRemovalService:
         """
 
         def remove(session: Session, now: datetime) -> int:
-            return _remove(session, project_id, ids, type, by, now)
+            project = find_project(session, project_id, lock=True)
+            lock_pairs(session, project.id, is_deleting=True)  # nobody is given one meanwhile
+            found = find_named(session, Pair, project.id, ids, type)
+            for numbers in parts(found.values()):
+                _check_unmet(session, numbers)
+            for numbers in parts(found.values()):
+                session.execute(delete(Pair).where(Pair.id.in_(numbers)))
+            if found:
+                record(
+                    session, now, PAIRS_REMOVED, user_id=id_of(by), project_id=project.id, pairs=list(found)
+                )
+            return len(found)
 
         return in_transaction(self._database, self._clock, remove)
-
-
-def _remove(
-    session: Session, project_id: int, ids: Sequence[str], type: str | None, by: User | None, now: datetime
-) -> int:
-    project = find_project(session, project_id, lock=True)
-    lock_pairs(session, project.id, is_deleting=True)  # nobody is given one meanwhile
-    found = find_named(session, Pair, project.id, ids, type)
-    for numbers in parts(list(found.values())):
-        _check_unmet(session, numbers)
-    for numbers in parts(list(found.values())):
-        session.execute(delete(Pair).where(Pair.id.in_(numbers)))
-    if found:
-        record(session, now, REMOVED, user_id=id_of(by), project_id=project.id, pairs=list(found))
-    return len(found)
 
 
 def _check_unmet(session: Session, numbers: Sequence[int]) -> None:

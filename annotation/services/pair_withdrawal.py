@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from annotation.clock import Clock, utcnow
 from annotation.notes import LONGEST_NOTE, kept_text
 from annotation.services.access.users import id_of
-from annotation.services.audit import RESTORED, WITHDRAWN, record
+from annotation.services.audit import PAIRS_RESTORED, PAIRS_WITHDRAWN, record
 from annotation.services.bulk import parts
 from annotation.services.in_use import IN_USE
 from annotation.services.named import find_named
@@ -96,7 +96,7 @@ class PairWithdrawalService:
                 else:
                     _hold_again(session, project, sorted(changed), now)
                 if changed:
-                    action = WITHDRAWN if is_withdrawn else RESTORED
+                    action = PAIRS_WITHDRAWN if is_withdrawn else PAIRS_RESTORED
                     named = [id for id, number in found.items() if number in changed]
                     who = {"user_id": id_of(by), "project_id": project.id}
                     record(session, now, action, **who, pairs=named, type=type, reason=why)
@@ -106,7 +106,7 @@ class PairWithdrawalService:
 
 
 def _mark(session: Session, numbers: Sequence[int], withdrawn_at: datetime | None) -> set[int]:
-    """Which pairs were not so yet; raters who save one just now are waited for, as `lock_pairs` does."""
+    """Mark the pairs; which were not so yet. It waits for raters who are saving, as `lock_pairs` does."""
     was = IN_USE if withdrawn_at is not None else ~IN_USE
     changed: set[int] = set()
     for some in parts(numbers):
@@ -118,7 +118,7 @@ def _mark(session: Session, numbers: Sequence[int], withdrawn_at: datetime | Non
 
 
 def _take_from_raters(session: Session, numbers: Sequence[int]) -> None:
-    """Nobody holds a withdrawn pair; it keeps a place for each who did, should they send a grade yet.
+    """Nobody holds a withdrawn pair; it keeps a place for those who did, as they may still send a grade.
 
     The end of each lease stays: by it the pair is held again if it is restored before.
     """

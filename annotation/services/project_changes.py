@@ -12,14 +12,14 @@ from annotation.assignment import place_in
 from annotation.consent import text_hash
 from annotation.errors import SettingsError
 from annotation.names import name_key
-from annotation.services.bulk import count_where
+from annotation.services.bulk import STREAMED_AT_ONCE, count_where
 from annotation.services.checks import shelf_of
 from annotation.services.known_grades import distances, out_of_reach, quality_of, training_in_use
-from annotation.services.rating.queue_order import reorder
+from annotation.services.rating.desk import lock_pairs
+from annotation.services.rating.queue_order import follow_pairs, reorder
 from annotation.types import ProjectSettings, from_quarters, to_quarters
 from db.models import (
     Adjudication,
-    Assignment,
     LargerItem,
     Pair,
     Project,
@@ -28,8 +28,6 @@ from db.models import (
     SetAsideRating,
     TrainingPair,
 )
-
-_AT_ONCE = 2_000
 
 
 def apply_settings(session: Session, row: Project, before: ProjectSettings, after: ProjectSettings) -> None:
@@ -72,18 +70,6 @@ def setting_columns(settings: ProjectSettings) -> dict[str, Any]:
         "consent_sha256": text_hash(settings.consent),
         "scale_words": settings.scale_words or None,
     }
-
-
-def lock_pairs(session: Session, project_id: int, *, is_deleting: bool = False) -> None:
-    """Wait for raters who are grading, and let others wait; SQLite has them waiting already.
-
-    In the order of ids, as everywhere, so that nobody waits for each other.
-
-    Args:
-        is_deleting: wait also for those who only refer to a pair, such as with a comment.
-    """
-    pairs = select(Pair.id).where(Pair.project_id == project_id).order_by(Pair.id)
-    session.execute(pairs.with_for_update(key_share=not is_deleting)).close()
 
 
 def _check_types(session: Session, row: Project, before: ProjectSettings, after: ProjectSettings) -> None:
@@ -145,11 +131,7 @@ def _reorder(session: Session, row: Project) -> None:
         )
     for table in (Pair, LargerItem):
         _move(session, row, cast(Table, table.__table__))
-    session.execute(
-        update(Assignment)
-        .where(Assignment.project_id == row.id)
-        .values(position=select(Pair.position).where(Pair.id == Assignment.pair_id).scalar_subquery())
-    )
+    follow_pairs(session, row.id)
     reorder(session, row)
 
 
@@ -159,7 +141,7 @@ def _move(session: Session, row: Project, table: Table) -> None:
     found = (
         select(columns.id, columns.type, columns.external_id, columns.import_order)
         .where(columns.project_id == row.id)
-        .execution_options(yield_per=_AT_ONCE)
+        .execution_options(yield_per=STREAMED_AT_ONCE)
     )
     move = update(table).where(columns.id == bindparam("which")).values(position=bindparam("place"))
     for part in session.execute(found).partitions():

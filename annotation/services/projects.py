@@ -18,8 +18,9 @@ from annotation.services.access.roles import roles_of
 from annotation.services.access.users import as_user, get_user, id_of
 from annotation.services.audit import FORMER_NAME, PROJECT_CHANGED, PROJECT_CREATED, record
 from annotation.services.checks import shelf_of
-from annotation.services.project_changes import apply_settings, lock_pairs, setting_columns
+from annotation.services.project_changes import apply_settings, setting_columns
 from annotation.services.project_counts import count_project
+from annotation.services.rating.desk import lock_pairs
 from annotation.services.rating.returns import return_kept
 from annotation.services.transactions import repeated_if_undone
 from annotation.services.writing.plan import return_writings
@@ -169,7 +170,7 @@ class ProjectService:
         """Take a role of the project from a user, or all of them; what they graded stays.
 
         Raises:
-            NotFoundError: there is no such project or account, or the user has not the role.
+            NotFoundError: there is no such project or account, or the user does not have the role.
         """
         repeated_if_undone(lambda: self._remove_member(project_id, user_name, role, by))
 

@@ -28,11 +28,11 @@ _NAMES = {
     "consent": "consent",
     "scale_words": "scale_words",
 }
-"""What bears on grades, or on who gave them, by what the manifest calls it."""
+"""Settings that bear on grades, or on who gives them, and what the manifest calls them."""
 
 
 def protocol_history(session: Session, project: Project) -> dict[str, Any]:
-    """`protocol_changes` of a manifest, the first first, and the texts before them by their hashes.
+    """`protocol_changes` of a manifest, the earliest first, and the texts before them by their hashes.
 
     The texts are `earlier_guidelines`, `earlier_consent` and `earlier_scale_words`. Nothing where none was
     changed. `ratings_before` are the grades that stand as they were before a change.

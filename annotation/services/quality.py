@@ -173,7 +173,7 @@ class QualityService:
 
 
 def _as_read(settings: QualitySettings) -> QualitySettings:
-    """0.50 is what will be read as 0.5, for whoever compares what a form began with."""
+    """As the database gives them back, 0.5 for 0.50: forms compare what they began with."""
     return replace(
         settings,
         training_distance=from_quarters(to_quarters(settings.training_distance)),

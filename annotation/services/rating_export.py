@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import file_digest
 from itertools import groupby
 from operator import attrgetter
@@ -16,7 +16,7 @@ from annotation.clock import Clock, utcnow
 from annotation.files.rating_files import RatingFormat, SingleRating, rating_lines
 from annotation.gold import RaterColumns, anonymous_label, label_key
 from annotation.services.audit import record
-from annotation.services.bulk import count_where
+from annotation.services.bulk import STREAMED_AT_ONCE, count_where
 from annotation.services.gold_rows import names_of, rater_ids
 from annotation.services.in_use import IN_USE, of_pair_in_use
 from annotation.services.numbering import NumberService, keep_exported
@@ -24,8 +24,6 @@ from annotation.services.projects import find_project
 from annotation.types import from_quarters
 from db import Database
 from db.models import Pair, Rating, RatingChange
-
-_AT_ONCE = 2_000
 
 
 class RatingExportService:
@@ -69,7 +67,8 @@ class RatingExportService:
                 labels = {rater: anonymous_label(numbers[rater]) for rater in raters}
             counts = of_pair_in_use(Rating.pair_id, project.id)
             written = count_where(session, Rating.project_id == project.id, counts)
-            _write(file, rating_lines(_ratings(session, project.id, labels), format))
+            with file.open("w", encoding="utf-8", newline="") as stream:
+                stream.writelines(rating_lines(_ratings(session, project.id, labels), format))
         self._keep(project_id, file, None if named else raters, written, publish)
         return written
 
@@ -103,11 +102,6 @@ class RatingExportService:
                 publish()
 
 
-def _write(file: Path, lines: Iterable[str]) -> None:
-    with file.open("w", encoding="utf-8", newline="") as stream:
-        stream.writelines(lines)
-
-
 def _ratings(session: Session, project_id: int, labels: dict[int, str]) -> Iterator[SingleRating]:
     """In the order of import, those of a pair by what stands for their raters."""
     given = (
@@ -136,7 +130,7 @@ def _ratings(session: Session, project_id: int, labels: dict[int, str]) -> Itera
         .outerjoin(given, (given.c.pair_id == Rating.pair_id) & (given.c.rater_id == Rating.rater_id))
         .where(Rating.project_id == project_id, IN_USE)
         .order_by(Pair.import_order)
-        .execution_options(yield_per=_AT_ONCE)
+        .execution_options(yield_per=STREAMED_AT_ONCE)
     )
     for _, of_pair in groupby(rows, key=attrgetter("import_order")):
         for row in sorted(of_pair, key=lambda row: label_key(labels[row.rater_id])):

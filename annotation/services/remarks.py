@@ -10,9 +10,10 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, CompoundSelect, Select, case, func, literal, or_, select, union_all
 
-from annotation.characters import beginning
+from annotation.characters import LONG_BEGINNING, beginning
 from annotation.senses.network import PairSenses
 from annotation.senses.pair_senses import senses_from_json
+from annotation.services.beginnings import beginning_of
 from annotation.services.in_use import IN_USE
 from annotation.services.projects import find_project
 from annotation.services.rating.held_back import held_back_from
@@ -21,8 +22,6 @@ from db import Database
 from db.models import Comment, Pair, Project, Skip, User
 
 PAGE_LENGTH = 200
-BEGINNING_LENGTH = 160
-_READ_LENGTH = 4 * BEGINNING_LENGTH + 1
 
 
 class RemarkKind(StrEnum):
@@ -109,8 +108,8 @@ def _statements(
             Pair.external_id,
             Pair.id,
             Pair.type,
-            func.substr(Pair.left, 1, _READ_LENGTH).label("left"),
-            func.substr(Pair.right, 1, _READ_LENGTH).label("right"),
+            beginning_of(Pair.left, LONG_BEGINNING),
+            beginning_of(Pair.right, LONG_BEGINNING),
             Pair.senses,
             User.name,
             said.c.reason,
@@ -165,8 +164,8 @@ def _remark(row: Any) -> Remark:
         external_id=row.external_id,
         pair_id=row.id,
         type=row.type,
-        left=beginning(row.left, BEGINNING_LENGTH),
-        right=beginning(row.right, BEGINNING_LENGTH),
+        left=beginning(row.left, LONG_BEGINNING),
+        right=beginning(row.right, LONG_BEGINNING),
         rater=row.name,
         reason=SkipReason(row.reason) if row.reason else None,
         text=row.text,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import delete, select
@@ -154,24 +154,15 @@ def _choose_order(
     record(session, now, "order chosen", user_id=id_of(by), project_id=project.id, order=order.value)
 
 
-@dataclass
 class _Sending:
     """The transaction of one `send`."""
 
-    session: Session
-    project: models.Project
-    clock: Clock
-    documents: int = 0
-    pairs: int = 0
-    known: int = 0
-    models: dict[str, None] = field(default_factory=dict)
-    with_known_grades: dict[str, str] = field(init=False)
-    """See `known_prints`."""
-    importing: Importing = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.with_known_grades = known_prints(self.session, self.project.id)
-        self.importing = Importing(self.session, as_project(self.project), self.clock)
+    def __init__(self, session: Session, project: models.Project, clock: Clock) -> None:
+        self.session, self.project, self.clock = session, project, clock
+        self.documents = self.pairs = self.known = 0
+        self.models: dict[str, None] = {}
+        self.with_known_grades = known_prints(session, project.id)
+        self.importing = Importing(session, as_project(project), clock)
 
     def summary(self) -> SentSummary:
         return SentSummary(self.documents, self.pairs, self.known, tuple(self.models))
@@ -270,13 +261,13 @@ class _Sending:
         }
 
     def _note_present(self, row: SentDocument, phrase_ids: set[int]) -> None:
-        """What one model found in the text is present, whoever thinks it absent."""
+        """A phrase that one model found in the text is present, whatever the others say."""
         absent = SentPhrase.document_id == row.id, SentPhrase.is_present.is_(False)
         for phrase in self.session.scalars(select(SentPhrase).where(*absent)):
             phrase.is_present = phrase.id in phrase_ids
 
     def _keep_run(self, row: SentDocument, run: Run, phrases: Mapping[str, int]) -> None:
-        """What the model predicted, in the place of what it predicted before."""
+        """Replace what the model predicted before."""
         self.session.execute(delete(SentRun).where(SentRun.document_id == row.id, SentRun.model == run.model))
         kept = SentRun(document_id=row.id, model=run.model)
         self.session.add(kept)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from annotation.predictions.pool import PooledPhrase, PredictedDocument, Run, pool
+from annotation.predictions.pool import PooledPhrase, PredictedDocument, pool
 from db.models import SentDocument, SentPhrase, SentPrediction, SentRun
 
 
@@ -16,11 +16,10 @@ def is_kept(session: Session, project_id: int, document: PredictedDocument) -> b
     row = document_row(session, project_id, document)
     if row is None:
         return False
-    return all(_kept_run(session, row.id, run.model) == _told(run) for run in document.runs)
-
-
-def _told(run: Run) -> list[tuple[str, float]]:
-    return [(phrase.text, phrase.score) for phrase in run.ranked()]
+    return all(
+        _kept_run(session, row.id, run.model) == [(phrase.text, phrase.score) for phrase in run.ranked()]
+        for run in document.runs
+    )
 
 
 def _kept_run(session: Session, document_id: int, model: str) -> list[tuple[str, float]] | None:
@@ -50,7 +49,5 @@ def document_row(session: Session, project_id: int, document: PredictedDocument)
 
 
 def phrases_by_key(session: Session, document_id: int) -> dict[str, int]:
-    found = session.execute(
-        select(SentPhrase.key, SentPhrase.id).where(SentPhrase.document_id == document_id)
-    )
-    return {row.key: row.id for row in found}
+    kept = select(SentPhrase.key, SentPhrase.id).where(SentPhrase.document_id == document_id)
+    return dict(session.execute(kept).all())

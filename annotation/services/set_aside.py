@@ -13,12 +13,11 @@ from annotation.clock import Clock, utcnow
 from annotation.errors import NoteError, NotFoundError
 from annotation.notes import LONGEST_NOTE, kept_text
 from annotation.services.access.users import get_user, id_of
-from annotation.services.audit import BROUGHT_BACK, SET_ASIDE, record
+from annotation.services.audit import GRADES_BROUGHT_BACK, GRADES_SET_ASIDE, record
 from annotation.services.bulk import count_where
-from annotation.services.project_changes import lock_pairs
 from annotation.services.projects import find_project
 from annotation.services.quality import state_of
-from annotation.services.rating import desk
+from annotation.services.rating.desk import SET_ASIDE, lock_pairs
 from annotation.services.rating.returns import return_kept
 from annotation.services.rating.tally import refresh_pairs
 from annotation.services.transactions import repeated_if_undone
@@ -66,7 +65,7 @@ class SetAsideService:
         self._clock = clock
 
     def raters(self, project_id: int) -> tuple[RaterGrades, ...]:
-        """Who has graded in the project, also who is no rater of it any more, by name.
+        """Everybody who has graded in the project, former raters too, by name.
 
         Raises:
             NotFoundError: there is no such project.
@@ -101,7 +100,7 @@ class SetAsideService:
                 if not count:
                     raise NotFoundError(f"{user.name!r} has no grades that count in {project.name!r}.")
                 return_kept(session.connection(), user.id, project.id)
-                self._record(session, SET_ASIDE, project.id, user, by, grades=count, reason=why)
+                self._record(session, GRADES_SET_ASIDE, project.id, user, by, grades=count, reason=why)
                 return count
 
         return repeated_if_undone(set_aside)
@@ -128,7 +127,7 @@ class SetAsideService:
                     if state.paused_at in since:
                         state.paused_at = None
                     told = {"grades": count, "still_set_aside": left or None}
-                    self._record(session, BROUGHT_BACK, project.id, user, by, **told)
+                    self._record(session, GRADES_BROUGHT_BACK, project.id, user, by, **told)
                 return BroughtBack(count, left, state.paused_at is not None)
 
         return repeated_if_undone(bring_back)
@@ -167,7 +166,7 @@ def _set_aside(session: Session, project_id: int, rater_id: int, reason: str, no
     columns = [getattr(Rating, name) for name in _COPIED]
     copied = select(literal(deed.id), *columns, Rating.updated_at).where(*theirs)
     session.execute(insert(SetAsideRating).from_select(["set_aside_id", *_COPIED, "updated_at"], copied))
-    _mark(session, project_id, rater_id, "rated", desk.SET_ASIDE)
+    _mark(session, project_id, rater_id, "rated", SET_ASIDE)
     session.execute(delete(Rating).where(*theirs))
     refresh_pairs(session, pair_ids)
     return len(pair_ids)
@@ -191,7 +190,7 @@ def _bring_back(session: Session, project_id: int, rater_id: int, now: datetime)
     )
     session.execute(insert(Rating).from_select([*_COPIED, "updated_at"], copied))
     is_back = exists().where(Rating.pair_id == SetAsideRating.pair_id, Rating.rater_id == rater_id)
-    _mark(session, project_id, rater_id, desk.SET_ASIDE, "rated")
+    _mark(session, project_id, rater_id, SET_ASIDE, "rated")
     session.execute(delete(SetAsideRating).where(*theirs, is_back))
     has_left = exists().where(SetAsideRating.set_aside_id == SetAside.id)
     session.execute(delete(SetAside).where(*_of(SetAside, project_id, rater_id), ~has_left))

@@ -68,7 +68,7 @@ class SystemService:
         self._database = database
         self._clock = clock
         self._lock = threading.Lock()
-        """Of locks and `_boards`, held for a moment; counting a board or a gold holds its project's own."""
+        """Guards the other locks and `_boards`, for a moment; a board or a gold is computed under its own."""
         self._counting: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
         self._grading: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
         self._own: tuple[int, str, Gold] | None = None

@@ -40,7 +40,7 @@ class TrainingService:
 
         Raises:
             NotFoundError: there is no such project.
-            AccessError: the user is no rater of it, is paused, or has not agreed to its text.
+            AccessError: the user is not a rater in it, is paused, or has not agreed to its text.
             AssignmentError: they have no training to do.
         """
         for _ in range(2):
@@ -59,7 +59,7 @@ class TrainingService:
 
         Raises:
             NotFoundError: there is no such project.
-            AccessError: the user is no rater of it, is paused, or has not agreed to its text.
+            AccessError: the user is not a rater in it, is paused, or has not agreed to its text.
             AssignmentError: they have no training to do.
         """
         try:
@@ -81,7 +81,7 @@ class TrainingService:
 
         Raises:
             NotFoundError: there is no such training pair.
-            AccessError: the user is no rater of its project, is paused, or has not agreed to its text.
+            AccessError: the user is not a rater in its project, is paused, or has not agreed to its text.
             GradeError: the grade is not on the project's scale.
             AssignmentError: they have no training to do, or have graded the pair and seen the known grade, or
                 the pair was retired before.

@@ -19,7 +19,7 @@ _ATTEMPTS = 3
 
 
 def in_transaction(database: Database, clock: Clock, work: Callable[[Session, datetime], Result]) -> Result:
-    """What `work` returns, handed a transaction and the moment at which that began."""
+    """What `work` returns, called with the session of a transaction and the time."""
 
     def transaction() -> Result:
         with database.session() as session:
@@ -34,7 +34,7 @@ def repeated_if_undone(
     """What `transaction` returns; it runs again when the server undid it in favour of somebody else's.
 
     Args:
-        on_failure: after each time that it did not come to its end, whatever the reason.
+        on_failure: called after each attempt that failed, whatever the reason.
     """
     for attempt in range(_ATTEMPTS):
         try:

@@ -109,6 +109,11 @@ class ScoreReport:
             },
         }
 
+    def best_first(self, by: str = "sum_pearson") -> list[int]:
+        """The places of the systems, the best of a rank first, those without one last."""
+        ranks = self.ranks()[by]
+        return sorted(range(len(ranks)), key=lambda place: ranks[place] or len(ranks) + 1)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Group:

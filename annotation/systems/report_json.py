@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from annotation.scoring import Estimate
@@ -63,12 +64,11 @@ def _part_json(part: Part) -> dict[str, Any]:
 
 
 def _contrast_json(contrast: Contrast) -> dict[str, Any]:
-    test = contrast.williams
     return {
         "difference": contrast.difference.value,
         "interval": _interval_json(contrast.difference),
         "bootstrap_p": contrast.p,
-        "williams": None if test is None else {"t": test.t, "degrees": test.degrees, "p": test.p},
+        "williams": None if contrast.williams is None else asdict(contrast.williams),
         **({"reason": contrast.difference.reason} if contrast.difference.reason else {}),
     }
 

@@ -19,7 +19,6 @@ def report_to_latex(
     """
     ranks = report.ranks()
     by_pearson, by_spearman = ranks["sum_pearson"], ranks["sum_spearman"]
-    order = sorted(range(len(report.systems)), key=lambda place: by_pearson[place] or len(report.systems) + 1)
 
     def cells(place: int) -> list[Cell]:
         system = report.systems[place]
@@ -29,7 +28,7 @@ def report_to_latex(
     return table(
         ("", "System"),
         [("Pearson", (*report.types, "Sum", "Rank")), ("Spearman", ("Sum", "Rank"))],
-        [(report.systems[place].name, cells(place)) for place in order],
+        [(report.systems[place].name, cells(place)) for place in report.best_first()],
         comments=[f"{made_by}, version {__version__}.", *_comments(report), *remarks],
     )
 

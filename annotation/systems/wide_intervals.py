@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from annotation.figures import number_of
-from annotation.scoring import NO_RESAMPLES, Estimate
+from annotation.reliability.bootstrap import NO_RESAMPLES
+from annotation.scoring import Estimate
 from annotation.systems.report import ScoreReport
 
 WIDE = 1.0

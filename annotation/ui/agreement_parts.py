@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Sequence
 
 from annotation.reliability.bootstrap import Alpha
-from annotation.reliability.drift import FEWEST, MOST_WINDOWS
-from annotation.reliability.few_pairs import FEWEST_PAIRS, Compared, few_parts_text, too_few_text
+from annotation.reliability.drift import FEWEST_IN_WINDOW, MOST_WINDOWS
+from annotation.reliability.few_pairs import ENOUGH_PAIRS, Compared, few_parts_text, too_few_text
 from annotation.reliability.planning import Plan, plan_sentences
 from annotation.reliability.report import AgreementReport, Part
 from annotation.set_aside import set_aside_text
@@ -115,7 +115,7 @@ def verdict(alpha: Alpha) -> str:
         return (
             f"There is no interval, so nobody can tell how certain α is. {regrouped(alpha.interval_reason)}"
         )
-    if alpha.pairs < FEWEST_PAIRS:
+    if alpha.pairs < ENOUGH_PAIRS:
         return too_few_text(alpha.pairs)
     if alpha.low >= FIRM:
         return f"Yes, by custom: the whole interval is at or above {FIRM:.3f}."
@@ -186,9 +186,9 @@ def drift_html(report: AgreementReport) -> str:
         return ""
     said = (
         f"Each rater’s grades that can be compared, in the order of time, in up to {MOST_WINDOWS} windows "
-        f"of {FEWEST} or more: how far they are above the decision or, without one, above the mean of the "
-        "others. A change is clear when the first and the last window are a step of the scale or more apart "
-        "and their 95 % intervals do not meet. With many raters one may look clear by chance."
+        f"of {FEWEST_IN_WINDOW} or more: how far they are above the decision or, without one, above the "
+        "mean of the others. A change is clear when the first and the last window are a step of the scale or "
+        "more apart and their 95 % intervals do not meet. With many raters one may look clear by chance."
     )
     return f"<p>{escape(said)}</p>{table_html(drift_table(report), report.project)}"
 

@@ -24,7 +24,6 @@ from annotation.ui.leaderboard_tables import (
     gold_label,
     method_html,
     pearson_table,
-    ranked,
     ranks_table,
     spearman_table,
     wide_intervals_html,
@@ -107,7 +106,7 @@ class LeaderboardHandlers:
             )
         chosen = next((gold.id for gold in golds if gold.id == gold_id), golds[0].id)
         board = self.systems.board(project_id, chosen)
-        names = [board.report.systems[place].name for place in ranked(board)]
+        names = [board.report.systems[place].name for place in board.report.best_first()]
         choices = [(gold_label(gold, zone), gold.id) for gold in golds]
         chart = board_chart(board)
         return (

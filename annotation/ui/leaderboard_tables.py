@@ -26,12 +26,6 @@ ORIGINS = {
 """Where a system's scores come from, as the page calls it."""
 
 
-def ranked(board: Board, by: str = "sum_pearson") -> list[int]:
-    """The places of the systems in the report, the best sum of Pearsons first, or by another rank."""
-    ranks = board.report.ranks()[by]
-    return sorted(range(len(ranks)), key=lambda place: (ranks[place] or len(ranks) + 1, place))
-
-
 def pearson_table(board: Board) -> Table:
     """The official figures: Pearson by type, its sum, the rank by the sum; and who added the system."""
     return _figures_table(board, "pearson", "Pearson (official), ranked by its sum", is_pearson=True)
@@ -49,7 +43,7 @@ def _figures_table(board: Board, name: str, caption: str, *, is_pearson: bool) -
         return part.pearson if is_pearson else part.spearman
 
     rows: list[tuple[Cell, ...]] = []
-    for place in ranked(board, f"sum_{name}"):
+    for place in report.best_first(f"sum_{name}"):
         system, entry = report.systems[place], board.entries[place]
         total = system.sum_pearson if is_pearson else system.sum_spearman
         figures = (alpha_of(estimate_of(system.types[type])) for type in report.types)
@@ -77,7 +71,8 @@ def ranks_table(board: Board) -> Table | None:
     by = (*report.types, "sum_pearson", "sum_spearman")
     names = (*(type_label(type) for type in report.types), "Sum of Pearson", "Sum of Spearman")
     rows: list[tuple[Cell, ...]] = [
-        (report.systems[place].name, *(ranks[each][place] for each in by)) for place in ranked(board)
+        (report.systems[place].name, *(ranks[each][place] for each in by))
+        for place in board.report.best_first()
     ]
     columns = (Column("System", text=True), *(Column(name) for name in names))
     return Table("ranks", "Ranks: Pearson by type, and both sums", columns, tuple(rows))
@@ -91,7 +86,7 @@ def genres_table(board: Board) -> Table | None:
     systems = board.report.systems
     rows: list[tuple[Cell, ...]] = [
         (systems[place].name, *(alpha_of(systems[place].genres[genre].all.pearson) for genre in genres))
-        for place in ranked(board)
+        for place in board.report.best_first()
     ]
     columns = (Column("System", text=True), *(Column(genre, 3) for genre in genres))
     return Table("genres", "Pearson by genre, all types together", columns, tuple(rows))
@@ -103,7 +98,7 @@ def genres_of(board: Board) -> list[str]:
 
 def board_chart(board: Board) -> Chart | None:
     """The systems from the best on, each with its genres; None without genres."""
-    systems = [board.report.systems[place] for place in ranked(board)]
+    systems = [board.report.systems[place] for place in board.report.best_first()]
     return genre_chart(
         [system.name for system in systems],
         [

@@ -63,7 +63,7 @@ async def read_body(request: Request, *names: str) -> Body:
         names: the fields that it may have.
 
     Raises:
-        BodyError: it is no such object.
+        BodyError: it is not such an object.
     """
     content = bytearray()
     async for piece in request.stream():

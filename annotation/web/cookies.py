@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
-from annotation.services.access.sessions import LONGEST
+from annotation.services.access.sessions import LONGEST_SESSION
 
 COOKIE = "kpdemo-session"
 MARK_COOKIE = "kpdemo-known"
@@ -28,7 +28,7 @@ def read_cookie(connection: HTTPConnection, name: str) -> str | None:
 
 def keep_session(response: Response, connection: HTTPConnection, token: str, mark: str) -> None:
     """Have the browser keep the token of its session, and the mark."""
-    _keep(response, connection, COOKIE, token, int(LONGEST.total_seconds()))
+    _keep(response, connection, COOKIE, token, int(LONGEST_SESSION.total_seconds()))
     _keep(response, connection, MARK_COOKIE, mark, _MARK_SECONDS)
 
 

@@ -33,8 +33,8 @@ RATER_HEADER = "x-rater"
 
 UserOf = Callable[[Request], User | None]
 Answer = dict[str, Any]
-Work = Callable[[User, Request, Body], Answer]
-Route = tuple[str, str, Work, tuple[str, ...]]
+Handler = Callable[[User, Request, Body], Answer]
+Route = tuple[str, str, Handler, tuple[str, ...]]
 """Method, path under the prefix, what answers, and the fields of its body."""
 
 
@@ -47,7 +47,7 @@ def json_routes(routes: Iterable[Route], user_of: UserOf, *, at_once: int = AT_O
     """
     limiter = CapacityLimiter(at_once)
 
-    def answering(work: Work, *fields: str) -> Callable[[Request], Awaitable[Response]]:
+    def answering(work: Handler, *fields: str) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
             try:
                 body = await read_body(request, *fields) if fields else Body({})
@@ -82,7 +82,7 @@ def read_seconds(body: Body) -> float:
     """How long somebody was at a pair or a text.
 
     Raises:
-        BodyError: the field is no number, or less than 0.
+        BodyError: the field is not a number, or less than 0.
     """
     seconds = body.number("seconds")
     if seconds < 0:
@@ -90,7 +90,7 @@ def read_seconds(body: Body) -> float:
     return float(min(seconds, LONGEST_SECONDS))
 
 
-def _work(work: Work, user_of: UserOf, request: Request, body: Body) -> bytes:
+def _work(work: Handler, user_of: UserOf, request: Request, body: Body) -> bytes:
     user = user_of(request)
     if user is None:
         raise SignedOutError(NOT_SIGNED_IN)

@@ -75,7 +75,7 @@ def read_threshold(text: str) -> Decimal:
     """The lowest grade of a gold keyphrase, as an address has it.
 
     Raises:
-        SettingsError: it is no grade.
+        SettingsError: it is not a grade.
     """
     try:
         return check_options(Decimal(text), CUT).threshold if text else THRESHOLD

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from fastapi import APIRouter
 from starlette.requests import Request
@@ -12,7 +12,6 @@ from annotation.characters import shown
 from annotation.comparison import comparison_type
 from annotation.errors import ConsentError, NotFoundError, TrainingError
 from annotation.pair_names import PairNames
-from annotation.senses.pair_senses import text_as_json
 from annotation.senses.view import ShownItem, shown_items
 from annotation.services.consents import ConsentService
 from annotation.services.rating.assignment import AssignmentService
@@ -212,7 +211,7 @@ def _meaning(side: str, item: ShownItem) -> Answer:
     if item.is_plain:
         return {}
     groups = [
-        {"title": group.title, "texts": [text_as_json(text) for text in group.texts], "more": group.more}
+        {"title": group.title, "texts": [asdict(text) for text in group.texts], "more": group.more}
         for group in item.groups
     ]
     return {f"{side}_meaning": {"note": item.note, "definition": item.definition, "groups": groups}}

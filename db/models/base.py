@@ -10,9 +10,11 @@ from sqlalchemy import (
     CheckConstraint,
     DateTime,
     Dialect,
+    Index,
     MetaData,
     Text,
     TypeDecorator,
+    text,
 )
 from sqlalchemy.orm import DeclarativeBase
 
@@ -54,6 +56,12 @@ class Base(DeclarativeBase):
         list[str]: JSON,
         str: Text,
     }
+
+
+def index_where(condition: str, name: str, *columns: str, unique: bool = False) -> Index:
+    """An index of the rows that meet the condition."""
+    where = text(condition)
+    return Index(name, *columns, unique=unique, sqlite_where=where, postgresql_where=where)
 
 
 def on_scale(column: str) -> CheckConstraint:

@@ -41,7 +41,7 @@ class RaterNumber(Base):
     rater_id: Mapped[int | None] = mapped_column(ForeignKey("users.id"))
     """None of a number that is nobody's, since earlier versions gave it to two raters."""
     is_exported: Mapped[bool]
-    """It stands in a file, so that one that is imported may mean this rater by it."""
+    """It stands in an exported file, so that an imported one may mean this rater by it."""
 
     __table_args__ = (
         UniqueConstraint("project_id", "rater_id"),

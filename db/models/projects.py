@@ -13,11 +13,10 @@ from sqlalchemy import (
     Index,
     String,
     UniqueConstraint,
-    text,
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
-from db.models.base import ROLES, TOP_QUARTERS, Base, on_scale, one_of
+from db.models.base import ROLES, TOP_QUARTERS, Base, index_where, on_scale, one_of
 
 
 class Project(Base):
@@ -75,11 +74,6 @@ class Membership(Base):
     __table_args__ = (one_of("role", *ROLES),)
 
 
-def _index(name: str, *columns: str, where: str) -> Index:
-    """Of a part of the rows."""
-    return Index(name, *columns, sqlite_where=text(where), postgresql_where=text(where))
-
-
 class Pair(Base):
     """A larger and a smaller item. What is counted from its ratings changes in the same transaction."""
 
@@ -117,7 +111,7 @@ class Pair(Base):
         UniqueConstraint("project_id", "external_id", "type"),
         UniqueConstraint("project_id", "import_order"),
         Index("ix_pairs_fingerprint", "project_id", "fingerprint"),
-        _index("ix_pairs_open", "project_id", "position", where="open_slots > 0 AND withdrawn_at IS NULL"),
+        index_where("open_slots > 0 AND withdrawn_at IS NULL", "ix_pairs_open", "project_id", "position"),
         Index("ix_pairs_spread", "project_id", "spread_quarters", "withdrawn_at"),
         # With what is counted, so that a project's counts are read from the index and never touch the texts.
         Index(
@@ -130,7 +124,7 @@ class Pair(Base):
             "withdrawn_at",
         ),
         # With the column of its condition: else SQLite takes a larger index that has it, and reads all of it.
-        _index("ix_pairs_withdrawn", "project_id", "withdrawn_at", where="withdrawn_at IS NOT NULL"),
+        index_where("withdrawn_at IS NOT NULL", "ix_pairs_withdrawn", "project_id", "withdrawn_at"),
         CheckConstraint("open_slots >= 0", name="no_slot_given_twice"),
         CheckConstraint("rating_count >= 0", name="rating_count_positive"),
         CheckConstraint("spread_quarters >= 0", name="spread_positive"),

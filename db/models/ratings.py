@@ -11,11 +11,10 @@ from sqlalchemy import (
     Index,
     String,
     UniqueConstraint,
-    text,
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
-from db.models.base import Base, on_scale, one_of
+from db.models.base import Base, index_where, on_scale, one_of
 
 
 class Assignment(Base):
@@ -38,13 +37,7 @@ class Assignment(Base):
     __table_args__ = (
         UniqueConstraint("pair_id", "rater_id"),
         Index("ix_assignments_queue", "project_id", "rater_id", "state", "position"),
-        Index(
-            "ix_assignments_lease",
-            "project_id",
-            "lease_expires_at",
-            sqlite_where=text("state = 'held'"),
-            postgresql_where=text("state = 'held'"),
-        ),
+        index_where("state = 'held'", "ix_assignments_lease", "project_id", "lease_expires_at"),
         one_of("state", "held", "rated", "skipped", "returned", "barred", "set_aside"),
         CheckConstraint("state <> 'held' OR lease_expires_at IS NOT NULL", name="held_has_lease"),
     )

@@ -13,16 +13,13 @@ from sqlalchemy import (
     Index,
     String,
     UniqueConstraint,
-    text,
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
-from db.models.base import Base, one_of
+from db.models.base import Base, index_where, one_of
 
-_IS_AT_WORK = text("state IN ('held', 'submitted', 'sent_back', 'accepted')")
+_IS_AT_WORK = "state IN ('held', 'submitted', 'sent_back', 'accepted')"
 """Of a writing: nobody else writes for its item."""
-_IS_UNWRITTEN = text("grade IS NULL")
-"""Of a larger item: nobody writes for it."""
 
 
 class WritingPlan(Base):
@@ -67,13 +64,7 @@ class LargerItem(Base):
         UniqueConstraint("project_id", "fingerprint"),
         UniqueConstraint("project_id", "import_order"),
         Index("ix_larger_items_group", "project_id", "type", "genre", "grade"),
-        Index(
-            "ix_larger_items_open",
-            "project_id",
-            "position",
-            sqlite_where=_IS_UNWRITTEN,
-            postgresql_where=_IS_UNWRITTEN,
-        ),
+        index_where("grade IS NULL", "ix_larger_items_open", "project_id", "position"),
         CheckConstraint("grade BETWEEN 0 AND 4", name="grade_known"),
         CheckConstraint("pair_id IS NULL OR grade IS NOT NULL", name="paired_has_grade"),
     )
@@ -107,13 +98,7 @@ class Writing(Base):
 
     __table_args__ = (
         UniqueConstraint("item_id", "writer_id"),
-        Index(
-            "ix_writings_one_writer",
-            "item_id",
-            unique=True,
-            sqlite_where=_IS_AT_WORK,
-            postgresql_where=_IS_AT_WORK,
-        ),
+        index_where(_IS_AT_WORK, "ix_writings_one_writer", "item_id", unique=True),
         Index("ix_writings_queue", "project_id", "state", "updated_at"),
         Index("ix_writings_mine", "project_id", "writer_id", "state"),
         one_of("state", "held", "submitted", "sent_back", "accepted", "blank", "handed_on", "returned"),

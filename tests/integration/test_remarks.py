@@ -9,12 +9,13 @@ from decimal import Decimal
 
 import pytest
 
+from annotation.characters import LONG_BEGINNING
 from annotation.services.access.accounts import AccountService
 from annotation.services.imports.importing import ImportService
 from annotation.services.projects import ProjectService
 from annotation.services.rating.assignment import AssignmentService
 from annotation.services.rating.ratings import RatingService
-from annotation.services.remarks import BEGINNING_LENGTH, RemarkKind, RemarkService
+from annotation.services.remarks import RemarkKind, RemarkService
 from annotation.types import NewPair, ProjectSettings, Role, SkipReason
 from db import Database
 from tests.commands import main
@@ -96,7 +97,7 @@ def test_a_remark_names_its_pair_and_shows_the_beginnings_of_both_items(study):
     [first, *_] = RemarkService(study.database).remarks(study.id).items
     assert first.type == "sentence2phrase"
     assert first.left.startswith("left 0 word word")
-    assert BEGINNING_LENGTH - 5 <= len(first.left) <= BEGINNING_LENGTH + 1
+    assert LONG_BEGINNING - 5 <= len(first.left) <= LONG_BEGINNING + 1
     assert first.left.endswith("…")
     assert first.right == "right 0"
     ben = AccountService(study.database).user("Ben").id

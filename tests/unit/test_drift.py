@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from annotation.agreement import Grades
-from annotation.reliability.drift import FEWEST, MOST_WINDOWS, drifts, mean_interval
+from annotation.reliability.drift import FEWEST_IN_WINDOW, MOST_WINDOWS, drifts, mean_interval
 
 
 def rated(first: list[float], second: list[float]) -> Grades:
@@ -48,8 +48,8 @@ def test_a_rater_who_grows_stricter_is_told_and_the_other_mirrors_him():
 
 @pytest.mark.parametrize("others", [(0.25, 0.5, 0.5), (2.0, 2.25, 2.25)])
 def test_a_move_of_just_a_step_is_clear_whatever_the_mean_of_the_others(others):
-    count = 2 * FEWEST
-    moved = [2.0] * FEWEST + [2.25] * FEWEST
+    count = 2 * FEWEST_IN_WINDOW
+    moved = [2.0] * FEWEST_IN_WINDOW + [2.25] * FEWEST_IN_WINDOW
     grades = np.concatenate([moved, *([grade] * count for grade in others)])
     four = Grades(np.tile(np.arange(count), 4), np.repeat(np.arange(4), count), grades)
     when = np.tile(np.arange(count, dtype=np.float64), 4)
@@ -57,7 +57,7 @@ def test_a_move_of_just_a_step_is_clear_whatever_the_mean_of_the_others(others):
 
 
 def test_where_a_pair_was_decided_the_decision_is_the_measure():
-    count = FEWEST
+    count = FEWEST_IN_WINDOW
     decisions = np.full(count, 3.0)
     [first, second] = drifts(rated([3.0] * count, [1.0] * count), moments(count), decisions, 2)
     assert (first.windows[0].mean, second.windows[0].mean) == (0.0, -2.0)
@@ -66,7 +66,7 @@ def test_where_a_pair_was_decided_the_decision_is_the_measure():
 
 
 def test_ratings_without_a_moment_count_for_the_others_only():
-    count = FEWEST
+    count = FEWEST_IN_WINDOW
     when = moments(count)
     when[:count] = np.nan
     [imported, timed] = drifts(rated([3.0] * count, [1.0] * count), when, np.full(count, np.nan), 2)

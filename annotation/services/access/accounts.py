@@ -34,7 +34,7 @@ class Account:
 
     @property
     def state(self) -> str:
-        """What there is to know of it, in words."""
+        """In words."""
         if self.user.is_disabled:
             return "disabled"
         words = ["administrator"] if self.user.is_administrator else []
@@ -62,11 +62,11 @@ class AccountService:
         Args:
             user_name: who asks; None is nobody.
             project_id: where; None is for administrators of the server only.
-            roles: any one of these will do; none named, any role will.
+            roles: any of these will do; without any, every role will.
 
         Raises:
             SignedOutError: nobody is signed in.
-            AccessError: the user has not the role.
+            AccessError: the user does not have the role.
         """
         with self._database.reading() as session:
             user = find_user(session, user_name or "")
@@ -83,7 +83,7 @@ class AccountService:
             return as_user(user)
 
     def roles(self, user_name: str, project_id: int) -> frozenset[Role]:
-        """The roles of a user in a project; none for who is not in it."""
+        """The roles of a user in a project; none for whoever is no member."""
         with self._database.reading() as session:
             user = find_user(session, user_name)
             return frozenset() if user is None else roles_of(session, user.id, project_id)
@@ -150,8 +150,8 @@ class AccountService:
         Raises:
             NotFoundError: there is no such account.
             SettingsError: it is the last administrator.
-            UnreachableError: an import has locked what it had. The account is disabled all the same, and
-                others are given that when its time has run out.
+            UnreachableError: an import has locked what it held. The account is disabled all the same, and
+                the pairs go to others once their leases have ended.
         """
 
         def shut_out() -> int:

@@ -22,7 +22,7 @@ def roles_of(session: Session, user_id: int, project_id: int) -> frozenset[Role]
 def is_rater(
     user_id: SQLColumnExpression[int] | SQLColumnExpression[int | None], project_id: int
 ) -> ColumnElement[bool]:
-    """Of a row of memberships: it makes whom the column names a rater of the project."""
+    """Of a row of memberships: it makes the user in the column a rater of the project."""
     return and_(
         Membership.user_id == user_id,
         Membership.project_id == project_id,
@@ -31,7 +31,7 @@ def is_rater(
 
 
 def is_paused(user_id: SQLColumnExpression[int], project_id: int) -> ColumnElement[bool]:
-    """Whom the column names is paused as a rater of the project."""
+    """The user in the column is paused as a rater of the project."""
     return exists().where(
         RaterState.user_id == user_id,
         RaterState.project_id == project_id,

@@ -15,7 +15,7 @@ from db.models import User, UserSession
 IDLE = timedelta(hours=12)
 """A session ends when its browser has asked for nothing for so long."""
 
-LONGEST = timedelta(days=14)
+LONGEST_SESSION = timedelta(days=14)
 """After so long a session ends, whatever its browser does."""
 
 RENEWED_AFTER = timedelta(minutes=5)
@@ -73,7 +73,7 @@ def find_session(session: Session, token: str, now: datetime) -> Any | None:
 
 def renewed_until(row: Any, now: datetime) -> datetime | None:
     """When the session ends now that its browser was heard of; None where the table need not know."""
-    until = min(now + IDLE, row.created_at + LONGEST)
+    until = min(now + IDLE, row.created_at + LONGEST_SESSION)
     return until if until - row.expires_at >= RENEWED_AFTER else None
 
 

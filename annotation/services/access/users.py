@@ -8,12 +8,11 @@ from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from annotation.characters import shortened
 from annotation.errors import NotFoundError, SettingsError
 from annotation.names import can_be_name, check_name, name_key
 from annotation.types import User
 from db import models
-
-_SHOWN = 100
 
 
 def find_user(session: Session, name: str, *, lock: bool = False) -> models.User | None:
@@ -35,8 +34,7 @@ def get_user(session: Session, name: str, *, lock: bool = False) -> models.User:
     """
     row = find_user(session, name, lock=lock)
     if row is None:
-        shown = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
-        raise NotFoundError(f"There is no account named {shown!r}: see the list of accounts.")
+        raise NotFoundError(f"There is no account named {shortened(name, 100)!r}: see the list of accounts.")
     return row
 
 

@@ -11,11 +11,12 @@ from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
 from annotation.clock import Clock, utcnow
+from annotation.comparison import foreign_type_text
 from annotation.errors import ImportFileError
 from annotation.files.wrong_lines import WrongLines
 from annotation.services.access.users import id_of
 from annotation.services.audit import record, record_account
-from annotation.services.imports.pairs import PairImporter, place_of
+from annotation.services.imports.pairs import PairImporter
 from annotation.services.projects import as_project, find_project
 from annotation.types import (
     ImportSummary,
@@ -32,8 +33,8 @@ MOST_ITEMS = 500
 MOST_CHARACTERS = 2_000_000
 """What a part holds at most; SQLite also limits the parameters of a statement."""
 
-# PostgreSQL does not count rows that this transaction inserts: it would read whole tables for each part, or
-# compile the statement, which takes longer than running it.
+# The statistics of PostgreSQL miss rows that this transaction inserts: it would read whole tables for each
+# part, or compile the statement, which takes longer than running it.
 _NOT_NOW = ("enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit")
 _BY_INDEX = select(*(func.set_config(setting, "off", True) for setting in _NOT_NOW))
 _COUNT_ROWS = text("ANALYZE (SKIP_LOCKED) pairs (project_id)")  # another import may be counting until its end
@@ -154,17 +155,14 @@ def _checked(item: ReadItem, settings: ProjectSettings) -> ReadItem:
     problem = _problem(item, settings)
     if not problem:
         return item
-    error = ImportFileError(f"{place_of(item)}{problem}")
+    error = ImportFileError(f"{item.where}{problem}")
     error.pair_id = item.id if isinstance(item, NewPair) else None
     return error
 
 
 def _problem(item: NewPair | NewRating, settings: ProjectSettings) -> str:
     if item.type is not None and item.type not in settings.types:
-        return (
-            f", field 'type': {item.type!r} is no type of the project, which has "
-            f"{', '.join(settings.types)}; mend it or add it to the project."
-        )
+        return foreign_type_text(item.type, settings.types)
     grades = [grade for _, grade in item.ratings] if isinstance(item, NewPair) else [item.grade]
     for grade in grades:
         if grade % settings.step != 0:

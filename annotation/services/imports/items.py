@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from annotation.assignment import place_in
 from annotation.authoring import NewItem, ReadLargerItem
-from annotation.comparison import comparison_type
+from annotation.comparison import comparison_type, foreign_type_text
 from annotation.errors import ImportFileError
 from annotation.exchange import fingerprint
 from annotation.files.withheld import Withheld
@@ -86,8 +86,8 @@ class ItemImporter:
         there = part.by_id.get((item.type, item.id)) or self._withheld.fingerprint_of(item.type, item.id)
         if there not in (None, print):
             return ImportFileError(
-                f"{_where(item)}, field 'id': {item.id!r} is there already with another text; give this item "
-                "another id."
+                f"{item.where}, field 'id': {item.id!r} is there already with another text; give this "
+                "item another id."
             )
         if print in part.taken or print in self._withheld:
             self.duplicates[item.id] = None
@@ -101,15 +101,12 @@ class ItemImporter:
         """Why it cannot be used by what it says alone."""
         bounds = self._bounds.get(item.type)
         if bounds is None:
-            return ImportFileError(
-                f"{_where(item)}, field 'type': {item.type!r} is no type of the project, which has "
-                f"{', '.join(self._bounds)}; mend it or add it to the project."
-            )
+            return ImportFileError(f"{item.where}{foreign_type_text(item.type, self._bounds)}")
         if problem := bounds.larger.problem(size_of(item.text)):
             larger = comparison_type(item.type).larger.lower()
             return ImportFileError(
-                f"{_where(item)}, field 'text': the {larger} {problem}; mend it, leave it out, or set other "
-                "bounds for its type."
+                f"{item.where}, field 'text': the {larger} {problem}; mend it, leave it out, or set "
+                "other bounds for its type."
             )
         return None
 
@@ -130,7 +127,3 @@ class ItemImporter:
 
 def _fingerprint(item: NewItem) -> str:
     return sha256(f"item\0{fingerprint(item.type, item.text, '')}".encode()).hexdigest()
-
-
-def _where(item: NewItem) -> str:
-    return item.place or f"Item {item.id!r}"

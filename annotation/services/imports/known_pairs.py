@@ -9,6 +9,7 @@ from typing import NamedTuple
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from annotation.comparison import foreign_type_text
 from annotation.errors import ImportFileError
 from annotation.exchange import fingerprint
 from annotation.files.wrong_lines import WrongLines
@@ -133,7 +134,7 @@ def _new_pairs(
         as_read = _Known(print_of(pair), to_quarters(known.grade), known.explanation, is_new=True)
         old = there.get((pair.type, pair.id))
         if pair.type not in project.types:
-            wrong.add(_other_type(pair, project))
+            wrong.add(ImportFileError(f"{pair.where}{foreign_type_text(pair.type, project.types)}"))
         elif old is not None:
             if problem := _change(pair, old, as_read):
                 wrong.add(problem)
@@ -171,17 +172,10 @@ def _met(session: Session, project: Project, prints: set[str]) -> dict[str, _Met
     return met
 
 
-def _other_type(pair: NewPair, project: Project) -> ImportFileError:
-    return ImportFileError(
-        f"{_where(pair)}, field 'type': {pair.type!r} is no type of the project, which has "
-        f"{', '.join(project.types)}; mend it or add it to the project."
-    )
-
-
 def _out_of_reach(pair: NewPair, problem: str) -> ImportFileError:
     return ImportFileError(
-        f"{_where(pair)}, field 'grade': {problem}; mend it, make the step finer or accept a larger distance "
-        "on the tab Quality of the project."
+        f"{pair.where}, field 'grade': {problem}; mend it, make the step finer or accept a larger "
+        "distance on the tab Quality of the project."
     )
 
 
@@ -189,38 +183,24 @@ def _change(pair: NewPair, old: _Known, new: _Known) -> ImportFileError | None:
     """Why a row with the id of another cannot stand beside it; None where they are equal."""
     where = "further up" if old.is_new else "there already"
     if new.fingerprint != old.fingerprint:
-        return ImportFileError(
-            f"{_where(pair)}, field 'id': {pair.id!r} is {where} with other texts; "
-            "give this pair an id of its own."
-        )
-    if new.quarters != old.quarters:
-        remedy = (
-            "leave one of them out"
-            if old.is_new
-            else "leave the row out, and set the known grade on the tab Quality of the project"
-        )
-        return ImportFileError(
-            f"{_where(pair)}, field 'grade': {pair.id!r} is {where} with the grade "
-            f"{from_quarters(old.quarters)}, not {from_quarters(new.quarters)}; {remedy}."
-        )
-    if new.explanation != old.explanation:
-        remedy = (
-            "leave one of them out"
-            if old.is_new
-            else "leave the row out, or stop using the training pairs and import all of them anew"
-        )
-        return ImportFileError(
-            f"{_where(pair)}, field 'explanation': {pair.id!r} is {where} with another explanation; {remedy}."
-        )
-    return None
+        field, what = "id", "other texts"
+        remedy = "give this pair an id of its own"
+    elif new.quarters != old.quarters:
+        field, what = "grade", f"the grade {from_quarters(old.quarters)}, not {from_quarters(new.quarters)}"
+        remedy = "leave the row out, and set the known grade on the tab Quality of the project"
+    elif new.explanation != old.explanation:
+        field, what = "explanation", "another explanation"
+        remedy = "leave the row out, or stop using the training pairs and import all of them anew"
+    else:
+        return None
+    if old.is_new and field != "id":
+        remedy = "leave one of them out"
+    place = f"{pair.where}, field {field!r}"
+    return ImportFileError(f"{place}: {pair.id!r} is {where} with {what}; {remedy}.")
 
 
 def _met_twice(pair: NewPair, twin: _Met, told: str) -> ImportFileError:
     called = "," if twin.id == pair.id else f", there called {twin.id!r},"
     return ImportFileError(
-        f"{_where(pair)}: the pair {pair.id!r} is a {twin.what} too{called} and {told}; take another."
+        f"{pair.where}: the pair {pair.id!r} is a {twin.what} too{called} and {told}; take another."
     )
-
-
-def _where(pair: NewPair) -> str:
-    return pair.place or f"Pair {pair.id!r}"

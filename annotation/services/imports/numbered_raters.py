@@ -1,4 +1,4 @@
-"""Accounts of raters without a name, whom files and anonymous exports number: each project has its own."""
+"""Accounts of raters whom files and anonymous exports only number: each project has its own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from annotation.names import LONGEST_NAME, name_key
 from annotation.services.access.users import find_user
-from annotation.services.audit import FORMER_NAME, NAMING, PROJECT_CREATED
+from annotation.services.audit import FORMER_NAME, NAMES_PROJECT, PROJECT_CREATED
 from annotation.services.rating.desk import SET_ASIDE
 from db.models import Assignment, AuditEvent, RatingChange, User
 
@@ -57,7 +57,7 @@ def _names_so_far(session: Session, project_id: int, project_name: str) -> set[s
     """What the project is and was called; None where an earlier version renamed it and kept no name."""
     names = {project_name}
     events = select(AuditEvent.action, AuditEvent.detail).where(
-        AuditEvent.project_id == project_id, AuditEvent.action.in_(NAMING)
+        AuditEvent.project_id == project_id, AuditEvent.action.in_(NAMES_PROJECT)
     )
     for action, detail in session.execute(events):
         if action == PROJECT_CREATED:

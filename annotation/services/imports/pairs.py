@@ -74,9 +74,9 @@ class PairImporter:
 
     def summary(self) -> ImportSummary:
         pairs = self._order - self._first_order
-        ratings = self._ratings
-        accounts = tuple(ratings.joined), tuple(ratings.new_accounts)
-        return ImportSummary(pairs, ratings.written, tuple(self._duplicates), *accounts)
+        raters = self._ratings.raters
+        accounts = tuple(raters.joined), tuple(raters.new_accounts)
+        return ImportSummary(pairs, self._ratings.written, tuple(self._duplicates), *accounts)
 
     def add(self, items: Sequence[ReadItem]) -> None:
         """Import a part, but for its wrong lines, which are put among those of the import.
@@ -133,14 +133,14 @@ class PairImporter:
         print = part.prints[id(item)]
         if print in part.checks:  # it would be met twice; `import_checks` refuses the same
             return ImportFileError(
-                f"{place_of(item)}: the pair {item.id!r} is a check pair of the project, and a rater who "
+                f"{item.where}: the pair {item.id!r} is a check pair of the project, and a rater who "
                 "met it twice would know; leave it out."
             )
         types = part.by_id.setdefault(item.id, {})
         known = types.get(item.type)
         if known is not None and known.fingerprint != print:
             return ImportFileError(
-                f"{place_of(item)}, field 'id': {item.id!r} is the id of another pair, in the project or "
+                f"{item.where}, field 'id': {item.id!r} is the id of another pair, in the project or "
                 "further up; give this one an id of its own."
             )
         if known is not None:
@@ -149,7 +149,7 @@ class PairImporter:
             self._duplicates[item.id] = None
         elif print in self._training:  # `import_training` refuses the same
             return ImportFileError(
-                f"{place_of(item)}: the pair {item.id!r} is a training pair of the project, and "
+                f"{item.where}: the pair {item.id!r} is a training pair of the project, and "
                 "training would tell its grade; leave it out."
             )
         else:
@@ -221,7 +221,7 @@ class PairImporter:
         fitting = [known for type, known in types.items() if rating.type in (None, type)]
         if len(fitting) == 1:
             return fitting[0]
-        where = f"{place_of(rating)}, field 'id'"
+        where = f"{rating.where}, field 'id'"
         if fitting:
             part.wrong[part.rows[id(rating)]] = ImportFileError(
                 f"{where}: pairs of {len(fitting)} types have the id {rating.pair_id!r} "
@@ -236,15 +236,10 @@ class PairImporter:
 
 
 def _ratings_of(item: NewPair | NewRating, known: _Known, part: _Part) -> list[ImportedRating]:
-    name, place, row = _id(item), place_of(item), part.rows[id(item)]
+    name, place, row = _id(item), item.where, part.rows[id(item)]
     ratings = item.ratings if isinstance(item, NewPair) else ((item.rater, item.grade),)
     return [ImportedRating(known.id, name, rater, to_quarters(grade), place, row) for rater, grade in ratings]
 
 
 def _id(item: NewPair | NewRating) -> str:
     return item.id if isinstance(item, NewPair) else item.pair_id
-
-
-def place_of(item: NewPair | NewRating) -> str:
-    """Where it stands in its file, for the beginning of a message."""
-    return item.place or f"Pair {_id(item)!r}"

@@ -42,7 +42,7 @@ class ImportedRaters:
         )
 
     def join(self, rater_ids: Iterable[int]) -> None:
-        """Make raters of the project of those who are none."""
+        """Make these accounts raters of the project, unless they are."""
         for rater_id in rater_ids:
             if rater_id in self._members:
                 continue

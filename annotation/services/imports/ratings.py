@@ -55,16 +55,7 @@ class RatingWriter:
         self._session = session
         self._project = project
         self._clock = clock
-        self._raters = ImportedRaters(session, project, clock)
-
-    @property
-    def joined(self) -> list[str]:
-        """Names of accounts that were there before and became raters of the project."""
-        return self._raters.joined
-
-    @property
-    def new_accounts(self) -> list[str]:
-        return self._raters.new_accounts
+        self.raters = ImportedRaters(session, project, clock)
 
     def write(self, ratings: Sequence[ImportedRating]) -> dict[int, ImportFileError]:
         """Write the ratings of pairs that have no others; their pairs count them already.
@@ -77,7 +68,7 @@ class RatingWriter:
         rows = []
         for rating in ratings:
             with self._told(rating, wrong):
-                key = (rating.pair_id, self._raters.account(rating.rater, rating.place))
+                key = (rating.pair_id, self.raters.account(rating.rater, rating.place))
                 self._check_counts(rating, key[1])
                 if key in known:
                     raise ImportFileError(
@@ -93,8 +84,8 @@ class RatingWriter:
         """Write ratings of pairs that may have others, and count these anew.
 
         Returns:
-            Which rows brought a new one, not only such as were there with the same grade. And what is wrong
-            with rows: the rater gave another grade, or may not grade the pair, or it has all its raters.
+            Which rows brought a new rating, and what is wrong with rows: the rater gave another grade, or may
+            not grade the pair, or it has all its raters.
         """
         wrong: dict[int, ImportFileError] = {}
         rows: list[tuple[int, ImportedRating]] = []
@@ -105,7 +96,7 @@ class RatingWriter:
             with self._told(rating, wrong):
                 if self._is_of_export(rating, pairs):
                     continue
-                rater_id = self._raters.account(rating.rater, rating.place)
+                rater_id = self.raters.account(rating.rater, rating.place)
                 if self._is_new(rating, rater_id, pairs):
                     rows.append((rater_id, rating))
         self._insert(rows)
@@ -114,7 +105,7 @@ class RatingWriter:
 
     @contextmanager
     def _told(self, rating: ImportedRating, wrong: dict[int, ImportFileError]) -> Iterator[None]:
-        """Keep what is wrong with the rating for its row; the first of a row is told."""
+        """Keep the error of a rating by its row, of which only the first is told."""
         try:
             yield
         except ImportFileError as error:
@@ -187,7 +178,7 @@ class RatingWriter:
         key = (rating.pair_id, exported or 0)
         if rating.quarters in (pairs.ratings.get(key), pairs.set_aside.get(key)):
             return True
-        own = self._raters.numbered(str(number))
+        own = self.raters.numbered(str(number))
         if own is not None and own.id == exported:
             return False
         if own is not None and pairs.ratings.get((rating.pair_id, own.id)) == rating.quarters:
@@ -230,7 +221,7 @@ class RatingWriter:
         """Rows of ratings with their raters; history and assignments follow from them within the database."""
         if not ratings:
             return
-        self._raters.join(dict.fromkeys(rater_id for rater_id, _ in ratings))
+        self.raters.join(dict.fromkeys(rater_id for rater_id, _ in ratings))
         connection = self._session.connection()
         now = self._clock()  # once the pairs are locked: a decision made meanwhile was made before
         same = {"project_id": self._project.id, "created_at": now, "updated_at": now}

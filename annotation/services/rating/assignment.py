@@ -49,7 +49,7 @@ class AssignmentService:
 
         Raises:
             NotFoundError: there is no such project.
-            AccessError: the user is no rater of it, or is paused.
+            AccessError: the user is not a rater in it, or is paused.
             ConsentError: they have to agree to the project's text first.
             TrainingError: they have to grade the training pairs first.
         """
@@ -71,7 +71,7 @@ class AssignmentService:
 
         Raises:
             NotFoundError: there is no such pair.
-            AccessError: the user is no rater of its project, or may not work as of `queue`.
+            AccessError: the user is not a rater in its project, or may not work as of `queue`.
             AssignmentError: the pair was never theirs, or they graded it.
         """
         said = kept_text(note, "note", LONGEST_NOTE)
@@ -153,11 +153,11 @@ class AssignmentService:
         return Queue(desk.project, pairs, is_waiting, progress, is_graded)
 
     def forget_progress(self, rater_id: int) -> None:
-        """After a transaction with `fill` that did not come to its end: what it counted is not so."""
+        """To be called when a transaction with `fill` failed: what it counted is void."""
         self._progress.forget(rater_id)
 
     def or_wait(self, queue: Queue, rater_id: int) -> Queue:
-        """The queue itself, but for an empty one a second look at pairs that others had locked just then."""
+        """The queue or, where it is empty, a second look at pairs that others had locked just then."""
         if queue.pairs or not queue.is_waiting or self._database.is_sqlite:
             return queue
 

@@ -14,7 +14,7 @@ from db.models import Pair
 
 
 def bar(connection: Connection, pair: Pair, users: Iterable[int], now: datetime) -> None:
-    """Keep users for good from grading a pair; who has graded it, or has it before them, goes on.
+    """Keep users from ever grading a pair; whoever has graded or holds it goes on.
 
     The row of the pair is locked, or new.
     """

@@ -61,7 +61,7 @@ _RENEW = (
 
 
 def held_pairs(connection: Connection, desk: Desk, now: datetime) -> list[AnyRow]:
-    """The rows of the pairs that the rater holds, first claimed first; a lease half run begins anew.
+    """The rows of the pairs that the rater holds, first claimed first; a lease that is half over is renewed.
 
     Check pairs are among them; their `project_id` is that of the shelf.
     """
@@ -115,7 +115,7 @@ _TAKE_SLOT_OF_ONE = _TAKE_SLOT.where(PAIRS.c.id == bindparam("pair"))
 
 
 def _search_and_hold(search: Select[Any]) -> Select[Any]:
-    """All of a claim in one statement, which PostgreSQL takes, and which saves two trips to the server."""
+    """A whole claim in one statement, which PostgreSQL takes: it saves two round trips."""
     found, at_work = search.cte("found"), AT_WORK.cte("at_work")
     rows = select(*_HOLDING.values(), found.c.id, found.c.position).join_from(found, at_work, true())
     insert = postgresql.insert(ASSIGNMENTS).from_select([*_HOLDING, "pair_id", "position"], rows)
@@ -156,8 +156,7 @@ def wait_for_pair(connection: Connection, desk: Desk, now: datetime) -> None:
 
 
 def _wanted(desk: Desk, now: datetime, *, count: int, cursor: int) -> dict[str, Any]:
-    whose = {"project": desk.project.id, "rater": desk.rater_id}
-    return {**whose, "now": now, "until": now + desk.lease, "limit": count, "cursor": cursor}
+    return {**desk.whose, "now": now, "until": now + desk.lease, "limit": count, "cursor": cursor}
 
 
 def _claim_on_sqlite(connection: Connection, search: Select[Any], wanted: dict[str, Any]) -> Sequence[AnyRow]:
@@ -183,8 +182,7 @@ _LAST_RATED = select(_LATEST.c.position).order_by(_LATEST.c.created_at.desc()).l
 
 def last_rated_position(connection: Connection, desk: Desk) -> int:
     """Where a rater who holds nothing goes on: at the pair they graded last, or at the beginning."""
-    wanted = {"project": desk.project.id, "rater": desk.rater_id}
-    position = connection.scalar(_LAST_RATED, wanted)
+    position = connection.scalar(_LAST_RATED, desk.whose)
     return FROM_THE_BEGINNING if position is None else position
 
 
@@ -211,7 +209,6 @@ _HELD_ONLY = select(_HELD_ELSEWHERE)
 
 def may_come_back(connection: Connection, desk: Desk) -> bool:
     """Whether a rater who could claim nothing may be given a pair later."""
-    wanted = {"project": desk.project.id, "rater": desk.rater_id}
     # On SQLite nobody else is in the middle of a claim: what is open was not for this rater.
     statement = _HELD_ONLY if connection.dialect.name == "sqlite" else _HELD_OR_OPEN
-    return bool(connection.scalar(statement, wanted))
+    return bool(connection.scalar(statement, desk.whose))

@@ -1,4 +1,4 @@
-"""How far a rater is, and whether there may be more for them; cheap with 100,000 pairs too."""
+"""The progress of a rater, counted so that it is cheap with 100,000 pairs too."""
 
 from __future__ import annotations
 
@@ -62,8 +62,7 @@ def progress_of(connection: Connection, desk: Desk) -> Progress:
 
 def _counts(connection: Connection, desk: Desk) -> tuple[int, int, int, int]:
     """How many pairs the rater graded, holds and can have besides, and how many are open at all."""
-    wanted = {"project": desk.project.id, "rater": desk.rater_id}
-    rated, held, left, is_open = connection.execute(_PROGRESS, wanted).one()
+    rated, held, left, is_open = connection.execute(_PROGRESS, desk.whose).one()
     return rated, held, left, is_open
 
 
@@ -76,7 +75,7 @@ class _Counted:
 
 
 class ProgressCounter:
-    """How far raters are in all that they could be given, whatever their share of it.
+    """The progress of raters through all that they could be given, whatever their share of it.
 
     Own grades do not change what a rater can have graded in the end, only others' do. In a large project
     both numbers are therefore carried on from answer to answer for a while, and then counted again: counting
@@ -98,7 +97,7 @@ class ProgressCounter:
         return progress
 
     def forget(self, rater_id: int) -> None:
-        """Count anew what a rater has: a transaction that this counter heard of was undone."""
+        """Forget the counts of a rater: a transaction that changed them was undone."""
         for key in [key for key in list(self._counted) if key[1] == rater_id]:
             self._counted.pop(key, None)
 

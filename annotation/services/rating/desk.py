@@ -28,6 +28,7 @@ from sqlalchemy import (
     or_,
     select,
 )
+from sqlalchemy.orm import Session
 
 from annotation.assignment import RaterProject
 from annotation.errors import AccessError, NotFoundError
@@ -110,9 +111,8 @@ NOT_NEW = ("held", *SETTLED)
 def is_in(states: Sequence[str], rater: ColumnElement[int]) -> ColumnElement[bool]:
     """Of a pair: whether it is in one of the states for the rater; false where it never was theirs.
 
-    A scalar subquery, not EXISTS: PostgreSQL might answer that with a hash of all that the rater ever did.
-    And negated it is NOT IN, not =: it then thinks that most pairs will do, and walks along the index to the
-    first one.
+    A scalar subquery, not EXISTS, for which PostgreSQL might hash all that the rater ever did. Negated it is
+    NOT IN, not =, so that the planner expects most pairs to match and walks the index to the first one.
     """
     state = (
         select(ASSIGNMENTS.c.state)
@@ -197,7 +197,7 @@ def desk_of(connection: Connection, row: AnyRow, rater_id: int) -> Desk:
     """The desk in a row that has `DESK_COLUMNS`.
 
     Raises:
-        AccessError: the user is no rater of the project.
+        AccessError: the user is not a rater in the project.
     """
     if not row.is_rater:
         grades = connection.scalar(_GRADES_HERE, {"project": row.project_id, "rater": rater_id})
@@ -220,7 +220,7 @@ def desk_of(connection: Connection, row: AnyRow, rater_id: int) -> Desk:
 
 
 def _no_rater(project: str, grades: int) -> str:
-    """Who never graded there may have guessed its number, and is not told what it is called."""
+    """Whoever never graded there may be guessing numbers, and is not told the project's name."""
     if not grades:
         return "You are not a rater in this project: ask its administrator to add you."
     kept = "your grade is" if grades == 1 else f"your {grades:,} grades are"
@@ -232,7 +232,7 @@ def open_desk(connection: Connection, project_id: int, rater_id: int, now: datet
 
     Raises:
         NotFoundError: there is no such project.
-        AccessError: the user is no rater of it.
+        AccessError: the user is not a rater in it.
     """
     row = connection.execute(_DESK, {"project": project_id, "rater": rater_id, "now": now}).one_or_none()
     if row is None:
@@ -247,3 +247,15 @@ def lock_pair(connection: Connection, pair_id: int) -> None:
     """Wait for the row of the pair; SQLite has the whole database locked already."""
     if connection.dialect.name != "sqlite":
         connection.execute(_LOCK_PAIR, {"pair": pair_id})
+
+
+def lock_pairs(session: Session, project_id: int, *, is_deleting: bool = False) -> None:
+    """Wait for raters who are grading, and let others wait; SQLite has them waiting already.
+
+    In the order of ids, as everywhere, so that nobody waits for each other.
+
+    Args:
+        is_deleting: wait also for those who only refer to a pair, such as with a comment.
+    """
+    pairs = select(Pair.id).where(Pair.project_id == project_id).order_by(Pair.id)
+    session.execute(pairs.with_for_update(key_share=not is_deleting)).close()

@@ -1,7 +1,7 @@
 """Which pairs are held back from who adjudicates or leads a project, because they may still grade them.
 
-Others' grades of such a pair would be known to its rater. A pause, training that is to be done and the most
-pairs per rater keep nobody off for good, so that they change nothing here.
+Else its rater would know others' grades of the pair. A pause, pending training and the limit of pairs per
+rater keep nobody off for good, so that they change nothing here.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -79,7 +80,7 @@ def lock_own_pair(connection: Connection, pair_id: int, rater_id: int, now: date
 
     Raises:
         NotFoundError: there is no such pair.
-        AccessError: the user is no rater of its project.
+        AccessError: the user is not a rater in its project.
         AssignmentError: the pair was never given to them, they are barred from it, or their grade of it was
             set aside.
     """
@@ -123,17 +124,7 @@ def pair_seen(row: AnyRow) -> PairForRater:
 def pair_graded(row: AnyRow) -> PairForRater:
     """The pair in a row that has `SEEN`, quarters and updated_at, both empty for a pair without a grade."""
     grade = None if row.quarters is None else from_quarters(row.quarters)
-    return PairForRater(
-        row.id,
-        row.type,
-        row.left,
-        row.right,
-        grade=grade,
-        comment=row.comment or "",
-        is_flagged=bool(row.is_flagged),
-        rated_at=row.updated_at,
-        senses=senses_from_json(row.senses),
-    )
+    return replace(pair_seen(row), grade=grade, rated_at=row.updated_at)
 
 
 _GRADED = select(*SEEN, RATINGS.c.quarters, RATINGS.c.updated_at).select_from(

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from annotation.assignment import place_in
 from annotation.predictions.pool import TYPE, uncertainty
 from annotation.predictions.queue_order import Moving, QueueOrder, new_positions, positions_by_document
+from annotation.services.rating.desk import lock_pairs
 from db.models import (
     Assignment,
     Pair,
@@ -31,7 +32,7 @@ def order_of(session: Session, project_id: int) -> QueueOrder:
 
 
 def usual_order(session: Session, project_id: int) -> QueueOrder:
-    """In which order they will meet what is sent, unless whoever sends says another one."""
+    """In which order they will meet what is sent, unless the sender chooses another one."""
     chosen = order_of(session, project_id)
     sent = select(SentDocument.id).where(SentDocument.project_id == project_id).limit(1)
     is_first = chosen is QueueOrder.PROJECT and session.scalar(sent) is None
@@ -54,8 +55,7 @@ def reorder(session: Session, project: Project, *, before: QueueOrder | None = N
     order = order_of(session, project.id)
     if order is QueueOrder.PROJECT and before is None:
         return
-    locked = select(Pair.id).where(Pair.project_id == project.id).order_by(Pair.id)
-    session.execute(locked.with_for_update(key_share=True)).close()
+    lock_pairs(session, project.id)
     if order is QueueOrder.DOCUMENT:
         moving = _all_that_move(session, project)
         _move(session, project, moving, positions_by_document(moving))
@@ -78,10 +78,15 @@ def _move(session: Session, project: Project, pairs: Sequence[Moving], positions
     table: Any = Pair.__table__
     move = update(table).where(table.c.id == bindparam("pair")).values(position=bindparam("place"))
     session.connection().execute(move, moves)
+    follow_pairs(session, project.id)
+
+
+def follow_pairs(session: Session, project_id: int) -> None:
+    """Give assignments the positions of their pairs, which have moved."""
     place = select(Pair.position).where(_IS_GIVEN).scalar_subquery()
     session.execute(
         update(Assignment)
-        .where(Assignment.project_id == project.id, Assignment.position != place)
+        .where(Assignment.project_id == project_id, Assignment.position != place)
         .values(position=place)
     )
 

@@ -63,7 +63,7 @@ class RatingService:
 
         Raises:
             NotFoundError: there is no such pair.
-            AccessError: the user is no rater of its project, is paused or in training there, or has not
+            AccessError: the user is not a rater in its project, is paused or in training there, or has not
                 agreed to its text.
             GradeError: the grade is not on the project's scale.
             AssignmentError: the pair was never theirs, others took it, the project keeps first grades, or the
@@ -93,7 +93,7 @@ class RatingService:
 
         Raises:
             NotFoundError: there is no such pair.
-            AccessError: the user is no rater of its project.
+            AccessError: the user is not a rater in its project.
             ConsentError: they have to agree to the project's text first.
             AssignmentError: the pair was never theirs.
             NoteError: the comment is too long.
@@ -112,7 +112,7 @@ class RatingService:
 
         Raises:
             NotFoundError: there is no such pair.
-            AccessError: the user is no rater of its project.
+            AccessError: the user is not a rater in its project.
             AssignmentError: the pair was never theirs.
         """
         with self._database.reading() as session:
@@ -124,7 +124,7 @@ class RatingService:
 
         Raises:
             NotFoundError: there is no such project.
-            AccessError: the user is no rater of it.
+            AccessError: the user is not a rater in it.
         """
         with self._database.reading() as session:
             desk = open_desk(session.connection(), project_id, rater_id, self._clock())
@@ -135,7 +135,7 @@ class RatingService:
 
         Raises:
             NotFoundError: there is no such project.
-            AccessError: the user is no rater of it.
+            AccessError: the user is not a rater in it.
         """
         with self._database.reading() as session:
             desk = open_desk(session.connection(), project_id, rater_id, self._clock())

@@ -1,4 +1,4 @@
-"""A rater's share of a project: the most pairs that are theirs, held or graded, where its settings name it.
+"""A rater's share of a project: the most pairs that they hold or have graded, where it has such a limit.
 
 Two requests of one rater wait for each other before either counts what is theirs. A request that holds that
 lock waits for no pair, so that one may wait for it with the lock of a pair. Who sends the rater away takes it

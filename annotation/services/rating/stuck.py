@@ -163,7 +163,8 @@ class StuckService:
             if shares is not None:
                 left = [rater for rater in raters if shares[rater].left > 0]
                 room = sum(shares[rater].left for rater in left)
-                short_by = max(0, (session.scalar(_to_give(project.id)) or 0) - room)
+                lacking = session.scalar(select(func.sum(Pair.open_slots)).where(*_undecided(project.id)))
+                short_by = max(0, (lacking or 0) - room)
             listing = _lacking(project.id, left)
             total = _count(session, listing)
             others = _count(session, _lacking(project.id, raters)) if len(left) < len(raters) else total
@@ -231,11 +232,6 @@ def _may_grade(project_id: int, now: datetime) -> Select[int]:
     """The ids of the raters who can be given pairs, now or once they have opened their link."""
     raters = select(User.id).join(Membership, is_rater(User.id, project_id))
     return raters.where(can_come_in(now), ~is_paused(User.id, project_id))
-
-
-def _to_give(project_id: int) -> Select[int]:
-    """The sum of what the pairs without a decision lack."""
-    return select(func.sum(Pair.open_slots)).where(*_undecided(project_id))
 
 
 def _undecided(project_id: int) -> tuple[ColumnElement[bool], ...]:

@@ -12,6 +12,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from annotation.authoring import LONGEST_WRITTEN
+from annotation.characters import shortened
 from annotation.clock import Clock, utcnow
 from annotation.errors import NotFoundError, WordNetError, WritingError
 from annotation.notes import LONGEST_NOTE, clean_text, kept_text
@@ -38,8 +39,6 @@ NO_WORDNET = (
     "Raters will see this key without its meaning, as there is no WordNet on this server: its administrator "
     "can add one, see docs/annotation.md."
 )
-_SHOWN = 60
-"""Characters of a key in a message."""
 
 
 class EditingService:
@@ -57,7 +56,7 @@ class EditingService:
 
         Raises:
             NotFoundError: there is no such project.
-            AccessError: the user is no editor of it.
+            AccessError: the user is not an editor in it.
         """
         with self._database.reading() as session:
             admit(session, project_id, editor_id, *EDITORS)
@@ -73,7 +72,7 @@ class EditingService:
 
         Raises:
             NotFoundError: there is none, or another editor was faster.
-            AccessError: the user is no editor of the project.
+            AccessError: the user is not an editor in the project.
         """
         in_transaction(
             self._database,
@@ -109,7 +108,7 @@ class EditingService:
 
         Raises:
             NotFoundError: there is no such text.
-            AccessError: the user is no editor of the project.
+            AccessError: the user is not an editor in the project.
             WritingError: another editor was faster, the text is empty, or the pair is there already.
         """
 
@@ -135,7 +134,7 @@ class EditingService:
         return in_transaction(self._database, self._clock, accept)
 
     def send_back(self, project_id: int, writing_id: int, editor_id: int, note: str, *, version: int) -> None:
-        """Have the writer write it anew; the note says why.
+        """Have the writer rewrite it; the note says why.
 
         Raises:
             NotFoundError, AccessError: as of `accept`.
@@ -182,10 +181,9 @@ class EditingService:
         found = described(text, wordnet) if is_sense_key(text) else None
         if found is not None:
             return found, ""
-        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
         return None, (
-            f"WordNet has no sense with the key “{shown}”, which raters would see without meaning: write one "
-            "such as top%2:38:04::, or send it back."
+            f"WordNet has no sense with the key “{shortened(text)}”, which raters would see without meaning: "
+            "write one such as top%2:38:04::, or send it back."
         )
 
     def _refuse(
@@ -210,7 +208,7 @@ class EditingService:
 
 
 def _open(session: Session, project_id: int, writing_id: int, editor_id: int, now: datetime) -> None:
-    """Write down who opens a text; whoever accepts it at the same moment comes before or after."""
+    """Note that the editor opens a text; the lock keeps this apart from accepting it."""
     admit(session, project_id, editor_id, *EDITORS)
     row = session.scalar(
         select(Writing)

@@ -17,7 +17,7 @@ from annotation.services.audit import record
 from annotation.services.bulk import count_where, parts
 from annotation.services.imports.items import ItemImporter
 from annotation.services.projects import as_project, find_project
-from annotation.services.writing.plan import WritingTerms, lock_plan, read_plan, type_terms
+from annotation.services.writing.plan import WritingTerms, lock_plan, read_plan, terms_of, type_terms
 from annotation.setting_changes import merged_settings
 from annotation.sizes import PairBounds, bounds_json
 from annotation.types import User
@@ -163,7 +163,7 @@ class ItemService:
                     listed = ", ".join(project.settings.types)
                     raise SettingsError(f"{type!r} is no type of the project: choose one of {listed}.")
                 if has_zeros is not None and seen is not None:
-                    now_set = WritingTerms(row.has_zeros, row.bounds).of_type(type)
+                    now_set = terms_of(row).of_type(type)
                     merged = merged_settings(type_terms(bounds, has_zeros), now_set, seen)
                     bounds, has_zeros = merged.bounds, merged.has_zeros
                 row.bounds = {**row.bounds, type: bounds_json(bounds)}
@@ -173,7 +173,7 @@ class ItemService:
                 detail["has_zeros"] = has_zeros
             row.updated_at = now
             record(session, now, "writing changed", user_id=id_of(by), project_id=project_id, **detail)
-            return WritingTerms(row.has_zeros, row.bounds)
+            return terms_of(row)
 
 
 def _state(row: LargerItem, found: str | None) -> str:

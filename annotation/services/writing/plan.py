@@ -16,7 +16,7 @@ from db.models import LargerItem, Writing, WritingPlan
 
 WITH_WRITER = ("held", "sent_back")
 SENT_BACK_TIME = timedelta(days=7)
-"""So long a text that was sent back waits for its writer, who may come only on some days of the week."""
+"""How long a text that was sent back waits for its writer, who may not come every day."""
 NOT_AGAIN = ("blank", "handed_on")
 """A writer is not offered the item again."""
 
@@ -60,7 +60,11 @@ def type_terms(bounds: PairBounds, has_zeros: bool) -> TypeTerms:
 
 def read_plan(session: Session, project_id: int) -> WritingTerms:
     row = session.get(WritingPlan, project_id)
-    return WritingTerms() if row is None else WritingTerms(row.has_zeros, row.bounds)
+    return WritingTerms() if row is None else terms_of(row)
+
+
+def terms_of(plan: WritingPlan) -> WritingTerms:
+    return WritingTerms(plan.has_zeros, plan.bounds)
 
 
 def lock_plan(session: Session, project_id: int, now: datetime) -> WritingPlan:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from statistics import median
 
@@ -75,29 +76,29 @@ def _writers_of_pairs(session: Session, project_id: int) -> dict[int, int]:
 
 
 def _counts(session: Session, project_id: int, names: dict[int, str]) -> list[WriterCounts]:
-    states: dict[tuple[int, str], int] = {}
-    seconds: dict[int, list[float]] = {}
+    states: Counter[tuple[int, str]] = Counter()
+    seconds: defaultdict[int, list[float]] = defaultdict(list)
     rows = session.execute(
         select(Writing.writer_id, Writing.state, Writing.seconds).where(Writing.project_id == project_id)
     )
     for writer, state, spent in rows:
-        states[writer, state] = states.get((writer, state), 0) + 1
+        states[writer, state] += 1
         if spent is not None and state in ("submitted", "accepted"):
-            seconds.setdefault(writer, []).append(spent)
-    backs = session.execute(
+            seconds[writer].append(spent)
+    backs = (
         select(WritingChange.writer_id, func.count())
         .where(WritingChange.project_id == project_id, WritingChange.action == "sent_back")
         .group_by(WritingChange.writer_id)
     )
-    sent_back = {row[0]: row[1] for row in backs}
+    sent_back = dict(session.execute(backs).all())
     return [
         WriterCounts(
             writer=name,
-            submitted=states.get((writer, "submitted"), 0),
-            accepted=states.get((writer, "accepted"), 0),
+            submitted=states[writer, "submitted"],
+            accepted=states[writer, "accepted"],
             sent_back=sent_back.get(writer, 0),
-            blank=states.get((writer, "blank"), 0),
-            handed_on=states.get((writer, "handed_on"), 0),
+            blank=states[writer, "blank"],
+            handed_on=states[writer, "handed_on"],
             seconds=median(seconds[writer]) if writer in seconds else None,
         )
         for writer, name in sorted(names.items(), key=lambda each: each[1].casefold())

@@ -23,10 +23,10 @@ from annotation.services.transactions import in_transaction
 from annotation.services.writing.claims import claim_item, current_writing, take_again
 from annotation.services.writing.plan import (
     WITH_WRITER,
-    WritingTerms,
     lock_plan,
     read_plan,
     return_expired_writings,
+    terms_of,
 )
 from annotation.services.writing.rows import admit, lease_of, remember
 from annotation.services.writing.tasks import compared, task_of, writer_desk
@@ -60,7 +60,7 @@ class WritingService:
 
         Raises:
             NotFoundError: there is no such project.
-            AccessError: the user is no writer of it.
+            AccessError: the user is not a writer in it.
             ConsentError: they have to agree to the project's text first.
         """
 
@@ -75,7 +75,7 @@ class WritingService:
             if row is not None and row.state == "held":
                 row.lease_expires_at = now + lease_of(project)
             session.flush()
-            return writer_desk(session, project, WritingTerms(plan.has_zeros, plan.bounds), writer_id, row)
+            return writer_desk(session, project, terms_of(plan), writer_id, row)
 
         desk = in_transaction(self._database, self._clock, look)
         if desk.task is None:
@@ -162,8 +162,7 @@ class WritingService:
             if senses is not None:
                 row.senses = dict(senses)
             item = session.get_one(LargerItem, row.item_id)
-            smaller = WritingTerms(plan.has_zeros, plan.bounds).of(item.type).smaller
-            if problem := text_problem(row.text, smaller):
+            if problem := text_problem(row.text, terms_of(plan).of(item.type).smaller):
                 raise TextError(problem)
             row.state, row.lease_expires_at, row.note = "submitted", None, ""
             remember(session, row, "submitted", writer_id, now)
@@ -197,7 +196,7 @@ class WritingService:
 
         Raises:
             NotFoundError: there is no such project.
-            AccessError: the user is no writer of it.
+            AccessError: the user is not a writer in it.
         """
         with self._database.reading() as session:
             admit(session, project_id, writer_id, Role.WRITER)
