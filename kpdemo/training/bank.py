@@ -28,7 +28,7 @@ from kpdemo.training.arrays import cache_errors, cache_name
 from kpdemo.training.bank_model import BankModel
 from kpdemo.training.bank_validation import BankValidation
 from kpdemo.training.bounds import Positive, Rate, Share
-from kpdemo.training.freezing import set_dropout
+from kpdemo.training.freezing import freeze_embeddings, set_dropout
 from kpdemo.training.loop import train
 from kpdemo.training.loop_config import LoopConfig, uses_bf16
 from kpdemo.training.pair_encoder import PairObjective, PairPart, Rates
@@ -232,7 +232,7 @@ class _BankRun:
         """Documents, phrases and terms together."""
         config = self.config
         if config.freeze_embeddings:
-            module.dual.encoder.get_input_embeddings().requires_grad_(False)  # type: ignore[operator]
+            freeze_embeddings(module.dual.encoder)
         part = PairPart(
             module, pairs, self.phrases, self.validation,
             objective=config.objective, rates=config.rates, padding=self.tokenizer.pad_token_id,

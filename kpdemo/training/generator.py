@@ -44,7 +44,7 @@ from kpdemo.training.example_parts import (
     training_examples,
 )
 from kpdemo.training.extractor_config import ExtractorTraining, extractor_identity
-from kpdemo.training.freezing import set_dropout
+from kpdemo.training.freezing import freeze_embeddings, set_dropout
 from kpdemo.training.generation import GenerationValidation
 from kpdemo.training.labelling import absent_keyphrases
 from kpdemo.training.loop import train
@@ -201,7 +201,7 @@ class GeneratorPart(ExamplePart):
         if config.freeze_encoder:
             module.extractor.requires_grad_(False)
         elif config.freeze_embeddings:
-            module.extractor.encoder.get_input_embeddings().requires_grad_(False)  # type: ignore[operator]
+            freeze_embeddings(module.extractor.encoder)
 
     @property
     def size(self) -> int:

@@ -23,7 +23,7 @@ from kpdemo.simckp.quantized import Storage
 from kpdemo.simckp.reranker import RerankerConfig, RerankerModel
 from kpdemo.training.bounds import Count, Positive, Rate, Share
 from kpdemo.training.candidates import proposed_documents
-from kpdemo.training.freezing import set_dropout
+from kpdemo.training.freezing import freeze_embeddings, set_dropout
 from kpdemo.training.loop import train
 from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.part import Metrics
@@ -170,7 +170,7 @@ def _dual_encoder(config: RerankerTraining) -> tuple[DualEncoder, Any, int]:
         if tower is not None:
             set_dropout(tower, config.dropout)
             if config.freeze_embeddings:
-                tower.get_input_embeddings().requires_grad_(False)  # type: ignore[operator]
+                freeze_embeddings(tower)
     if config.freeze_encoder:
         dual.requires_grad_(False)
     return dual, tokenizer, length
