@@ -117,7 +117,7 @@ def _run_recipe(part: str, path: Path, overrides: Mapping[str, str]) -> None:
     folder = config.output / CHECKPOINT
     with run_lock(config.output), memory_errors():
         trained = recipe.train(config, device=device)
-        recipe.save(folder, config, trained, recipe.card(config, trained, device=device))
+        recipe.save(folder, config, trained, recipe.card(config, trained))
     logger.info("checkpoint in %s", folder)
 
 

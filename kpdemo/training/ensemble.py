@@ -90,7 +90,7 @@ def train_ensemble(config: EnsembleTraining, *, device: torch.device) -> Trained
     return TrainedEnsemble(differences, first.config, selection, metrics, cards)
 
 
-def ensemble_card(config: EnsembleTraining, trained: TrainedEnsemble, *, device: torch.device) -> str:
+def ensemble_card(config: EnsembleTraining, trained: TrainedEnsemble) -> str:
     """Markdown: how the two go together, and then the card of each."""
     first, second = map(lowered, trained.cards)
     share, window, overlap = config.share, trained.config.window, trained.config.overlap
