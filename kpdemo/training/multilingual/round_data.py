@@ -6,8 +6,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,31 +14,16 @@ from numpy.typing import NDArray
 from kpdemo.errors import ConfigError
 from kpdemo.languages.names import ENGLISH
 from kpdemo.ramkg.iterate import Pair, Retrieved, RgitData
-from kpdemo.training.multilingual.parallel import ParallelSource, Translation, read_translations
-from kpdemo.training.sources import Source, read_source, refuse_repeats
+from kpdemo.training.multilingual.parallel import Translation, read_translations
+from kpdemo.training.sources import read_source, refuse_repeats
 from kpdemo.types import Document
 
-
-class RoundSources(Protocol):
-    """The files of a run; see `MultilingualTraining`. Without `parallel` all translations are told."""
-
-    @property
-    def translations(self) -> Sequence[ParallelSource]: ...
-    @property
-    def parallel(self) -> int | None: ...
-    @property
-    def others(self) -> Sequence[Source]: ...
-    @property
-    def passages(self) -> Sequence[Source]: ...
-    @property
-    def validation(self) -> Sequence[ParallelSource]: ...
-    @property
-    def data(self) -> Path: ...
-    @property
-    def seed(self) -> int: ...
+if TYPE_CHECKING:
+    from kpdemo.training.multilingual.generator_rounds import RamkgRounds
+    from kpdemo.training.multilingual.rgit import MultilingualTraining
 
 
-def read_rounds(config: RoundSources) -> tuple[RgitData, Corpus]:
+def read_rounds(config: MultilingualTraining | RamkgRounds) -> tuple[RgitData, Corpus]:
     """What the rounds learn from, and the passages.
 
     Raises:
@@ -79,7 +63,9 @@ def read_rounds(config: RoundSources) -> tuple[RgitData, Corpus]:
     return data, Corpus(list(passages.values()))
 
 
-def _measured(config: RoundSources, passages: Mapping[str, Document]) -> list[Translation]:
+def _measured(
+    config: MultilingualTraining | RamkgRounds, passages: Mapping[str, Document]
+) -> list[Translation]:
     """The validation pairs, whose English sides are to be found among the passages."""
     measured = []
     for source in config.validation:
