@@ -84,6 +84,11 @@ class PooledFigures:
     f1_m: float | None = None
 
 
+def named_pooled(figures: PooledFigures) -> dict[str, float | None]:
+    """As `named_metrics`."""
+    return {"P@M": figures.precision_m, "R@M": figures.recall_m, "F1@M": figures.f1_m}
+
+
 def harmonic_mean(precision: float, recall: float) -> float:
     return 2 * precision * recall / (precision + recall) if precision + recall > 0 else 0.0
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from kpdemo.evaluation.metrics import Convention, MacroFigures, named_metrics
+from kpdemo.evaluation.metrics import Convention, MacroFigures, named_metrics, named_pooled
 from kpdemo.evaluation.protocol import DatasetFigures, KindFigures
 from kpdemo.evaluation.significance import CONVENTIONS, ByFigure, Estimate, estimates
 from kpdemo.languages.names import language_name
@@ -151,9 +151,7 @@ def shares(figures: DatasetFigures, convention: Convention) -> dict[str, dict[st
         named_metrics(by_convention(kind, convention)) for kind in (figures.present, figures.absent)
     )
     del present["R@50"]
-    pooled = figures.pooled
-    together = {"P@M": pooled.precision_m, "R@M": pooled.recall_m, "F1@M": pooled.f1_m}
-    return {"present": present, "absent": absent, "pooled": together}
+    return {"present": present, "absent": absent, "pooled": named_pooled(figures.pooled)}
 
 
 def by_kind(

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from kpdemo.errors import ConfigError
-from kpdemo.evaluation.metrics import pooled_average, score_sets
+from kpdemo.evaluation.metrics import named_pooled, pooled_average, score_sets
 from kpdemo.identity import content_identity
 from kpdemo.ramkg.generator_checkpoint import Ends, save_writer
 from kpdemo.ramkg.iterate import Augmented
@@ -248,8 +248,8 @@ class WriterPart:
             score_sets(given.document.keyphrases, phrases)
             for given, phrases in zip(self._generated, written, strict=True)
         )
-        named = {"F1@M": figures.f1_m, "P@M": figures.precision_m, "R@M": figures.recall_m}
-        return {name: value or 0.0 for name, value in named.items()}
+        named = named_pooled(figures)
+        return {name: named[name] or 0.0 for name in ("F1@M", "P@M", "R@M")}
 
 
 def text_pair(writer: Writer, given: Augmented) -> TextPair:
