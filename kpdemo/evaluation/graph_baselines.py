@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -44,10 +44,7 @@ class TextRank(Baseline):
                 graph.add_edges_from((other, word) for other in recent if other is not None and other != word)
             recent.append(word)
         rank = nx.pagerank(graph)
-        return [
-            (candidate, math.fsum(rank.get(word, 0.0) for word in candidate.key.split(" ")))
-            for candidate in candidates
-        ]
+        return _summed(candidates, rank)
 
 
 @dataclass(frozen=True)
@@ -80,10 +77,7 @@ class PositionRank(Baseline):
                         graph.add_edge(other, word, weight=known + 1)
             recent.append(word)
         rank = nx.pagerank(graph, personalization=bias, dangling=bias) if bias else {}
-        return [
-            (candidate, math.fsum(rank.get(word, 0.0) for word in candidate.key.split(" ")))
-            for candidate in candidates
-        ]
+        return _summed(candidates, rank)
 
 
 @dataclass(frozen=True)
@@ -117,6 +111,14 @@ class MultipartiteRank(Baseline):
                 weights[:, first] += boost * weights[:, variants].sum(axis=1)
         rank = nx.pagerank(nx.from_numpy_array(weights, create_using=nx.DiGraph))
         return [(candidate, rank[index]) for index, candidate in enumerate(candidates)]
+
+
+def _summed(candidates: Sequence[Candidate], rank: Mapping[str, float]) -> list[Scored]:
+    """Each candidate with the sum of the ranks of its words."""
+    return [
+        (candidate, math.fsum(rank.get(word, 0.0) for word in candidate.key.split(" ")))
+        for candidate in candidates
+    ]
 
 
 def _candidate_words(document: Document, candidates: Sequence[Candidate]) -> Iterator[str | None]:
