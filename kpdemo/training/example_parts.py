@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from kpdemo.training.example_cache import ExampleCache, cached_examples
 from kpdemo.training.extractor_config import ExtractorTraining
 from kpdemo.training.labelling import ExampleSettings
 from kpdemo.training.part import Metrics
+
+if TYPE_CHECKING:
+    from kpdemo.training.reranker import RerankerTraining
 
 
 def training_examples(config: ExtractorTraining) -> ExampleCache:
@@ -53,23 +56,10 @@ def validation_metrics(figures: MacroFigures, *more: str) -> Metrics:
     return {name: named[name] or 0.0 for name in ("F1@5", "F1@M", "P@M", "R@M", *more)}
 
 
-class LearningRates(Protocol):
-    """Peak learning rates of the backbone and of all else, and the decay of both."""
-
-    @property
-    def learning_rate(self) -> float: ...
-
-    @property
-    def head_learning_rate(self) -> float: ...
-
-    @property
-    def weight_decay(self) -> float: ...
-
-
 def trained_parameters(
-    module: nn.Module, pretrained: Iterable[nn.Parameter], config: LearningRates
+    module: nn.Module, pretrained: Iterable[nn.Parameter], config: ExtractorTraining | RerankerTraining
 ) -> list[dict[str, Any]]:
-    """All parameters that are not frozen: those of the backbone with its own learning rate, and the heads."""
+    """The parameters that are not frozen: backbone and heads, each with its own learning rate."""
     known = {id(parameter) for parameter in pretrained}
     parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
     groups = [

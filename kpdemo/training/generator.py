@@ -38,7 +38,6 @@ from kpdemo.training.bounds import Count, Positive
 from kpdemo.training.example_cache import ExampleCache
 from kpdemo.training.example_parts import (
     ExamplePart,
-    LearningRates,
     chosen_repeats,
     trained_parameters,
     training_examples,
@@ -241,7 +240,7 @@ class GeneratorPart(ExamplePart):
         return self._present.select(self.module.extractor)[1] | self._absent.evaluate()
 
 
-def generator_parameters(module: ExtractorGenerator, config: LearningRates) -> list[dict[str, Any]]:
+def generator_parameters(module: ExtractorGenerator, config: ExtractorTraining) -> list[dict[str, Any]]:
     """As `trained_parameters`; a decoder that came with the encoder is part of the backbone."""
     pretrained = list(module.extractor.encoder.parameters())
     if isinstance(module.decoder, PretrainedDecoder):

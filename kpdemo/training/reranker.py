@@ -140,8 +140,7 @@ def train_reranker(config: RerankerTraining, *, device: torch.device) -> Trained
     bank = retriever.bank if retriever else None
     reader = CandidateReader(tokenizer.backend_tokenizer, tokenizer.pad_token_id, length, bank)
     judged = RerankerValidation(validation, reader, config.counting)
-    proposers = [name for name in ("bank", "generator") if getattr(config, name)]
-    part = RerankerPart(module, trained_on, reader, judged, rates=config, proposers=proposers)
+    part = RerankerPart(module, trained_on, reader, judged, config)
     logger.info("%d training documents, %d validation documents", len(part), len(validation))
     progress = train(part, config.loop, config.output, device, identity=reranker_identity(config))
     selection, metrics = judged.select(module)
