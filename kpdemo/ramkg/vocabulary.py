@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tokenizers import Tokenizer
 
 from kpdemo.errors import ModelLoadError
-from kpdemo.ramkg.frames import Form, Frame, language_frames
+from kpdemo.ramkg.frames import Ends, Form, Frame, language_frames
 from kpdemo.ramkg.prompt import Marks
 
 MARKS = ("<En-kps>", "<kp-sep>", "<title>", "<context>")
@@ -60,25 +60,14 @@ class Vocabulary:
     end: int
 
     @classmethod
-    def of(
-        cls,
-        tokenizer: Tokenizer,
-        settings: WriterSettings,
-        *,
-        special: Sequence[int],
-        start: int,
-        end: int,
-        padding: int,
-    ) -> Vocabulary:
-        """Args as of `frame`.
-
-        Raises:
-            ModelLoadError: the tokenizer lacks one of `MARKS` or of the tokens of languages.
+    def of(cls, tokenizer: Tokenizer, settings: WriterSettings, ends: Ends) -> Vocabulary:
+        """Raises:
+        ModelLoadError: the tokenizer lacks one of `MARKS` or of the tokens of languages.
         """
         retrieved, separator, title, context = (_id(tokenizer, token) for token in MARKS)
         languages = {code: _id(tokenizer, token) for code, token in settings.languages.items()}
-        frames = language_frames(settings.form, languages, special=special, start=start, end=end)
-        return cls(Marks(retrieved, separator, title, context), frames, padding, end)
+        frames = language_frames(settings.form, ends, languages)
+        return cls(Marks(retrieved, separator, title, context), frames, ends.padding, ends.end)
 
     def frame(self, language: str) -> Frame | None:
         """None for a language that the model has no token for."""

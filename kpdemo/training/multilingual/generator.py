@@ -18,7 +18,8 @@ from torch.nn import functional
 from kpdemo.errors import ConfigError
 from kpdemo.evaluation.metrics import named_pooled, pooled_average, score_sets
 from kpdemo.identity import content_identity
-from kpdemo.ramkg.generator_checkpoint import Ends, save_writer
+from kpdemo.ramkg.frames import Ends
+from kpdemo.ramkg.generator_checkpoint import save_writer
 from kpdemo.ramkg.iterate import Augmented
 from kpdemo.ramkg.manifest import read_manifest
 from kpdemo.ramkg.prompt import clean_phrases, join_phrases

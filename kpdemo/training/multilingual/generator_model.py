@@ -12,8 +12,8 @@ from tokenizers.processors import TemplateProcessing
 from transformers import BartConfig, BartForConditionalGeneration, PreTrainedTokenizerFast
 
 from kpdemo.errors import ModelLoadError
-from kpdemo.ramkg.frames import added_languages, form_of, own_languages
-from kpdemo.ramkg.generator_checkpoint import Ends, build_writer
+from kpdemo.ramkg.frames import Ends, added_languages, form_of, own_languages
+from kpdemo.ramkg.generator_checkpoint import build_writer
 from kpdemo.ramkg.iterate import Augmented
 from kpdemo.ramkg.vocabulary import MARKS, WriterSettings
 from kpdemo.ramkg.writer import Writer
