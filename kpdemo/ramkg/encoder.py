@@ -150,9 +150,7 @@ class BankEncoder:
         """See `Encoder`."""
         return self.pair.documents(documents)
 
-    def queries(self, documents: Sequence[Document]) -> NDArray[np.float32]:
-        """See `Encoder`."""
-        return self.pair.documents(documents)
+    queries = passages
 
 
 @dataclass(frozen=True)
@@ -181,9 +179,7 @@ class BagEncoder:
         """See `Encoder`."""
         return self.reader.documents(documents)
 
-    def queries(self, documents: Sequence[Document]) -> NDArray[np.float32]:
-        """See `Encoder`."""
-        return self.reader.documents(documents)
+    queries = passages
 
 
 def load_encoder(config: EncoderConfig, *, device: str = "auto", batch_size: int = 32) -> Encoder:
