@@ -118,10 +118,7 @@ class Lexicon:
     def save(self, path: Path) -> None:
         """As compressed JSON; the same content gives the same bytes."""
         content = {
-            "terms": {
-                language: {name: getattr(terms, name) for name in LanguageTerms.__dataclass_fields__}
-                for language, terms in self.terms.items()
-            },
+            "terms": {language: vars(terms) for language, terms in self.terms.items()},
             "translations": self.translations,
         }
         replace_file(path, json_gz(content, sort_keys=True))
