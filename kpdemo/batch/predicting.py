@@ -113,21 +113,14 @@ def batch_size_for(predictor: Predictor) -> int:
     return GPU_BATCH_SIZE if predictor.device == "cuda" else BATCH_SIZE
 
 
-def predict_each(
-    predictor: Predictor,
-    documents: Sequence[Document],
-    *,
-    top_k: int | None = None,
-    threshold: float | None = None,
-) -> list[Prediction | InputError]:
-    """One outcome a document: a batch that is refused is halved until the culprits stand alone."""
-    return ask_each(documents, lambda part: predictor.predict(part, top_k=top_k, threshold=threshold))
-
-
 def ask_each(
     documents: Sequence[Document], ask: Callable[[Sequence[Document]], Sequence[Outcome]]
 ) -> list[Outcome | InputError]:
-    """As `predict_each`, of any function that gives an outcome for each document or refuses them all."""
+    """One outcome a document: a batch that `ask` refuses is halved until the culprits stand alone.
+
+    Args:
+        ask: gives an outcome for each document, such as `Predictor.predict`, or refuses them all.
+    """
     try:
         return list(ask(documents))
     except InputError as error:

@@ -205,7 +205,7 @@ def _evaluate_model(
     stream: BinaryIO | None,
     cuts: Sequence[Cut],
 ) -> Report:
-    from kpdemo.batch.predicting import batch_size_for, predict_each
+    from kpdemo.batch.predicting import ask_each, batch_size_for
     from kpdemo.evaluation.details import Details
     from kpdemo.evaluation.measuring import measure, without_gold
     from kpdemo.evaluation.report import Report
@@ -219,7 +219,7 @@ def _evaluate_model(
         predictions = []
         for first in range(0, len(documents), size):
             batch = documents[first : first + size]
-            for document, outcome in zip(batch, predict_each(predictor, batch), strict=True):
+            for document, outcome in zip(batch, ask_each(batch, predictor.predict), strict=True):
                 if isinstance(outcome, InputError):
                     problems(LineError(0, f'{name}, document "{document.id}": {outcome}'))
                 predictions.append(Prediction(()) if isinstance(outcome, InputError) else outcome)
