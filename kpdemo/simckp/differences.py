@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from kpdemo.simckp.nibbles import STEP, from_nibbles, in_nibbles
-from kpdemo.simckp.quantized import NARROWEST, halved
+from kpdemo.simckp.quantized import halved, is_wide
 
 
 def pack_differences(state: Mapping[str, Tensor], base: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -33,7 +33,7 @@ def pack_differences(state: Mapping[str, Tensor], base: Mapping[str, Tensor]) ->
         value = value.detach().cpu()
         if torch.equal(value, base[name]):
             continue
-        if value.is_floating_point() and value.dim() == 2 and value.shape[1] >= NARROWEST:
+        if is_wide(value):
             tensors.update(in_nibbles(name, value.float() - base[name].float()))
         else:
             tensors[name] = halved(name, value)
