@@ -55,7 +55,7 @@ class GoldFile:
 
 def command_files(files: Sequence[GoldFile]) -> list[str]:
     """The files as a command names them: with their folders where they share a name."""
-    return [f"{file.folder}/{file.name}" if told else file.name for file, told in _with_folders(files)]
+    return _told_apart(files, [file.name for file in files])
 
 
 def joined(result: Result, stored: Result | None) -> Result:
@@ -67,7 +67,7 @@ def joined(result: Result, stored: Result | None) -> Result:
         return result
     entries = _entries(_gold(stored), _gold(result))
     files = [file for file, _, _ in entries]
-    names = _dataset_names(files)
+    names = _told_apart(files, [file.dataset for file in files])
 
     def named(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
         chosen = [
@@ -111,14 +111,13 @@ def _entries(before: Mapping[str, GoldFile], now: Mapping[str, GoldFile]) -> lis
     return [(file, name, new) for file, (name, new) in entries.items()]
 
 
-def _with_folders(files: Sequence[GoldFile]) -> list[tuple[GoldFile, bool]]:
-    """Each with whether its folder's name is told too."""
+def _told_apart(files: Sequence[GoldFile], names: Sequence[str]) -> list[str]:
+    """The names, with their folders where several files are of one dataset's name."""
     times = Counter(file.dataset for file in files)
-    return [(file, times[file.dataset] > 1 and bool(file.folder)) for file in files]
-
-
-def _dataset_names(files: Sequence[GoldFile]) -> list[str]:
-    return [f"{file.folder}/{file.dataset}" if told else file.dataset for file, told in _with_folders(files)]
+    return [
+        f"{file.folder}/{name}" if times[file.dataset] > 1 and file.folder else name
+        for file, name in zip(files, names, strict=True)
+    ]
 
 
 def _gold(result: Result) -> dict[str, GoldFile]:
