@@ -32,13 +32,12 @@ def refusal_notes(measured: Sequence[tuple[str, str, Mapping[str, Any]]]) -> str
     Args:
         measured: a model, a dataset, and the figures, which tell of no refusals when they are old.
     """
-    lines = [
+    return "\n\n".join(
         f"`{model}` refused {figures['refused']:,} of the {figures['documents']:,} documents of {dataset}, "
         f"which count as having no keyphrases{_reasons(figures.get('reasons', {}))}"
         for model, dataset, figures in measured
         if figures.get("refused")
-    ]
-    return "\n\n".join(lines)
+    )
 
 
 def _reasons(reasons: Mapping[str, int]) -> str:
