@@ -75,7 +75,7 @@ class TransformerEncoder:
 
     Attributes:
         pooler: only with `config.pooling` "pooler".
-        padding: the token id that fills short texts up.
+        padding: the pad token id.
         batch_size: texts read at once.
     """
 

@@ -40,7 +40,7 @@ class SimckpGenerator:
     """An `ExtractorGenerator` with what it takes to read and write text.
 
     Attributes:
-        padding: the token id that fills short documents up.
+        padding: the pad token id.
         search: how candidates are over-generated where no other search is asked for.
     """
 
@@ -71,7 +71,7 @@ def over_generate(
 ) -> Iterator[list[GeneratedPhrase]]:
     """The absent keyphrase candidates of each document, best first, in the order of the documents.
 
-    Documents are read as the answers are taken. When the device runs out of memory, the batch is halved.
+    Documents are read as results are taken. When the device runs out of memory, the batch is halved.
 
     Args:
         search: None for the generator's own.
@@ -118,7 +118,7 @@ def _distinct(beams: Sequence[Beam], vocabulary: TargetVocabulary) -> dict[tuple
 
 
 def phrase_text(ids: Sequence[int], vocabulary: TargetVocabulary, tokenizer: Tokenizer) -> str:
-    """A phrase of target ids as one would write it."""
+    """The phrase of some target ids, as people write it."""
     return as_written(tokenizer.decode(vocabulary.tokenizer_ids(ids)))
 
 

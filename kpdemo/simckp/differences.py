@@ -1,7 +1,7 @@
-"""Weights near those of another model: only what tells them apart is stored, in four bits a weight.
+"""Weights close to those of another model: only the differences are stored, in four bits a weight.
 
-Of two extractors trained from one backbone the differences are a fifth as large as the weights, so that four
-bits of them are as good as six or seven of the weights themselves. Letters: R rows, C columns.
+Between two extractors trained from one backbone the differences are a fifth as large as the weights, so that
+four bits are as precise for them as six or seven for the weights. Letters: R rows, C columns.
 """
 
 from __future__ import annotations

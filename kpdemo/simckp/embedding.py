@@ -41,7 +41,7 @@ class EmbeddingBaseline:
     and above.
 
     Attributes:
-        padding: the token id that fills short texts up.
+        padding: the pad token id.
         window, overlap: in tokens, of a long document's readings.
     """
 

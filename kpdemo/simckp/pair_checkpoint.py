@@ -1,4 +1,4 @@
-"""Checkpoint folders of phrase banks and rerankers; all that `kpdemo.simckp.folders` says holds for them.
+"""Checkpoint folders of phrase banks and rerankers, in the form of `kpdemo.simckp.folders`.
 
 Both hold a pair encoder. A bank knows the encoder whose vectors it holds by `state_hash`.
 """
@@ -138,7 +138,7 @@ def load_trainable_dual(folder: Path, *, attention: str) -> tuple[DualEncoder, i
     """The pair encoder of a bank's folder to train on, and the tokens of a document it reads.
 
     Args:
-        attention: Transformers' name of the attention kernel.
+        attention: the attention implementation, by Transformers' name.
 
     Raises:
         ModelLoadError: the folder is damaged.

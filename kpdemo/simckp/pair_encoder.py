@@ -28,7 +28,7 @@ class PairEncoder:
     """A `DualEncoder` with what it takes to read text.
 
     Attributes:
-        padding: the token id that fills short texts up.
+        padding: the pad token id.
         length: tokens of a document that are read.
     """
 

@@ -69,7 +69,7 @@ class SimckpPredictor:
     """A `Predictor` with weights in memory.
 
     Attributes:
-        padding: the token id that fills short windows up.
+        padding: the pad token id.
         second: what the score of `module` is averaged with; both make errors of their own.
     """
 

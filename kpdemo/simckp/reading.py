@@ -41,7 +41,7 @@ def encode_rows(
     A batch that the device's memory does not hold is halved.
 
     Args:
-        padding: the token id that fills short rows up.
+        padding: the pad token id.
 
     Raises:
         ValueError: there is no row.

@@ -78,7 +78,7 @@ class BankTraining:
     refinement: of the terms, after the encoder; without it they stay as they are.
     freeze_embeddings: leave the word embeddings as they were pretrained.
     dropout: everywhere in the encoder; 0 suits a run that sees each document about once.
-    attention: Transformers' name of the kernel; "eager" trains fastest on a CPU.
+    attention: the attention implementation, by Transformers' name; "eager" trains fastest on a CPU.
     storage: of the encoder's weights in the folder, "fp16" or "int8".
     vectors: how those of the terms are stored, "int8" or "int4"; twice the `model.width` in four bits takes
         the same room.

@@ -100,7 +100,7 @@ class ExampleCache:
         """What `kpdemo.simckp.batches.collate` makes of these examples, cut from the arrays in one go.
 
         Args:
-            padding: the tokenizer's id for it.
+            padding: the pad token id.
         """
         chosen = np.asarray(indices)
         documents = np.arange(len(chosen))

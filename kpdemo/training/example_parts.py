@@ -79,7 +79,7 @@ class ExamplePart:
     ) -> None:
         """Args:
         repeats: (N,) how often each example stands in an epoch.
-        padding: the tokenizer's id for it.
+        padding: the pad token id.
         """
         self._config = config
         self._examples = examples

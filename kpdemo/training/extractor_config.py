@@ -33,7 +33,8 @@ class ExtractorTraining:
     dropout: everywhere in the backbone, or "pretrained" for what its configuration says; 0 suits a run
         that sees each document about once.
     device: "auto", "cpu" or "cuda".
-    attention: Transformers' name of the kernel; "eager" trains twice as fast as "sdpa" on a CPU.
+    attention: the attention implementation, by Transformers' name; on a CPU "eager" trains twice as fast as
+        "sdpa".
     style: how the training documents were annotated, such as "author keywords"; told in the model card.
     counting: what decides how many keyphrases a document gets: "threshold" is SimCKP's own rule.
     storage: of the weights in the checkpoint, "fp16" or "int8".

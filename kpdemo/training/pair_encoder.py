@@ -83,7 +83,7 @@ class PairPart:
     ) -> None:
         """Args:
         phrases: token ids of each term of the bank.
-        padding: the tokenizer's id for it.
+        padding: the pad token id.
         """
         self.module = module
         self._pairs, self._phrases, self._validation = pairs, phrases, validation

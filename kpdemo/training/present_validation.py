@@ -43,7 +43,7 @@ class ValidationSet:
         padding: int,
     ) -> None:
         """Args:
-        padding: the tokenizer's id for it.
+        padding: the pad token id.
 
         Raises:
             TrainingError: no document has a gold keyphrase among its candidates.

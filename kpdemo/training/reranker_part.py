@@ -39,7 +39,7 @@ class CandidateReader:
     """Documents and their candidates as tensors.
 
     Attributes:
-        padding: the token id that fills short texts up.
+        padding: the pad token id.
         length: tokens of a document that are read.
         bank: tells how frequent a candidate is; None without one.
     """

@@ -1,4 +1,4 @@
-"""Checkpoint folders of an extractor-generator; all that `kpdemo.simckp.folders` says holds for them."""
+"""Checkpoint folders of an extractor-generator, in the form of `kpdemo.simckp.folders`."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class WriterTraining:
         passages: m, how many passages' keyphrases are read.
         window, longest: tokens read and written at most.
         dropout: everywhere in the backbone, or "pretrained" for what its configuration says.
-        attention: Transformers' name of the kernel.
+        attention: the attention implementation, by Transformers' name.
         storage: of the weights in the checkpoint.
 
     Raises:
