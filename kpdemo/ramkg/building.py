@@ -1,4 +1,4 @@
-"""Making a passage index and adding to it, so that a process may be killed at any moment.
+"""Building a passage index and adding to it; a process may be killed at any moment.
 
 A build takes place in FOLDER.building, which is renamed when all is done. The same call goes on after the
 passages that were committed there, and gives the bytes of an uninterrupted build, because batches are cut by

@@ -1,7 +1,7 @@
 """Passages and queries as dense vectors, compared by their dot product (RAMKG, section 4.1).
 
-As in the authors' own code one encoder reads both; what differs is the text put before them, which some
-encoders were trained with. Letters: B texts, T tokens, H width of the backbone, D width of the vectors.
+As in the authors' own code one encoder reads both; only the prefix differs, for encoders that were trained
+with one. Letters: B texts, T tokens, H width of the backbone, D width of the vectors.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Encoder(Protocol):
     """Makes vectors of texts.
 
     Attributes:
-        config: as it was carried out: the name resolved, the length no more than the model reads.
+        config: as it is used: the length is no more than the model can read.
         identity: a hash of the weights and of all that makes a vector; equal for equal vectors.
         width: D.
     """

@@ -1,4 +1,4 @@
-"""What stands round the text in an encoder-decoder's input and output: begin, end, and the language.
+"""The special tokens around a text in an encoder-decoder's input and output: begin, end, and language.
 
 | form | encoder reads | decoder begins with | |
 |---|---|---|---|
@@ -42,10 +42,10 @@ class Ends:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Token ids round those of a prompt, for one language.
+    """The token ids around a prompt, for one language.
 
     Attributes:
-        before, after: what the encoder reads round the text.
+        before, after: what the encoder reads around the text.
         start: what the decoder begins with; written is what comes after it, up to the end token.
     """
 

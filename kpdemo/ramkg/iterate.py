@@ -87,7 +87,7 @@ class Generator(Protocol):
 class RgitConfig:
     """Attributes:
     rounds: T, the most rounds; the paper's are 6 for products and 3 for papers.
-    tau: by so much F1 with retrieved keyphrases must be above F1 without, of 1.
+    tau: how much F1 with retrieved keyphrases must exceed F1 without, as a fraction of 1.
     passages: m, passages whose keyphrases the generator is given; the paper's are 5 and 1.
     variant: "union" trains a retriever on pseudo and parallel pairs together (Algorithm 1, line 8),
         "pretrain" first on pseudo pairs and then on parallel ones (the end of section 4.3, and the authors'
@@ -161,7 +161,7 @@ class Round:
 
 
 def document_f1(document: Document, keyphrases: Iterable[str]) -> float | None:
-    """Of 1; None for a document without keyphrases of its own."""
+    """F1 from 0 to 1; None for a document without gold keyphrases."""
     scores = score_sets(document.keyphrases, keyphrases)
     return None if scores is None else scores.f1
 

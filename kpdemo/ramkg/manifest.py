@@ -1,4 +1,4 @@
-"""What a passage index says of itself, and the hashes of its files (see `kpdemo.ramkg.store`)."""
+"""The manifest of a passage index, with the hashes of its files (see `kpdemo.ramkg.store`)."""
 
 from __future__ import annotations
 

@@ -30,14 +30,14 @@ from kpdemo.types import (
 )
 
 ABSENT_CANDIDATES = 50
-"""This many of the best are told; R@50 counts them."""
+"""This many of the best are reported, for R@50."""
 
 UNRELATED_MEAN, UNRELATED_SPREAD = 0.03, 1.07
 """Scores of texts with passages on other subjects are about normal: their mean, and their standard deviation
 in units of that of random directions. Measured on validation documents, see docs/retrieval.md."""
 
 BY_CHANCE = 0.01
-"""Of the texts that have a related passage by `chance_score` when the index holds none."""
+"""The share of texts for which `chance_score` finds a related passage in an index that holds none."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ def chance_score(passages: int, width: int) -> float:
 
 
 def known_chance(encoder: Encoder, passages: int) -> float | None:
-    """`chance_score` where it was measured: not for encoders of others."""
+    """`chance_score`; None for encoders that it was not measured for."""
     return chance_score(passages, encoder.width) if passages and isinstance(encoder, BagEncoder) else None
 
 
@@ -192,7 +192,7 @@ def _evidence(nearest: int, help: Sequence[Help], speaking: Collection[str]) -> 
 
 
 def _mark_unfounded(found: Sequence[Keyphrase], sure: int) -> tuple[Keyphrase, ...]:
-    """Absent keyphrases that only the number asked for brings, and no passage on the subject, are fillers."""
+    """With fillers marked: absent keyphrases beyond the sure ones that no related passage supports."""
     return tuple(
         replace(one, filler=place >= sure and not one.present and not one.evidence)
         for place, one in enumerate(found)

@@ -1,11 +1,11 @@
 """What RAMKG's generator reads and writes (section 4.2), as token ids.
 
-Read is `[ENKPS] k [SEP] k [SEP] … k [TITLE] title [CTX] body`, without what stands before `[TITLE]` for a
-document without retrieved keyphrases, and without a title `[CTX] body`; written is `k [SEP] k … k`. The marks
-of begin, end and language are those of the model (`kpdemo.ramkg.frames`) and no part of this.
+The input is `[ENKPS] k [SEP] k [SEP] … k [TITLE] title [CTX] body`: without retrieved keyphrases it begins at
+`[TITLE]`, and for a document without a title it has only `[CTX] body` after them. The output is
+`k [SEP] k … k`. The tokens for begin, end and language are the model's own, see `kpdemo.ramkg.frames`.
 
-The retrieved keyphrases are cut between two of them, so that the document keeps its place and no phrase is
-read in halves. As in the authors' code they always have `LEAST_RETRIEVED` tokens of their own.
+Retrieved keyphrases are left out whole, from the end, to make room for the document. As in the authors' code
+`LEAST_RETRIEVED` tokens are reserved for them.
 """
 
 from __future__ import annotations

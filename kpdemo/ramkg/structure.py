@@ -1,4 +1,4 @@
-"""What FAISS searches faster than by comparing with everything: inverted lists, a graph, compressed vectors.
+"""FAISS indexes that search without comparing everything: inverted lists, a graph, compressed vectors.
 
 Letters: Q queries, N passages, K found, D width.
 """
@@ -140,7 +140,7 @@ def choose_effort(
     passages: int,
     wanted: float = RECALL_WANTED,
 ) -> tuple[int, float]:
-    """The nprobe or ef_search that is set, else the least power of two with the recall that is wanted.
+    """The nprobe or ef_search that is set, else the smallest power of two that reaches the wanted recall.
 
     Args:
         recall_at: measures the recall of an effort.
@@ -191,7 +191,7 @@ def _aligned(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     return copy
 
 
-@lru_cache(maxsize=64)  # to make them takes half as long as a search through few vectors
+@lru_cache(maxsize=64)  # making them takes half as long as searching few vectors
 def _parameters(kind: str, effort: int) -> Any:
     """How FAISS is told of an effort; it only reads them, so that all searches may share them."""
     if kind == "hnsw":

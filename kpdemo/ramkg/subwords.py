@@ -1,6 +1,6 @@
-"""An encoder of texts as bags of subwords: a vector for each subword, weighed and summed.
+"""An encoder of texts as bags of subwords: the weighted sum of a vector for each subword.
 
-It knows no order of words, and costs no more than looking its vectors up. Letters: B texts, N subwords of all
+It ignores the order of words, and costs no more than an embedding lookup. Letters: B texts, N subwords of all
 texts together, V vocabulary, D width.
 """
 
@@ -160,8 +160,8 @@ def read_bags(tokenizer: Tokenizer, texts: Sequence[str], length: int) -> Iterat
 def train_tokenizer(texts: Sequence[str], vocabulary: int) -> Tokenizer:
     """WordPiece (Schuster and Nakajima 2012) over lower-cased text without accents, Chinese by the character.
 
-    The same texts give the same subwords under the same numbers: the trainer numbers the characters within
-    words as its hash table has them, another way in every process, so that they are numbered beforehand.
+    The same texts give the same vocabulary: the trainer would number characters within words in the order of
+    its hash table, which differs between processes, so they are numbered beforehand.
 
     Args:
         vocabulary: V, the most subwords.

@@ -1,4 +1,4 @@
-"""How RAMKG's generator is asked, and the ids of its tokenizer that are more than text."""
+"""The settings of RAMKG's generator, and the special ids of its tokenizer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MARKS = ("<En-kps>", "<kp-sep>", "<title>", "<context>")
 
 @dataclass(frozen=True)
 class WriterSettings:
-    """How a generator is asked; stored with it.
+    """How a generator is prompted and decoded; stored with it.
 
     Attributes:
         form: where language tokens stand, see `kpdemo.ramkg.frames`.
@@ -48,7 +48,7 @@ class WriterSettings:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The ids of a tokenizer that are more than text.
+    """The special ids of a tokenizer.
 
     Attributes:
         frames: by language, see `language_frames`.

@@ -48,7 +48,7 @@ class TagMarginals:
 
 
 class SequenceLabeller(nn.Module):
-    """Tells of every token whether a keyphrase begins there, goes on, or neither."""
+    """Tags each token as the beginning of a keyphrase, inside one, or outside (BIO)."""
 
     def __init__(self, encoder: nn.Module, config: LabellerConfig) -> None:
         super().__init__()

@@ -227,7 +227,7 @@ def _shared_encoder(shared: str, retriever: TermRetriever | None, folder: Path) 
 
 
 def dual_config(module: DualEncoder, length: int) -> dict[str, Any]:
-    """What the configuration of a checkpoint says of its pair encoder."""
+    """The part of a checkpoint's configuration that describes the pair encoder."""
     return {
         "backbone": backbone_config(module.encoder.config),
         "dual": asdict(module.config),
@@ -254,7 +254,7 @@ def build_dual(config: Mapping[str, Any], weights: Mapping[str, Tensor]) -> Dual
 def _transformers_dual(
     config: Mapping[str, Any], weights: Mapping[str, Tensor], *, attention: str | None = None
 ) -> DualEncoder:
-    with fork_rng(devices=[]):  # weights that are replaced at once: a seed is there for those that are learnt
+    with fork_rng(devices=[]):  # these weights are replaced at once: spare a training's random numbers
         towers = [
             transformers_encoder(config["backbone"], attention=attention) for _ in range(config["towers"])
         ]
@@ -265,7 +265,7 @@ def _transformers_dual(
 
 
 def state_hash(state: Mapping[str, Tensor]) -> str:
-    """What tells one pair encoder from another: SHA-256 over the names, shapes and bytes of its weights.
+    """The identity of a pair encoder: SHA-256 over the names, shapes and bytes of its weights.
 
     Args:
         state: of a `DualEncoder` as it was read from disk, see `stored_state`.
@@ -278,5 +278,5 @@ def state_hash(state: Mapping[str, Tensor]) -> str:
 
 
 def stored_state(module: nn.Module, storage: Storage) -> dict[str, Tensor]:
-    """The state of a module as disk will give it back."""
+    """The state of a module as it will be when it is stored and loaded."""
     return unpack(pack(module.state_dict(), storage))

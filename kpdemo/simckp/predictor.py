@@ -29,9 +29,9 @@ from kpdemo.simckp.threshold import Calibration, own_count
 from kpdemo.types import Document, PointKind, Prediction, VectorPoint, VectorSpace
 
 BATCH_WINDOWS = 4
-"""Read at once on a CPU: its caches hold the activations of that many."""
+"""Windows of a batch on a CPU, whose caches hold the activations of that many."""
 GPU_WINDOWS = 128
-"""Read at once; a GPU is idle with fewer."""
+"""Windows of a batch on a GPU, which fewer would leave idle."""
 TOO_LARGE = "The device's memory does not hold a single document: use --device cpu."
 
 
@@ -70,7 +70,7 @@ class SimckpPredictor:
 
     Attributes:
         padding: the pad token id.
-        second: what the score of `module` is averaged with; both make errors of their own.
+        second: its scores are averaged with those of `module`; the two make different errors.
     """
 
     name: str

@@ -1,7 +1,7 @@
-"""Documents as the networks take them, read in this process or, for a GPU, ahead of them in others.
+"""Documents prepared for the networks, in this process or, for a GPU, ahead of time in other processes.
 
-Reading a text takes a processor core longer than a GPU computes with it. No PyTorch here: the processes are
-there sooner without it, and take less memory.
+Preparing a text takes a CPU core longer than a GPU computes with it. No PyTorch here: without it the
+processes start sooner and take less memory.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ class RerankerModel(nn.Module):
 def candidate_features(
     candidates: Sequence[AbsentCandidate], kinds: Sequence[Kind], bank: PhraseBank | None
 ) -> NDArray[np.float32]:
-    """(P, F) what is known of each candidate besides its words, each column about 1 wide; see `FEATURES`.
+    """(P, F) the `FEATURES` of each candidate, each scaled to about 1.
 
     Args:
         bank: tells how frequent a candidate is; without one all count as unknown.

@@ -29,7 +29,7 @@ def term_key(text: str) -> str:
 
 
 def straight(text: str) -> str:
-    """A heading as catalogues invert it, in the order of a sentence; any other text as it is.
+    """An inverted heading of a catalogue in natural order; any other text as it is.
 
     >>> straight("arthritis, rheumatoid")
     'rheumatoid arthritis'
@@ -40,7 +40,7 @@ def straight(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TextTerms:
-    """What a bank needs to know of a text.
+    """What a bank needs to know about a text.
 
     Attributes:
         numbers: the terms that stand in it, ascending.

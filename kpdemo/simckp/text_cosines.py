@@ -13,7 +13,7 @@ from kpdemo.evaluation.projection import unit_rows
 def text_cosines(
     pairs: Sequence[tuple[str, str]], encode: Callable[[list[str]], NDArray[np.float32]]
 ) -> list[float]:
-    """The cosine of the two texts of each pair, clipped to 0 to 1; a text without direction is like none.
+    """The cosine of the two texts of each pair, clipped to 0 to 1; 0 for a zero vector.
 
     Args:
         encode: (N, D) vectors of any length for N texts; each text is asked for once.

@@ -1,7 +1,7 @@
 """A small Transformer decoder that writes absent keyphrases from the hidden states of any encoder.
 
-Vaswani et al. 2017 with layer norms before each part (Xiong et al. 2020), and a copy mechanism. Input and
-output embeddings are the encoder's word embeddings, of those words that occur in training targets.
+Vaswani et al. 2017 with pre-layer normalisation (Xiong et al. 2020) and a copy mechanism. Input and output
+embeddings are the encoder's word embeddings, restricted to the words that occur in training targets.
 Letters: B documents, K beams, L target positions, T source tokens, D width, H heads, V target vocabulary.
 """
 

@@ -1,4 +1,4 @@
-"""Checkpoints of kpdemo on the Hub: anybody can write one, so it is looked through before it is opened."""
+"""Checkpoints of kpdemo on the Hub: anybody can write one, so each is inspected before it is opened."""
 
 from __future__ import annotations
 
