@@ -1,4 +1,4 @@
-"""What the phrase bank is trained as: a dual encoder, and a vector of its own for each term.
+"""The phrase bank in training: a dual encoder, and a vector of its own for each term.
 
 Letters: B documents, N terms of the bank, D width of the vectors.
 """
@@ -45,7 +45,7 @@ class BankModel(nn.Module):
     def logits(self, documents: Tensor) -> Tensor:
         """(B, N) for (B, D) document vectors: cosine over temperature, and the term's own frequency.
 
-        With the frequency apart, a vector need not tell how common its term is.
+        With the frequency apart, the vectors need not encode it.
         """
         cosine = documents @ self.term_vectors().T
         return cosine / self.dual.config.temperature + self.frequency_weight * self.log_frequency
@@ -53,7 +53,7 @@ class BankModel(nn.Module):
 
 @dataclass(frozen=True)
 class TermPlaces(Movable):
-    """Which terms are what for each document of a batch, as it goes to a device: a place for each.
+    """The `TermLabels` of a batch as places, which take little room on the way to a device.
 
     Attributes:
         gold, present: (2, G) and (2, S) long, the document of the batch and the term's number; a term can be
@@ -94,7 +94,7 @@ def _places(rows: Sequence[NDArray[np.int32]]) -> Tensor:
 
 @dataclass(frozen=True)
 class TermLabels:
-    """Which terms are what for each document of a batch.
+    """The terms of each document of a batch.
 
     Attributes:
         gold, present: (B, N) bool, its keyphrases and what stands in its text; a term can be both.

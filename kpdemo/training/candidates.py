@@ -30,7 +30,7 @@ CACHE_VERSION = 3
 class ProposedDocument:
     """Attributes:
     positive: (P,) bool, which of the candidates are gold.
-    repeat: how often the document stands in one epoch.
+    repeat: how often the document occurs in one epoch.
     """
 
     document: Document

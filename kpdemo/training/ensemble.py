@@ -1,4 +1,4 @@
-"""Two trained extractors as one: their scores averaged, and what follows from scores learnt anew."""
+"""Two trained extractors as one: their scores are averaged, and threshold and calibration learnt again."""
 
 from __future__ import annotations
 

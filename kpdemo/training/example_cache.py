@@ -51,7 +51,7 @@ class ExampleCache:
 
     @property
     def repeats(self) -> NDArray[np.int32]:
-        """How often each example stands in one epoch."""
+        """How often each example occurs in one epoch."""
         return self._arrays["repeats"]
 
     @property

@@ -36,7 +36,7 @@ def training_examples(config: ExtractorTraining) -> ExampleCache:
 
 
 def chosen_repeats(examples: ExampleCache, chosen: NDArray[np.bool_], need: str) -> NDArray[np.int32]:
-    """How often each example stands in an epoch of those `chosen`, (N,) bool.
+    """How often each example occurs in an epoch of those `chosen`, (N,) bool.
 
     Raises:
         ConfigError: there are none; the sentence says that no document has `need`.
@@ -78,7 +78,7 @@ class ExamplePart:
         self, config: ExtractorTraining, examples: ExampleCache, repeats: NDArray[np.int32], padding: int
     ) -> None:
         """Args:
-        repeats: (N,) how often each example stands in an epoch.
+        repeats: (N,) how often each example occurs in an epoch.
         padding: the pad token id.
         """
         self._config = config
@@ -87,7 +87,7 @@ class ExamplePart:
         self._padding = padding
 
     def __getitem__(self, index: int) -> int:
-        return index  # a batch is cut from the cache in one go: a GPU waits for one put together by items
+        return index  # a batch is cut from the cache in one go: collating items would keep a GPU waiting
 
     def batch_of(self, numbers: Sequence[int]) -> Batch:
         """The examples of these numbers as the extractor reads them."""

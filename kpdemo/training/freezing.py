@@ -11,7 +11,7 @@ from kpdemo.training.extractor_config import ExtractorTraining
 
 
 def set_dropout(model: Any, share: float | Literal["pretrained"]) -> None:
-    """On a model that is built already: in its modules, and in what its attention reads at each call."""
+    """Set the dropout of a built model: in its modules, and in what its attention reads at each call."""
     if share == "pretrained":
         return
     for module in model.modules():

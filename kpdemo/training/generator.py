@@ -98,7 +98,7 @@ class GeneratorTraining(ExtractorTraining):
 
 @dataclass(frozen=True)
 class TrainedGenerator:
-    """What a run leaves behind, ready to be stored."""
+    """The result of a run, ready to be stored."""
 
     module: ExtractorGenerator
     tokenizer: Any
@@ -156,7 +156,7 @@ def build_generator(
     """The module as training begins, and its tokenizer.
 
     Args:
-        written: the token ids of all targets, which tell what a decoder of our own can write.
+        written: the token ids of all targets, from which our own decoder takes its vocabulary.
     """
     pretrained = is_encoder_decoder(config.backbone)
     load = load_encoder_decoder if pretrained else load_backbone
@@ -259,7 +259,7 @@ def written_loss(decoder: Decoder, memory: Memory, targets: Tensor) -> Tensor:
 
 
 def _repeats(examples: ExampleCache, config: GeneratorTraining) -> NDArray[np.int32]:
-    """How often each example stands in an epoch."""
+    """How often each example occurs in an epoch."""
     fitting = examples.lengths < config.model.window if config.released_filters else True
     absent = chosen_repeats(examples, examples.generatable & fitting, "an absent keyphrase")
     return absent if config.freeze_encoder or config.released_filters else examples.repeats

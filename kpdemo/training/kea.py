@@ -137,7 +137,7 @@ def _best_count(tables: LanguageTables, mined: Sequence[_Mined]) -> int:
 
 
 def kea_card(config: KeaTraining, model: Kea) -> str:
-    """Markdown, all of it taken from the configuration and the run."""
+    """Markdown, from the configuration and the result of the run."""
     rows = "\n".join(_row(language, tables) for language, tables in model.tables.items())
     return f"""# {config.name}: present keyphrases by four features
 

@@ -60,7 +60,7 @@ class LabelledExample:
 
 
 def label_document(document: Document, settings: ExampleSettings, tokenizer: Tokenizer) -> LabelledExample:
-    """Mine, align and label one document; candidates behind its first window are left out."""
+    """Mine, align and label one document; candidates beyond its first window are left out."""
     candidates = mine_candidates(document, load_tagger(), settings.candidates)
     if settings.random_negatives:
         candidates = _with_random_negatives(document, candidates, settings.candidates)

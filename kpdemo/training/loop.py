@@ -259,7 +259,7 @@ class _TrainingRun:
 
 
 def _restore_chance(state: Mapping[str, Any], device: torch.device) -> None:
-    """Set the random states to those stored; a run begun on a CPU has stored none of a GPU."""
+    """Restore the random states; a run begun on a CPU has stored none of a GPU."""
     torch.set_rng_state(state["rng"].cpu())
     if device.type == "cuda" and "cuda_rng" in state:
         torch.cuda.set_rng_state(state["cuda_rng"].cpu(), device)

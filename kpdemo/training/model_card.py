@@ -35,7 +35,7 @@ The training texts belong to their authors and publishers and are not part of th
 
 
 def extractor_card(config: ExtractorTraining, trained: TrainedExtractor) -> str:
-    """Markdown, all of it taken from the configuration and the run."""
+    """Markdown, from the configuration and the result of the run."""
     share = trained.share
     mixture = f"; {share:g} of them and {1 - share:g} of {config.start}" if share < 1 else ""
     return f"""# {config.name}: present keyphrases of English texts
@@ -53,7 +53,7 @@ given as keyphrases{f", in the style of: {config.style}" if config.style else ""
 
 
 def labeller_card(config: LabellerTraining, trained: TrainedLabeller) -> str:
-    """Markdown, all of it taken from the configuration and the run."""
+    """Markdown, from the configuration and the result of the run."""
     return f"""# {config.name}: present keyphrases of English texts by sequence labelling
 
 A BiLSTM and a CRF on an encoder, as in the ablation of SimCKP (Choi et al. 2023, Table 4), trained by
@@ -68,7 +68,7 @@ A BiLSTM and a CRF on an encoder, as in the ablation of SimCKP (Choi et al. 2023
 
 
 def generator_card(config: GeneratorTraining, trained: TrainedGenerator) -> str:
-    """Markdown, all of it taken from the configuration and the run."""
+    """Markdown, from the configuration and the result of the run."""
     if config.freeze_encoder:
         trained_on = f"the decoder alone, on the extractor of {config.start}"
     else:
@@ -93,7 +93,7 @@ The decoder is {_decoder(trained)}.
 
 
 def one2seq_card(config: One2SeqTraining, trained: TrainedOne2Seq) -> str:
-    """Markdown, all of it taken from the configuration and the run."""
+    """Markdown, from the configuration and the result of the run."""
     return f"""# {config.name}: present and absent keyphrases of English texts, all of them generated
 
 One sequence of all keyphrases (ONE2SEQ), as "BART (generating all)" in the ablation of SimCKP (Choi et al.

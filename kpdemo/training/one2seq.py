@@ -60,7 +60,7 @@ class One2SeqTraining(GeneratorTraining):
 
 @dataclass(frozen=True)
 class TrainedOne2Seq:
-    """What a run leaves behind, ready to be stored."""
+    """The result of a run, ready to be stored."""
 
     module: ExtractorGenerator
     tokenizer: Any

@@ -15,7 +15,7 @@ Most proposals are wrong: a score says how often such phrases were among the key
 
 
 def bank_card(config: BankTraining, trained: TrainedBank) -> str:
-    """Markdown, all of it taken from the configuration and the run."""
+    """Markdown, from the configuration and the result of the run."""
     bank, loop, progress = trained.bank, config.loop, trained.progress
     score = bank.score
     return f"""# {config.name}: a bank of {len(bank):,} terms for absent keyphrases
@@ -111,7 +111,7 @@ recall, over the documents with absent gold keyphrases. These documents chose th
 
 
 def reranker_card(config: RerankerTraining, trained: TrainedReranker) -> str:
-    """Markdown, all of it taken from the configuration and the run."""
+    """Markdown, from the configuration and the result of the run."""
     loop, progress, metrics = config.loop, trained.progress, trained.validation
     sources = " and ".join(
         name for name, folder in (("a phrase bank", config.bank), ("a generator", config.generator)) if folder

@@ -43,8 +43,8 @@ class Rates:
 
     Attributes:
         terms: that of the bank's own vectors.
-        unseen: Adam would blow the faint gradients of terms not seen yet up to full steps; this, its ε, is
-            above them. A term's own document is a smaller share of a larger batch: lower it with that.
+        unseen: Adam's ε for the terms, above the faint gradients of terms not seen yet, which Adam would
+            scale up to full steps. A term's own document is a smaller share of a larger batch: lower it then.
     """
 
     encoder: float = 1.5e-4

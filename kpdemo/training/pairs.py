@@ -80,7 +80,7 @@ class PairCache:
 
     @property
     def repeats(self) -> NDArray[np.int32]:
-        """How often each document stands in one epoch."""
+        """How often each document occurs in one epoch."""
         return self._arrays["repeats"]
 
     def __getitem__(self, number: int) -> TermPair:

@@ -68,7 +68,7 @@ class ProfilesTraining:
 
 @dataclass(frozen=True)
 class ProfiledBank:
-    """What a run leaves behind.
+    """The result of a run.
 
     Attributes:
         before, validation: the figures of the bank as it was, and as it is.

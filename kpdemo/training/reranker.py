@@ -55,7 +55,7 @@ class RerankerTraining:
     counting: what decides how many keyphrases a document gets: "threshold" is SimCKP's own rule.
 
     Raises:
-        ConfigError: documents are skipped in an order that nobody told.
+        ConfigError: documents are to be skipped, but `draw_seed` does not say in which order.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
@@ -106,7 +106,7 @@ class RerankerTraining:
 
 @dataclass(frozen=True)
 class TrainedReranker:
-    """What a run leaves behind, ready to be stored."""
+    """The result of a run, ready to be stored."""
 
     module: RerankerModel
     tokenizer: Any

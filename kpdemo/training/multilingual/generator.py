@@ -74,7 +74,7 @@ class RamkgTraining(WriterTraining):
 
 @dataclass(frozen=True)
 class TrainedWriter:
-    """What a run leaves behind, ready to be stored.
+    """The result of a run, ready to be stored.
 
     Attributes:
         tokenizer: of Transformers.
@@ -155,7 +155,7 @@ def train_writer(
 
     Args:
         into: the folder of the run.
-        repeats: how often each example stands in an epoch; once without it.
+        repeats: how often each example occurs in an epoch; once without it.
         found_by: the encoder that a passage index must have to be predicted with; any without it.
     """
     if not examples:

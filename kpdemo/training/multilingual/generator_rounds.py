@@ -103,8 +103,8 @@ class RamkgRounds:
         corpus under the same id.
     passages: the corpus in which passages are found, besides.
     others: further documents whose passages are not known.
-    parallel: this many of the translations, drawn at random, are told to be some; None for all. Of the rest
-        nothing is told: they show how many mined pairs are right.
+    parallel: this many of the translations, drawn at random, are used as such; None for all. The rest is
+        treated as documents without a known passage, and shows how many mined pairs are right.
     rounds: its `passages` is m, how many passages' keyphrases the generator reads.
     """
 

@@ -29,7 +29,7 @@ from kpdemo.types import Document
 
 @dataclass(frozen=True)
 class TrainedRetriever:
-    """What a run leaves behind."""
+    """The result of a run."""
 
     tower: Tower
     progress: Progress

@@ -26,7 +26,7 @@ from kpdemo.types import Document
 
 
 class RetrieverPart:
-    """A retriever as the training loop sees it: an item is a pair, with passages to tell it from."""
+    """A retriever as the training loop sees it: an item is a pair with its negatives."""
 
     selected = "R@5"
 

@@ -67,8 +67,8 @@ class MultilingualTraining:
     """Attributes:
     start: the folder of a retriever that every round begins with, as `train retriever` leaves it.
     translations: documents in two languages with keyphrases in both; their English sides are passages.
-    parallel: this many of them, drawn at random, are told to be translations. Of the others nothing is told:
-        they are documents without a known passage, and show how many mined pairs are right.
+    parallel: this many of them, drawn at random, are used as translations. The others are treated as
+        documents without a known passage, and show how many mined pairs are right.
     others: further documents whose passages are not known.
     passages: the corpus in which passages are found, besides.
     validation: documents in two languages on which recall is measured; their passages have to be in the

@@ -27,7 +27,7 @@ def read_rounds(config: MultilingualTraining | RamkgRounds) -> tuple[RgitData, C
     """What the rounds learn from, and the passages.
 
     Raises:
-        ConfigError: there are fewer translations than are to be told, no passage of a validation pair, two
+        ConfigError: there are no more translations than `parallel`, no passage of a validation pair, two
             passages of one id, or a source is repeated.
     """
     refuse_repeats([*config.passages, *config.others], "The rounds take")
@@ -105,7 +105,7 @@ class Corpus:
 
 
 def negatives(corpus: Corpus, pairs: int, seed: int) -> list[Document]:
-    """Passages that this many pairs are told from, besides each other: at most ten times as many."""
+    """Passages to draw negatives from for this many pairs: at most ten times as many."""
     passages = list(corpus.passages)
     return random.Random(seed).sample(passages, min(10 * pairs, len(passages)))
 
