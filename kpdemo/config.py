@@ -15,7 +15,7 @@ Config = TypeVar("Config")
 DEFAULT_CONFIG = Path(__file__).parent.parent / "configs" / "default.toml"
 
 _LARGEST = 2**63 - 1
-"""Of whole numbers that the libraries take."""
+"""The largest whole number that the libraries take."""
 _SHOULD = "Input should be "
 _LONGEST = 100
 """Characters of a value in a message."""

@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 
 Cell = str | int | float | tuple[float, float] | None
-"""A text, a count, a figure, an interval, or nothing where it is undefined."""
+"""A text, a count, a figure, an interval, or None where it is undefined."""
 Group = tuple[str, Sequence[str]]
 """The heads of some columns, and what stands above them together."""
 

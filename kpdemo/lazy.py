@@ -55,5 +55,5 @@ def _received(pickled: bytes) -> LazyPredictor:
 
 
 def _on_gpu(loaded: Predictor) -> bool:
-    """By itself: one that asks others is no reason to load them."""
+    """Whether the model itself is on a GPU; one that delegates is not asked: that would load others."""
     return not isinstance(loaded, Forwarding) and loaded.device == "cuda"

@@ -1,8 +1,7 @@
-"""What a text holds beside its letters: tags and entities of HTML and JATS, as in abstracts from publishers,
-citations and references of LaTeX, characters that nobody sees, and letters in a form of print, such as the
-ligature "ﬁ" of a PDF.
+"""Markup within texts: tags and entities of HTML and JATS, as in abstracts from publishers, citations and
+references of LaTeX, invisible characters, and letters in a form of print, such as the ligature "ﬁ" of a PDF.
 
-What is in no word with such inside stays where it stood; of the rest it is known where it stood.
+Words without markup inside keep their offsets; for all others the original offsets are known.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A score as it is told, and as it is compared with a threshold."""
+"""How scores are printed, and compared with a threshold."""
 
 from __future__ import annotations
 

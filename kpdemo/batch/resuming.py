@@ -1,4 +1,4 @@
-"""What makes a file of predictions one that a later run can go on with.
+"""When a later run may continue a file of predictions.
 
 Beside `OUTPUT` stands `OUTPUT.settings.json` with the model, its weights, top_k and threshold, and each
 line of `OUTPUT` tells by `document_sha256` which text was read, and in which language. A second run with the

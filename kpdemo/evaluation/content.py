@@ -1,7 +1,7 @@
 """Content words: what the candidates of the baselines are made of where there is no tagger.
 
-In Chinese and Korean the segmenters tell them, in Japanese the script, in other languages the stop words of
-YAKE's package, without which all words are content.
+In Chinese and Korean the segmenters tell them, in Japanese the script. In other languages they are all but
+the stop words of YAKE's package.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def yake_code(language: str) -> str:
 
 @lru_cache(maxsize=4)
 def stop_words(language: str) -> frozenset[str]:
-    """In the form of `folded`; none for a language without a list, nor without YAKE's package."""
+    """In the form of `folded`; none for a language without a list, or where YAKE's package is missing."""
     if language not in STOP_WORDS:
         return frozenset()
     try:

@@ -94,7 +94,7 @@ def harmonic_mean(precision: float, recall: float) -> float:
 
 
 def with_further(cuts: Iterable[Cut]) -> tuple[Cut, ...]:
-    """`CUTS` and these, each once: ranks, then O, then M."""
+    """`CUTS` and these, each once, in order: ranks, then O, then M."""
     every = {*CUTS, *cuts}
     ranks: list[Cut] = [*sorted(cut for cut in every if isinstance(cut, int))]
     named: tuple[Cut, ...] = ("O", "M")

@@ -111,7 +111,7 @@ def whole_places(document: Document, candidate: Candidate) -> tuple[Span, ...]:
 
 
 def phrase_candidates(document: Document, phrases: Sequence[str]) -> dict[str, Candidate]:
-    """The candidates behind phrases written out, by their keys."""
+    """The candidates that some phrases are, by their keys."""
     keys = {key_of(phrase, document) for phrase in phrases} - {""}
     return {candidate.key: candidate for candidate in locate(document, keys)}
 

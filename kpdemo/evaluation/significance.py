@@ -45,7 +45,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Difference(Estimate):
-    """Of a system from the first one, with its p, and with p for as many systems as are compared with it."""
+    """The difference of a system from the first, with its p, and p corrected for all systems compared."""
 
     p: float | None
     p_holm: float | None

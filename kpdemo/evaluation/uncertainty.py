@@ -10,7 +10,7 @@ from kpdemo.evaluation.metrics import CUTS, KindScores
 
 CONFIDENCE = 0.95
 ROUNDING = 1e-12
-"""Below it a spread of shares of 1 is none."""
+"""A spread below it is rounding error."""
 
 
 def standard_errors(scores: Sequence[KindScores]) -> dict[str, float | None]:

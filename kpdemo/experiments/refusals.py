@@ -1,4 +1,4 @@
-"""What a model refuses counts as having no keyphrases; figures and pages tell how many documents and why."""
+"""Documents that a model refuses count as having no keyphrases; figures and pages tell how many, and why."""
 
 from __future__ import annotations
 

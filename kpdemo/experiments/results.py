@@ -65,7 +65,7 @@ class Results:
 
 
 class _Stored(Result):
-    """An object of a result file, which says what it lacks."""
+    """An object of a result file; a missing key is an `InputError`."""
 
     def __init__(self, values: Result, path: Path) -> None:
         super().__init__(values)

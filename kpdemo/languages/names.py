@@ -96,7 +96,7 @@ def known_language(written: str) -> str:
 
 
 def names_language(written: str) -> bool:
-    """Whether it is one of `NAMES`, or another's code: of two letters in ISO 639-1, or any of three.
+    """Whether it is one of `NAMES`, or another code: of two letters in ISO 639-1, or any of three.
 
     Models from elsewhere may read those; what is no code, such as "Frnch" or "xx", is a mistake.
     """

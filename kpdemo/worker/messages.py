@@ -74,7 +74,7 @@ class Returned:
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """There is no answer but an error; the traceback of a bug is among its notes."""
+    """The error that a request ended with; the traceback of a bug is among its notes."""
 
     error: Exception
 
