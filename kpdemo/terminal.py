@@ -46,7 +46,8 @@ def show_prediction(
     else:
         console.print("No present keyphrases.")
     if prediction.absent:
-        console.print(_absent_table(prediction.absent))
+        table = _keyphrase_table("Absent keyphrases")
+        console.print(_filled(table, prediction.absent, [()] * len(prediction.absent)))
     if retrieval and retrieval.passages:
         console.print(_passages_table(retrieval))
     for note in (unrelated_note(retrieval), help_note(retrieval)) if retrieval else ():
@@ -224,10 +225,6 @@ def _present_table(keyphrases: Sequence[Keyphrase]) -> Table:
     table.add_column("First at", justify="right")
     places = [(str(len(keyphrase.spans)), str(keyphrase.spans[0][0])) for keyphrase in keyphrases]
     return _filled(table, keyphrases, places)
-
-
-def _absent_table(keyphrases: Sequence[Keyphrase]) -> Table:
-    return _filled(_keyphrase_table("Absent keyphrases"), keyphrases, [()] * len(keyphrases))
 
 
 def _filled(table: Table, keyphrases: Sequence[Keyphrase], cells: Sequence[tuple[str, ...]]) -> Table:

@@ -128,8 +128,8 @@ def resume(path: Path, source: BatchInput, settings: BatchSettings) -> DoneDocum
     if differences := _differences(earlier, settings):
         raise _begun_with(str(path), ", ".join(differences))
     done = DoneDocuments(str(path), _whole_lines(path))
-    if isinstance(source, (str, Path)) and _is_lasting(Path(source)):
-        done.check_file(Path(source), settings)
+    if isinstance(source, (str, Path)) and (Path(source).is_file() or Path(source).is_dir()):
+        done.check_file(Path(source), settings)  # a pipe can be read only once
     return done
 
 
@@ -141,11 +141,6 @@ def _begun_with(output: str, difference: str) -> ResumeError:
 
 def _pass_over(_: LineError) -> None:
     """A line that cannot be read holds no document; the run itself tells it."""
-
-
-def _is_lasting(source: Path) -> bool:
-    """A pipe can be read only once."""
-    return source.is_file() or source.is_dir()
 
 
 def _differences(earlier: BatchSettings, now: BatchSettings) -> list[str]:

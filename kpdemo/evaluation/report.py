@@ -59,7 +59,8 @@ def report_to_json(report: Report) -> dict[str, Any]:
     """Everything measured, fractions of 1, undefined figures as None."""
     return {
         "datasets": {
-            name: dataset_to_json(figures) | _without_gold_to_json(report.without_gold.get(name, ()))
+            name: dataset_to_json(figures)
+            | ({"without_gold": list(ids)} if (ids := report.without_gold.get(name)) else {})
             for name, figures in report.datasets.items()
         },
         "model": report.model,
@@ -120,10 +121,6 @@ def with_languages(datasets: Mapping[str, DatasetFigures]) -> Iterator[tuple[str
         if len(figures.languages) > 1:
             for code, part in figures.languages.items():
                 yield f"{name}, {language_name(code)}", part
-
-
-def _without_gold_to_json(ids: Sequence[str]) -> dict[str, list[str]]:
-    return {"without_gold": list(ids)} if ids else {}
 
 
 def dataset_to_json(figures: DatasetFigures) -> dict[str, Any]:

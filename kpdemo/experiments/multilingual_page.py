@@ -99,17 +99,14 @@ def _model(name: str) -> str:
 
 def _paper_table() -> str:
     published = _published()
+    languages = published["languages"]
     rows = [
-        [row["system"], *(_published_figure(row["f1"].get(code)) for code in published["languages"])]
+        [row["system"], *(f"{row['f1'][code]:.2f}" if code in row["f1"] else UNDEFINED for code in languages)]
         for row in published["rows"]
     ]
-    return markdown_table(["", *map(language_name, published["languages"])], rows)
+    return markdown_table(["", *map(language_name, languages)], rows)
 
 
 @cache
 def _published() -> dict[str, Any]:
     return tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))
-
-
-def _published_figure(value: float | None) -> str:
-    return UNDEFINED if value is None else f"{value:.2f}"

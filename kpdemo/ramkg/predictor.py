@@ -114,9 +114,9 @@ class RankingPredictor:
             for text in hit.passage.keyphrases[:MOST_KEYPHRASES]
         ]
         chance = chance_score(len(self._index), self.encoder.width) if hits else None
-        speaking = _related_texts(help, chance)
-        without = self._predict(document, candidates, (), speaking, top_k, threshold)
-        helped = self._predict(document, candidates, help, speaking, top_k, threshold) if help else without
+        related = frozenset(item.text for item in help if chance is None or item.score > chance)
+        without = self._predict(document, candidates, (), related, top_k, threshold)
+        helped = self._predict(document, candidates, help, related, top_k, threshold) if help else without
         return RetrievalPrediction(
             tuple(map(retrieved_passage, hits)),
             helped,
@@ -131,7 +131,7 @@ class RankingPredictor:
         document: Document,
         candidates: Sequence[Phrase],
         help: Sequence[Help],
-        speaking: Collection[str],
+        related: Collection[str],
         top_k: int | None,
         threshold: float | None,
     ) -> Prediction:
@@ -145,7 +145,7 @@ class RankingPredictor:
         order = best_first(scores)
         own = set(order[: choosing.count(scores)])
         sure = set(order[: choosing.counting.count(scores)])
-        evidence = [_evidence(nearest, help, speaking) for nearest in ranked.nearest.tolist()]
+        evidence = [_evidence(nearest, help, related) for nearest in ranked.nearest.tolist()]
         kinds = PhraseKinds(document)
 
         def kept(group: Sequence[int]) -> tuple[Keyphrase, ...]:
@@ -180,15 +180,10 @@ def known_chance(encoder: Encoder, passages: int) -> float | None:
     return chance_score(passages, encoder.width) if passages and isinstance(encoder, BagEncoder) else None
 
 
-def _related_texts(help: Sequence[Help], chance: float | None) -> frozenset[str]:
-    """The keyphrases of passages that are nearer than those on other subjects come."""
-    return frozenset(item.text for item in help if chance is None or item.score > chance)
-
-
-def _evidence(nearest: int, help: Sequence[Help], speaking: Collection[str]) -> tuple[str, ...]:
-    """What speaks for a candidate most; nothing that only a passage on another subject has."""
+def _evidence(nearest: int, help: Sequence[Help], related: Collection[str]) -> tuple[str, ...]:
+    """The keyphrase that supports a candidate most, if a related passage has it."""
     text = help[nearest].text if nearest >= 0 else ""
-    return (text,) if text in speaking else ()
+    return (text,) if text in related else ()
 
 
 def _mark_unfounded(found: Sequence[Keyphrase], sure: int) -> tuple[Keyphrase, ...]:
