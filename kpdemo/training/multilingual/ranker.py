@@ -107,7 +107,7 @@ def train_ranker(
     torch.manual_seed(config.loop.seed)
     translated = translated or examples
     knowledge = Knowledge.of(reader, learn_lexicon(mined, translated))
-    labelled = label_all(mined, examples, translated, knowledge, config, retrieval=retrieval)
+    labelled = label_all(mined, examples, translated, knowledge, retrieval=retrieval)
     held_out = [number for number in range(len(mined)) if number % HELD_OUT == HELD_OUT - 1]
     taught = [item for number, item in enumerate(labelled) if number % HELD_OUT != HELD_OUT - 1]
     part = RankerPart(
@@ -146,7 +146,6 @@ def label_all(
     examples: Sequence[Augmented],
     translated: Sequence[Augmented],
     knowledge: Knowledge,
-    config: RankerTraining,
     *,
     retrieval: bool,
 ) -> list[LabelledCandidates]:
