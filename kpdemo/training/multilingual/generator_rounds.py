@@ -31,7 +31,7 @@ from kpdemo.training.multilingual.generator_model import FoundBy
 from kpdemo.training.multilingual.parallel import ParallelSource, Translation
 from kpdemo.training.multilingual.retriever import new_tower, open_tower
 from kpdemo.training.multilingual.retriever_config import RetrieverTraining, check_trainable
-from kpdemo.training.multilingual.round_data import Corpus, read_rounds, retrieved
+from kpdemo.training.multilingual.round_data import Corpus, read_rounds
 from kpdemo.training.multilingual.round_retriever import RoundTrained
 from kpdemo.training.multilingual.towers import Tower
 from kpdemo.training.settings import CHECKPOINT
@@ -166,7 +166,7 @@ class EncoderRounds(RoundTrained):
         index = faiss.IndexFlatIP(vectors.shape[1])
         index.add(vectors)
         scores, places = index.search(encoder.queries(documents), min(count, len(vectors)))
-        return retrieved(self._corpus, scores, places)
+        return self._corpus.retrieved(scores, places)
 
     def found_by(self, model: Path) -> str:
         """The hash of what an index must be built with for a generator that learnt with this model."""

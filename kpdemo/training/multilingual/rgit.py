@@ -33,7 +33,7 @@ from kpdemo.training.multilingual.parallel import ParallelSource, Translation
 from kpdemo.training.multilingual.ranker import RankerTraining, predict_keyphrases, train_ranker
 from kpdemo.training.multilingual.retriever import open_tower
 from kpdemo.training.multilingual.retriever_config import RetrieverTraining
-from kpdemo.training.multilingual.round_data import Corpus, read_rounds, retrieved
+from kpdemo.training.multilingual.round_data import Corpus, read_rounds
 from kpdemo.training.multilingual.round_retriever import RoundTrained
 from kpdemo.training.multilingual.towers import Tower
 from kpdemo.training.settings import CHECKPOINT
@@ -155,7 +155,7 @@ class RetrieverRounds(RoundTrained):
         index.add(vectors if size == len(vectors) else vectors[part])
         reader = load_reader(model / CHECKPOINT, device=self._device)
         scores, places = index.search(reader.documents(documents), read)
-        return retrieved(self._corpus, scores[:, thinning.skipped :], part[places[:, thinning.skipped :]])
+        return self._corpus.retrieved(scores[:, thinning.skipped :], part[places[:, thinning.skipped :]])
 
     def _vectors(self, model: Path) -> NDArray[np.float32]:
         """(N, D) of all passages by this model; the last model's are kept."""

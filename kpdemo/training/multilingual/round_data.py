@@ -103,21 +103,16 @@ class Corpus:
     def by_id(self) -> dict[str, Document]:
         return {passage.id: passage for passage in self.passages}
 
+    def negatives(self, pairs: int, seed: int) -> list[Document]:
+        """Passages to draw negatives from for this many pairs: at most ten times as many."""
+        return random.Random(seed).sample(self.passages, min(10 * pairs, len(self.passages)))
 
-def negatives(corpus: Corpus, pairs: int, seed: int) -> list[Document]:
-    """Passages to draw negatives from for this many pairs: at most ten times as many."""
-    passages = list(corpus.passages)
-    return random.Random(seed).sample(passages, min(10 * pairs, len(passages)))
-
-
-def retrieved(
-    corpus: Corpus, scores: NDArray[np.float32], places: NDArray[np.int64]
-) -> list[list[Retrieved]]:
-    """The passages at (Q, K) places of the corpus, with their scores."""
-    return [
-        [
-            Retrieved(passage.id, passage.keyphrases, round(score, 4))
-            for score, passage in zip(row, (corpus.passages[place] for place in found), strict=True)
+    def retrieved(self, scores: NDArray[np.float32], places: NDArray[np.int64]) -> list[list[Retrieved]]:
+        """The passages at (Q, K) places, with their scores."""
+        return [
+            [
+                Retrieved(passage.id, passage.keyphrases, round(score, 4))
+                for score, passage in zip(row, map(self.passages.__getitem__, found), strict=True)
+            ]
+            for row, found in zip(scores.tolist(), places.tolist(), strict=True)
         ]
-        for row, found in zip(scores.tolist(), places.tolist(), strict=True)
-    ]
