@@ -66,6 +66,12 @@ class DatasetFigures:
         """At how many predictions was measured."""
         return tuple(self.present.skip_empty.at)
 
+    @property
+    def with_gold(self) -> dict[str, int]:
+        """How many documents have gold of each kind."""
+        kinds = {"present": self.present.with_gold, "absent": self.absent.with_gold}
+        return kinds | {"pooled": self.pooled_with_gold}
+
 
 @dataclass(frozen=True, slots=True)
 class DocumentScores:

@@ -97,8 +97,8 @@ def interval_note(datasets: Mapping[str, DatasetFigures]) -> str:
     alone = [
         f" {name}: 1 document has {kind} gold keyphrases; from one there is no interval."
         for name, figures in datasets.items()
-        for kind, of_kind in (("present", figures.present), ("absent", figures.absent))
-        if of_kind.with_gold == 1
+        for kind in ("present", "absent")
+        if figures.with_gold[kind] == 1
     ]
     return f"{INTERVAL_NOTE}{''.join(alone)}"
 
@@ -128,11 +128,7 @@ def dataset_to_json(figures: DatasetFigures) -> dict[str, Any]:
     return {
         "documents": figures.documents,
         "not_in_text": figures.not_in_text,
-        "with_gold": {
-            "present": figures.present.with_gold,
-            "absent": figures.absent.with_gold,
-            "pooled": figures.pooled_with_gold,
-        },
+        "with_gold": figures.with_gold,
         **by_kind({convention: shares(figures, convention) for convention in CONVENTIONS}, lambda one: one),
         "interval": by_kind(
             {convention: estimates(figures.scores, convention) for convention in CONVENTIONS},
@@ -203,11 +199,7 @@ def caption_of_f1(convention: Convention) -> str:
 
 def with_gold_note(figures: DatasetFigures) -> str:
     """A sentence on how many documents have gold of each kind; empty where all have."""
-    counts = {
-        "present": figures.present.with_gold,
-        "absent": figures.absent.with_gold,
-        "pooled": figures.pooled_with_gold,
-    }
+    counts = figures.with_gold
     if set(counts.values()) == {figures.documents}:
         return ""
     of = ", all languages together" if len(figures.languages) > 1 else ""

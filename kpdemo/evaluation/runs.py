@@ -112,12 +112,8 @@ def note_under(figures: DatasetFigures, convention: Convention) -> str:
     """What the column of documents does not tell of a table; mostly nothing."""
     if convention == "skip_empty":
         return with_gold_note(figures)
-    return NO_FIGURE if any(_lacks_a_kind(part) for part in (figures, *figures.languages.values())) else ""
-
-
-def _lacks_a_kind(figures: DatasetFigures) -> bool:
-    """Whether no document has gold of a kind, which leaves nothing to be found in any."""
-    return not all((figures.present.with_gold, figures.absent.with_gold, figures.pooled_with_gold))
+    lacks_a_kind = any(0 in part.with_gold.values() for part in (figures, *figures.languages.values()))
+    return NO_FIGURE if lacks_a_kind else ""
 
 
 def run_to_json(run: Run) -> dict[str, Any]:
