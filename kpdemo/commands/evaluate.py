@@ -207,7 +207,8 @@ def _evaluate_model(
 ) -> Report:
     from kpdemo.batch.predicting import ask_each, batch_size_for
     from kpdemo.evaluation.details import Details
-    from kpdemo.evaluation.measuring import measure, without_gold
+    from kpdemo.evaluation.measuring import document_scores, without_gold
+    from kpdemo.evaluation.protocol import summarise_languages
     from kpdemo.evaluation.report import Report
 
     started = time.perf_counter()
@@ -226,7 +227,8 @@ def _evaluate_model(
             done += len(batch)
             progress.show(done)
         on_compared = None if stream is None else partial(Details(stream).add, name, predictor.name)
-        figures[name] = measure(documents, predictions, on_compared=on_compared, cuts=cuts)
+        scores = document_scores(documents, predictions, on_compared=on_compared, cuts=cuts)
+        figures[name] = summarise_languages(scores)
     seconds = round(time.perf_counter() - started, 3)
     return Report(
         figures,

@@ -30,17 +30,6 @@ ReportMissing = Callable[[str, Sequence[str]], None]
 SHOWN_MISSING = 3
 
 
-def measure(
-    documents: Sequence[Document],
-    predictions: Sequence[Prediction],
-    before_each: BeforeEach | None = None,
-    on_compared: ReportCompared | None = None,
-    cuts: Sequence[Cut] = CUTS,
-) -> DatasetFigures:
-    """The figures of a dataset, each document in its language; predictions are as in `evaluate`."""
-    return summarise_languages(document_scores(documents, predictions, before_each, on_compared, cuts))
-
-
 def document_scores(
     documents: Sequence[Document],
     predictions: Sequence[Prediction],
@@ -48,7 +37,7 @@ def document_scores(
     on_compared: ReportCompared | None = None,
     cuts: Sequence[Cut] = CUTS,
 ) -> list[DocumentScores]:
-    """What `measure` makes its figures of: each document's scores, in the language that it is measured in."""
+    """Each document's scores, in the language that it is measured in; predictions are as in `evaluate`."""
     golds: Iterable[Document] = identified_together(documents)
     told = golds if before_each is None else _told(golds, before_each)
     return score_documents(told, predictions, on_compared, cuts)
@@ -99,7 +88,8 @@ def measure_file(
             without_prediction[name] = missing
         found = [predictions.get(document.id, Prediction(())) for document in documents]
         on_compared = None if details is None else partial(details.add, name, model)
-        figures[name] = measure(documents, found, before_each, on_compared, cuts)
+        scores = document_scores(documents, found, before_each, on_compared, cuts)
+        figures[name] = summarise_languages(scores)
     return Report(
         figures, model=model, without_gold=without_gold(datasets), without_prediction=without_prediction
     )
