@@ -54,7 +54,7 @@ def load_section(
 
 
 def section_values(path: Path, section: str, overrides: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """`[section]` as it stands in the file, with `overrides` set; keys and types are not checked.
+    """`[section]` as in the file, with `overrides` set; keys and types are not checked.
 
     Raises:
         ConfigError: as `load_section`, for the file and the section.

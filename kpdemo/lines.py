@@ -1,6 +1,6 @@
 """Which line breaks of a text end a phrase: those of titles, headings, lists, paragraphs and tables.
 
-Others only wrap a paragraph, as in the text of a PDF, and a phrase goes on after them. So it is with tabs:
+Others only wrap a paragraph, as in the text of a PDF, and a phrase continues across them. Likewise tabs:
 those between the cells of a table end a phrase, and others are blanks.
 """
 

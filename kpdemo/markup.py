@@ -180,7 +180,7 @@ def _is_hidden(match: re.Match[str]) -> bool:
 
 
 def _behind(given: str, found: Sequence[re.Match[str]]) -> list[str | None]:
-    """For each match the next two characters of the word that it stands in; None where that ends before."""
+    """For each match the next two characters of the word that it is in; None where the word ends before."""
     answers: list[str | None] = []
     answer: str | None = None
     start, entity, spells = len(given), "", False  # of the match that comes next in the text

@@ -43,7 +43,7 @@ def document_record(
 def prediction_row(
     id: str, prediction: Prediction, retrieval: RetrievalPrediction | None = None
 ) -> dict[str, Any]:
-    """A prediction as it stands in a predictions file."""
+    """A prediction as a row of a predictions file."""
     language = {"language": prediction.language} if prediction.language else {}
     found = {"passages": passage_rows(retrieval)} if retrieval and retrieval.passages else {}
     return {"id": id, **language, **keyphrase_rows(prediction), **found}

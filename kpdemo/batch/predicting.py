@@ -80,13 +80,13 @@ def predict_file(
 
     A document that cannot be used (a broken line, a file of a folder that cannot be read, an id
     seen before, an empty text, a script the predictor does not read) is counted as failed and reported to
-    `on_error`; the rest goes on.
+    `on_error`; the run continues.
 
     Args:
         source: a file of `read_documents`, a folder of such files, open JSON Lines, or one document.
         output: a file to create or to resume, or an open stream, which is only written to.
         batch_size: documents predicted together; by default `BATCH_SIZE`, on a GPU `GPU_BATCH_SIZE`.
-        identity: what tells the predictor's weights from others of its name, such as their hash.
+        identity: of the predictor's weights, such as their hash, as several models may share a name.
         language: that all documents are in, whatever they say; empty for each its own, or the one detected.
         nested: whether a present keyphrase may stand inside another, see `kpdemo.nesting`.
         progress: called with the counts so far after each batch.

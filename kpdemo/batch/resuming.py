@@ -1,9 +1,9 @@
 """When a later run may continue a file of predictions.
 
-Beside `OUTPUT` stands `OUTPUT.settings.json` with the model, its weights, top_k and threshold, and each
-line of `OUTPUT` tells by `document_sha256` which text was read, and in which language. A second run with the
-same settings goes on after the documents that are already in `OUTPUT`; one with others is refused, and so is
-an input in which one of those documents is missing or reads otherwise: no file mixes two models or two files.
+`OUTPUT.settings.json`, next to `OUTPUT`, holds the model, its weights, top_k and threshold, and each line of
+`OUTPUT` records in `document_sha256` which text was read, and in which language. A second run with the same
+settings continues after the documents that are already in `OUTPUT`; one with other settings is refused, and
+so is an input in which one of those documents is missing or has changed: no file mixes two models or inputs.
 
 What is not in `OUTPUT` does not count: lines that could not be read and documents that the model refused may
 be mended meanwhile, and the input may grow. The predictions of what was mended come after all others. A
@@ -46,7 +46,7 @@ class BatchSettings:
     """What must not change between a run and the one that resumes it.
 
     Attributes:
-        identity: tells the weights of one model from others of its name; empty when it has none.
+        identity: of the model's weights, as several may share a name; empty when it has none.
         language: that all documents are read in; empty for each its own.
         nested: whether a present keyphrase may stand inside another.
     """

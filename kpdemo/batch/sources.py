@@ -82,9 +82,9 @@ def read_located(source: BatchInput, *, on_error: ReportLine | None = None) -> I
 
 
 def folder_files(folder: Path) -> list[Path]:
-    """The files of documents in a folder, by their names; none of the folders in it, and none that is hidden.
+    """The files in a folder, by their names, without hidden ones; not those of its subfolders.
 
-    Those of other kinds, such as .docx, are among them, so that a reader is told that they cannot be read.
+    Files of unknown kinds, such as .docx, are included, so that the reader can report them.
 
     Raises:
         InputError: there is none, or the folder cannot be read.

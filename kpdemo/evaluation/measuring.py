@@ -59,11 +59,11 @@ def measure_file(
     Args:
         datasets: the gold documents, by the name of their file.
         path: the predictions.
-        on_missing: is told the documents of a dataset that have no prediction; they count as empty.
-        on_error: is told each bad line.
+        on_missing: called with the documents of a dataset that have no prediction; they count as empty.
+        on_error: called with each bad line.
         whole: whether `datasets` hold all gold documents; then a prediction must be of one of them.
-        before_each: is called before each document.
-        details: is told each document of each dataset.
+        before_each: called before each document.
+        details: called with each document of each dataset.
         cuts: at how many predictions to measure.
 
     Raises:

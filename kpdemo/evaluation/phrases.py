@@ -218,7 +218,7 @@ def _words(tokens: Sequence[Token], tagger: Tagger) -> tuple[str, list[int]]:
 
 
 def _is_joined(tokens: Sequence[Token], number: int) -> bool:
-    """Whether a token stands inside a compound, and not at its beginning."""
+    """Whether a token is in a compound, but does not begin it."""
     return _joins(tokens, number) or _joins(tokens, number - 1)
 
 

@@ -1,10 +1,10 @@
-"""From documents and predictions to figures: which phrases count, and on which side.
+"""From documents and predictions to figures: which phrases count, and as what.
 
-Phrases are compared by `phrase_key`: punctuation set apart, Porter stems; in a document of another language
-than English by its own words and stems. Gold is split into present and absent by `StemmedText`. Of the
-predictions, the present list keeps what the document holds and the absent list and its candidates what it
-does not; the others are dropped before any cut, as in SimCKP. Documents and phrases are read as models read
-them, see `kpdemo.markup`: a phrase that stands in a text is present whether "ﬁ" or "fi" is written.
+Phrases are compared by `phrase_key`: punctuation split off, Porter stems; in a document in another language
+than English by that language's words and stems. Gold is split into present and absent by `StemmedText`. Of
+the predictions, the present list keeps what occurs in the document, and the absent list and its candidates
+what does not; the others are dropped before any cut, as in SimCKP. Documents and phrases are read as models
+read them, see `kpdemo.markup`: a phrase of a text is present whether "ﬁ" or "fi" is written.
 """
 
 from __future__ import annotations

@@ -14,14 +14,14 @@ from kpdemo.reading.file_kinds import plain_name
 from kpdemo.sums import sha256_of
 
 _DECISIVE = ("model", "identity", "passages", "index")
-"""What figures on other files must have in common with those that they are kept with."""
+"""What figures on other files must share with the new ones to be kept beside them."""
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class GoldFile:
-    """What tells a gold file from others.
+    """The identity of a gold file.
 
     Attributes:
         folder: the name of its folder, without those above it.

@@ -22,7 +22,7 @@ WHOLE = "as a whole"
 @dataclass(frozen=True)
 class ModelRuns:
     """Attributes:
-    identity: tells the model's weights from others of its name.
+    identity: of the model's weights, as several may share a name.
     gold: the file of each dataset.
     left_out: how many documents of each dataset chose the weights, and are not measured on.
     """

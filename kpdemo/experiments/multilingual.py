@@ -18,7 +18,7 @@ Figures = dict[str, Any]
 
 
 def by_language(documents: Sequence[Document]) -> dict[str, list[Document]]:
-    """The documents of each language that they are measured in, by its code; no model is told."""
+    """The documents of each language that they are measured in, by its code; no model sees it."""
     groups: dict[str, list[Document]] = {}
     for document, measured in zip(documents, identified_together(documents), strict=True):
         groups.setdefault(measured.language, []).append(document)

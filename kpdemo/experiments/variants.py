@@ -186,7 +186,7 @@ class _VariantRun:
         return [*self._configured.train, self._configured.validation]
 
     def _content(self, sources: Sequence[Source]) -> str:
-        """What tells the files of some sources from others in their place; empty where one is not at hand."""
+        """A hash of the files of some sources; empty where one is not at hand."""
         files = [self._configured.data / source.path for source in sources]
         return content_identity(map(sha256_of, files)) if all(file.is_file() for file in files) else ""
 
@@ -207,7 +207,7 @@ class _VariantRun:
         }
 
     def _identity(self, settings: Mapping[str, Any]) -> str:
-        """Of all that the configuration says of the figures; where things lie and run it may say anew."""
+        """A hash of every setting that decides the figures; paths and devices may change."""
         from kpdemo.config import section_values
 
         section = section_values(self.runs.path, self.variant.part, self._overrides)

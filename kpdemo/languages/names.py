@@ -117,5 +117,5 @@ def check_codes(codes: Iterable[str]) -> None:
 
 
 def language_name(code: str) -> str:
-    """The name for people; a code that has none stands in quotation marks."""
+    """The name for people; a code that has none is put in quotation marks."""
     return NAMES.get(code) or (f"“{code}”" if code else "an unknown language")

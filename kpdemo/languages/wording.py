@@ -1,9 +1,9 @@
-"""Words and their stems outside of English, for the question whether a phrase stands in a text.
+"""Words and their stems outside of English, to decide whether a phrase occurs in a text.
 
 A word is a run of letters, digits and their marks; each punctuation mark is a word of its own. In Chinese,
 Japanese, Korean, Thai, Lao, Burmese and Khmer every letter is one: their texts have no spaces or vary them,
-and a segmenter cuts a phrase by itself otherwise than the same phrase in a sentence. So a phrase of theirs is
-present when its letters stand in the text in their order, with any spaces between.
+and a segmenter cuts a phrase on its own differently from the same phrase in a sentence. So such a phrase is
+present when its letters occur in the text in order, with any spaces between.
 
 Two words are the same when their stems are, after NFKC (full-width forms, composed accents, ligatures), case
 folding, and without invisible characters.

@@ -26,10 +26,10 @@ from kpdemo.simckp.quantized import Storage
 
 def build_writer(name: str, model: Any, tokenizer: Any, settings: WriterSettings, ends: Ends) -> Writer:
     """Args:
-    model: of Transformers; what its configuration says of generation is taken from it.
+    model: of Transformers; its `generation_config` is reset.
     tokenizer: the fast one of the `tokenizers` library.
     """
-    # What a checkpoint says here fills in what a call leaves out.
+    # Otherwise a checkpoint's own settings would apply wherever a call sets none.
     model.generation_config = GenerationConfig()  # type: ignore[no-untyped-call]
     tokenizer.no_padding()
     tokenizer.no_truncation()

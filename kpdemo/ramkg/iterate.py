@@ -58,7 +58,7 @@ class Retriever(Protocol):
     def train(self, pairs: Sequence[Pair], into: Path, *, start: Path | None) -> None:
         """Learn to find each document's passage, and leave the model in the folder `into`.
 
-        Called again after it was stopped, it goes on or begins anew; the model must come out the same.
+        Called again after an interruption, it resumes or starts over; the model must come out the same.
 
         Args:
             start: the model to begin with; None for the pretrained encoder.

@@ -44,7 +44,7 @@ def flat_phrases(retrieved: Iterable[Sequence[str]], *, deduplicate: bool) -> li
     """The keyphrases of all passages, the best passage's first.
 
     Args:
-        deduplicate: leave out those of which another spelling came before; they are English.
+        deduplicate: leave out those whose English stems occurred before.
     """
     phrases = [clean for passage in retrieved for phrase in passage if (clean := " ".join(phrase.split()))]
     if not deduplicate:

@@ -33,7 +33,7 @@ from kpdemo.types import Document
 
 
 def passage_line(passage: Document) -> bytes:
-    """A passage as it stands in passages.jsonl."""
+    """A passage as a row of passages.jsonl."""
     row = {
         "id": passage.id,
         "title": passage.title,

@@ -191,9 +191,9 @@ def _aligned(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     return copy
 
 
-@lru_cache(maxsize=64)  # making them takes half as long as searching few vectors
+@lru_cache(maxsize=64)  # making them takes half as long as searching a few vectors
 def _parameters(kind: str, effort: int) -> Any:
-    """How FAISS is told of an effort; it only reads them, so that all searches may share them."""
+    """FAISS's form of an effort; it only reads the object, so all searches may share it."""
     if kind == "hnsw":
         return _faiss().SearchParametersHNSW(efSearch=effort)
     return _faiss().SearchParametersIVF(nprobe=effort)

@@ -26,7 +26,7 @@ class WriterSettings:
         window: tokens read at most, special ones included; what is longer is cut.
         longest: tokens written at most.
         beams: of the beam search.
-        deduplicate: whether a retrieved keyphrase stands in the prompt once only.
+        deduplicate: whether a retrieved keyphrase occurs in the prompt only once.
         passages: m, how many passages' keyphrases are read.
         retrieves: whether it learnt with keyphrases of passages.
         retriever: the identity of the encoder whose index it learnt with; empty where that is not known.

@@ -1,8 +1,8 @@
 """Reading documents from files: JSON Lines, CSV, plain text, Markdown and PDF, plain or compressed.
 
 Every reader is lazy, so a file of millions of lines costs the memory of one. What cannot be read is
-explained in one sentence with the file and the line; a reader given `on_error` reports a bad line
-there and goes on, one without it stops at the first.
+explained in one sentence with the file and the line; a reader given `on_error` reports each bad line
+there and continues, one without it stops at the first.
 """
 
 from __future__ import annotations
@@ -99,11 +99,11 @@ def _of_this_kind(lines: Iterable[bytes], name: str) -> Iterator[bytes]:
 
 
 def _refuse_another_kind(first: bytes, name: str) -> None:
-    """Raise InputError for a file that the first line tells to be no JSON Lines in UTF-8."""
+    """Raise InputError for a file whose first line shows that it is not JSON Lines in UTF-8."""
     if first.startswith(_UTF16_MARKS) or b"\x00" in first[:2]:
         raise InputError(f"{name}: {NOT_UTF8}")
     if first.startswith(b"{"):
-        return  # one that is broken costs its own document alone
+        return  # if broken, only its own document is lost
     suffix = file_suffix(Path(name))
     if suffix and suffix not in LINE_SUFFIXES:
         is_text = b"\x00" not in first and _is_utf8(first)

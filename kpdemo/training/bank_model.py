@@ -97,8 +97,8 @@ class TermLabels:
     """The terms of each document of a batch.
 
     Attributes:
-        gold, present: (B, N) bool, its keyphrases and what stands in its text; a term can be both.
-        present_weight: how much a gold term that stands in the text counts; an absent one counts 1.
+        gold, present: (B, N) bool, its keyphrases and what occurs in its text; a term can be both.
+        present_weight: weight of a gold term that occurs in the text; an absent one has 1.
     """
 
     gold: Tensor

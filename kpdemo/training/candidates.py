@@ -42,7 +42,7 @@ class ProposedDocument:
 def proposed_documents(
     documents: Sequence[Document], proposer: Proposer, cache: Path, *, identity: str
 ) -> list[ProposedDocument]:
-    """The candidates of each document; a search that was stopped goes on where it was.
+    """The candidates of each document; an interrupted search resumes where it stopped.
 
     Args:
         identity: all that decides what is proposed, besides the documents.

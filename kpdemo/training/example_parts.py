@@ -47,7 +47,7 @@ def chosen_repeats(examples: ExampleCache, chosen: NDArray[np.bool_], need: str)
 
 
 def validation_metrics(figures: MacroFigures, *more: str) -> Metrics:
-    """What is told at an evaluation, 0 where no document has gold of the kind.
+    """What an evaluation reports, 0 where no document has gold of the kind.
 
     Args:
         more: names of `named_metrics` besides F1@5, F1@M, P@M and R@M.

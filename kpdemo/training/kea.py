@@ -33,8 +33,8 @@ class KeaTraining:
     """Attributes:
     data: the folder that the paths of the sources start from.
     pool: documents drawn from the sources.
-    longest: words of a candidate at most; characters or morphemes where a language has no spaces.
-    least: a candidate that stands in fewer training documents is not counted.
+    longest: most words of a candidate; characters or morphemes where a language has no spaces.
+    least: a candidate that occurs in fewer training documents is not counted.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}

@@ -32,8 +32,8 @@ logger = logging.getLogger(__name__)
 def train(part: Part, config: LoopConfig, folder: Path, device: torch.device, *, identity: str) -> Progress:
     """Train `part`, leaving its best weights in it and in `folder/best.pt`.
 
-    A stopped run goes on exactly where it was when called again with the same `folder`, which one run at a
-    time may write to: `kpdemo.training.run` sees to that.
+    An interrupted run resumes exactly where it stopped when called again with the same `folder`. Only one run
+    at a time may write to it: `kpdemo.training.run` sees to that.
 
     Args:
         identity: everything else that decides the outcome; another one refuses to resume.
@@ -232,7 +232,7 @@ class _TrainingRun:
             save_state(self._part.module.state_dict(), self._folder / "best.pt")
         self._log(metrics)
         if progress.best_step == progress.step:
-            self.save()  # or a run that goes on after a crash might not know whose weights `best.pt` has
+            self.save()  # or a run resumed after a crash might not know whose weights `best.pt` has
         logger.info(
             "step %d: %s", progress.step, ", ".join(f"{name} {value:.4f}" for name, value in metrics.items())
         )

@@ -24,11 +24,11 @@ from kpdemo.training.part import Metrics
 @dataclass(frozen=True)
 class PairObjective:
     """Attributes:
-    present_weight: how much a gold term that stands in the text counts; an absent one counts 1.
-    tower_weight: how much the loss over encoded phrases counts beside that over the bank's own vectors.
+    present_weight: weight of a gold term that occurs in the text; an absent one has 1.
+    tower_weight: weight of the loss over encoded phrases; that over the bank's own vectors has 1.
     hard_negatives: terms a document that the bank ranks highest and that are wrong, encoded as phrases
         beside the gold of the batch.
-    most_phrases: of all these only this many, drawn at random, are encoded for a batch.
+    most_phrases: only this many of these, drawn at random, are encoded for a batch.
     """
 
     present_weight: float = 0.3

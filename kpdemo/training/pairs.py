@@ -99,7 +99,7 @@ class PairCache:
 
     @classmethod
     def build(cls, pairs: Iterable[tuple[TermPair, int]]) -> PairCache:
-        """From pairs, each with the number of times it stands in an epoch."""
+        """From pairs, each with the number of times it occurs in an epoch."""
         columns: dict[str, list[NDArray[np.int32]]] = {name: [] for name in _COLUMNS}
         repeats: list[int] = []
         for pair, repeat in pairs:

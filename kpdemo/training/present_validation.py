@@ -68,7 +68,7 @@ class ValidationSet:
     def select(self, module: ContrastiveExtractor, second: Second | None = None) -> tuple[Selection, Metrics]:
         """The threshold, calibration and counting that fit the present weights, and their figures.
 
-        Where the number of keyphrases is learnt, F1@M by the paper's one threshold is told too.
+        Where the number of keyphrases is learnt, F1@M by the paper's single threshold is reported too.
         """
         scores = score_examples(module, self._examples, padding=self._padding, second=second)
         pairs = list(zip(scores, self._positive, strict=True))

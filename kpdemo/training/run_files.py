@@ -80,9 +80,9 @@ def log_line(folder: Path, values: Mapping[str, float]) -> None:
 
 
 def cut_log(folder: Path, step: int) -> None:
-    """Forget what a crash left in the log after the checkpoint of that step: later steps come again.
+    """Remove what a crash left in the log after the checkpoint of that step: later steps are run again.
 
-    A damaged line goes too: the log is what people read, and nothing that the run goes on with.
+    A damaged line goes too: the log is for people to read, and no run resumes from it.
     """
     path = folder / "log.jsonl"
     if path.is_file():

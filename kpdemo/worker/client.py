@@ -1,6 +1,6 @@
 """The models of another process, seen from the program that asks them.
 
-The program stays free of their libraries and their memory: it goes on serving while they load or compute, and
+The program needs neither their libraries nor their memory: it keeps serving while they load or compute, and
 when they run out of memory. Standard library only.
 """
 

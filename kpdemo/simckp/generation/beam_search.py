@@ -57,10 +57,10 @@ class Steps(Protocol):
     """A decoder that keeps the state of each beam."""
 
     def step(self, tokens: Tensor) -> Tensor:
-        """(B, K, V) the log-probabilities of what follows when each beam goes on with `tokens` (B, K)."""
+        """(B, K, V) the log-probabilities of what follows when each beam continues with `tokens` (B, K)."""
 
     def reorder(self, origin: Tensor) -> None:
-        """Let beam k of document b go on from what was beam `origin[b, k]`, (B, K)."""
+        """Let beam k of document b continue what was beam `origin[b, k]`, (B, K)."""
 
 
 def beam_search(
@@ -83,7 +83,7 @@ def beam_search(
 class _Search:
     """Attributes:
     ids: (B, K, 1 + L) what the live beams have written, after the start.
-    origin: (B, K) the beam before the last step that each of them goes on from.
+    origin: (B, K) the beam before the last step that each of them continues.
     """
 
     def __init__(

@@ -156,7 +156,7 @@ class Decoding:
         self._position = torch.zeros((), dtype=torch.long, device=memory.hidden.device)
 
     def step(self, tokens: Tensor) -> Tensor:
-        """(B, K, V) the log-probabilities of what follows when each sequence goes on with `tokens` (B, K)."""
+        """(B, K, V) the log-probabilities of what follows when `tokens` (B, K) are appended."""
         reading = self._reading
         state = self._decoder.embed(tokens, self._position, reading)
         for number, layer in enumerate(self._decoder.layers):

@@ -83,7 +83,7 @@ class PretrainedDecoder(Decoder):
         """Those of one document, each once.
 
         Args:
-            sequences, gains: (K, S - 1) the ids without the start, filled up after their ends, and the
+            sequences, gains: (K, S - 1) the ids without the start, padded after their ends, and the
                 log-probability of each.
         """
         end = self._vocabulary.end

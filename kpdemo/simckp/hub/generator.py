@@ -78,7 +78,7 @@ class HubGenerator:
                 f"The model {name!r} does not say how its sequences begin and end: set "
                 "decoder_start_token_id and eos_token in its configuration."
             )
-        # What a checkpoint says here fills in what a call leaves out.
+        # Otherwise a checkpoint's own settings would apply wherever a call sets none.
         model.generation_config = GenerationConfig()  # type: ignore[no-untyped-call]
         separators = profile.separators or _added_separators(tokenizer)
         generator = cls(name, model, tokenizer, profile, window, separators, start)

@@ -50,7 +50,7 @@ def fetch_checked(name: str) -> Path:
 
 @contextmanager
 def damage_told(name: str, folder: Path) -> Iterator[None]:
-    """What is not as SHA256SUMS says is told by the name of the model, and how to have it downloaded anew."""
+    """Report a mismatch with SHA256SUMS by the model's name, with how to have it downloaded again."""
     try:
         yield
     except ModelLoadError as error:

@@ -186,8 +186,8 @@ def _window_words(
 
     Args:
         labels: (T, L)
-        cut: whether the text goes on before and after the window: then its first or last word is left out,
-            which may be half a word, and is whole in the next window.
+        cut: whether the text continues before and after the window: then the first or last word is left out,
+            as it may be half a word; it is whole in the next window.
     """
     firsts: dict[int, int] = {}
     spans: dict[int, Span] = {}

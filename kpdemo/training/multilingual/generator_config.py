@@ -1,4 +1,4 @@
-"""What a training of RAMKG's generator can be told, whatever it learns from."""
+"""The settings of a training of RAMKG's generator, whatever it learns from."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def new_writer(
     Args:
         examples: of the training; a new vocabulary is learnt from their documents, whose languages are those
             that the model is made for.
-        folder: where the vocabulary of a new model is kept, so that a run that goes on has the same.
+        folder: where the vocabulary of a new model is kept, so that a resumed run has the same one.
 
     Raises:
         ModelLoadError: the backbone cannot be loaded, or does not say how its sequences begin and end.

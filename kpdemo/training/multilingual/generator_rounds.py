@@ -206,7 +206,7 @@ class WriterRounds:
     device: torch.device
 
     def train(self, examples: Sequence[Augmented], into: Path, *, retriever: Path | None) -> None:
-        """See `Generator`; a stopped training goes on where it was."""
+        """See `Generator`; an interrupted training resumes where it stopped."""
         config = self.config
         held_out = list(examples[HELD_OUT - 1 :: HELD_OUT]) or list(examples)
         taught = [given for number, given in enumerate(examples, start=1) if number % HELD_OUT]

@@ -97,7 +97,7 @@ def train_ranker(
 
     Args:
         mined, examples: the same documents.
-        folder: of the run, which goes on where it was stopped.
+        folder: of the run, which resumes where it stopped.
         translated: the same documents with the passages that translations are learnt from; without it
             those of the examples.
 

@@ -160,7 +160,7 @@ def retrieval_loss(
 
         -log (exp sim(q, p+) / (exp sim(q, p+) + Σ exp sim(q, p-)))
 
-    with sim the dot product, p+ the query's passage, and p- all others of the batch. Where p+ stands in the
+    with sim the dot product, p+ the query's passage, and p- all others of the batch. Where p+ occurs in the
     batch once more, as another query's passage or negative, it is no p- and is left out.
 
     Args:
