@@ -1,4 +1,4 @@
-"""What commands that take long tell of their progress on standard error."""
+"""Progress of long commands on standard error."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ _UNREAD = re.compile(
 _MAY_BE_UNREAD = re.compile(rf"[<&\\{_HIDDEN}\u200c\u200d{_PRINTED}]")
 _PARAGRAPH = "\n\n"
 _SPELLING = "b big bold em font i inf italic mark monospace roman s sc small strong sub tt u underline"
-"""Tags that may stand within a word. What is in `sup` is another one: a power, or the number of a note."""
+"""Tags that may occur within a word. What is in `sup` is another one: a power, or the number of a note."""
 _SPELLS = re.compile(rf"{_OPEN}/?(?:jats:|xhtml:)?(?:{'|'.join(_SPELLING.split())})(?![\w:-])", re.IGNORECASE)
 _JOINING = frozenset("&-'’‐‑–/")
 _GOES_ON = re.compile(rf"\w|[{re.escape(''.join(sorted(_JOINING)))}]\w")
@@ -82,8 +82,8 @@ def without_markup(document: Document) -> Document:
 
     Citations and references of LaTeX are blanks too, with their keys. A tag that begins or ends a paragraph
     or another piece becomes a blank line. A word with markup or hidden characters inside is put together,
-    and the blanks follow it. What stands between two tags stays, but for scripts and styles; so does what
-    looks like a tag only: "a <b and c> d", "List<String>".
+    and the blanks follow it. What is between two tags stays, except scripts and styles; so does what
+    only looks like a tag: "a <b and c> d", "List<String>".
     """
     if isinstance(document, UnmarkedDocument):
         return document
@@ -167,12 +167,12 @@ def _character(match: re.Match[str]) -> str:
 
 
 def _spells(match: re.Match[str]) -> bool:
-    """Whether it may stand within a word without being a part of it."""
+    """Whether it may occur within a word without being a part of it."""
     return _SPELLS.match(match[0]) is not None or _is_hidden(match)
 
 
 def _is_hidden(match: re.Match[str]) -> bool:
-    """Whether it is, or its entity stands for, a character that nobody sees."""
+    """Whether it is an invisible character, or the entity of one."""
     character = html.unescape(match[0])
     if _IS_JOINER.fullmatch(character):
         return match.start() > 0 and _IS_LATIN.match(match.string, match.start() - 1) is not None
@@ -202,12 +202,12 @@ def _behind(given: str, found: Sequence[re.Match[str]]) -> list[str | None]:
 
 
 class _Writer:
-    """The text as it is read: as long as the one that was given, but for ligatures.
+    """The text as it is read: as long as the one that was given, except for ligatures.
 
     Attributes:
         moves: see `UnmarkedDocument`.
         owed: blanks that follow when the word ends.
-        surplus: characters that the text is longer by now.
+        surplus: how many characters longer the text is by now.
     """
 
     def __init__(self) -> None:
@@ -223,7 +223,7 @@ class _Writer:
         return "".join(self._pieces)
 
     def is_in_word(self, behind: str | None, *, is_hidden: bool) -> bool:
-        """Whether a tag stands within a word, or behind one with tags, rather than between two words.
+        """Whether a tag is within a word, or behind one with tags, rather than between two words.
 
         Args:
             behind: see `_behind`; a capital and a small letter behind a tag are those of the next word, as

@@ -1,4 +1,4 @@
-"""Answers without nested keyphrases: "graph kernels" alone, and not "kernels" and "graph" beside it."""
+"""Answers without nested keyphrases: "graph kernels" alone, without "kernels" and "graph"."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def show_passages(hits: Sequence[tuple[float, Document]], note: str, footer: str
 
 
 def show_properties(properties: Mapping[str, Any]) -> None:
-    """Names with their values, one a line; a mapping's entries stand in one line."""
+    """Names with their values, one a line; a mapping's entries share one line."""
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(no_wrap=True)
     table.add_column()
@@ -228,7 +228,7 @@ def _present_table(keyphrases: Sequence[Keyphrase]) -> Table:
 
 
 def _filled(table: Table, keyphrases: Sequence[Keyphrase], cells: Sequence[tuple[str, ...]]) -> Table:
-    """With the rows, and a column for each thing that the predictor tells of any of them."""
+    """With the rows, and a column for each thing that the predictor says of any of them."""
     columns = {
         "Kind": [keyphrase.kind or "" for keyphrase in keyphrases],
         "Source": [keyphrase.source or "" for keyphrase in keyphrases],

@@ -40,13 +40,13 @@ def words(text: str, language: str = "") -> list[str]:
 
     Args:
         language: ISO 639-1; the rules for others than English are those of `kpdemo.languages.wording`. A text
-            of which no language is told is taken as English, here and in all of this file.
+            without a language is taken as English, here and in all of this file.
     """
     return [text[start:end] for start, end in word_spans(text, language)]
 
 
 def word_spans(text: str, language: str = "") -> list[Span]:
-    """Where each of `words` stands in `text`."""
+    """The span of each of `words` in `text`."""
     if is_english(language):
         return [match.span() for match in _WORD.finditer(text)]
     return wording.word_spans(text)
@@ -70,7 +70,7 @@ def _porter():  # type: ignore[no-untyped-def]
 
 
 def is_english(language: str) -> bool:
-    """Whether it is English, or not told."""
+    """Whether it is English, or unknown."""
     return language in ("", ENGLISH)
 
 
@@ -87,7 +87,7 @@ def phrase_key(text: str, language: str = "") -> str:
 class StemmedText:
     """A document prepared for many questions of the kind "is this phrase present?".
 
-    A keyphrase is present when its stemmed words stand contiguously in the stemmed title or in
+    A keyphrase is present when its stemmed words occur contiguously in the stemmed title or in
     the stemmed body; it may not straddle the two. Words and stems are those of the document's language.
     """
 

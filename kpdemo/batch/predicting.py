@@ -2,9 +2,9 @@
 
 The batches are cut from the input by position and a batch that is only partly in `OUTPUT` is predicted
 again as a whole, so an interrupted and resumed run writes the very bytes of an uninterrupted one, as long as
-nothing was mended in between. The documents that the model refused stand in `OUTPUT.refused.jsonl`, each
+nothing was mended in between. The documents that the model refused are in `OUTPUT.refused.jsonl`, each
 written before its batch, so that a batch without them counts as whole. `kpdemo.batch.resuming` says which
-runs may go on with a file.
+runs may continue a file.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class BatchSummary:
     skipped: int = 0
     failed: int = 0
     retrieved: int = 0
-    """How many of those predicted now were read beside passages, or would have been."""
+    """How many of those predicted now were read with passages, or would have been."""
     foreign: Foreign = field(default_factory=dict)
     """Those predicted now in languages that the model was not made for, see `foreign_notes`."""
 
@@ -88,7 +88,7 @@ def predict_file(
         batch_size: documents predicted together; by default `BATCH_SIZE`, on a GPU `GPU_BATCH_SIZE`.
         identity: of the predictor's weights, such as their hash, as several models may share a name.
         language: that all documents are in, whatever they say; empty for each its own, or the one detected.
-        nested: whether a present keyphrase may stand inside another, see `kpdemo.nesting`.
+        nested: whether a present keyphrase may be nested in another, see `kpdemo.nesting`.
         progress: called with the counts so far after each batch.
 
     Raises:
@@ -116,7 +116,7 @@ def batch_size_for(predictor: Predictor) -> int:
 def ask_each(
     documents: Sequence[Document], ask: Callable[[Sequence[Document]], Sequence[Outcome]]
 ) -> list[Outcome | InputError]:
-    """One outcome a document: a batch that `ask` refuses is halved until the culprits stand alone.
+    """One outcome a document: a batch that `ask` refuses is halved until the culprits are isolated.
 
     Args:
         ask: gives an outcome for each document, such as `Predictor.predict`, or refuses them all.

@@ -1,4 +1,4 @@
-"""The documents of a file that a model refused, kept beside its predictions: none is asked for twice."""
+"""The documents of a file that a model refused, kept next to its predictions: none is tried twice."""
 
 from __future__ import annotations
 

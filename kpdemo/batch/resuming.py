@@ -48,7 +48,7 @@ class BatchSettings:
     Attributes:
         identity: of the model's weights, as several may share a name; empty when it has none.
         language: that all documents are read in; empty for each its own.
-        nested: whether a present keyphrase may stand inside another.
+        nested: whether a present keyphrase may be nested in another.
     """
 
     model: str
@@ -68,7 +68,7 @@ def settings_path(output: Path) -> Path:
 
 
 def recorded_model(output: Path) -> str | None:
-    """The name of the model that made a predictions file, when its settings stand beside it."""
+    """The name of the model that made a predictions file, if its settings are next to it."""
     settings = _read_settings(settings_path(output))
     return None if settings is None else settings.model
 
@@ -140,7 +140,7 @@ def _begun_with(output: str, difference: str) -> ResumeError:
 
 
 def _pass_over(_: LineError) -> None:
-    """A line that cannot be read holds no document; the run itself tells it."""
+    """A line that cannot be read holds no document; the run itself reports it."""
 
 
 def _differences(earlier: BatchSettings, now: BatchSettings) -> list[str]:

@@ -1,4 +1,4 @@
-"""Where many documents come from: a file, a folder of files, or an open stream; and where each one stands."""
+"""Where many documents come from: a file, a folder of files, or an open stream; and the place of each."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Located:
 
     def refusal(self, reason: str) -> str:
         """The sentence on a document that a model refuses."""
-        # A file that is one document as a whole needs no id beside its name.
+        # A file that is one document as a whole needs no id besides its name.
         document = "" if is_whole(self.file) else f'document "{self.document.id}": '
         return f"{self.where}: {document}{reason}"
 

@@ -113,7 +113,7 @@ class Tagger:
 
     def _best(self, features: Iterable[str]) -> str:
         known = [row for feature in features if (row := self.rows.get(feature)) is not None]
-        # In the order of the features, as NLTK adds: the rounding of the sums tells equal tags apart.
+        # In the order of the features, as NLTK adds: rounding of the sums breaks ties between tags.
         scores = (self.weights[known] / _UNITS).sum(axis=0)
         return self.tags[int(scores.argmax())]
 

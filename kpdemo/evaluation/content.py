@@ -1,6 +1,6 @@
 """Content words: what the candidates of the baselines are made of where there is no tagger.
 
-In Chinese and Korean the segmenters tell them, in Japanese the script. In other languages they are all but
+In Chinese and Korean the segmenters mark them, in Japanese the script. In other languages they are all but
 the stop words of YAKE's package.
 """
 

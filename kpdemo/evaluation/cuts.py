@@ -1,4 +1,4 @@
-"""The cut-offs to measure at besides 5 and M, as users write them: "10, 15, O"."""
+"""The cut-offs to measure at in addition to 5 and M, as users write them: "10, 15, O"."""
 
 from __future__ import annotations
 

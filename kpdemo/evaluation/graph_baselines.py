@@ -23,9 +23,9 @@ MOST_SPANS = 20  # of one candidate in a graph: the first
 
 @dataclass(frozen=True)
 class TextRank(Baseline):
-    """TextRank (Mihalcea and Tarau 2004): PageRank over words that stand together, phrases by the sum.
+    """TextRank (Mihalcea and Tarau 2004): PageRank over words that co-occur, phrases by the sum.
 
-    Words are those of the candidates; two are linked when they stand less than `window` words apart.
+    Words are those of the candidates; two are linked when they occur less than `window` words apart.
     """
 
     mine: Mine = mine_noun_phrases
@@ -51,7 +51,7 @@ class TextRank(Baseline):
 class PositionRank(Baseline):
     """PositionRank (Florescu and Caragea 2017): PageRank over words, drawn to early and frequent ones.
 
-    Two words are linked as often as they stand less than `window` words apart. A random jump lands on a word
+    Two words are linked as often as they occur less than `window` words apart. A random jump lands on a word
     in proportion to the sum of 1 / place over its places. Candidates have at most `longest` words.
     """
 

@@ -175,4 +175,4 @@ def _named_model(path: Path) -> str | None:
 
 
 def _ignore(error: LineError) -> None:
-    """Reading the predictions has told it."""
+    """It was reported when the predictions were read."""

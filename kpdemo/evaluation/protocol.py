@@ -94,7 +94,7 @@ class SplitKeys:
 
 @dataclass(frozen=True, slots=True)
 class ComparedDocument:
-    """A prediction beside the keyphrases of its document, and which phrases of both were counted.
+    """A prediction and the gold of its document, and which phrases of both were counted.
 
     Attributes:
         wanted: of the gold keyphrases.
@@ -129,7 +129,7 @@ def split_phrases(phrases: Iterable[str], source: StemmedText) -> SplitKeys:
 
 
 def compare_document(gold: Document, prediction: Prediction, cuts: Sequence[Cut] = CUTS) -> ComparedDocument:
-    """A prediction beside the document's own keyphrases.
+    """Compare a prediction with the keyphrases of its document.
 
     Raises:
         InputError: the document is in a language that is not known; see `evaluate`.
@@ -170,7 +170,7 @@ def evaluate(golds: Iterable[Document], predictions: Sequence[Prediction]) -> Da
 
     Args:
         golds: documents with their keyphrases; a language is a code or a name of `kpdemo.languages.names`,
-            and a document that tells none is measured as English.
+            and a document without one is measured as English.
         predictions: in the order of the documents.
 
     Raises:

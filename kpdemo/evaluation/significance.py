@@ -52,7 +52,7 @@ class Difference(Estimate):
 
 
 def estimates(scores: Sequence[DocumentScores], convention: Convention) -> ByFigure[Estimate]:
-    """The figures with what `margin` gives, at most 1: no share lies further from another."""
+    """The figures with their `margin`, at most 1: no two shares are further apart."""
 
     def estimate(kind: str, name: str) -> Estimate:
         added = f1_contributions(_pairs(scores, kind, name, convention))

@@ -61,7 +61,7 @@ def command_files(files: Sequence[GoldFile]) -> list[str]:
 def joined(result: Result, stored: Result | None) -> Result:
     """The figures with those on other files that were stored for the same model and passages.
 
-    All are named anew, as if one call had measured them.
+    All are renamed, as if one call had measured them.
     """
     if stored is None or any(stored.get(key) != result.get(key) for key in _DECISIVE):
         return result
@@ -96,7 +96,7 @@ def joined(result: Result, stored: Result | None) -> Result:
 def _entries(before: Mapping[str, GoldFile], now: Mapping[str, GoldFile]) -> list[tuple[GoldFile, str, bool]]:
     """Each file, the name that its figures have, and whether they are new.
 
-    New ones stand where stood what they replace.
+    New ones take the place of what they replace.
     """
     entries: dict[GoldFile, tuple[str, bool]] = {}
     for name, stored in before.items():

@@ -30,7 +30,7 @@ def refusal_notes(measured: Sequence[tuple[str, str, Mapping[str, Any]]]) -> str
     """A line for each model and dataset with refusals; empty where there are none.
 
     Args:
-        measured: a model, a dataset, and the figures, which tell of no refusals when they are old.
+        measured: a model, a dataset, and the figures; old ones lack refusals.
     """
     return "\n\n".join(
         f"`{model}` refused {figures['refused']:,} of the {figures['documents']:,} documents of {dataset}, "

@@ -1,4 +1,4 @@
-"""The page of results: the paper's tables with ours beside them, written from the stored figures alone."""
+"""The page of results: the paper's tables next to ours, written from the stored figures alone."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ class _VariantRun:
         data = self._content([*self._read, *self.runs.config.measured.values()])
         known = self.runs.results.read(name, identity)
         if known is not None:
-            told = known.get("data")  # figures of earlier versions do not tell
+            told = known.get("data")  # figures of earlier versions lack it
             if told and data and told != data:
                 raise ConfigError(
                     f"{name} in {self.runs.results.folder} was measured with other data: give another "
@@ -172,7 +172,7 @@ class _VariantRun:
 
     @cached_property
     def _training(self) -> ExtractorTraining:
-        """In a folder whose name tells its settings and data, so that others are trained in another."""
+        """In a folder named by its settings and data, so that others are trained in another."""
         config = self._configured
         decisive = {name: value for name, value in vars(config).items() if name not in _PLACES}
         data = self._content(self._read) or str(config.data)

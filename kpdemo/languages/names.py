@@ -51,7 +51,7 @@ NAMES: Mapping[str, str] = MappingProxyType(
         "vi": "Vietnamese",
     }
 )
-"""The languages that are told apart, in the order of their names."""
+"""The languages that are distinguished, in the order of their names."""
 
 _OTHER_CODES = """
 ara ar, bul bg, cat ca, zho zh, chi zh, cmn zh, hrv hr, ces cs, cze cs, dan da, nld nl, dut nl, eng en,

@@ -42,7 +42,7 @@ COMMIT_SECONDS = 2.0
 RECALL_QUERIES = 200
 
 Numbered = Iterable[tuple[int, Document]]
-"""Passages with the lines where they stand."""
+"""Passages with their line numbers."""
 ShowCount = Callable[[int], None]
 
 

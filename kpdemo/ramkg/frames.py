@@ -55,7 +55,7 @@ class Frame:
 
     @property
     def added(self) -> int:
-        """Tokens that the encoder reads besides the text."""
+        """Number of tokens that the encoder reads in addition to the text."""
         return len(self.before) + len(self.after)
 
 
@@ -106,6 +106,6 @@ def frame(form: Form, ends: Ends, language: int | None) -> Frame:
 
 
 def language_frames(form: Form, ends: Ends, languages: Mapping[str, int]) -> dict[str, Frame]:
-    """The frame of each language; under "" that of a model which tells no languages apart."""
+    """The frame of each language; under "" that of a model that does not distinguish languages."""
     known: Mapping[str, int | None] = languages or {"": None}
     return {code: frame(form, ends, token) for code, token in known.items()}

@@ -110,10 +110,10 @@ class RgitConfig:
 class RgitData:
     """Attributes:
     parallel: documents whose passages are known.
-    others: documents with keyphrases whose passages are not known, or not told.
+    others: documents with keyphrases whose passages are unknown, or held back.
     validation: pairs on which recall is measured, of documents that are never trained on.
-    truth: document id to passage id for as many of `others` as are known, to tell how many pseudo pairs are
-        right; never trained on.
+    truth: document id to passage id for as many of `others` as are known, to count how many pseudo pairs
+        are right; never trained on.
     """
 
     parallel: Sequence[Pair]

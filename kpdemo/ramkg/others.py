@@ -31,7 +31,7 @@ def retrieve_others(
 def fingerprint(document: Document) -> str:
     """The letters and digits of a text, the same for copies with other capitals, spaces or punctuation.
 
-    Ids do not tell copies: those of two files may both be line numbers.
+    Ids do not reveal copies: those of two files may both be line numbers.
 
     >>> fingerprint(Document("We compare graphs.", "Graph kernels"))
     'graphkernelswecomparegraphs'

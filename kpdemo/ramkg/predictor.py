@@ -214,7 +214,7 @@ def load_ranking_predictor(folder: Path, *, index: Path | None, device: str = "a
 
     Raises:
         ModelLoadError: the model is damaged, or the device is not there.
-        PassageIndexError: the index is damaged, or was built with another encoder; told by the first
+        PassageIndexError: the index is damaged, or was built with another encoder; raised by the first
             prediction.
     """
     target = choose_device(device)

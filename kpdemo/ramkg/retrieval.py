@@ -158,7 +158,7 @@ def _with_evidence(prediction: Prediction, given: Augmented) -> Prediction:
 
 
 def are_alike(keyphrase: str, retrieved: str) -> bool:
-    """Whether two phrases are spelt nearly alike, in whatever order of their words.
+    """Whether two phrases are spelt nearly alike, in any order of their words.
 
     >>> are_alike("diabète gestationnel", "gestational diabetes"), are_alike("grippe", "influenza")
     (True, False)

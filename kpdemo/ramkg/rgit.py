@@ -73,8 +73,8 @@ def iterate(
     before.
 
     Args:
-        folder: of this run alone; with the steps done so far when it was stopped.
-        identity: all that decides what retriever and generator learn besides data and config.
+        folder: of this run alone; holds the steps done so far when it was interrupted.
+        identity: all that decides what retriever and generator learn, except data and config.
 
     Raises:
         TrainingError: `folder` holds a run of other data or settings, two documents share an id, a validation

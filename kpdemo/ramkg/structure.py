@@ -81,7 +81,7 @@ def read_structure(path: Path, vectors: NDArray[np.float32], *, whole: bool = Fa
 
     Args:
         vectors: (N, D) those that it was made of; a graph reads them instead of its own copy.
-        whole: into memory, to be added to; else it stays on the disk as far as FAISS can map it, but for the
+        whole: into memory, to be added to; else it stays on the disk as far as FAISS can map it, except the
             centroids of its lists, which each query is compared with.
 
     Raises:
@@ -90,7 +90,7 @@ def read_structure(path: Path, vectors: NDArray[np.float32], *, whole: bool = Fa
     faiss = _faiss()
     try:
         index = faiss.read_index(str(path), 0 if whole else faiss.IO_FLAG_MMAP_IFC)
-    except RuntimeError as error:  # FAISS tells its own source lines, which help no user
+    except RuntimeError as error:  # FAISS names its own source lines, which help no user
         raise PassageIndexError(
             f"The index file {path} is missing or damaged: build the index anew."
         ) from error

@@ -32,7 +32,7 @@ LONGEST_ALPHABET = 9_000
 """Characters that are subwords by themselves; Chinese needs thousands."""
 
 LEAST_FREQUENT = 3
-"""Times that two subwords stand side by side before they are made one."""
+"""How often two subwords must be adjacent to be merged."""
 
 _LEAST_WEIGHT = 0.05
 _AT_ONCE = 1_024  # texts that are encoded together
@@ -193,7 +193,7 @@ def _wordpiece(vocabulary: dict[str, int]) -> Tokenizer:
 
 
 def _alphabet(texts: Iterable[str], tokenizer: Tokenizer) -> tuple[list[str], list[str]]:
-    """The most frequent characters, and of those that may stand within a word the subwords."""
+    """The most frequent characters, and the subwords for those that occur within words."""
     counts: Counter[str] = Counter()
     for text in texts:
         counts.update(tokenizer.normalizer.normalize_str(text))

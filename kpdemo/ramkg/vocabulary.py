@@ -20,11 +20,11 @@ class WriterSettings:
     """How a generator is prompted and decoded; stored with it.
 
     Attributes:
-        form: where language tokens stand, see `kpdemo.ramkg.frames`.
-        languages: a document's language to its token; empty for a model that tells none apart.
+        form: where language tokens go, see `kpdemo.ramkg.frames`.
+        languages: a document's language to its token; empty for a model that distinguishes none.
         made_for: the languages that it was trained on.
-        window: tokens read at most, special ones included; what is longer is cut.
-        longest: tokens written at most.
+        window: most tokens read, special ones included; longer input is cut.
+        longest: most tokens written.
         beams: of the beam search.
         deduplicate: whether a retrieved keyphrase occurs in the prompt only once.
         passages: m, how many passages' keyphrases are read.

@@ -37,7 +37,7 @@ def read_documents(path: str | Path, *, on_error: ReportLine | None = None) -> I
     one document, with the file's name as its id:
 
     - text is taken as it is, so that offsets count from the file's own characters; where its first line is a
-      title (`kpdemo.lines`), that is the document's, here and in the two others, but for a line that heads
+      title (`kpdemo.lines`), that is the document's, here and in the two others, except a line that heads
       the second page of a PDF too;
     - a first "# heading" of a Markdown file is the title, the rest stays as it is;
     - words that a hyphen cuts at the end of a line are made whole in plain text and in PDF text, whose title
@@ -82,7 +82,7 @@ def parse_documents(
     """The documents of open JSON Lines, with their line numbers.
 
     Raises:
-        InputError: as `read_documents`; also where the first line tells that none will hold a document.
+        InputError: as `read_documents`; also where the first line shows that none will hold a document.
     """
     rows = parse_rows(_of_this_kind(lines, name), name=name, on_error=on_error)
     return documents_from_rows(rows, name, on_error, on_row, name_row)

@@ -25,7 +25,7 @@ KINDS_ADVICE = f"use one of {', '.join(DOCUMENT_SUFFIXES)}."
 def document_suffix(path: Path) -> str:
     """The suffix that says what is in the file, without that of its compression.
 
-    A name that says nothing, such as /dev/stdin or that of a pipe, stands for JSON Lines.
+    A name that says nothing, such as /dev/stdin or that of a pipe, means JSON Lines.
 
     Raises:
         InputError: it is one of another kind of file.

@@ -27,7 +27,7 @@ def count_lines(path: Path) -> int:
 
 
 def read_head(path: Path, size: int) -> bytes:
-    """The first `size` bytes of a file as it lies on the disk, compressed or not.
+    """The first `size` bytes of a file as stored, compressed or not.
 
     Raises:
         InputError: the file cannot be read.

@@ -1,6 +1,6 @@
 """Which terms are keyphrases of the same documents, and how strongly the terms of a text suggest others.
 
-Letters: N terms, E pairs of them, S terms that stand in a text.
+Letters: N terms, E pairs of them, S terms that occur in a text.
 """
 
 from __future__ import annotations

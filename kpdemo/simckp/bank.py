@@ -36,7 +36,7 @@ class BankScore:
 
     Attributes:
         frequency: of the term's log frequency.
-        words: of the share of its words that stand in the text, in any order.
+        words: of the share of its words that occur in the text, in any order.
         likeness: of the mean cosine to the terms of the text that are nearest to it.
         association: of the votes of the terms of the text that documents use together with it.
         profiles: of the cosine of the text's words and the term's word profile.

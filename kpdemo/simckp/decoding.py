@@ -27,7 +27,7 @@ _JOINED = re.compile(r"\s*([-‐‑–/'’])\s*")  # a WordPiece tokenizer give
 @dataclass(frozen=True, slots=True)
 class GeneratedPhrase:
     """Attributes:
-    log_probability: of its tokens and of the separator or end behind it, given what stands before it in
+    log_probability: of its tokens and of the separator or end after it, given what is before it in
         its beam; the highest of all the places where it was generated.
     """
 
@@ -88,7 +88,7 @@ def over_generate(
 def generated_phrases(
     document: Document, beams: Sequence[Beam], vocabulary: TargetVocabulary, tokenizer: Tokenizer
 ) -> list[GeneratedPhrase]:
-    """The phrases of all beams that do not stand in the document, each once, by their stems.
+    """The phrases of all beams that do not occur in the document, each once, by their stems.
 
     They keep the order of the beams and of their places in them, and the spelling of the first. A phrase
     that the longest length has cut off is left out.
@@ -124,7 +124,7 @@ def phrase_text(ids: Sequence[int], vocabulary: TargetVocabulary, tokenizer: Tok
 
 def as_written(decoded: str) -> str:
     """Without the blanks that a tokenizer puts round hyphens, slashes and apostrophes within words."""
-    apart = _PLURAL.sub(r"\1\0", decoded)  # a mark that no blank is beside, so that the next step leaves it
+    apart = _PLURAL.sub(r"\1\0", decoded)  # a mark with no blank next to it, so that the next step leaves it
     return " ".join(_JOINED.sub(r"\1", apart).replace("\0", " ").split())
 
 

@@ -16,7 +16,7 @@ from kpdemo.simckp.quantized import halved, is_wide
 
 
 def pack_differences(state: Mapping[str, Tensor], base: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors to store for `state`, to be read again beside `base`.
+    """The tensors to store for `state`, to be read again with `base`.
 
     The difference of a wide matrix is stored `in_nibbles`. What is narrower is stored itself, in fp16, and
     what is equal is left out.

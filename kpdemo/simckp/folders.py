@@ -1,6 +1,6 @@
 """Checkpoint folders: written once after training, checked by hash when read.
 
-A folder may hold only its differences from the model in a folder beside or above it.
+A folder may hold only its differences from the model in a folder next to it or above it.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def copy_encoder(
 
     Args:
         config: the configuration of `source`, changed where its weights are not concerned.
-        weights: of `source`; written whole where it holds only what tells them from another folder's.
+        weights: of `source`; written whole where it holds only differences from another folder's.
     """
     for path in source.glob("tokenizer*.json"):
         shutil.copyfile(path, folder / path.name)
@@ -155,7 +155,7 @@ def _reason(error: Exception) -> str:
 
 
 def base_of(folder: Path) -> Path | None:
-    """The folder beside or above this one whose model it changes, if it is stored as a change."""
+    """The folder next to or above this one whose model it changes, if it is stored as differences."""
     base = stored_config(folder).get(BASE)
     return folder.parent / base["folder"] if base else None
 

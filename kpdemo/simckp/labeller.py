@@ -109,7 +109,7 @@ def load_labeller(folder: Path, *, device: str = "auto") -> HubTagger:
 
 
 def _tokenizer(stored: StoredModel) -> Any:
-    """That of the folder alone: Transformers' settings beside it may name files elsewhere."""
+    """That of the folder alone: Transformers' settings next to it may name files elsewhere."""
     from transformers import PreTrainedTokenizerFast
 
     padding = stored.tokenizer.id_to_token(stored.padding)

@@ -36,7 +36,7 @@ def contrastive_loss(
 
 
 def binary_loss(scores: Tensor, positive: Tensor, *, temperature: float) -> Tensor:
-    """Classify each phrase by itself as gold or not (the binary classifier of SimCKP's Table 4).
+    """Classify each phrase on its own as gold or not (the binary classifier of SimCKP's Table 4).
 
     Args:
         scores: (P,) of each candidate; divided by the temperature they are log-odds.

@@ -101,7 +101,7 @@ def save_changed_bank(
 ) -> None:
     """Write the folder `source` of a bank with this bank in its place; its encoder stays, bit for bit.
 
-    An encoder that is stored as what tells it from another is written whole, in fp32.
+    An encoder that is stored as differences is written whole, in fp32.
 
     Raises:
         ModelLoadError: a file of `source` is missing or damaged, or the bank belongs to another encoder.
@@ -118,7 +118,7 @@ def save_changed_bank(
 
 
 def store_bank_words_as_differences(folder: Path) -> None:
-    """Store a bank beside its model by `store_words_as_differences`.
+    """Store a bank, next to its model, by `store_words_as_differences`.
 
     The bank, whose vectors stay, belongs to the encoder as it is afterwards.
 

@@ -137,7 +137,7 @@ class SimckpPredictor:
     ) -> list[VectorSpace]:
         """See `kpdemo.types.Mapped`; the space of Equation 2, where an absent phrase has no place.
 
-        Of two extractors the vectors stand side by side, so that a cosine is the weighted mean of theirs.
+        The vectors of two extractors are concatenated, so that a cosine is the weighted mean of theirs.
         """
         check_options(top_k, threshold)
         if self.module.classifier is not None:

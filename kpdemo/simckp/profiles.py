@@ -1,7 +1,7 @@
 """Word profiles: the words that are typical of documents with a term among their keyphrases.
 
 A profile is the mean of these documents' TF-IDF vectors, cut to its strongest words: Rocchio's prototype of a
-class. The network's vectors tell what a text is about, its words which of several near terms authors choose.
+class. The network's vectors show what a text is about, its words which of several near terms authors choose.
 Letters: N terms, W words, E entries of all profiles.
 """
 

@@ -31,7 +31,7 @@ def build_answer(
 ) -> Prediction:
     """Phrases with the same stems count as one, with the best of their scores and the first spelling.
 
-    Stems are those of the document's language. Present are those that stand in the document by the rule of
+    Stems are those of the document's language. Present are those that occur in the document by the rule of
     `PhrasePlaces`, spelt as there. Proposals longer than `LONGEST_KEYPHRASE` are left out.
     """
     places, kind = PhrasePlaces(document), PhraseKinds(document)

@@ -174,7 +174,7 @@ class SystemPredictor:
         ]
 
     def sources(self) -> dict[str, SystemPredictor]:
-        """The system if it reranks, and each source of absent candidates by itself, without a reranker."""
+        """The system if it reranks, and each source of absent candidates alone, without a reranker."""
         parts = {"reranked": self} if self.reranker else {}
         if self.proposer.generator:
             parts["generated"] = replace(self, proposer=replace(self.proposer, retriever=None), reranker=None)

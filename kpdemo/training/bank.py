@@ -216,7 +216,7 @@ class _BankRun:
     def _pooled_terms(self, dual: DualEncoder) -> Tensor:
         """(N, H) what the untrained backbone makes of each term, from the cache when it is there."""
         config = self.config
-        # A resumed run has its own terms, in whatever precision.
+        # A resumed run has its own terms, in any precision.
         precision = "bf16" if uses_bf16(config.loop.precision, self.device) else "fp32"
         weights = state_hash({name: value.cpu() for name, value in dual.encoder.state_dict().items()})
         name = cache_name([weights, precision, dual.config.pooling, self.phrases])

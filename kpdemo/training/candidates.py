@@ -45,7 +45,7 @@ def proposed_documents(
     """The candidates of each document; an interrupted search resumes where it stopped.
 
     Args:
-        identity: all that decides what is proposed, besides the documents.
+        identity: all that decides what is proposed, except the documents.
 
     Raises:
         TrainingError: another training searches for the same, or what is in the cache cannot be read.

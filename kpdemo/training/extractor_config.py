@@ -35,10 +35,10 @@ class ExtractorTraining:
     device: "auto", "cpu" or "cuda".
     attention: the attention implementation, by Transformers' name; on a CPU "eager" trains twice as fast as
         "sdpa".
-    style: how the training documents were annotated, such as "author keywords"; told in the model card.
+    style: how the training documents were annotated, such as "author keywords"; given in the model card.
     counting: what decides how many keyphrases a document gets: "threshold" is SimCKP's own rule.
     storage: of the weights in the checkpoint, "fp16" or "int8".
-    objective: "binary" classifies each phrase by itself, without comparing phrases (Table 4).
+    objective: "binary" classifies each phrase on its own, without comparing phrases (Table 4).
     negatives: what a gold keyphrase is contrasted with: "hard" are the other candidates of its document,
         "random" random runs of its words, "in-batch" the other documents of the batch (Table 5).
 

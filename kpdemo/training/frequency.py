@@ -38,7 +38,7 @@ class FrequencyConfig:
 
 
 def build_document_frequency(documents: Iterable[Document]) -> DocumentFrequency:
-    """Count in how many documents each term of at most three words stands, level by level.
+    """Count in how many documents each term of at most three words occurs, level by level.
 
     A longer term is counted only when both its shorter halves are kept, so that memory stays in
     proportion to what is kept.

@@ -62,7 +62,7 @@ class GeneratorTraining(ExtractorTraining):
     Attributes:
         decoder: sizes of the decoder that an encoder-only backbone is given; one with a decoder keeps it.
         fewest: a token must occur so often in the training targets for that decoder to write it.
-        separator: stands between two keyphrases, where the backbone brings its own decoder.
+        separator: put between two keyphrases, where the backbone brings its own decoder.
         contrastive_weight: λ of Equation 5.
         freeze_encoder: train the decoder alone, on the extractor of `start`.
         released_filters: use only what the released code uses: in training documents with an absent keyphrase

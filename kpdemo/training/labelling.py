@@ -98,7 +98,7 @@ def gold_candidates(document: Document, candidates: Sequence[Candidate]) -> NDAr
 
 
 def absent_keyphrases(document: Document) -> list[str]:
-    """The document's keyphrases that do not stand in its text, each once, in their order."""
+    """The document's keyphrases that do not occur in its text, each once, in order."""
     text = StemmedText(document)
     found: dict[str, str] = {}
     for phrase in document.keyphrases:
@@ -108,5 +108,5 @@ def absent_keyphrases(document: Document) -> list[str]:
 
 
 def bare_phrase_tokens(phrase: str, tokenizer: Tokenizer) -> NDArray[np.int64]:
-    """The token ids of a phrase by itself, without special tokens."""
+    """The token ids of a phrase on its own, without special tokens."""
     return np.asarray(tokenizer.encode(phrase, add_special_tokens=False).ids, dtype=np.int64)

@@ -156,7 +156,7 @@ class _TrainingRun:
         return self.progress.step >= self._steps
 
     def _batches(self) -> Iterator[tuple[Any, int]]:
-        """Batches from where the run stands to its last step, over as many epochs as that takes.
+        """Batches from the run's current step to its last, over as many epochs as that takes.
 
         Yields:
             Each with the number of its documents.
@@ -170,7 +170,7 @@ class _TrainingRun:
                 batch_sampler=batches,
                 collate_fn=self._part.collate,
                 num_workers=self._config.workers,
-                generator=torch.Generator(),  # not the global one: resuming draws anew
+                generator=torch.Generator(),  # not the global one: resuming draws again
             )
             for batch, indices in zip(loader, batches, strict=True):
                 self.progress.batch += 1

@@ -110,7 +110,7 @@ The decoder is {_decoder(trained)}.
 
 
 def style_told(style: str) -> str:
-    """A sentence on how the documents were annotated, if that was told."""
+    """A sentence on how the documents were annotated, if that is known."""
     return f" Style: {style}." if style else ""
 
 

@@ -27,7 +27,7 @@ class PairObjective:
     present_weight: weight of a gold term that occurs in the text; an absent one has 1.
     tower_weight: weight of the loss over encoded phrases; that over the bank's own vectors has 1.
     hard_negatives: terms a document that the bank ranks highest and that are wrong, encoded as phrases
-        beside the gold of the batch.
+        in addition to the gold of the batch.
     most_phrases: only this many of these, drawn at random, are encoded for a batch.
     """
 

@@ -32,7 +32,7 @@ class TermPair:
     Attributes:
         tokens: (T,) token ids.
         gold: (G,) the terms among its keyphrases, ascending.
-        present: (S,) the terms that stand in its text, ascending; gold ones too.
+        present: (S,) the terms that occur in its text, ascending; gold ones too.
     """
 
     tokens: NDArray[np.int32]

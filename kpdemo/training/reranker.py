@@ -183,7 +183,7 @@ def _own_dual_encoder(config: RerankerTraining) -> tuple[DualEncoder, Any]:
 
 
 def _sources(config: RerankerTraining) -> dict[str, str]:
-    """What proposes the candidates: by content, for a part that is trained anew keeps its folder."""
+    """What proposes the candidates: by content, for a part that is trained again keeps its folder."""
     folders = {"bank": config.bank, "generator": config.generator}
     return {name: content_hash(folder) for name, folder in folders.items() if folder}
 

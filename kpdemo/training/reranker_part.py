@@ -41,7 +41,7 @@ class CandidateReader:
     Attributes:
         padding: the pad token id.
         length: tokens of a document that are read.
-        bank: tells how frequent a candidate is; None without one.
+        bank: knows how frequent a candidate is; None without one.
     """
 
     tokenizer: Tokenizer

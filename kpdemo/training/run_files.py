@@ -17,7 +17,7 @@ from kpdemo.locks import locked_folder
 from kpdemo.storage import replacing
 
 LAST = "last.pt"
-"""Where a run stands: without it the run has not begun."""
+"""The state of a run: without it the run has not begun."""
 
 
 def run_lock(folder: Path) -> AbstractContextManager[None]:

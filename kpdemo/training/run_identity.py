@@ -18,7 +18,7 @@ _MAY_CHANGE = ("documents", "evaluate_every", "checkpoint_minutes", "patience", 
 
 
 def run_identity(settings: Mapping[str, Any], *free: str, **content: object) -> str:
-    """All that decides what is learnt, besides the loop's own settings.
+    """All that decides what is learnt, except the loop's own settings.
 
     Args:
         free: further settings that do not decide it.

@@ -150,7 +150,7 @@ def check_sources(config: Any, folder: Path) -> None:
 
 
 def source_hashes(sources: Iterable[Source], folder: Path) -> list[tuple[str, str]]:
-    """Each source with the hash of its file, which tells when the data changed.
+    """Each source with the hash of its file, which shows when the data changed.
 
     Raises:
         ConfigError: a file is missing.

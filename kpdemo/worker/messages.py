@@ -59,7 +59,7 @@ class Description:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """Before the answer: how far the work is, as `kpdemo.progress` tells it."""
+    """Before the answer: how far the work is, as `kpdemo.progress` reports it."""
 
     share: float
     what: str

@@ -21,7 +21,7 @@ from kpdemo.simckp.generation.memory import Decoder, Memory
 from kpdemo.simckp.generation.targets import TargetVocabulary
 
 END, SEPARATOR = 0, 1
-"""Target ids with embeddings of their own; the end also stands before the first token, as in BART."""
+"""Target ids with embeddings of their own; the end also precedes the first token, as in BART."""
 
 _SPECIALS = 2
 _INITIAL_DEVIATION = 0.05  # of the embeddings of our own; MiniLM's words have .056
@@ -52,13 +52,13 @@ class DecoderConfig:
 
 
 class KeyphraseDecoder(Decoder):
-    """Writes target ids one after the other; `vocabulary` tells what they mean."""
+    """Writes target ids one after the other; `vocabulary` says what they mean."""
 
     tokens: Tensor
 
     def __init__(self, config: DecoderConfig, width: int, tokens: Tensor) -> None:
         """Args:
-        tokens: (V - 2,) the tokenizer's ids of what can be written besides `END` and `SEPARATOR`.
+        tokens: (V - 2,) the tokenizer's ids of what can be written, except `END` and `SEPARATOR`.
         """
         super().__init__()
         if width % config.heads:

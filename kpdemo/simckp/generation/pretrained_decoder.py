@@ -25,7 +25,7 @@ class PretrainedDecoder(Decoder):
     def __init__(self, model: Any, separator: int) -> None:
         """Args:
         model: any encoder-decoder of Transformers with a language modelling head.
-        separator: the id that stands between two phrases.
+        separator: the id between two phrases.
         """
         super().__init__()
         start, end = (

@@ -21,7 +21,7 @@ class TargetVocabulary:
     """What a generator may write: the tokens of phrases, a separator and an end.
 
     Attributes:
-        start: stands before the first token.
+        start: precedes the first token.
         tokens: (V,) the tokenizer's id of every target id, below 0 for those that are no token of the
             tokenizer's; None where target ids are the tokenizer's.
     """

@@ -51,7 +51,7 @@ class HubGenerator:
 
     Attributes:
         window: tokens of one piece, prefix and special tokens included; what is longer is read in several.
-        separators: what stands between two phrases; never empty.
+        separators: what may come between two phrases; never empty.
         start: the token id that the decoder begins with.
     """
 
@@ -103,7 +103,7 @@ class HubGenerator:
         """See `kpdemo.types.Predictor`.
 
         Raises:
-            LanguageError: the model tells languages apart, and a document's is none of them.
+            LanguageError: the model distinguishes languages, and a document's is none of them.
         """
         check_options(top_k, threshold)
         several = bool(self.profile.languages)
@@ -246,7 +246,7 @@ def _added_separators(tokenizer: Any) -> tuple[str, ...]:
 
 
 def _between(text: str, separators: Sequence[str]) -> Iterator[Span]:
-    """Where the phrases between separators stand, without the spaces round them; empty ones are left out."""
+    """The spans of the phrases between separators, without surrounding spaces; empty ones are left out."""
     start = 0
     for match in re.finditer("|".join(map(re.escape, separators)) + r"|\Z", text):
         phrase = text[start : match.start()]

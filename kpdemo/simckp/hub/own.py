@@ -110,7 +110,7 @@ def _check_part(name: str, folder: Path, part: Path) -> None:
 
 
 def _settings(described: Any) -> Iterator[tuple[str, Any]]:
-    """Name and value of each setting, however deep it stands."""
+    """Name and value of each setting, however deeply nested."""
     left = [described]
     while left:
         value = left.pop()
@@ -123,7 +123,7 @@ def _settings(described: Any) -> Iterator[tuple[str, Any]]:
 
 def _reads_text(model_type: str) -> bool:
     """Whether it is an architecture of Transformers for texts: others may ask the Hub for a second model."""
-    if model_type == "bert":  # which is told without Transformers
+    if model_type == "bert":  # which is known without Transformers
         return True
     from transformers.models.auto import modeling_auto as auto
 

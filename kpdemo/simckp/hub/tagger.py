@@ -61,7 +61,7 @@ class Labels:
 
 @dataclass(frozen=True)
 class Word:
-    """Where a word stands, and the probability of each label (L,)."""
+    """The span of a word, and the probability of each label (L,)."""
 
     span: Span
     labels: NDArray[np.float32]
@@ -141,7 +141,7 @@ class HubTagger:
             yield group
 
     def _words(self, documents: Sequence[Document]) -> list[list[Word]]:
-        """The words of each document in order, each from the window where it stands farthest from an edge."""
+        """The words of each document in order, each from the window where it is farthest from an edge."""
         if not documents:  # of which tokenizers make no list of windows
             return []
         read = self.tokenizer(

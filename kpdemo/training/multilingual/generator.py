@@ -151,7 +151,7 @@ def train_writer(
     repeats: Sequence[int] | None = None,
     found_by: FoundBy | None = None,
 ) -> TrainedWriter:
-    """As `train_ramkg`, on documents at hand.
+    """As `train_ramkg`, on documents that are read already.
 
     Args:
         into: the folder of the run.

@@ -44,9 +44,9 @@ class WriterTraining:
         backbone: any encoder-decoder of the Hub, or a folder.
         scratch: sizes of a Transformer with a vocabulary of its own, in place of a backbone.
         languages: those a token is added for, where the backbone has none of its own; without any the model
-            tells none apart.
+            distinguishes none.
         passages: m, how many passages' keyphrases are read.
-        window, longest: tokens read and written at most.
+        window, longest: most tokens read and written.
         dropout: everywhere in the backbone, or "pretrained" for what its configuration says.
         attention: the attention implementation, by Transformers' name.
         storage: of the weights in the checkpoint.

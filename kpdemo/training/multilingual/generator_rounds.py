@@ -101,7 +101,7 @@ class RamkgRounds:
     translations: documents in two languages with keyphrases in both; their English sides are passages.
     validation: documents in two languages on which recall is measured; their passages have to be in the
         corpus under the same id.
-    passages: the corpus in which passages are found, besides.
+    passages: the rest of the corpus in which passages are found.
     others: further documents whose passages are not known.
     parallel: this many of the translations, drawn at random, are used as such; None for all. The rest is
         treated as documents without a known passage, and shows how many mined pairs are right.
@@ -192,7 +192,7 @@ class EncoderRounds(RoundTrained):
 
 @dataclass(frozen=True)
 class WriterRounds:
-    """A `Generator` of `kpdemo.ramkg.iterate`: RAMKG's own, trained anew in every round.
+    """A `Generator` of `kpdemo.ramkg.iterate`: RAMKG's own, trained from scratch in every round.
 
     Attributes:
         found_by: from the folder of a retriever to `FoundBy.identity`.
@@ -286,7 +286,7 @@ def save_rounds(folder: Path, config: RamkgRounds, trained: TrainedRounds, card:
 
 
 def _identity(config: RamkgRounds, writer: RoundWriter, corpus: Corpus) -> str:
-    """All that decides what is learnt besides the documents; the passages by their content."""
+    """All that decides what is learnt, except the documents; the passages by their content."""
     passages = content_identity(corpus.passages)
-    settings = replace(writer, style="")  # which is only told in the card
+    settings = replace(writer, style="")  # which is only given in the card
     return repr([config.retriever, settings, config.seed, passages])

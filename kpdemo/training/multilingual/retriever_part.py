@@ -76,7 +76,7 @@ class RetrieverPart:
         return self._queries[index], own, self._drawn(own, index)
 
     def _drawn(self, own: _Passage, index: int) -> list[_Passage]:
-        """Negatives of a pair: its own passage is none, and is drawn anew."""
+        """Negatives of a pair; where its own passage is drawn, another is drawn instead."""
         chance = random.Random(f"{self._config.loop.seed} {self._epoch} {index}")
         drawn: list[_Passage] = []
         while len(drawn) < self._config.negatives:
@@ -161,7 +161,7 @@ def retrieval_loss(
         -log (exp sim(q, p+) / (exp sim(q, p+) + Σ exp sim(q, p-)))
 
     with sim the dot product, p+ the query's passage, and p- all others of the batch. Where p+ occurs in the
-    batch once more, as another query's passage or negative, it is no p- and is left out.
+    batch again, as another query's passage or negative, it is not a p- and is left out.
 
     Args:
         queries: (B, D).
