@@ -32,7 +32,7 @@ _SIGNS = str.maketrans(
         "|": r"\textbar{}",
         "α": r"$\alpha$",
         '"': "''",  # which babel would take for a command in German
-        "[": "{[}",  # behind the end of a row, "[" and "*" are options of it
+        "[": "{[}",  # after the end of a row, "[" and "*" are options of it
         "*": "{*}",
     }
 )

@@ -59,10 +59,10 @@ def join_cut_words(text: str) -> str:
 def with_title_line(document: Document) -> Document:
     """A plain text that begins with its title, with the title apart; any other document as it is.
 
-    The title is the first of `blocks`, on lines of its own: two words or more, but not many, which end as no
-    statement does, begin with no small word in a text that has capitals, and are no item of a list, no line
-    of a program and none that names a journal; and a piece of at least twice the length follows.
-    `Document.text` stays as it is.
+    The title is the first of `blocks`, on lines of its own: two words or more, but not many, which do not end
+    as a statement does, do not begin with a lower-case word in a text that has capitals, and are not a
+    list item, a line of a program or one that names a journal; and a piece of at least twice the length
+    follows. `Document.text` stays as it is.
     """
     if document.title:
         return document

@@ -27,10 +27,10 @@ _INLINE = (
     "tex tex-math tt u underline var xref"
 )
 _HIDDEN = "\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff"
-"""Where a word may be cut, or which way it runs: no part of it."""
+"""Where a word may be cut, or which way it runs: not a part of it."""
 _LATIN = "[A-Za-zÀ-ɏ]"
 _JOINERS = "[\u200c\u200d]"
-"""Hidden behind Latin letters; in other scripts they make a word another one."""
+"""Invisible after Latin letters; in other scripts they change the word."""
 _PRINTED = "\ufb00-\ufb06\U0001d400-\U0001d7ff"  # ligatures, and the letters of formulas
 _IS_HIDDEN, _IS_JOINER = re.compile(f"[{_HIDDEN}]"), re.compile(_JOINERS)
 _IS_LATIN, _IS_PRINTED = re.compile(_LATIN), re.compile(f"[{_PRINTED}]")
@@ -119,9 +119,9 @@ def plain_document(document: Document) -> Document:
 
 
 def spans_as_given(document: Document, spans: Sequence[Span]) -> tuple[Span, ...]:
-    """Where these places of a document's text stood before its markup was read.
+    """Where these places of a document's text were before its markup was read.
 
-    A word that ends with an entity, or in tags that open within it, ends behind these.
+    A word that ends with an entity, or in tags that open within it, ends after these.
     """
     if not isinstance(document, UnmarkedDocument):
         return tuple(spans)
@@ -223,12 +223,12 @@ class _Writer:
         return "".join(self._pieces)
 
     def is_in_word(self, behind: str | None, *, is_hidden: bool) -> bool:
-        """Whether a tag is within a word, or behind one with tags, rather than between two words.
+        """Whether a tag is within a word, or after one with tags, rather than between two words.
 
         Args:
-            behind: see `_behind`; a capital and a small letter behind a tag are those of the next word, as
-                behind a heading: "<b>Methods</b>Random walks".
-            is_hidden: it is no tag but a hidden character, which parts no words: "Power\u200bPoint".
+            behind: see `_behind`; a capital and a small letter after a tag are those of the next word, as
+                after a heading: "<b>Methods</b>Random walks".
+            is_hidden: it is not a tag but a hidden character, which separates no words: "Power\u200bPoint".
         """
         if not self._tail or not (self._tail[-1].isalnum() or self._tail[-1] in _JOINING):
             return False

@@ -54,7 +54,7 @@ _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
 def model_folder(model: str | Path) -> Path:
-    """Where a model that ships is, or one of the Hub that is on this machine, or else what the name says."""
+    """The folder of a model that ships, or of one of the Hub on this machine, or else the name as a path."""
     elsewhere = {ENGLISH_MODEL: DEFAULT_FOLDER, MULTILINGUAL_MODEL: MULTILINGUAL_FOLDER}
     if model in shipped_models():
         return elsewhere.get(str(model), _ASSETS / model)

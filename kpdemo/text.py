@@ -28,7 +28,7 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 _UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")
 
 LONGEST_KEYPHRASE = 100
-"""Characters: what is longer is no phrase but data, such as an encoded picture or a chain of bases."""
+"""Characters: anything longer is not a phrase but data, such as an encoded picture or a DNA sequence."""
 
 LONGEST_SHOWN = 40
 LEAST_UNSPACED = 5

@@ -15,7 +15,7 @@ from kpdemo.types import Document
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """Attributes:
-    document_sha256: its identity; a document that was mended since is asked for again.
+    document_sha256: its identity; a document that was corrected since is tried again.
     reason: a whole sentence.
     """
 

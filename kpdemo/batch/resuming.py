@@ -6,13 +6,13 @@ settings continues after the documents that are already in `OUTPUT`; one with ot
 so is an input in which one of those documents is missing or has changed: no file mixes two models or inputs.
 
 What is not in `OUTPUT` does not count: lines that could not be read and documents that the model refused may
-be mended meanwhile, and the input may grow. The predictions of what was mended come after all others. A
-document without an id is known by its line: where a broken line is deleted instead of mended, those that
-follow it are other documents, and the input is refused.
+be corrected meanwhile, and the input may grow. Predictions of what was corrected come after all others. A
+document without an id is identified by its line: if a broken line is deleted instead of corrected, those
+after it become other documents, and the input is refused.
 
 A file, or each file of a folder, is compared before anything is written. A pipe can be read only once, and
-each document of it is compared when its turn comes: those before the first that reads otherwise are written
-by then, and what the pipe lacks is not missed.
+each document of it is compared when its turn comes: those before the first difference are written by then,
+and documents that the pipe lacks go unnoticed.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ def _whole_lines(path: Path) -> dict[str, str]:
     """Cut off a last line that was torn in the middle of a write; ids and identities of the others.
 
     Raises:
-        ResumeError: a line is no prediction, or lines have the ids of earlier ones.
+        ResumeError: a line is not a prediction, or has the id of an earlier one.
     """
     done: dict[str, str] = {}
     repeated: list[tuple[int, str]] = []

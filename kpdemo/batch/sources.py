@@ -46,7 +46,7 @@ class Located:
         return f"{self.where}: {document}{reason}"
 
     def unknown_language(self) -> str:
-        """The sentence on a document that says to be in a language that is none; empty for another."""
+        """The sentence on a document that names an unknown language; empty for any other document."""
         language = self.document.language
         if not language or names_language(language):
             return ""

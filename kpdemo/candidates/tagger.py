@@ -85,7 +85,7 @@ class Tagger:
         """From what NLTK's perceptron holds: for each feature the weight of some tags.
 
         Raises:
-            KeyError, ValueError: a weight is of no tag, too large, or no number.
+            KeyError, ValueError: a weight is of no tag, too large, or not a number.
         """
         ordered = tuple(sorted(tags, reverse=True))
         column = {tag: number for number, tag in enumerate(ordered)}

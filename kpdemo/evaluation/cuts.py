@@ -16,7 +16,7 @@ def read_cuts(text: str) -> list[Cut]:
     """The cut-offs of a list with commas.
 
     Raises:
-        InputError: an item is none.
+        InputError: an item is not a cut-off.
     """
     return [_read(part.strip()) for part in text.split(",")]
 

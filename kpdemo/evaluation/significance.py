@@ -36,7 +36,7 @@ class Estimate:
     """A figure, or a difference of two, with half the width of its 95 % interval.
 
     `value` is None where no document has gold of the kind, `margin` where fewer than two have (the zeros of
-    the others, where they count, are no sample of it) and where there is no spread.
+    the others, where they count, are not a sample of it) and where there is no spread.
     """
 
     value: float | None

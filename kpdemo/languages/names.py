@@ -87,7 +87,7 @@ def known_language(written: str) -> str:
     """As `language_code`, of `NAMES` only.
 
     Raises:
-        InputError: it is none of them.
+        InputError: it is not one of them.
     """
     code = language_code(written)
     if code not in NAMES:
@@ -98,7 +98,7 @@ def known_language(written: str) -> str:
 def names_language(written: str) -> bool:
     """Whether it is one of `NAMES`, or another code: of two letters in ISO 639-1, or any of three.
 
-    Models from elsewhere may read those; what is no code, such as "Frnch" or "xx", is a mistake.
+    Models from elsewhere may read those; anything else, such as "Frnch" or "xx", is a mistake.
     """
     code = re.split(r"[-_]", language_code(written))[0]
     return code in _ISO_639_1.split() or re.fullmatch("[a-z]{3}", code) is not None
@@ -106,7 +106,7 @@ def names_language(written: str) -> bool:
 
 def check_codes(codes: Iterable[str]) -> None:
     """Raises:
-    ConfigError: a language that a model is to be made for is none, or is not written as documents have it.
+    ConfigError: a language that a model is to be made for is unknown, or not written as a code.
     """
     for code in codes:
         if not names_language(code) or code != language_code(code):

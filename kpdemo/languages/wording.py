@@ -48,7 +48,7 @@ _JAMO = r"[\u1100-\u115f][\u1160-\u11a7]?[\u11a8-\u11ff]?"  # a Hangul syllable 
 
 
 def word_spans(text: str) -> list[Span]:
-    """The span of each word of a text that is not English; invisible characters are no words."""
+    """The span of each word of a text that is not English; invisible characters are not words."""
     return [match.span() for match in _word().finditer(text) if folded(match.group())]
 
 

@@ -64,7 +64,7 @@ def mine_pairs(
         neighbours: K of each passage in the other language, by which its cosines are measured.
 
     Raises:
-        InputError: K is less than 1, or the threshold is no number.
+        InputError: K is less than 1, or the threshold is not a number.
     """
     if neighbours < 1:
         raise InputError(f"The number of neighbours is {neighbours}; give 1 or more.")

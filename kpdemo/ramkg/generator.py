@@ -18,7 +18,7 @@ from kpdemo.types import Document, Prediction
 class RamkgGenerator:
     """A `Predictor` that writes keyphrases from the document alone.
 
-    Asked for no number and no threshold it gives its most likely sequence, otherwise it chooses among the
+    Without a number or a threshold it gives its most likely sequence, otherwise it chooses among the
     phrases of all beams.
     """
 

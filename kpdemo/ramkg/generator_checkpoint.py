@@ -27,7 +27,7 @@ from kpdemo.simckp.quantized import Storage
 def build_writer(name: str, model: Any, tokenizer: Any, settings: WriterSettings, ends: Ends) -> Writer:
     """Args:
     model: of Transformers; its `generation_config` is reset.
-    tokenizer: the fast one of the `tokenizers` library.
+    tokenizer: of the `tokenizers` library.
     """
     # Otherwise a checkpoint's own settings would apply wherever a call sets none.
     model.generation_config = GenerationConfig()  # type: ignore[no-untyped-call]

@@ -140,7 +140,7 @@ class PassageIndex:
             effort: as in `search`.
 
         Raises:
-            PassageIndexError: there are no two passages.
+            PassageIndexError: there are fewer than two passages.
         """
         if len(self) < 2:
             raise PassageIndexError(

@@ -166,7 +166,7 @@ class RankingPredictor:
 
 
 def chance_score(passages: int, width: int) -> float:
-    """What the best of that many passages on other subjects reaches in one of a hundred texts (`BY_CHANCE`).
+    """The best score that so many unrelated passages reach in one of a hundred texts (`BY_CHANCE`).
 
     >>> [round(chance_score(passages, 256), 2) for passages in (10, 447, 300_000)]
     [0.24, 0.3, 0.39]

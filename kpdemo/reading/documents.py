@@ -89,7 +89,7 @@ def parse_documents(
 
 
 def _of_this_kind(lines: Iterable[bytes], name: str) -> Iterator[bytes]:
-    """The lines, unless the file is not text, or its name promises no JSON and the first one holds none."""
+    """The lines; raises for a file that is not text, or is JSON neither by name nor by its first line."""
     found = False
     for line in lines:
         if not found and (content := line.removeprefix(UTF8_MARK).strip()):

@@ -45,7 +45,7 @@ def file_suffix(path: Path) -> str:
 
 
 def names_other_kind(path: Path, suffixes: Sequence[str]) -> bool:
-    """Whether the name promises a kind of file that is none of `suffixes`; most names promise nothing."""
+    """Whether the name promises a kind of file that is not among `suffixes`; most names promise nothing."""
     suffix = file_suffix(path)
     return suffix in (*DOCUMENT_SUFFIXES, *OTHER_SUFFIXES) and suffix not in suffixes
 

@@ -110,7 +110,7 @@ def _distinct(beams: Sequence[Beam], vocabulary: TargetVocabulary) -> dict[tuple
     found: dict[tuple[int, ...], float] = {}
     for beam in beams:
         for first, end in vocabulary.split(beam.ids):
-            if end < len(beam.log_probabilities):  # there is a separator or an end behind it
+            if end < len(beam.log_probabilities):  # a separator or an end follows
                 ids = beam.ids[first:end]
                 gain = sum(beam.log_probabilities[first : end + 1])
                 found[ids] = max(gain, found.get(ids, gain))

@@ -18,7 +18,7 @@ class Proposal:
     """A phrase with its score from 0 to 1.
 
     Attributes:
-        chosen: the model gives it when no number and no threshold is asked for.
+        chosen: the model gives it when neither a number nor a threshold is asked for.
     """
 
     text: str

@@ -57,7 +57,7 @@ def check_assembly(config: ModelAssembly, checkpoints: Mapping[str, Path], *, na
 
     Raises:
         ConfigError: there is no extractor or generator, or an ensemble and a generator; there is no such
-            card; the base is elsewhere; the bank is no part or shared with a reranker, and was to be
+            card; the base is elsewhere; the bank is not a part or shared with a reranker, and was to be
             stored as differences; or the output holds what would be lost, such as a model of another name.
     """
     if checkpoints.keys().isdisjoint(ROOTS):
@@ -83,7 +83,7 @@ def check_assembly(config: ModelAssembly, checkpoints: Mapping[str, Path], *, na
 
 
 def _check_output(output: Path, needed: Iterable[Path]) -> None:
-    """Refuse a place that is no model's yet and not empty, or where one of the needed folders or files is."""
+    """Refuse a folder that is neither a model's nor empty, or that has one of the needed folders or files."""
     place = output.resolve()
     lost = next((path for path in needed if path.resolve().is_relative_to(place)), None)
     if lost is not None:

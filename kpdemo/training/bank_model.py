@@ -107,7 +107,7 @@ class TermLabels:
 
     @property
     def negative(self) -> Tensor:
-        """(B, N) bool: terms of the text are never given as absent keyphrases, so they are no negatives."""
+        """(B, N) bool: terms of the text are never given as absent keyphrases, so they are not negatives."""
         return ~(self.gold | self.present)
 
     def loss(self, logits: Tensor, chosen: Tensor | slice = slice(None)) -> Tensor:

@@ -39,7 +39,7 @@ def train(part: Part, config: LoopConfig, folder: Path, device: torch.device, *,
         identity: everything else that decides the outcome; another one refuses to resume.
 
     Raises:
-        TrainingError: `folder` holds another run, loss or metric is no number, a stored state is damaged, or
+        TrainingError: `folder` holds another run, loss or metric is not finite, a stored state is damaged, or
             SIGTERM came.
     """
     folder.mkdir(parents=True, exist_ok=True)

@@ -12,7 +12,7 @@ from typing import Any
 class Recipe:
     """Attributes:
     settings: what its section of the configuration is read as; with `output` and `device`.
-    train: from settings and `device` to what a run leaves behind, its result.
+    train: from settings and `device` to the result of a run.
     card: from settings and the result of `train` to the Markdown of its model card.
     save: writes a folder from settings, the result of `train` and its card.
     """

@@ -22,7 +22,7 @@ class TargetVocabulary:
 
     Attributes:
         start: precedes the first token.
-        tokens: (V,) the tokenizer's id of every target id, below 0 for those that are no token of the
+        tokens: (V,) the tokenizer's id of every target id, below 0 for those that are not tokens of the
             tokenizer's; None where target ids are the tokenizer's.
     """
 

@@ -44,7 +44,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class HubGenerator:
-    """A `Predictor` that writes; asked for no number and no threshold it gives its most likely sequence.
+    """A `Predictor` that writes; without a number or a threshold it gives its most likely sequence.
 
     Otherwise it chooses among the phrases of all beams. The score of a phrase is the geometric mean of the
     probabilities of its tokens, in the sequence where that is highest.
@@ -103,7 +103,7 @@ class HubGenerator:
         """See `kpdemo.types.Predictor`.
 
         Raises:
-            LanguageError: the model distinguishes languages, and a document's is none of them.
+            LanguageError: the model distinguishes languages, and a document's is not among them.
         """
         check_options(top_k, threshold)
         several = bool(self.profile.languages)

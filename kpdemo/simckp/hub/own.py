@@ -38,7 +38,7 @@ def fetch_checked(name: str) -> Path:
     """As `fetch`; a checkpoint of kpdemo's own has no file or setting then that leads out of its folder.
 
     Raises:
-        ModelLoadError: it cannot be fetched, lacks a file, or is none that this kpdemo opens.
+        ModelLoadError: it cannot be fetched, lacks a file, or is not one that this kpdemo opens.
     """
     folder = fetch(name)
     if is_own(folder):

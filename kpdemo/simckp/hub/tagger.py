@@ -69,7 +69,7 @@ class Word:
 
 @dataclass(frozen=True)
 class HubTagger:
-    """A `Predictor` that marks words; asked for no number and no threshold it gives all that it marked.
+    """A `Predictor` that marks words; without a number or a threshold it gives all that it marked.
 
     The score of a keyphrase is the mean probability of its words to be within one, at the best of the places
     that were marked.
@@ -142,7 +142,7 @@ class HubTagger:
 
     def _words(self, documents: Sequence[Document]) -> list[list[Word]]:
         """The words of each document in order, each from the window where it is farthest from an edge."""
-        if not documents:  # of which tokenizers make no list of windows
+        if not documents:  # for which tokenizers return no list of windows
             return []
         read = self.tokenizer(
             [encoder_text(document) for document in documents],

@@ -215,7 +215,7 @@ class RankerPart:
         return functional.binary_cross_entropy_with_logits(self.module(batch.features), batch.positive)
 
     def evaluate(self) -> Metrics:
-        """F1@M over the candidates: keyphrases that are none of them do not count."""
+        """F1@M over the candidates: keyphrases that are not among them do not count."""
         scored = self._scored()
         rule = self._rule(scored)
         f1 = []

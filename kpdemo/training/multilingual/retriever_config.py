@@ -16,7 +16,7 @@ from kpdemo.training.multilingual.parallel import ParallelSource
 from kpdemo.training.sources import Source, refuse_repeats
 
 SUBWORDS = "subwords"
-"""The backbone that is no pretrained encoder: bags of subwords, with a vocabulary of their own."""
+"""The backbone that is not a pretrained encoder: bags of subwords, with a vocabulary of their own."""
 
 
 @dataclass(frozen=True)

@@ -108,7 +108,7 @@ class RetrieverPart:
     def evaluate(self) -> Metrics:
         queries, passages = (self._encode(items) for items in self._validation)
         scores = queries @ passages.T
-        ranks = (~(scores < scores.diagonal()[:, None])).sum(1)  # behind all ties, and NaN is no hit
+        ranks = (~(scores < scores.diagonal()[:, None])).sum(1)  # after all ties, and NaN is not a hit
         return {f"R@{k}": value for k, value in recall_at(ranks.tolist()).items()}
 
     def _encode(self, items: Sequence[Any]) -> Tensor:
