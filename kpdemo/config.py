@@ -28,7 +28,7 @@ def load_section(
 
     Args:
         overrides: "key" or "table.key" within the section to a TOML value, such as {"seed": "7"};
-            what is not valid TOML is taken as a string.
+            anything that is not valid TOML is taken as a string.
 
     Raises:
         ConfigError: the file, a key or a value is wrong; the sentence names it.

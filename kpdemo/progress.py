@@ -1,4 +1,4 @@
-"""Progress of long work: whoever works reports it, and whoever waits may listen. Standard library only.
+"""Progress of long work: the worker reports it, and whoever waits may listen. Standard library only.
 
 A listener hears what is reported in its own thread, and in the models' process on behalf of this thread.
 """

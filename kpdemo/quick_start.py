@@ -30,7 +30,7 @@ def import_nltk() -> None:
 
 
 def import_gradio() -> None:
-    """Import Gradio as if its classes had no source files, for each of which it writes a stub again."""
+    """Import Gradio as if its classes had no source files: it would rewrite a stub for each."""
     found = inspect.getfile
 
     def getfile(thing: Any) -> str:

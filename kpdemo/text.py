@@ -39,8 +39,8 @@ def words(text: str, language: str = "") -> list[str]:
     """The words of `text`; in English each ASCII punctuation mark is a word of its own.
 
     Args:
-        language: ISO 639-1; the rules for others than English are those of `kpdemo.languages.wording`. A text
-            without a language is taken as English, here and in all of this file.
+        language: ISO 639-1; the rules for languages other than English are in `kpdemo.languages.wording`. A
+            text without a language is taken as English, here and in all of this file.
     """
     return [text[start:end] for start, end in word_spans(text, language)]
 

@@ -3,7 +3,7 @@
 The batches are cut from the input by position and a batch that is only partly in `OUTPUT` is predicted
 again as a whole, so an interrupted and resumed run writes the very bytes of an uninterrupted one, as long as
 nothing was corrected in between. The documents that the model refused are in `OUTPUT.refused.jsonl`, each
-written before its batch, so that a batch without them counts as whole. `kpdemo.batch.resuming` says which
+written before its batch, so that a batch without them counts as complete. `kpdemo.batch.resuming` says which
 runs may continue a file.
 """
 

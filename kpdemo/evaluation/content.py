@@ -17,7 +17,7 @@ from kpdemo.text import stem, word_spans
 STOP_WORDS = frozenset(
     "ar bg cs da de el en es et fa fi fr hi hr hu id it lt lv nl no pl pt ro ru sk sl sv tr uk".split()  # noqa: SIM905
 )
-"""Languages of which YAKE's package has a list, among those that are detected."""
+"""Languages with a list in YAKE's package, among those that are detected."""
 
 _OTHER_CODES = {"cs": "cz"}
 

@@ -43,7 +43,7 @@ def validation_texts(path: Path, overrides: Mapping[str, str]) -> set[str]:
 
 @dataclass(frozen=True)
 class VariantRuns:
-    """Trains and measures what is not among the results yet.
+    """Trains and measures variants that have no results yet.
 
     Attributes:
         path: the configuration file, which `config` is a section of.

@@ -77,7 +77,7 @@ def own_languages(tokenizer: Any) -> dict[str, str]:
 
 
 def added_languages(codes: Sequence[str]) -> dict[str, str]:
-    """Tokens for languages of which a tokenizer knows nothing.
+    """Tokens for languages that a tokenizer does not know.
 
     >>> added_languages(["fr"])
     {'fr': '<language:fr>'}

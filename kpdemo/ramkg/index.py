@@ -51,7 +51,7 @@ class PassageIndex:
 
     Attributes:
         folder: where it is.
-        manifest: what it is.
+        manifest: of the index.
         store: its passages and vectors.
     """
 

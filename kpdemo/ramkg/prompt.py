@@ -78,7 +78,7 @@ def read_document(document: Document, marks: Marks, encode: Encode) -> list[int]
 def build_prompt(
     document: Sequence[int], retrieved: Iterable[Sequence[int]], marks: Marks, *, room: int
 ) -> list[int]:
-    """At most `room` tokens, of which the keyphrases have `LEAST_RETRIEVED`, but no more than half.
+    """At most `room` tokens, with `LEAST_RETRIEVED` or half, whichever is less, kept for keyphrases.
 
     Args:
         document: of `read_document`; its end is cut off where it does not fit.

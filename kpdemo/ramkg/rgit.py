@@ -1,8 +1,8 @@
 """The rounds of RGIT (RAMKG, Algorithm 1), resumable after any step.
 
-A folder holds all of a run: `run.json` what it is of, a JSON file for the result of each step, and the models
-in folders. A step whose file is there is not done again, so that the same call after a stop, or after a crash
-in the middle of a step, comes to the same end.
+A folder holds a whole run: `run.json` with its identity, a JSON file for the result of each step, and the
+models in folders. A step whose file exists is not repeated, so that the same call after a stop, or after a
+crash in the middle of a step, gives the same result.
 """
 
 from __future__ import annotations

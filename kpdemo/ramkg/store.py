@@ -1,4 +1,4 @@
-"""The files of a passage index: passages and vectors on disk, of which only what is asked for is in memory.
+"""The files of a passage index: passages and vectors on disk; only what is asked for is read into memory.
 
 A folder holds, for N passages with vectors of width D:
 

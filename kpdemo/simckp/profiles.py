@@ -64,7 +64,7 @@ class WordProfiles:
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """(N,) how many words each profile has; 0 for a term of which no document is known."""
+        """(N,) how many words each profile has; 0 for a term without a known document."""
         return np.bincount(self.terms, minlength=self.count)
 
     def scores(self, stems: Collection[str]) -> NDArray[np.float32]:

@@ -46,8 +46,8 @@ PART = 128
 class SystemPredictor:
     """A `Predictor` of present and absent keyphrases.
 
-    Texts in others than its `languages` get present ones only: bank and generator would give English ones for
-    words that the texts share with English by their spelling alone.
+    Texts in languages not among its `languages` get present ones only: bank and generator would give English
+    ones for words that merely look English.
 
     Attributes:
         reranker: may be None when there is one source of candidates, whose own score ranks them then.

@@ -60,7 +60,7 @@ def load_state(path: Path) -> Any:
         TrainingError: the file is missing or damaged.
     """
     try:
-        return torch.load(path, map_location="cpu", weights_only=True)  # whoever uses it moves it
+        return torch.load(path, map_location="cpu", weights_only=True)  # the caller moves it
     except MemoryError:
         raise
     except PermissionError as error:

@@ -112,7 +112,7 @@ class ModelWorker:
             cause = dead.end()
             self._check_open()
             dead.close_pipes()
-            self._process = None  # whoever asks next tries again if none starts now
+            self._process = None  # the next request tries again if none starts now
             self._process = self._start()
         return cause
 

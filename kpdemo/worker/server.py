@@ -43,7 +43,7 @@ def serve() -> None:
         Thread(target=_receive, args=(requests, inbox), daemon=True).start()
         models = _Models(setup.load)
         if setup.first is not None:
-            with suppress(Exception):  # whoever asks for it will be told
+            with suppress(Exception):  # whoever asks for it gets the error
                 models.open(setup.first)
     with suppress(OSError):  # nobody is there to take the answer: the end that `_receive` waits for
         while True:

@@ -141,7 +141,7 @@ ARCHITECTURES: Mapping[str, Profile] = MappingProxyType(
         "ForTokenClassification": Profile("token classification"),
     }
 )
-"""How to ask a model of which nothing is known but the end of its class's name in Transformers."""
+"""How to ask a model when only the end of its class's name in Transformers is known."""
 
 
 def profile_of(name: str, architecture: str) -> Profile | None:
