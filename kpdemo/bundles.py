@@ -12,8 +12,8 @@ from kpdemo.types import Document, Keyphrase, Prediction
 def bundle_of(documents: Iterable[tuple[Document, Mapping[str, Prediction]]]) -> dict[str, Any]:
     """The documents with what each model predicted, by the model's name.
 
-    A phrase has the key by which this package tells phrases apart, so that what several models predict in
-    several spellings can become one.
+    A phrase has the key by which this package compares phrases, so that several models' spellings of one
+    phrase can be merged.
     """
     return {"documents": [_document(document, predictions) for document, predictions in documents]}
 

@@ -11,7 +11,7 @@ from kpdemo.predictors import ENGLISH_MODEL, hub_models, is_hub_name, model_fold
 from kpdemo.sums import CARD, PAGE
 
 CARDS = (CARD, PAGE)
-"""Where a card stands in a folder: ours, and that of the Hugging Face Hub."""
+"""Where a folder has its card: ours, and that of the Hugging Face Hub."""
 
 LONGEST_CARD = 100_000
 """Characters of a card that are read."""

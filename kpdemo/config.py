@@ -15,7 +15,7 @@ Config = TypeVar("Config")
 DEFAULT_CONFIG = Path(__file__).parent.parent / "configs" / "default.toml"
 
 _LARGEST = 2**63 - 1
-"""Of whole numbers that the libraries take."""
+"""The largest whole number that the libraries take."""
 _SHOULD = "Input should be "
 _LONGEST = 100
 """Characters of a value in a message."""
@@ -28,7 +28,7 @@ def load_section(
 
     Args:
         overrides: "key" or "table.key" within the section to a TOML value, such as {"seed": "7"};
-            what is not valid TOML is taken as a string.
+            anything that is not valid TOML is taken as a string.
 
     Raises:
         ConfigError: the file, a key or a value is wrong; the sentence names it.
@@ -54,7 +54,7 @@ def load_section(
 
 
 def section_values(path: Path, section: str, overrides: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """`[section]` as it stands in the file, with `overrides` set; keys and types are not checked.
+    """`[section]` as in the file, with `overrides` set; keys and types are not checked.
 
     Raises:
         ConfigError: as `load_section`, for the file and the section.

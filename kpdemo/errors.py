@@ -38,7 +38,7 @@ class ModelStoppedError(KpdemoError):
 
 
 class StoppedError(KpdemoError):
-    """Whoever asked did not want to wait for the answer."""
+    """The caller did not want to wait for the answer."""
 
 
 class BusyError(KpdemoError):

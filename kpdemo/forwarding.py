@@ -1,4 +1,4 @@
-"""Predictors that stand for another one."""
+"""Predictors that delegate to another one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kpdemo.types import (
 
 
 class Forwarding(ABC):
-    """A predictor that asks another one for everything; a subclass says which, and overrides what differs.
+    """A predictor that delegates everything to another; a subclass says which, and overrides what differs.
 
     It is a `RetrievalPredictor`, `Comparing` and `Mapped`, whatever the other one is.
     """
@@ -96,7 +96,7 @@ def read_with_passages(
     top_k: int | None = None,
     threshold: float | None = None,
 ) -> list[RetrievalPrediction]:
-    """As `RetrievalPredictor.predict_with_passages`, of any predictor: one that has none gives none."""
+    """As `RetrievalPredictor.predict_with_passages`, for any predictor: most have no passages."""
     if uses_passages(predictor) and isinstance(predictor, RetrievalPredictor):
         return predictor.predict_with_passages(documents, top_k=top_k, threshold=threshold)
     predictions = predictor.predict(documents, top_k=top_k, threshold=threshold)

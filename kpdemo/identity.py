@@ -1,4 +1,4 @@
-"""What tells documents, a model, and the passages that it retrieves from others of the same name."""
+"""Identities by content: of documents, of a model, and of the passages that it retrieves."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from kpdemo.types import Document
 
 
 def document_identity(document: Document) -> str:
-    """What tells a document from another with its id: the SHA-256 of its title, text and language."""
+    """The SHA-256 of a document's title, text and language."""
     content = json.dumps([document.title, document.body, document.language])
     return hashlib.sha256(content.encode()).hexdigest()
 
 
 def content_identity(*lists: Iterable[object]) -> str:
-    """What tells documents, or other values that are written out by `repr`, from others in their place.
+    """A hash of lists of documents, or of other values that `repr` writes out.
 
     Args:
-        lists: of values; [a, b] and [c] are others than [a] and [b, c].
+        lists: [a, b] and [c] have another hash than [a] and [b, c].
     """
     digest = hashlib.sha256()
     for values in lists:
@@ -31,9 +31,9 @@ def content_identity(*lists: Iterable[object]) -> str:
 
 
 def model_identity(model: str) -> str:
-    """What tells the weights of a checkpoint from others of its name; empty for what has no weights.
+    """A hash of a checkpoint's weights; empty for a model without any.
 
-    Its card is prose and may be written anew: the hash is that of all other files.
+    It covers all files but the card, which is prose and may be edited.
 
     Raises:
         ModelLoadError: as `kpdemo.predictors.fetched_folder`.
@@ -60,7 +60,7 @@ def model_identity(model: str) -> str:
 
 
 def index_identity(model: str, index_folder: Path | None) -> str:
-    """What tells the passages that a model retrieves from others; empty for one that retrieves none.
+    """A hash of the index whose passages a model retrieves; empty for one that retrieves none.
 
     Raises:
         PassageIndexError: there is no index in the folder, or it is damaged.

@@ -1,4 +1,4 @@
-"""JSON that somebody else may have written, and anything may stand in."""
+"""Parsing JSON that may come from anybody."""
 
 from __future__ import annotations
 

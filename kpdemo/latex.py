@@ -13,9 +13,9 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 
 Cell = str | int | float | tuple[float, float] | None
-"""A text, a count, a figure, an interval, or nothing where it is undefined."""
+"""A text, a count, a figure, an interval, or None where it is undefined."""
 Group = tuple[str, Sequence[str]]
-"""The heads of some columns, and what stands above them together."""
+"""The heads of some columns, and the heading above all of them."""
 
 UNDEFINED_CELL = "--"
 PACKAGE = r"Needs \usepackage{booktabs}."
@@ -32,7 +32,7 @@ _SIGNS = str.maketrans(
         "|": r"\textbar{}",
         "α": r"$\alpha$",
         '"': "''",  # which babel would take for a command in German
-        "[": "{[}",  # behind the end of a row, "[" and "*" are options of it
+        "[": "{[}",  # after the end of a row, "[" and "*" are options of it
         "*": "{*}",
     }
 )
@@ -48,10 +48,10 @@ def latex_table(
     r"""A `tabular` for `\input`, with lines of comment above it.
 
     Args:
-        first: the two heads of the first column: beside those of the groups, and beside those of columns.
+        first: the two heads of the first column: in the row of the groups, and in that of the columns.
         groups: the other columns.
         rows: each a name, and a cell for every column of the groups.
-        comments: what tells where the figures come from, a line each.
+        comments: where the figures come from, a line each.
     """
     name, head = first
     columns = [column for _, heads in groups for column in heads]

@@ -36,7 +36,7 @@ def _unread(text: str, script: str) -> str:
     """One sentence, with the models that read such a text; made for it first."""
     language = detect(text)
     models = (MULTILINGUAL_MODEL, *READ_ALL) if language and language.code in ROUTES else READ_ALL
-    # Where the letters tell no language for sure, as Cyrillic ones, their own name does.
+    # Where the script, such as Cyrillic, leaves the language open, name the script instead.
     sure = language is not None and language.name in SCRIPT_NAMES.get(script, "")
     name = (
         language_name(language.code)

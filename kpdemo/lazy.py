@@ -17,7 +17,7 @@ from kpdemo.types import Predictor
 class LazyPredictor(Forwarding):
     """A predictor that is loaded when it is first needed, once, however many threads ask.
 
-    It pickles as what loads it, so `load` must pickle too, and is loaded anew where it is unpickled.
+    It pickles as what loads it, so `load` must pickle too, and is loaded again where it is unpickled.
     """
 
     def __init__(self, name: str, load: Callable[[], Predictor]) -> None:
@@ -50,10 +50,10 @@ class LazyPredictor(Forwarding):
 
 @lru_cache(maxsize=4)
 def _received(pickled: bytes) -> LazyPredictor:
-    """The same object each time: a pool's worker is sent the predictor anew with each piece of its work."""
+    """The same object each time: a pool's worker is sent the predictor again with each piece of its work."""
     return LazyPredictor(*pickle.loads(pickled))
 
 
 def _on_gpu(loaded: Predictor) -> bool:
-    """By itself: one that asks others is no reason to load them."""
+    """Whether the model itself is on a GPU; one that delegates is not asked: that would load others."""
     return not isinstance(loaded, Forwarding) and loaded.device == "cuda"

@@ -1,6 +1,6 @@
 """Which line breaks of a text end a phrase: those of titles, headings, lists, paragraphs and tables.
 
-Others only wrap a paragraph, as in the text of a PDF, and a phrase goes on after them. So it is with tabs:
+Others only wrap a paragraph, as in the text of a PDF, and a phrase continues across them. Likewise tabs:
 those between the cells of a table end a phrase, and others are blanks.
 """
 
@@ -15,7 +15,7 @@ from kpdemo.languages.scripts import UNSPACED
 from kpdemo.types import Document, Span
 
 NEAR = 5
-"""A line is short beside this many lines before it and after it."""
+"""A line is short relative to this many lines before it and after it."""
 
 SHORT = 0.7
 """Of the longest line near it: of a wrapped paragraph no line but the last is so short."""
@@ -59,10 +59,10 @@ def join_cut_words(text: str) -> str:
 def with_title_line(document: Document) -> Document:
     """A plain text that begins with its title, with the title apart; any other document as it is.
 
-    The title is the first of `blocks`, on lines of its own: two words or more, but not many, which end as no
-    statement does, begin with no small word in a text that has capitals, and are no item of a list, no line
-    of a program and none that names a journal; and a piece of at least twice the length follows.
-    `Document.text` stays as it is.
+    The title is the first of `blocks`, on lines of its own: two words or more, but not many, which do not end
+    as a statement does, do not begin with a lower-case word in a text that has capitals, and are not a
+    list item, a line of a program or one that names a journal; and a piece of at least twice the length
+    follows. `Document.text` stays as it is.
     """
     if document.title:
         return document
@@ -97,18 +97,18 @@ def document_blocks(document: Document) -> Iterator[tuple[str, int]]:
 
 
 def blocks(text: str) -> Iterator[Span]:
-    """Where the pieces of a text stand that no phrase runs out of; they follow each other without a gap.
+    """The spans of a text that no phrase crosses the end of; they follow each other without a gap.
 
     A line break ends a piece when
 
     - a blank line or the mark of a list or heading follows,
     - or the next line does not begin with a small letter, and the first word of it would have had room: the
-      line is short beside those near it, and does not end in the middle of something ("for", a comma),
+      line is short relative to those near it, and does not end in the middle of something ("for", a comma),
     - or the line is the first of the text, and the only one of the two that is written as titles are,
     - or both lines are rows of a table.
 
-    A tab ends a piece within a row of a table: one of several lines with tabs that follow each other and have
-    all as many. Other tabs tell nothing: text of a PDF may have one for any blank, and others indent lines.
+    A tab ends a piece within a row of a table: one of several consecutive lines with equally many
+    tabs. Other tabs mean nothing: text of a PDF may have one for any blank, and others indent lines.
 
     >>> text = "Graph kernels for molecules\\nWe compare molecules by their common parts, which takes long."
     >>> [text[start:end].strip() for start, end in blocks(text)][0]

@@ -43,6 +43,6 @@ def locked(stream: BinaryIO, otherwise: Exception) -> Iterator[None]:
 
 @contextmanager
 def locked_folder(folder: Path, otherwise: Exception) -> Iterator[None]:
-    """The same for all that stands in a folder, by its file `.lock`."""
+    """The same for all files of a folder, by its file `.lock`."""
     with (folder / ".lock").open("wb") as stream, locked(stream, otherwise):
         yield

@@ -1,4 +1,4 @@
-"""What commands that take long tell of their progress on standard error."""
+"""Progress of long commands on standard error."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import logging
 
 
 def tell_progress() -> None:
-    """Show our own lines from INFO on, and of the libraries only their warnings.
+    """Show our own log lines from INFO on, and only the warnings of libraries.
 
-    As with `logging.basicConfig`, a process that shows its logs already goes on as it does.
+    As with `logging.basicConfig`, nothing changes in a process that has log handlers already.
     """
     if not logging.getLogger().handlers:
         logging.basicConfig(format="%(message)s")

@@ -1,8 +1,7 @@
-"""What a text holds beside its letters: tags and entities of HTML and JATS, as in abstracts from publishers,
-citations and references of LaTeX, characters that nobody sees, and letters in a form of print, such as the
-ligature "ﬁ" of a PDF.
+"""Markup within texts: tags and entities of HTML and JATS, as in abstracts from publishers, citations and
+references of LaTeX, invisible characters, and letters in a form of print, such as the ligature "ﬁ" of a PDF.
 
-What is in no word with such inside stays where it stood; of the rest it is known where it stood.
+Words without markup inside keep their offsets; for all others the original offsets are known.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ _INLINE = (
     "tex tex-math tt u underline var xref"
 )
 _HIDDEN = "\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff"
-"""Where a word may be cut, or which way it runs: no part of it."""
+"""Where a word may be cut, or which way it runs: not a part of it."""
 _LATIN = "[A-Za-zÀ-ɏ]"
 _JOINERS = "[\u200c\u200d]"
-"""Hidden behind Latin letters; in other scripts they make a word another one."""
+"""Invisible after Latin letters; in other scripts they change the word."""
 _PRINTED = "\ufb00-\ufb06\U0001d400-\U0001d7ff"  # ligatures, and the letters of formulas
 _IS_HIDDEN, _IS_JOINER = re.compile(f"[{_HIDDEN}]"), re.compile(_JOINERS)
 _IS_LATIN, _IS_PRINTED = re.compile(_LATIN), re.compile(f"[{_PRINTED}]")
@@ -59,7 +58,7 @@ _UNREAD = re.compile(
 _MAY_BE_UNREAD = re.compile(rf"[<&\\{_HIDDEN}\u200c\u200d{_PRINTED}]")
 _PARAGRAPH = "\n\n"
 _SPELLING = "b big bold em font i inf italic mark monospace roman s sc small strong sub tt u underline"
-"""Tags that may stand within a word. What is in `sup` is another one: a power, or the number of a note."""
+"""Tags that may occur within a word. What is in `sup` is another one: a power, or the number of a note."""
 _SPELLS = re.compile(rf"{_OPEN}/?(?:jats:|xhtml:)?(?:{'|'.join(_SPELLING.split())})(?![\w:-])", re.IGNORECASE)
 _JOINING = frozenset("&-'’‐‑–/")
 _GOES_ON = re.compile(rf"\w|[{re.escape(''.join(sorted(_JOINING)))}]\w")
@@ -83,8 +82,8 @@ def without_markup(document: Document) -> Document:
 
     Citations and references of LaTeX are blanks too, with their keys. A tag that begins or ends a paragraph
     or another piece becomes a blank line. A word with markup or hidden characters inside is put together,
-    and the blanks follow it. What stands between two tags stays, but for scripts and styles; so does what
-    looks like a tag only: "a <b and c> d", "List<String>".
+    and the blanks follow it. What is between two tags stays, except scripts and styles; so does what
+    only looks like a tag: "a <b and c> d", "List<String>".
     """
     if isinstance(document, UnmarkedDocument):
         return document
@@ -120,9 +119,9 @@ def plain_document(document: Document) -> Document:
 
 
 def spans_as_given(document: Document, spans: Sequence[Span]) -> tuple[Span, ...]:
-    """Where these places of a document's text stood before its markup was read.
+    """Where these places of a document's text were before its markup was read.
 
-    A word that ends with an entity, or in tags that open within it, ends behind these.
+    A word that ends with an entity, or in tags that open within it, ends after these.
     """
     if not isinstance(document, UnmarkedDocument):
         return tuple(spans)
@@ -168,12 +167,12 @@ def _character(match: re.Match[str]) -> str:
 
 
 def _spells(match: re.Match[str]) -> bool:
-    """Whether it may stand within a word without being a part of it."""
+    """Whether it may occur within a word without being a part of it."""
     return _SPELLS.match(match[0]) is not None or _is_hidden(match)
 
 
 def _is_hidden(match: re.Match[str]) -> bool:
-    """Whether it is, or its entity stands for, a character that nobody sees."""
+    """Whether it is an invisible character, or the entity of one."""
     character = html.unescape(match[0])
     if _IS_JOINER.fullmatch(character):
         return match.start() > 0 and _IS_LATIN.match(match.string, match.start() - 1) is not None
@@ -181,7 +180,7 @@ def _is_hidden(match: re.Match[str]) -> bool:
 
 
 def _behind(given: str, found: Sequence[re.Match[str]]) -> list[str | None]:
-    """For each match the next two characters of the word that it stands in; None where that ends before."""
+    """For each match the next two characters of the word that it is in; None where the word ends before."""
     answers: list[str | None] = []
     answer: str | None = None
     start, entity, spells = len(given), "", False  # of the match that comes next in the text
@@ -203,12 +202,12 @@ def _behind(given: str, found: Sequence[re.Match[str]]) -> list[str | None]:
 
 
 class _Writer:
-    """The text as it is read: as long as the one that was given, but for ligatures.
+    """The text as it is read: as long as the one that was given, except for ligatures.
 
     Attributes:
         moves: see `UnmarkedDocument`.
         owed: blanks that follow when the word ends.
-        surplus: characters that the text is longer by now.
+        surplus: how many characters longer the text is by now.
     """
 
     def __init__(self) -> None:
@@ -224,12 +223,12 @@ class _Writer:
         return "".join(self._pieces)
 
     def is_in_word(self, behind: str | None, *, is_hidden: bool) -> bool:
-        """Whether a tag stands within a word, or behind one with tags, rather than between two words.
+        """Whether a tag is within a word, or after one with tags, rather than between two words.
 
         Args:
-            behind: see `_behind`; a capital and a small letter behind a tag are those of the next word, as
-                behind a heading: "<b>Methods</b>Random walks".
-            is_hidden: it is no tag but a hidden character, which parts no words: "Power\u200bPoint".
+            behind: see `_behind`; a capital and a small letter after a tag are those of the next word, as
+                after a heading: "<b>Methods</b>Random walks".
+            is_hidden: it is not a tag but a hidden character, which separates no words: "Power\u200bPoint".
         """
         if not self._tail or not (self._tail[-1].isalnum() or self._tail[-1] in _JOINING):
             return False

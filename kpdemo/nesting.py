@@ -1,4 +1,4 @@
-"""Answers without nested keyphrases: "graph kernels" alone, and not "kernels" and "graph" beside it."""
+"""Answers without nested keyphrases: "graph kernels" alone, without "kernels" and "graph"."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _AT_FIRST = 4  # times as many as wanted are asked for: mostly enough, and one c
 
 
 def unnested(phrases: Iterable[str], language: str = "") -> Iterator[int]:
-    """Which of the phrases to keep, by number, so that none stands inside another.
+    """Which of the phrases to keep, by number, so that none is nested in another.
 
-    Of two that nest, the one that comes first stays, whether it is the longer or the shorter. One stands
-    inside another when its stems do, in one piece; punctuation marks are no words here, but for those that
-    tell C++ and C# from C.
+    Of two that nest, the one that comes first stays, whether it is the longer or the shorter. One is
+    nested in another when its stems are, contiguously; punctuation marks do not count as words here, except
+    those that tell C++ and C# from C.
 
     >>> list(unnested(["Graph kernels", "kernels", "support vectors", "fast graph kernel", "graphs"]))
     [0, 2]

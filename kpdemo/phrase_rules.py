@@ -1,4 +1,4 @@
-"""What `evaluate` knows of phrases, as plain functions for whoever knows no `Document`."""
+"""The rules of `evaluate` for phrases, as plain functions for callers that have no `Document`."""
 
 from __future__ import annotations
 

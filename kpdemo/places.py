@@ -1,4 +1,4 @@
-"""Where phrases stand in a document."""
+"""Where phrases occur in a document."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from kpdemo.types import Document, Span
 
 
 class PhrasePlaces:
-    """A document prepared for many questions of the kind "where does this phrase stand?".
+    """A document prepared for many questions of the kind "where does this phrase occur?".
 
-    The rule is that of `kpdemo.text.StemmedText`: a phrase stands where its stemmed words stand
+    The rule is that of `kpdemo.text.StemmedText`: a phrase occurs where its stemmed words do,
     contiguously, in the title or in the body. Spans count in `Document.text`.
     """
 

@@ -43,7 +43,7 @@ def document_record(
 def prediction_row(
     id: str, prediction: Prediction, retrieval: RetrievalPrediction | None = None
 ) -> dict[str, Any]:
-    """A prediction as it stands in a predictions file."""
+    """A prediction as a row of a predictions file."""
     language = {"language": prediction.language} if prediction.language else {}
     found = {"passages": passage_rows(retrieval)} if retrieval and retrieval.passages else {}
     return {"id": id, **language, **keyphrase_rows(prediction), **found}
@@ -70,7 +70,7 @@ def read_predictions(
 
     Args:
         may_be_lists: whether a line may have one list "keyphrases" instead of "present" and "absent". Both
-            sides hold all of it then, for whoever tells them apart by the text.
+            sides then hold all of it, for callers that split it by the text.
 
     Raises:
         InputError: the file cannot be read; without `on_error`, also the first bad line.
@@ -144,7 +144,7 @@ def _scored(keyphrase: Keyphrase) -> dict[str, Any]:
 
 
 def _told(keyphrase: Keyphrase) -> dict[str, Any]:
-    """What is known of a keyphrase besides."""
+    """What else is known of a keyphrase."""
     known = {
         "kind": keyphrase.kind,
         "source": keyphrase.source,

@@ -54,7 +54,7 @@ _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
 def model_folder(model: str | Path) -> Path:
-    """Where a model that ships is, or one of the Hub that is on this machine, or else what the name says."""
+    """The folder of a model that ships, or of one of the Hub on this machine, or else the name as a path."""
     elsewhere = {ENGLISH_MODEL: DEFAULT_FOLDER, MULTILINGUAL_MODEL: MULTILINGUAL_FOLDER}
     if model in shipped_models():
         return elsewhere.get(str(model), _ASSETS / model)
@@ -130,7 +130,7 @@ def load_predictor(
         device: "auto" (CUDA when there is one), "cpu" or "cuda"; baselines run on the CPU.
         index: the folder of a passage index for a model that retrieves; by default the one that ships for
             `multilingual`, and none for others.
-        nested: whether a present keyphrase may stand inside another, see `kpdemo.nesting`.
+        nested: whether a present keyphrase may be nested in another, see `kpdemo.nesting`.
 
     Raises:
         InputError: the model is neither a name nor a path, or the index no path.
@@ -176,7 +176,7 @@ def _open(model: str | Path, device: str, passages: Path | None) -> LazyPredicto
 
 
 def takes_index(model: str | Path) -> bool:
-    """Whether a model reads the passages of an index, told from its configuration alone.
+    """Whether a model reads the passages of an index, by its configuration alone.
 
     Raises:
         ModelLoadError: the model is one of the Hub, and its configuration cannot be fetched.
@@ -199,7 +199,7 @@ def own_index(model: str | Path) -> Path | None:
 
 @lru_cache(maxsize=4)
 def _multilingual(device: str, index: Path | None) -> LazyPredictor:
-    """The same object each time: by itself and behind the default name it is loaded once."""
+    """The same object each time: by its own name and as the default it is loaded once."""
     return LazyPredictor(MULTILINGUAL_MODEL, partial(_load_folder, MULTILINGUAL_FOLDER, device, index))
 
 

@@ -11,8 +11,8 @@ class PhraseKinds:
     """A document prepared for many questions of the kind "is this phrase reordered, mixed or unseen?".
 
     A phrase is present by the rule of `StemmedText`. Of any other, the stems of its words are looked up
-    one by one in title and body; punctuation marks are no words here. In languages without spaces the words
-    are those of a segmenter, and each is looked up as a phrase.
+    one by one in title and body; punctuation marks do not count as words. In languages without spaces the
+    words are those of a segmenter, and each is looked up as a phrase.
     """
 
     def __init__(self, document: Document) -> None:

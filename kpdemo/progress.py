@@ -1,6 +1,6 @@
-"""How far a long work is: whoever works tells, and whoever waits may listen. Standard library only.
+"""Progress of long work: the worker reports it, and whoever waits may listen. Standard library only.
 
-A listener hears what is told in its own thread and in the process of the models that this thread asks.
+A listener hears what is reported in its own thread, and in the models' process on behalf of this thread.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _listener: ContextVar[_Listener | None] = ContextVar("listener", default=None)
 
 @contextmanager
 def heard_by(heard: Heard | None) -> Iterator[None]:
-    """What is told inside reaches `heard`, and nobody else."""
+    """What is reported inside reaches `heard`, and nobody else."""
     token = _listener.set(None if heard is None else _Listener(heard))
     try:
         yield
@@ -38,7 +38,7 @@ def heard_by(heard: Heard | None) -> Iterator[None]:
 
 @contextmanager
 def part(number: int, parts: int) -> Iterator[None]:
-    """What is told inside is of one of several equal parts, counted from 0."""
+    """What is reported inside concerns one of several equal parts, counted from 0."""
     whole = _listener.get()
     if whole is None:
         yield

@@ -30,7 +30,7 @@ def import_nltk() -> None:
 
 
 def import_gradio() -> None:
-    """Import Gradio as if its classes had no source files, for each of which it writes a stub again."""
+    """Import Gradio as if its classes had no source files: it would rewrite a stub for each."""
     found = inspect.getfile
 
     def getfile(thing: Any) -> str:
@@ -47,10 +47,10 @@ def import_gradio() -> None:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Import and load without looking for garbage: there is none, and what was loaded stays to the end.
+    """Import and load without garbage collection: there is no garbage, and what is loaded stays to the end.
 
-    A fifth of the time of an import goes into it otherwise, and later each full search would go through all
-    of it again.
+    Collecting takes a fifth of the time of an import, and later each full collection would go through all of
+    it again.
     """
     enabled = gc.isenabled()
     gc.disable()

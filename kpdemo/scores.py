@@ -1,4 +1,4 @@
-"""A score as it is told, and as it is compared with a threshold."""
+"""How scores are printed, and compared with a threshold."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ SHORT_DIGITS = 2
 
 
 def reaches(score: float, threshold: float) -> bool:
-    """Whether a score is at least the threshold, by itself or as JSON tells it."""
+    """Whether a score is at least the threshold, as it is or as rounded in JSON."""
     return max(score, round(score, SCORE_DIGITS)) >= threshold
 
 
 def short_score(score: float, digits: int = SHORT_DIGITS) -> str:
-    """A score for people, rounded down: what is shown as 0.30 reaches a threshold of 0.3.
+    """A score for display, rounded down: what is shown as 0.30 reaches a threshold of 0.3.
 
     >>> short_score(0.2995), short_score(0.29), short_score(0.3), short_score(-0.0021)
     ('0.29', '0.29', '0.30', '-0.01')

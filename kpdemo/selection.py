@@ -13,7 +13,7 @@ from kpdemo.types import Keyphrase
 
 def check_options(top_k: int | None, threshold: float | None) -> None:
     """Raises:
-    InputError: `top_k` is no whole number or below 1, or `threshold` no number or outside 0 to 1.
+    InputError: `top_k` is not a whole number or below 1, or `threshold` not a number or outside 0 to 1.
     """
     if top_k is not None and not _is_a(Integral, top_k):
         raise InputError(
@@ -28,7 +28,7 @@ def check_options(top_k: int | None, threshold: float | None) -> None:
 
 
 def _is_a(kind: type, given: object) -> bool:
-    """NumPy's numbers are some too; True is none, though Python counts with it."""
+    """NumPy's numbers count too; True does not, although Python treats it as 1."""
     return isinstance(given, kind) and not isinstance(given, bool)
 
 
@@ -55,10 +55,10 @@ def keep(scores: Sequence[float], *, top_k: int | None, threshold: float | None,
 def mark_fillers(
     kept: Sequence[Keyphrase], sure: int, *, top_k: int | None, threshold: float | None
 ) -> tuple[Keyphrase, ...]:
-    """What `keep` gave, best first, with its fillers marked: there are none where a number was asked for.
+    """What `keep` gave, best first, with its fillers marked; none if a number was asked for.
 
     Args:
-        sure: how many the predictor's own rule gives without a least number.
+        sure: how many the predictor's own rule gives without a minimum.
     """
     if top_k is not None or threshold is not None:
         return tuple(kept)

@@ -19,7 +19,7 @@ def beside(path: Path) -> Path:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yields a file beside `path` to write, renamed at the end, so that a crash leaves the old file whole.
+    """Yield a file next to `path` to write, renamed at the end, so that a crash leaves the old file whole.
 
     A link stays, and what it leads to is replaced; a pipe or a device is yielded itself.
     """

@@ -14,7 +14,7 @@ CONFIG = "config.json"
 def stored_config(folder: Path) -> dict[str, Any]:
     """The configuration in a folder: in Transformers' form it has a `model_type`, in ours a `kind`.
 
-    It is empty where it cannot be read, which whoever opens the folder explains.
+    It is empty if it cannot be read; opening the folder then says why.
     """
     try:
         stored = parse_json((folder / CONFIG).read_text(encoding="utf-8"))

@@ -46,7 +46,8 @@ def show_prediction(
     else:
         console.print("No present keyphrases.")
     if prediction.absent:
-        console.print(_absent_table(prediction.absent))
+        table = _keyphrase_table("Absent keyphrases")
+        console.print(_filled(table, prediction.absent, [()] * len(prediction.absent)))
     if retrieval and retrieval.passages:
         console.print(_passages_table(retrieval))
     for note in (unrelated_note(retrieval), help_note(retrieval)) if retrieval else ():
@@ -131,7 +132,7 @@ def show_passages(hits: Sequence[tuple[float, Document]], note: str, footer: str
 
 
 def show_properties(properties: Mapping[str, Any]) -> None:
-    """Names with their values, one a line; a mapping's entries stand in one line."""
+    """Names with their values, one a line; a mapping's entries share one line."""
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(no_wrap=True)
     table.add_column()
@@ -226,12 +227,8 @@ def _present_table(keyphrases: Sequence[Keyphrase]) -> Table:
     return _filled(table, keyphrases, places)
 
 
-def _absent_table(keyphrases: Sequence[Keyphrase]) -> Table:
-    return _filled(_keyphrase_table("Absent keyphrases"), keyphrases, [()] * len(keyphrases))
-
-
 def _filled(table: Table, keyphrases: Sequence[Keyphrase], cells: Sequence[tuple[str, ...]]) -> Table:
-    """With the rows, and a column for each thing that the predictor tells of any of them."""
+    """With the rows, and a column for each thing that the predictor says of any of them."""
     columns = {
         "Kind": [keyphrase.kind or "" for keyphrase in keyphrases],
         "Source": [keyphrase.source or "" for keyphrase in keyphrases],

@@ -28,7 +28,7 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 _UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")
 
 LONGEST_KEYPHRASE = 100
-"""Characters: what is longer is no phrase but data, such as an encoded picture or a chain of bases."""
+"""Characters: anything longer is not a phrase but data, such as an encoded picture or a DNA sequence."""
 
 LONGEST_SHOWN = 40
 LEAST_UNSPACED = 5
@@ -39,14 +39,14 @@ def words(text: str, language: str = "") -> list[str]:
     """The words of `text`; in English each ASCII punctuation mark is a word of its own.
 
     Args:
-        language: ISO 639-1; the rules for others than English are those of `kpdemo.languages.wording`. A text
-            of which no language is told is taken as English, here and in all of this file.
+        language: ISO 639-1; the rules for languages other than English are in `kpdemo.languages.wording`. A
+            text without a language is taken as English, here and in all of this file.
     """
     return [text[start:end] for start, end in word_spans(text, language)]
 
 
 def word_spans(text: str, language: str = "") -> list[Span]:
-    """Where each of `words` stands in `text`."""
+    """The span of each of `words` in `text`."""
     if is_english(language):
         return [match.span() for match in _WORD.finditer(text)]
     return wording.word_spans(text)
@@ -70,7 +70,7 @@ def _porter():  # type: ignore[no-untyped-def]
 
 
 def is_english(language: str) -> bool:
-    """Whether it is English, or not told."""
+    """Whether it is English, or unknown."""
     return language in ("", ENGLISH)
 
 
@@ -87,7 +87,7 @@ def phrase_key(text: str, language: str = "") -> str:
 class StemmedText:
     """A document prepared for many questions of the kind "is this phrase present?".
 
-    A keyphrase is present when its stemmed words stand contiguously in the stemmed title or in
+    A keyphrase is present when its stemmed words occur contiguously in the stemmed title or in
     the stemmed body; it may not straddle the two. Words and stems are those of the document's language.
     """
 

@@ -21,8 +21,8 @@ TITLE_BREAK = "\n\n"
 class Document:
     """A text to read, with its title apart when it has one.
 
-    `keyphrases` are the gold keyphrases, when known. `language` is an ISO 639-1 code, empty where nobody has
-    told it: then predictors detect it. `title_break` is the white space between title and body.
+    `keyphrases` are the gold keyphrases, when known. `language` is an ISO 639-1 code, empty if
+    unknown: then predictors detect it. `title_break` is the white space between title and body.
     """
 
     body: str
@@ -68,9 +68,9 @@ class Keyphrase:
     """A predicted keyphrase; `score` is between 0 and 1, higher is better.
 
     `spans` are all its occurrences in the document's text, in order; an absent keyphrase has none, but
-    may tell its `source`, its `kind`, and as `evidence` the phrases that speak for it, best first: of the
-    document, spelt as there, or of a passage that was retrieved. A `filler` falls short of the
-    predictor's own rule, and is given only to make up a number: its least, or the one that was asked for.
+    may have a `source`, a `kind`, and as `evidence` the phrases that support it, best first: of the
+    document, spelt as there, or of a retrieved passage. A `filler` falls short of the
+    predictor's own rule, and is given only to reach a number: the predictor's minimum, or the one asked for.
     """
 
     text: str
@@ -163,7 +163,7 @@ class RetrievalPrediction:
 
     Attributes:
         passages: what was found, nearest first; none for an empty index.
-        prediction: with the keyphrases of the passages. A `Keyphrase` tells in its `evidence` which of them
+        prediction: with the keyphrases of the passages. The `evidence` of a `Keyphrase` says which of them
             it was made of or aligned with, as the passages write them.
         without: from the document alone, by the same model; the same as `prediction` where no passage helped.
         near: the least score of a passage that helps, by the model's rule; None where all do.
@@ -190,7 +190,7 @@ class RetrievalPrediction:
 
 @runtime_checkable
 class RetrievalPredictor(Predictor, Protocol):
-    """A predictor that reads passages of an index beside the document; `predict` uses them too.
+    """A predictor that reads passages of an index with the document; `predict` uses them too.
 
     What opens a model on first use is of this type whatever the model is: ask `uses_passages`.
     """
@@ -221,7 +221,7 @@ def uses_passages(predictor: Predictor) -> bool:
 
 
 class PointKind(StrEnum):
-    """What a vector stands for; a candidate that was chosen is a present keyphrase."""
+    """What a vector represents; a candidate that was chosen is a present keyphrase."""
 
     DOCUMENT = "document"
     CANDIDATE = "candidate"
@@ -231,7 +231,7 @@ class PointKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class VectorPoint:
-    """What stands at a vector: a phrase with its score, or the document, which has none."""
+    """What a vector represents: a phrase with its score, or the document, which has none."""
 
     text: str
     kind: PointKind
@@ -243,8 +243,8 @@ class VectorSpace:
     """The vectors by which a model compares a document with phrases, by their cosine.
 
     Attributes:
-        name: of the part of the model: "extractor", "reranker", or "bank" where nothing ranks its terms anew.
-        points: what the vectors stand for; the document comes first.
+        name: of the part of the model: "extractor", "reranker", or "bank" where nothing reranks its terms.
+        points: what the vectors represent; the document comes first.
         vectors: (N, D), a row for each point.
     """
 
@@ -255,7 +255,7 @@ class VectorSpace:
 
 @runtime_checkable
 class Comparing(Protocol):
-    """A predictor that tells how alike any two texts are."""
+    """A predictor that measures how alike any two texts are."""
 
     def similarities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """The similarity of the two texts of each pair, 0 to 1.

@@ -2,9 +2,9 @@
 
 The batches are cut from the input by position and a batch that is only partly in `OUTPUT` is predicted
 again as a whole, so an interrupted and resumed run writes the very bytes of an uninterrupted one, as long as
-nothing was mended in between. The documents that the model refused stand in `OUTPUT.refused.jsonl`, each
-written before its batch, so that a batch without them counts as whole. `kpdemo.batch.resuming` says which
-runs may go on with a file.
+nothing was corrected in between. The documents that the model refused are in `OUTPUT.refused.jsonl`, each
+written before its batch, so that a batch without them counts as complete. `kpdemo.batch.resuming` says which
+runs may continue a file.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class BatchSummary:
     skipped: int = 0
     failed: int = 0
     retrieved: int = 0
-    """How many of those predicted now were read beside passages, or would have been."""
+    """How many of those predicted now were read with passages, or would have been."""
     foreign: Foreign = field(default_factory=dict)
     """Those predicted now in languages that the model was not made for, see `foreign_notes`."""
 
@@ -80,15 +80,15 @@ def predict_file(
 
     A document that cannot be used (a broken line, a file of a folder that cannot be read, an id
     seen before, an empty text, a script the predictor does not read) is counted as failed and reported to
-    `on_error`; the rest goes on.
+    `on_error`; the run continues.
 
     Args:
         source: a file of `read_documents`, a folder of such files, open JSON Lines, or one document.
         output: a file to create or to resume, or an open stream, which is only written to.
         batch_size: documents predicted together; by default `BATCH_SIZE`, on a GPU `GPU_BATCH_SIZE`.
-        identity: what tells the predictor's weights from others of its name, such as their hash.
+        identity: of the predictor's weights, such as their hash, as several models may share a name.
         language: that all documents are in, whatever they say; empty for each its own, or the one detected.
-        nested: whether a present keyphrase may stand inside another, see `kpdemo.nesting`.
+        nested: whether a present keyphrase may be nested in another, see `kpdemo.nesting`.
         progress: called with the counts so far after each batch.
 
     Raises:
@@ -113,21 +113,14 @@ def batch_size_for(predictor: Predictor) -> int:
     return GPU_BATCH_SIZE if predictor.device == "cuda" else BATCH_SIZE
 
 
-def predict_each(
-    predictor: Predictor,
-    documents: Sequence[Document],
-    *,
-    top_k: int | None = None,
-    threshold: float | None = None,
-) -> list[Prediction | InputError]:
-    """One outcome a document: a batch that is refused is halved until the culprits stand alone."""
-    return ask_each(documents, lambda part: predictor.predict(part, top_k=top_k, threshold=threshold))
-
-
 def ask_each(
     documents: Sequence[Document], ask: Callable[[Sequence[Document]], Sequence[Outcome]]
 ) -> list[Outcome | InputError]:
-    """As `predict_each`, of any function that gives an outcome for each document or refuses them all."""
+    """One outcome a document: a batch that `ask` refuses is halved until the culprits are isolated.
+
+    Args:
+        ask: gives an outcome for each document, such as `Predictor.predict`, or refuses them all.
+    """
     try:
         return list(ask(documents))
     except InputError as error:

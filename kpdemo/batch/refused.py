@@ -1,4 +1,4 @@
-"""The documents of a file that a model refused, kept beside its predictions: none is asked for twice."""
+"""The documents of a file that a model refused, kept next to its predictions: none is tried twice."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kpdemo.types import Document
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """Attributes:
-    document_sha256: its identity; a document that was mended since is asked for again.
+    document_sha256: its identity; a document that was corrected since is tried again.
     reason: a whole sentence.
     """
 
@@ -29,7 +29,7 @@ class Refusal:
 
 
 class RefusedDocuments:
-    """What was refused so far, in memory and on the disk; a line that a kill has torn is forgotten."""
+    """The refusals so far, in memory and on disk; a line that was cut off by a kill is dropped."""
 
     def __init__(self, path: Path | None = None) -> None:
         """Read what is there; without a `path` nothing is kept."""
@@ -70,7 +70,7 @@ def refused_path(output: Path) -> Path:
 
 
 def _refusal(line: bytes) -> Refusal | None:
-    """None for a line that is torn, even if only its end is missing."""
+    """None for a line that was cut off, even if only its line end is missing."""
     try:
         return Refusal(**parse_json(line)) if line.endswith(b"\n") else None
     except (TypeError, ValueError):

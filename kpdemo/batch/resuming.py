@@ -1,18 +1,18 @@
-"""What makes a file of predictions one that a later run can go on with.
+"""When a later run may continue a file of predictions.
 
-Beside `OUTPUT` stands `OUTPUT.settings.json` with the model, its weights, top_k and threshold, and each
-line of `OUTPUT` tells by `document_sha256` which text was read, and in which language. A second run with the
-same settings goes on after the documents that are already in `OUTPUT`; one with others is refused, and so is
-an input in which one of those documents is missing or reads otherwise: no file mixes two models or two files.
+`OUTPUT.settings.json`, next to `OUTPUT`, holds the model, its weights, top_k and threshold, and each line of
+`OUTPUT` records in `document_sha256` which text was read, and in which language. A second run with the same
+settings continues after the documents that are already in `OUTPUT`; one with other settings is refused, and
+so is an input in which one of those documents is missing or has changed: no file mixes two models or inputs.
 
 What is not in `OUTPUT` does not count: lines that could not be read and documents that the model refused may
-be mended meanwhile, and the input may grow. The predictions of what was mended come after all others. A
-document without an id is known by its line: where a broken line is deleted instead of mended, those that
-follow it are other documents, and the input is refused.
+be corrected meanwhile, and the input may grow. Predictions of what was corrected come after all others. A
+document without an id is identified by its line: if a broken line is deleted instead of corrected, those
+after it become other documents, and the input is refused.
 
 A file, or each file of a folder, is compared before anything is written. A pipe can be read only once, and
-each document of it is compared when its turn comes: those before the first that reads otherwise are written
-by then, and what the pipe lacks is not missed.
+each document of it is compared when its turn comes: those before the first difference are written by then,
+and documents that the pipe lacks go unnoticed.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ class BatchSettings:
     """What must not change between a run and the one that resumes it.
 
     Attributes:
-        identity: tells the weights of one model from others of its name; empty when it has none.
+        identity: of the model's weights, as several may share a name; empty when it has none.
         language: that all documents are read in; empty for each its own.
-        nested: whether a present keyphrase may stand inside another.
+        nested: whether a present keyphrase may be nested in another.
     """
 
     model: str
@@ -68,7 +68,7 @@ def settings_path(output: Path) -> Path:
 
 
 def recorded_model(output: Path) -> str | None:
-    """The name of the model that made a predictions file, when its settings stand beside it."""
+    """The name of the model that made a predictions file, if its settings are next to it."""
     settings = _read_settings(settings_path(output))
     return None if settings is None else settings.model
 
@@ -128,8 +128,8 @@ def resume(path: Path, source: BatchInput, settings: BatchSettings) -> DoneDocum
     if differences := _differences(earlier, settings):
         raise _begun_with(str(path), ", ".join(differences))
     done = DoneDocuments(str(path), _whole_lines(path))
-    if isinstance(source, (str, Path)) and _is_lasting(Path(source)):
-        done.check_file(Path(source), settings)
+    if isinstance(source, (str, Path)) and (Path(source).is_file() or Path(source).is_dir()):
+        done.check_file(Path(source), settings)  # a pipe can be read only once
     return done
 
 
@@ -140,12 +140,7 @@ def _begun_with(output: str, difference: str) -> ResumeError:
 
 
 def _pass_over(_: LineError) -> None:
-    """A line that cannot be read holds no document; the run itself tells it."""
-
-
-def _is_lasting(source: Path) -> bool:
-    """A pipe can be read only once."""
-    return source.is_file() or source.is_dir()
+    """A line that cannot be read holds no document; the run itself reports it."""
 
 
 def _differences(earlier: BatchSettings, now: BatchSettings) -> list[str]:
@@ -191,7 +186,7 @@ def _whole_lines(path: Path) -> dict[str, str]:
     """Cut off a last line that was torn in the middle of a write; ids and identities of the others.
 
     Raises:
-        ResumeError: a line is no prediction, or lines have the ids of earlier ones.
+        ResumeError: a line is not a prediction, or has the id of an earlier one.
     """
     done: dict[str, str] = {}
     repeated: list[tuple[int, str]] = []

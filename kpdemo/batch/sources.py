@@ -1,4 +1,4 @@
-"""Where many documents come from: a file, a folder of files, or an open stream; and where each one stands."""
+"""Where many documents come from: a file, a folder of files, or an open stream; and the place of each."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class Located:
 
     def refusal(self, reason: str) -> str:
         """The sentence on a document that a model refuses."""
-        # A file that is one document as a whole needs no id beside its name.
+        # A file that is one document as a whole needs no id besides its name.
         document = "" if is_whole(self.file) else f'document "{self.document.id}": '
         return f"{self.where}: {document}{reason}"
 
     def unknown_language(self) -> str:
-        """The sentence on a document that says to be in a language that is none; empty for another."""
+        """The sentence on a document that names an unknown language; empty for any other document."""
         language = self.document.language
         if not language or names_language(language):
             return ""
@@ -82,9 +82,9 @@ def read_located(source: BatchInput, *, on_error: ReportLine | None = None) -> I
 
 
 def folder_files(folder: Path) -> list[Path]:
-    """The files of documents in a folder, by their names; none of the folders in it, and none that is hidden.
+    """The files in a folder, by their names, without hidden ones; not those of its subfolders.
 
-    Those of other kinds, such as .docx, are among them, so that a reader is told that they cannot be read.
+    Files of unknown kinds, such as .docx, are included, so that the reader can report them.
 
     Raises:
         InputError: there is none, or the folder cannot be read.

@@ -39,7 +39,7 @@ _POSSESSIVES = frozenset({"'", "’", "'s", "’s"})
 class CandidateConfig:
     """Attributes:
     longest: most words of a candidate; a hyphenated compound and a possessive count as one (the paper's n).
-    determiner_starts: also take "the model" beside "model", as the paper does; a sixth more
+    determiner_starts: also take "the model" besides "model", as the paper does; a sixth more
         candidates for a quarter point of recall.
     """
 
@@ -118,13 +118,13 @@ def random_candidates(
 
 
 def surface(document: Document, candidate: Candidate) -> str:
-    """The candidate as it stands at its first occurrence, on one line."""
+    """The candidate as spelt at its first occurrence, on one line."""
     start, end = candidate.spans[0]
     return " ".join(document.text[start:end].split())
 
 
 def present_keyphrase(document: Document, candidate: Candidate, score: float) -> Keyphrase:
-    """A candidate as an answer gives it: as it is read, where it stood in the text that was given."""
+    """A candidate as an answer gives it: spelt as it is read, with its spans in the given text."""
     return Keyphrase(surface(document, candidate), score, spans_as_given(document, candidate.spans))
 
 
@@ -135,7 +135,7 @@ def candidate_key(phrase: str, language: str = "") -> str:
 
 
 def _located(parts: Sequence[tuple[list[Token], list[str]]], keys: set[str], longest: int) -> list[Candidate]:
-    """The keys with every place where they stand, by first occurrence."""
+    """The keys with all of their places, by first occurrence."""
     found: dict[str, list[Span]] = {}
     for tokens, stems in parts:
         for key, span in _occurrences(tokens, stems, keys, longest):
@@ -161,7 +161,7 @@ def _compound_starts(parts: Iterable[Sequence[Token]]) -> dict[int, int]:
 
 
 def _chunks(tags: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Half-open ranges of `tags` that are chunks: CC and RP may stand in one, but not first."""
+    """Half-open ranges of `tags` that are chunks: CC and RP may occur in one, but not first."""
     first = None
     for position, tag in enumerate(tags):
         inside = tag in _CHUNK_TAGS or tag.startswith(_CHUNK_PREFIXES)
@@ -215,7 +215,7 @@ def _joined(stems: Sequence[str], position: int, first: int) -> bool:
 def _occurrences(
     tokens: Sequence[Token], stems: Sequence[str], keys: set[str], longest: int
 ) -> Iterator[tuple[str, Span]]:
-    """Where the keys stand in one part of the document, whatever tags they have there."""
+    """Where the keys occur in one part of the document, whatever their tags there."""
     for first, token in enumerate(tokens):
         if not _has_letter(stems[first]):
             continue

@@ -85,7 +85,7 @@ class Tagger:
         """From what NLTK's perceptron holds: for each feature the weight of some tags.
 
         Raises:
-            KeyError, ValueError: a weight is of no tag, too large, or no number.
+            KeyError, ValueError: a weight is of no tag, too large, or not a number.
         """
         ordered = tuple(sorted(tags, reverse=True))
         column = {tag: number for number, tag in enumerate(ordered)}
@@ -113,7 +113,7 @@ class Tagger:
 
     def _best(self, features: Iterable[str]) -> str:
         known = [row for feature in features if (row := self.rows.get(feature)) is not None]
-        # In the order of the features, as NLTK adds: the rounding of the sums tells equal tags apart.
+        # In the order of the features, as NLTK adds: rounding of the sums breaks ties between tags.
         scores = (self.weights[known] / _UNITS).sum(axis=0)
         return self.tags[int(scores.argmax())]
 

@@ -205,9 +205,10 @@ def _evaluate_model(
     stream: BinaryIO | None,
     cuts: Sequence[Cut],
 ) -> Report:
-    from kpdemo.batch.predicting import batch_size_for, predict_each
+    from kpdemo.batch.predicting import ask_each, batch_size_for
     from kpdemo.evaluation.details import Details
-    from kpdemo.evaluation.measuring import measure, without_gold
+    from kpdemo.evaluation.measuring import document_scores, without_gold
+    from kpdemo.evaluation.protocol import summarise_languages
     from kpdemo.evaluation.report import Report
 
     started = time.perf_counter()
@@ -219,14 +220,15 @@ def _evaluate_model(
         predictions = []
         for first in range(0, len(documents), size):
             batch = documents[first : first + size]
-            for document, outcome in zip(batch, predict_each(predictor, batch), strict=True):
+            for document, outcome in zip(batch, ask_each(batch, predictor.predict), strict=True):
                 if isinstance(outcome, InputError):
                     problems(LineError(0, f'{name}, document "{document.id}": {outcome}'))
                 predictions.append(Prediction(()) if isinstance(outcome, InputError) else outcome)
             done += len(batch)
             progress.show(done)
         on_compared = None if stream is None else partial(Details(stream).add, name, predictor.name)
-        figures[name] = measure(documents, predictions, on_compared=on_compared, cuts=cuts)
+        scores = document_scores(documents, predictions, on_compared=on_compared, cuts=cuts)
+        figures[name] = summarise_languages(scores)
     seconds = round(time.perf_counter() - started, 3)
     return Report(
         figures,

@@ -34,7 +34,7 @@ class FirstPhrases(Baseline):
 class TfIdf(Baseline):
     """Occurrences in the document × inverse document frequency in a fixed collection.
 
-    The collection is fixed so that a prediction does not depend on what is predicted beside it. It is
+    The collection is fixed so that a prediction does not depend on what else is predicted. It is
     English: in other languages most terms count as rare, and the number of occurrences decides.
     """
 
@@ -55,8 +55,8 @@ class TfIdf(Baseline):
 class Yake(Baseline):
     """YAKE (Campos et al. 2020) from its own package, which finds its own candidates.
 
-    A phrase of YAKE's that does not stand in the text as it is (it may run across a mark) is left out, and so
-    is one that only stands there inside compounds, such as the "Stokes equation" of Navier–Stokes.
+    A phrase of YAKE's that does not occur in the text verbatim (it may cross a mark) is left out, and so is
+    one that occurs only inside compounds, such as the "Stokes equation" of Navier–Stokes.
     """
 
     longest: int = 3

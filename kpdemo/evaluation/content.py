@@ -1,7 +1,7 @@
 """Content words: what the candidates of the baselines are made of where there is no tagger.
 
-In Chinese and Korean the segmenters tell them, in Japanese the script, in other languages the stop words of
-YAKE's package, without which all words are content.
+In Chinese and Korean the segmenters mark them, in Japanese the script. In other languages they are all but
+the stop words of YAKE's package.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kpdemo.text import stem, word_spans
 STOP_WORDS = frozenset(
     "ar bg cs da de el en es et fa fi fr hi hr hu id it lt lv nl no pl pt ro ru sk sl sv tr uk".split()  # noqa: SIM905
 )
-"""Languages of which YAKE's package has a list, among those that are detected."""
+"""Languages with a list in YAKE's package, among those that are detected."""
 
 _OTHER_CODES = {"cs": "cz"}
 
@@ -58,7 +58,7 @@ def yake_code(language: str) -> str:
 
 @lru_cache(maxsize=4)
 def stop_words(language: str) -> frozenset[str]:
-    """In the form of `folded`; none for a language without a list, nor without YAKE's package."""
+    """In the form of `folded`; none for a language without a list, or where YAKE's package is missing."""
     if language not in STOP_WORDS:
         return frozenset()
     try:

@@ -1,4 +1,4 @@
-"""At how many predictions to measure besides 5 and all, as readers write it: "10, 15, O"."""
+"""The cut-offs to measure at in addition to 5 and M, as users write them: "10, 15, O"."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _LONGEST_SHOWN = 40
 
 
 def read_cuts(text: str) -> list[Cut]:
-    """Those that are named between commas.
+    """The cut-offs of a list with commas.
 
     Raises:
-        InputError: one is none.
+        InputError: an item is not a cut-off.
     """
     return [_read(part.strip()) for part in text.split(",")]
 

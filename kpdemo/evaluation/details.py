@@ -32,8 +32,8 @@ class Details:
 def document_row(compared: ComparedDocument) -> dict[str, Any]:
     """What was counted of a document, as it is spelt in gold and predictions, and its scores.
 
-    The scores are null where it has no gold of the kind. Of phrases that are the same the first stands for
-    all, and a predicted one has the rank that it was counted at.
+    The scores are null where it has no gold of the kind. Of equal phrases only the first is given, and a
+    predicted one has the rank that it was counted at.
     """
     gold, prediction, wanted = compared.gold, compared.prediction, compared.wanted
     found, others = compared.found.present, compared.others.absent
@@ -67,7 +67,7 @@ def _ranked(
     rows = []
     for rank, (key, place) in enumerate(found.items(), start=1):
         text, score = keyphrases[place].text, keyphrases[place].score
-        is_told = math.isfinite(score) and score != 0  # one that no file tells is read as 0
+        is_told = math.isfinite(score) and score != 0  # one that a file lacks is read as 0
         told = {"score": round(score, SCORE_DIGITS)} if is_told else {}
         rows.append({"text": text, "rank": rank, **told, "correct": key in wanted})
     return rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -23,9 +23,9 @@ MOST_SPANS = 20  # of one candidate in a graph: the first
 
 @dataclass(frozen=True)
 class TextRank(Baseline):
-    """TextRank (Mihalcea and Tarau 2004): PageRank over words that stand together, phrases by the sum.
+    """TextRank (Mihalcea and Tarau 2004): PageRank over words that co-occur, phrases by the sum.
 
-    Words are those of the candidates; two are linked when they stand less than `window` words apart.
+    Words are those of the candidates; two are linked when they occur less than `window` words apart.
     """
 
     mine: Mine = mine_noun_phrases
@@ -44,17 +44,14 @@ class TextRank(Baseline):
                 graph.add_edges_from((other, word) for other in recent if other is not None and other != word)
             recent.append(word)
         rank = nx.pagerank(graph)
-        return [
-            (candidate, math.fsum(rank.get(word, 0.0) for word in candidate.key.split(" ")))
-            for candidate in candidates
-        ]
+        return _summed(candidates, rank)
 
 
 @dataclass(frozen=True)
 class PositionRank(Baseline):
     """PositionRank (Florescu and Caragea 2017): PageRank over words, drawn to early and frequent ones.
 
-    Two words are linked as often as they stand less than `window` words apart. A random jump lands on a word
+    Two words are linked as often as they occur less than `window` words apart. A random jump lands on a word
     in proportion to the sum of 1 / place over its places. Candidates have at most `longest` words.
     """
 
@@ -80,10 +77,7 @@ class PositionRank(Baseline):
                         graph.add_edge(other, word, weight=known + 1)
             recent.append(word)
         rank = nx.pagerank(graph, personalization=bias, dangling=bias) if bias else {}
-        return [
-            (candidate, math.fsum(rank.get(word, 0.0) for word in candidate.key.split(" ")))
-            for candidate in candidates
-        ]
+        return _summed(candidates, rank)
 
 
 @dataclass(frozen=True)
@@ -117,6 +111,14 @@ class MultipartiteRank(Baseline):
                 weights[:, first] += boost * weights[:, variants].sum(axis=1)
         rank = nx.pagerank(nx.from_numpy_array(weights, create_using=nx.DiGraph))
         return [(candidate, rank[index]) for index, candidate in enumerate(candidates)]
+
+
+def _summed(candidates: Sequence[Candidate], rank: Mapping[str, float]) -> list[Scored]:
+    """Each candidate with the sum of the ranks of its words."""
+    return [
+        (candidate, math.fsum(rank.get(word, 0.0) for word in candidate.key.split(" ")))
+        for candidate in candidates
+    ]
 
 
 def _candidate_words(document: Document, candidates: Sequence[Candidate]) -> Iterator[str | None]:

@@ -42,7 +42,7 @@ class LanguageTables:
     Attributes:
         documents: that the frequencies were counted in.
         frequency: documents that hold a candidate, by its key; of rarer ones nothing is kept.
-        keyphrases: documents of which a phrase is a keyphrase, by its key.
+        keyphrases: in how many documents a phrase is a keyphrase, by its key.
         weights, bias: of the features, see `features`.
         count: keyphrases given to a document.
     """
@@ -152,7 +152,7 @@ def load_kea(folder: Path) -> Kea:
         if config["format"] != FORMAT:
             raise ModelLoadError(f"{folder} holds a model of format {config['format']}: update kpdemo.")
         stored = read_json_gz(folder / _TABLES)
-        tables = {language: _tables(values) for language, values in stored.items()}
+        tables = {language: _checked(values) for language, values in stored.items()}
         return Kea(config["name"], tables, int(config["longest"]))
     except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
         raise ModelLoadError(
@@ -160,7 +160,7 @@ def load_kea(folder: Path) -> Kea:
         ) from error
 
 
-def _tables(values: Mapping[str, Any]) -> LanguageTables:
+def _checked(values: Mapping[str, Any]) -> LanguageTables:
     tables = LanguageTables(**{**values, "weights": tuple(values["weights"])})
     numbers = [tables.documents, tables.bias, tables.count, *tables.weights]
     numbers += [*tables.frequency.values(), *tables.keyphrases.values()]

@@ -30,17 +30,6 @@ ReportMissing = Callable[[str, Sequence[str]], None]
 SHOWN_MISSING = 3
 
 
-def measure(
-    documents: Sequence[Document],
-    predictions: Sequence[Prediction],
-    before_each: BeforeEach | None = None,
-    on_compared: ReportCompared | None = None,
-    cuts: Sequence[Cut] = CUTS,
-) -> DatasetFigures:
-    """The figures of a dataset, each document in its language; predictions are as in `evaluate`."""
-    return summarise_languages(document_scores(documents, predictions, before_each, on_compared, cuts))
-
-
 def document_scores(
     documents: Sequence[Document],
     predictions: Sequence[Prediction],
@@ -48,7 +37,7 @@ def document_scores(
     on_compared: ReportCompared | None = None,
     cuts: Sequence[Cut] = CUTS,
 ) -> list[DocumentScores]:
-    """What `measure` makes its figures of: each document's scores, in the language that it is measured in."""
+    """Each document's scores, in the language that it is measured in; predictions are as in `evaluate`."""
     golds: Iterable[Document] = identified_together(documents)
     told = golds if before_each is None else _told(golds, before_each)
     return score_documents(told, predictions, on_compared, cuts)
@@ -70,11 +59,11 @@ def measure_file(
     Args:
         datasets: the gold documents, by the name of their file.
         path: the predictions.
-        on_missing: is told the documents of a dataset that have no prediction; they count as empty.
-        on_error: is told each bad line.
+        on_missing: called with the documents of a dataset that have no prediction; they count as empty.
+        on_error: called with each bad line.
         whole: whether `datasets` hold all gold documents; then a prediction must be of one of them.
-        before_each: is called before each document.
-        details: is told each document of each dataset.
+        before_each: called before each document.
+        details: called with each document of each dataset.
         cuts: at how many predictions to measure.
 
     Raises:
@@ -99,7 +88,8 @@ def measure_file(
             without_prediction[name] = missing
         found = [predictions.get(document.id, Prediction(())) for document in documents]
         on_compared = None if details is None else partial(details.add, name, model)
-        figures[name] = measure(documents, found, before_each, on_compared, cuts)
+        scores = document_scores(documents, found, before_each, on_compared, cuts)
+        figures[name] = summarise_languages(scores)
     return Report(
         figures, model=model, without_gold=without_gold(datasets), without_prediction=without_prediction
     )
@@ -185,4 +175,4 @@ def _named_model(path: Path) -> str | None:
 
 
 def _ignore(error: LineError) -> None:
-    """Reading the predictions has told it."""
+    """It was reported when the predictions were read."""

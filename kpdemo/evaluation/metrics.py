@@ -84,12 +84,17 @@ class PooledFigures:
     f1_m: float | None = None
 
 
+def named_pooled(figures: PooledFigures) -> dict[str, float | None]:
+    """As `named_metrics`."""
+    return {"P@M": figures.precision_m, "R@M": figures.recall_m, "F1@M": figures.f1_m}
+
+
 def harmonic_mean(precision: float, recall: float) -> float:
     return 2 * precision * recall / (precision + recall) if precision + recall > 0 else 0.0
 
 
 def with_further(cuts: Iterable[Cut]) -> tuple[Cut, ...]:
-    """`CUTS` and these, each once: ranks, then O, then M."""
+    """`CUTS` and these, each once, in order: ranks, then O, then M."""
     every = {*CUTS, *cuts}
     ranks: list[Cut] = [*sorted(cut for cut in every if isinstance(cut, int))]
     named: tuple[Cut, ...] = ("O", "M")

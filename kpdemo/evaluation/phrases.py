@@ -61,7 +61,7 @@ def noun_ngrams(document: Document, tagger: Tagger, longest: int = 3) -> list[Ca
 def inner_ngrams(document: Document, longest: int) -> list[Candidate]:
     """Every run of at most `longest` words that begins and ends with a content word, with all its places.
 
-    Inside stand other words too ("sac à dos"), but no punctuation. For other languages than English.
+    It may contain other words ("sac à dos"), but no punctuation. For other languages than English.
     """
     keys: dict[str, None] = {}
     for words in _content(document):
@@ -78,7 +78,7 @@ def inner_ngrams(document: Document, longest: int) -> list[Candidate]:
 
 
 def locate(document: Document, keys: Collection[str]) -> list[Candidate]:
-    """Every place of each key in the document; those that stand nowhere in it are left out.
+    """Every place of each key in the document; those that do not occur in it are left out.
 
     So are places longer than `LONGEST_KEYPHRASE`.
 
@@ -111,7 +111,7 @@ def whole_places(document: Document, candidate: Candidate) -> tuple[Span, ...]:
 
 
 def phrase_candidates(document: Document, phrases: Sequence[str]) -> dict[str, Candidate]:
-    """The candidates behind phrases written out, by their keys."""
+    """The candidates that some phrases are, by their keys."""
     keys = {key_of(phrase, document) for phrase in phrases} - {""}
     return {candidate.key: candidate for candidate in locate(document, keys)}
 
@@ -218,7 +218,7 @@ def _words(tokens: Sequence[Token], tagger: Tagger) -> tuple[str, list[int]]:
 
 
 def _is_joined(tokens: Sequence[Token], number: int) -> bool:
-    """Whether a token stands inside a compound, and not at its beginning."""
+    """Whether a token is in a compound, but does not begin it."""
     return _joins(tokens, number) or _joins(tokens, number - 1)
 
 

@@ -1,10 +1,10 @@
-"""From documents and predictions to figures: which phrases count, and on which side.
+"""From documents and predictions to figures: which phrases count, and as what.
 
-Phrases are compared by `phrase_key`: punctuation set apart, Porter stems; in a document of another language
-than English by its own words and stems. Gold is split into present and absent by `StemmedText`. Of the
-predictions, the present list keeps what the document holds and the absent list and its candidates what it
-does not; the others are dropped before any cut, as in SimCKP. Documents and phrases are read as models read
-them, see `kpdemo.markup`: a phrase that stands in a text is present whether "ﬁ" or "fi" is written.
+Phrases are compared by `phrase_key`: punctuation split off, Porter stems; in a document in another language
+than English by that language's words and stems. Gold is split into present and absent by `StemmedText`. Of
+the predictions, the present list keeps what occurs in the document, and the absent list and its candidates
+what does not; the others are dropped before any cut, as in SimCKP. Documents and phrases are read as models
+read them, see `kpdemo.markup`: a phrase of a text is present whether "ﬁ" or "fi" is written.
 """
 
 from __future__ import annotations
@@ -66,6 +66,12 @@ class DatasetFigures:
         """At how many predictions was measured."""
         return tuple(self.present.skip_empty.at)
 
+    @property
+    def with_gold(self) -> dict[str, int]:
+        """How many documents have gold of each kind."""
+        kinds = {"present": self.present.with_gold, "absent": self.absent.with_gold}
+        return kinds | {"pooled": self.pooled_with_gold}
+
 
 @dataclass(frozen=True, slots=True)
 class DocumentScores:
@@ -88,7 +94,7 @@ class SplitKeys:
 
 @dataclass(frozen=True, slots=True)
 class ComparedDocument:
-    """A prediction beside the keyphrases of its document, and which phrases of both were counted.
+    """A prediction and the gold of its document, and which phrases of both were counted.
 
     Attributes:
         wanted: of the gold keyphrases.
@@ -123,7 +129,7 @@ def split_phrases(phrases: Iterable[str], source: StemmedText) -> SplitKeys:
 
 
 def compare_document(gold: Document, prediction: Prediction, cuts: Sequence[Cut] = CUTS) -> ComparedDocument:
-    """A prediction beside the document's own keyphrases.
+    """Compare a prediction with the keyphrases of its document.
 
     Raises:
         InputError: the document is in a language that is not known; see `evaluate`.
@@ -164,7 +170,7 @@ def evaluate(golds: Iterable[Document], predictions: Sequence[Prediction]) -> Da
 
     Args:
         golds: documents with their keyphrases; a language is a code or a name of `kpdemo.languages.names`,
-            and a document that tells none is measured as English.
+            and a document without one is measured as English.
         predictions: in the order of the documents.
 
     Raises:

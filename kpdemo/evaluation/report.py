@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from kpdemo.evaluation.metrics import Convention, MacroFigures, named_metrics
+from kpdemo.evaluation.metrics import Convention, MacroFigures, named_metrics, named_pooled
 from kpdemo.evaluation.protocol import DatasetFigures, KindFigures
 from kpdemo.evaluation.significance import CONVENTIONS, ByFigure, Estimate, estimates
 from kpdemo.languages.names import language_name
@@ -59,7 +59,8 @@ def report_to_json(report: Report) -> dict[str, Any]:
     """Everything measured, fractions of 1, undefined figures as None."""
     return {
         "datasets": {
-            name: dataset_to_json(figures) | _without_gold_to_json(report.without_gold.get(name, ()))
+            name: dataset_to_json(figures)
+            | ({"without_gold": list(ids)} if (ids := report.without_gold.get(name)) else {})
             for name, figures in report.datasets.items()
         },
         "model": report.model,
@@ -96,8 +97,8 @@ def interval_note(datasets: Mapping[str, DatasetFigures]) -> str:
     alone = [
         f" {name}: 1 document has {kind} gold keyphrases; from one there is no interval."
         for name, figures in datasets.items()
-        for kind, of_kind in (("present", figures.present), ("absent", figures.absent))
-        if of_kind.with_gold == 1
+        for kind in ("present", "absent")
+        if figures.with_gold[kind] == 1
     ]
     return f"{INTERVAL_NOTE}{''.join(alone)}"
 
@@ -122,20 +123,12 @@ def with_languages(datasets: Mapping[str, DatasetFigures]) -> Iterator[tuple[str
                 yield f"{name}, {language_name(code)}", part
 
 
-def _without_gold_to_json(ids: Sequence[str]) -> dict[str, list[str]]:
-    return {"without_gold": list(ids)} if ids else {}
-
-
 def dataset_to_json(figures: DatasetFigures) -> dict[str, Any]:
     languages = {code: dataset_to_json(part) for code, part in figures.languages.items()}
     return {
         "documents": figures.documents,
         "not_in_text": figures.not_in_text,
-        "with_gold": {
-            "present": figures.present.with_gold,
-            "absent": figures.absent.with_gold,
-            "pooled": figures.pooled_with_gold,
-        },
+        "with_gold": figures.with_gold,
         **by_kind({convention: shares(figures, convention) for convention in CONVENTIONS}, lambda one: one),
         "interval": by_kind(
             {convention: estimates(figures.scores, convention) for convention in CONVENTIONS},
@@ -151,9 +144,7 @@ def shares(figures: DatasetFigures, convention: Convention) -> dict[str, dict[st
         named_metrics(by_convention(kind, convention)) for kind in (figures.present, figures.absent)
     )
     del present["R@50"]
-    pooled = figures.pooled
-    together = {"P@M": pooled.precision_m, "R@M": pooled.recall_m, "F1@M": pooled.f1_m}
-    return {"present": present, "absent": absent, "pooled": together}
+    return {"present": present, "absent": absent, "pooled": named_pooled(figures.pooled)}
 
 
 def by_kind(
@@ -208,11 +199,7 @@ def caption_of_f1(convention: Convention) -> str:
 
 def with_gold_note(figures: DatasetFigures) -> str:
     """A sentence on how many documents have gold of each kind; empty where all have."""
-    counts = {
-        "present": figures.present.with_gold,
-        "absent": figures.absent.with_gold,
-        "pooled": figures.pooled_with_gold,
-    }
+    counts = figures.with_gold
     if set(counts.values()) == {figures.documents}:
         return ""
     of = ", all languages together" if len(figures.languages) > 1 else ""

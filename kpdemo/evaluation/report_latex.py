@@ -51,7 +51,7 @@ def _comments(runs: Sequence[Run], datasets: Named, kind: str, convention: Conve
             yield f"{name}: {missing_message(dataset, ids)}"
     undefined = []
     for dataset, figures in datasets:
-        with_gold = (figures.present if kind == "present" else figures.absent).with_gold
+        with_gold = figures.with_gold[kind]
         yield f"{dataset}: documents {figures.documents:,}, with {kind} gold keyphrases {with_gold:,}."
         undefined += [] if with_gold else [dataset]
     if undefined:

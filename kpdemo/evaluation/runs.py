@@ -109,19 +109,15 @@ def difference_note(runs: Sequence[Run]) -> str:
 
 
 def note_under(figures: DatasetFigures, convention: Convention) -> str:
-    """What the column of documents does not tell of a table; mostly nothing."""
+    """What a table's column of documents leaves unsaid; mostly nothing."""
     if convention == "skip_empty":
         return with_gold_note(figures)
-    return NO_FIGURE if any(_lacks_a_kind(part) for part in (figures, *figures.languages.values())) else ""
-
-
-def _lacks_a_kind(figures: DatasetFigures) -> bool:
-    """Whether no document has gold of a kind, which leaves nothing to be found in any."""
-    return not all((figures.present.with_gold, figures.absent.with_gold, figures.pooled_with_gold))
+    lacks_a_kind = any(0 in part.with_gold.values() for part in (figures, *figures.languages.values()))
+    return NO_FIGURE if lacks_a_kind else ""
 
 
 def run_to_json(run: Run) -> dict[str, Any]:
-    """The file and all that `report_to_json` tells of it; its datasets with their differences, if any."""
+    """The file and its `report_to_json`; its datasets with their differences, if any."""
     written = {"predictions": run.file, **report_to_json(run.report)}
     for name, difference in run.differences.items():
         written["datasets"][name]["difference"] = by_kind(difference, _difference_to_json)

@@ -36,7 +36,7 @@ class Estimate:
     """A figure, or a difference of two, with half the width of its 95 % interval.
 
     `value` is None where no document has gold of the kind, `margin` where fewer than two have (the zeros of
-    the others, where they count, are no sample of it) and where there is no spread.
+    the others, where they count, are not a sample of it) and where there is no spread.
     """
 
     value: float | None
@@ -45,14 +45,14 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Difference(Estimate):
-    """Of a system from the first one, with its p, and with p for as many systems as are compared with it."""
+    """The difference of a system from the first, with its p, and p corrected for all systems compared."""
 
     p: float | None
     p_holm: float | None
 
 
 def estimates(scores: Sequence[DocumentScores], convention: Convention) -> ByFigure[Estimate]:
-    """The figures with what `margin` gives, at most 1: no share lies further from another."""
+    """The figures with their `margin`, at most 1: no two shares are further apart."""
 
     def estimate(kind: str, name: str) -> Estimate:
         added = f1_contributions(_pairs(scores, kind, name, convention))

@@ -10,7 +10,7 @@ from kpdemo.evaluation.metrics import CUTS, KindScores
 
 CONFIDENCE = 0.95
 ROUNDING = 1e-12
-"""Below it a spread of shares of 1 is none."""
+"""A spread below it is rounding error."""
 
 
 def standard_errors(scores: Sequence[KindScores]) -> dict[str, float | None]:
@@ -25,11 +25,11 @@ def standard_errors(scores: Sequence[KindScores]) -> dict[str, float | None]:
 def margin(values: Sequence[float]) -> float | None:
     """Half the width of the 95 % interval of the mean of the documents' values, by Student's t.
 
-    With few documents it is truer than the percentile bootstrap, whose intervals are then too narrow
+    With few documents it is more accurate than the percentile bootstrap, whose intervals are then too narrow
     (Hesterberg 2015, "What Teachers Should Know about the Bootstrap"), and it takes no seed. Given what
     `f1_contributions` gives, it is of F1.
 
-    None for fewer than two documents, and where all have the same value: no spread is no certainty.
+    None for fewer than two documents, and where all have the same value, which does not mean certainty.
     """
     from scipy.special import stdtrit
 

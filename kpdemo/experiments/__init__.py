@@ -1,1 +1,1 @@
-"""SimCKP's experiments at our size: its tables with our figures beside the published ones."""
+"""SimCKP's experiments at our size: its tables with our figures next to the published ones."""

@@ -1,4 +1,4 @@
-"""The cells of the tables of results, ours and the paper's."""
+"""The cells of the tables of results, ours and the paper's, and the paragraphs around them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,11 @@ from typing import Any
 from kpdemo.evaluation.report import UNDEFINED
 from kpdemo.experiments.published import Pair, Row, published
 from kpdemo.experiments.results import Result
+
+
+def paragraphs(*parts: str) -> str:
+    """The parts with blank lines between them; empty ones are left out."""
+    return "\n\n".join(filter(None, parts))
 
 
 def dataset_head(name: str, mains: Iterable[Result]) -> str:

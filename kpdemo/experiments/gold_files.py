@@ -14,14 +14,14 @@ from kpdemo.reading.file_kinds import plain_name
 from kpdemo.sums import sha256_of
 
 _DECISIVE = ("model", "identity", "passages", "index")
-"""What figures on other files must have in common with those that they are kept with."""
+"""What figures on other files must share with the new ones to be kept beside them."""
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class GoldFile:
-    """What tells a gold file from others.
+    """The identity of a gold file.
 
     Attributes:
         folder: the name of its folder, without those above it.
@@ -55,19 +55,19 @@ class GoldFile:
 
 def command_files(files: Sequence[GoldFile]) -> list[str]:
     """The files as a command names them: with their folders where they share a name."""
-    return [f"{file.folder}/{file.name}" if told else file.name for file, told in _with_folders(files)]
+    return _told_apart(files, [file.name for file in files])
 
 
 def joined(result: Result, stored: Result | None) -> Result:
     """The figures with those on other files that were stored for the same model and passages.
 
-    All are named anew, as if one call had measured them.
+    All are renamed, as if one call had measured them.
     """
     if stored is None or any(stored.get(key) != result.get(key) for key in _DECISIVE):
         return result
     entries = _entries(_gold(stored), _gold(result))
     files = [file for file, _, _ in entries]
-    names = _dataset_names(files)
+    names = _told_apart(files, [file.dataset for file in files])
 
     def named(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
         chosen = [
@@ -96,7 +96,7 @@ def joined(result: Result, stored: Result | None) -> Result:
 def _entries(before: Mapping[str, GoldFile], now: Mapping[str, GoldFile]) -> list[tuple[GoldFile, str, bool]]:
     """Each file, the name that its figures have, and whether they are new.
 
-    New ones stand where stood what they replace.
+    New ones take the place of what they replace.
     """
     entries: dict[GoldFile, tuple[str, bool]] = {}
     for name, stored in before.items():
@@ -111,14 +111,13 @@ def _entries(before: Mapping[str, GoldFile], now: Mapping[str, GoldFile]) -> lis
     return [(file, name, new) for file, (name, new) in entries.items()]
 
 
-def _with_folders(files: Sequence[GoldFile]) -> list[tuple[GoldFile, bool]]:
-    """Each with whether its folder's name is told too."""
+def _told_apart(files: Sequence[GoldFile], names: Sequence[str]) -> list[str]:
+    """The names, with their folders where several files are of one dataset's name."""
     times = Counter(file.dataset for file in files)
-    return [(file, times[file.dataset] > 1 and bool(file.folder)) for file in files]
-
-
-def _dataset_names(files: Sequence[GoldFile]) -> list[str]:
-    return [f"{file.folder}/{file.dataset}" if told else file.dataset for file, told in _with_folders(files)]
+    return [
+        f"{file.folder}/{name}" if times[file.dataset] > 1 and file.folder else name
+        for file, name in zip(files, names, strict=True)
+    ]
 
 
 def _gold(result: Result) -> dict[str, GoldFile]:

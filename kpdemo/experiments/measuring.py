@@ -25,7 +25,7 @@ Advance = Callable[[int], None]
 
 
 def without(documents: Iterable[Document], seen: Collection[str]) -> list[Document]:
-    """Those whose text is not among `seen`: what chose a threshold is no fair test of it.
+    """Those whose text is not among `seen`: what chose a threshold is not a fair test of it.
 
     Args:
         seen: texts as models read them.

@@ -22,7 +22,7 @@ WHOLE = "as a whole"
 @dataclass(frozen=True)
 class ModelRuns:
     """Attributes:
-    identity: tells the model's weights from others of its name.
+    identity: of the model's weights, as several may share a name.
     gold: the file of each dataset.
     left_out: how many documents of each dataset chose the weights, and are not measured on.
     """
@@ -58,7 +58,7 @@ class ModelRuns:
 
         Args:
             passages: how many there are.
-            index: tells them from others.
+            index: identifies them.
         """
         from kpdemo.experiments.retrieval import with_and_without
 
@@ -68,7 +68,7 @@ class ModelRuns:
         self._store("retrieval", predictor.device, {"passages": passages, "index": index, "datasets": found})
 
     def recall(self, predictor: Predictor, system: SystemPredictor | None, advance: Advance) -> None:
-        """Table 6 and the absent half of Table 4: each source of candidates by itself, and all reranked.
+        """Table 6 and the absent half of Table 4: each source of candidates alone, and all reranked.
 
         Args:
             system: the model by its parts; one that is None is measured as a whole, where it finds absent

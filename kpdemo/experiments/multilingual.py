@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kpdemo.evaluation.measuring import document_scores
-from kpdemo.evaluation.metrics import SetScores, pooled_average
+from kpdemo.evaluation.metrics import SetScores, named_pooled, pooled_average
 from kpdemo.evaluation.report import UNDEFINED
 from kpdemo.evaluation.uncertainty import standard_error
 from kpdemo.experiments.measuring import Advance, figures, predict_all
@@ -18,7 +18,7 @@ Figures = dict[str, Any]
 
 
 def by_language(documents: Sequence[Document]) -> dict[str, list[Document]]:
-    """The documents of each language that they are measured in, by its code; no model is told."""
+    """The documents of each language that they are measured in, by its code; no model sees it."""
     groups: dict[str, list[Document]] = {}
     for document, measured in zip(documents, identified_together(documents), strict=True):
         groups.setdefault(measured.language, []).append(document)
@@ -36,11 +36,10 @@ def measure_languages(documents: Sequence[Document], predictor: Predictor, advan
         predictions, refusals = predict_all(group, predictor, advance)
         every += pooled_scores(group, predictions)
         languages[code] = language_figures(group, predictions) | refusals
-    average = pooled_average(every)
     return {
         "documents": len(every),
         "languages": languages,
-        "pooled": {"P@M": average.precision_m, "R@M": average.recall_m, "F1@M": average.f1_m},
+        "pooled": named_pooled(pooled_average(every)),
         "pooled_error": _error(every),
     }
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kpdemo.evaluation.report import UNDEFINED, markdown_table
+from kpdemo.experiments.cells import paragraphs
 from kpdemo.experiments.multilingual import pooled_cell
 from kpdemo.experiments.refusals import refusal_notes
 from kpdemo.experiments.results import Result, Results
@@ -47,8 +48,7 @@ def multilingual_page(results: Results) -> str:
         return ""
     tables = [_dataset(name, measured) for name in _datasets(measured)]
     tables += map(with_passages, results.of_kind("retrieval"))
-    sections = [_HEAD, *tables, _PAPER, _paper_table(), *_rounds(results)]
-    return "\n\n".join(sections)
+    return paragraphs(_HEAD, *tables, _PAPER, _paper_table(), *_rounds(results))
 
 
 def _rounds(results: Results) -> list[str]:
@@ -74,8 +74,7 @@ def _dataset(name: str, measured: list[Result]) -> str:
         [_model(result["model"]), *(pooled_cell(result, name, code) for code in sizes)]
         for result in sorted(shown, key=lambda result: _f1(result, name))
     ]
-    parts = [f"## {name}", markdown_table(header, rows), _refused(name, shown)]
-    return "\n\n".join(part for part in parts if part)
+    return paragraphs(f"## {name}", markdown_table(header, rows), _refused(name, shown))
 
 
 def _refused(name: str, measured: list[Result]) -> str:
@@ -100,17 +99,14 @@ def _model(name: str) -> str:
 
 def _paper_table() -> str:
     published = _published()
+    languages = published["languages"]
     rows = [
-        [row["system"], *(_published_figure(row["f1"].get(code)) for code in published["languages"])]
+        [row["system"], *(f"{row['f1'][code]:.2f}" if code in row["f1"] else UNDEFINED for code in languages)]
         for row in published["rows"]
     ]
-    return markdown_table(["", *map(language_name, published["languages"])], rows)
+    return markdown_table(["", *map(language_name, languages)], rows)
 
 
 @cache
 def _published() -> dict[str, Any]:
     return tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))
-
-
-def _published_figure(value: float | None) -> str:
-    return UNDEFINED if value is None else f"{value:.2f}"

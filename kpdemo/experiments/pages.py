@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kpdemo.errors import ConfigError
+from kpdemo.experiments.cells import paragraphs
 from kpdemo.experiments.multilingual_page import multilingual_page
 from kpdemo.experiments.results import Results
 from kpdemo.experiments.simckp_page import simckp_page
@@ -14,7 +15,7 @@ def write_page(results: Results) -> None:
     Raises:
         ConfigError: nothing was measured there.
     """
-    parts = [part for part in (simckp_page(results), multilingual_page(results)) if part]
-    if not parts:
+    page = paragraphs(simckp_page(results), multilingual_page(results))
+    if not page:
         raise ConfigError(f"{results.folder} holds no figures: name the --output of an earlier experiment.")
-    results.page.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    results.page.write_text(f"{page}\n", encoding="utf-8")

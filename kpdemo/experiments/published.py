@@ -22,7 +22,7 @@ Pair = tuple[float, float]
 class Row:
     """Attributes:
     figures: by dataset, or by domain.
-    variant: ours that stands for it, if there is one.
+    variant: ours that corresponds to it, if any.
     """
 
     system: str

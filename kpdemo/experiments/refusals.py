@@ -1,4 +1,4 @@
-"""What a model refuses counts as having no keyphrases; figures and pages tell how many documents and why."""
+"""Documents that a model refuses count as having no keyphrases; figures and pages tell how many, and why."""
 
 from __future__ import annotations
 
@@ -30,15 +30,14 @@ def refusal_notes(measured: Sequence[tuple[str, str, Mapping[str, Any]]]) -> str
     """A line for each model and dataset with refusals; empty where there are none.
 
     Args:
-        measured: a model, a dataset, and the figures, which tell of no refusals when they are old.
+        measured: a model, a dataset, and the figures; old ones lack refusals.
     """
-    lines = [
+    return "\n\n".join(
         f"`{model}` refused {figures['refused']:,} of the {figures['documents']:,} documents of {dataset}, "
         f"which count as having no keyphrases{_reasons(figures.get('reasons', {}))}"
         for model, dataset, figures in measured
         if figures.get("refused")
-    ]
-    return "\n\n".join(lines)
+    )
 
 
 def _reasons(reasons: Mapping[str, int]) -> str:

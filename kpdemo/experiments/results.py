@@ -28,14 +28,14 @@ class Results:
 
     @property
     def page(self) -> Path:
-        """The Markdown page that is written from them: it stands beside the folder."""
+        """The Markdown page that is written from them, next to the folder."""
         return self.folder.with_name(f"{self.folder.name}.md")
 
     def read(self, name: str, identity: str) -> Result | None:
         """What was stored under a name; None when there is nothing.
 
         Raises:
-            ConfigError: it was made with other settings, which `identity` stands for.
+            ConfigError: it was made with other settings, by its `identity`.
         """
         result = self.stored(name)
         if result is not None and result.get("identity") != identity:
@@ -65,7 +65,7 @@ class Results:
 
 
 class _Stored(Result):
-    """An object of a result file, which says what it lacks."""
+    """An object of a result file; a missing key is an `InputError`."""
 
     def __init__(self, values: Result, path: Path) -> None:
         super().__init__(values)

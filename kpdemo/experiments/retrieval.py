@@ -23,7 +23,7 @@ def with_and_without(
 ) -> Figures:
     """Under `languages`, of each: figures "with" passages and "without", and their "difference".
 
-    A document that the model refuses has no keyphrases in either; both tell the `Refusals`.
+    A document that the model refuses has no keyphrases in either; both have the `Refusals`.
     """
     languages: dict[str, Figures] = {}
     for code, group in by_language(documents).items():
@@ -55,13 +55,13 @@ def difference(
 
 
 def rounds_result(path: Path) -> Result:
-    """What a run of RGIT tells of its rounds, to be stored.
+    """What a run of RGIT recorded of its rounds, to be stored.
 
     Args:
         path: the file `rgit.json` of its folder.
 
     Raises:
-        ConfigError: there is none, or it tells of none.
+        ConfigError: there is no such file, or it has no rounds.
     """
     try:
         rounds: Result = parse_json(path.read_text(encoding="utf-8"))

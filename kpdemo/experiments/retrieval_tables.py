@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kpdemo.evaluation.report import UNDEFINED, markdown_table, percent
+from kpdemo.experiments.cells import paragraphs
 from kpdemo.experiments.multilingual import figures_cell
 from kpdemo.experiments.refusals import all_refused, refusal_notes
 from kpdemo.experiments.results import Result
@@ -47,7 +48,7 @@ Present and absent keyphrases by themselves, in percent, by the rule of their la
 [evaluation.md](evaluation.md)):
 
 {markdown_table(kinds_head, kinds)}"""
-    return "\n\n".join(part for part in (text, refused) if part)
+    return paragraphs(text, refused)
 
 
 def recall_by_round(rounds: Result, published: Mapping[str, Any]) -> str:

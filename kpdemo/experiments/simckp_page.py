@@ -1,4 +1,4 @@
-"""The page of results: the paper's tables with ours beside them, written from the stored figures alone."""
+"""The page of results: the paper's tables next to ours, written from the stored figures alone."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from kpdemo.experiments.cells import (
     dataset_head,
     mean_cell,
     our_cell,
+    paragraphs,
     recall_cell,
     size_text,
     their_cell,
@@ -63,7 +64,7 @@ def simckp_page(results: Results) -> str:
     """The page in Markdown; "" where nothing of it was measured."""
     if not any(any(results.of_kind(kind)) for kind in (*_KINDS, "space")):
         return ""
-    sections = [
+    return paragraphs(
         _HEAD,
         _kind_section(results, "present", "Present keyphrases", 2),
         _kind_section(results, "absent", "Absent keyphrases", 3),
@@ -76,8 +77,7 @@ def simckp_page(results: Results) -> str:
         _missing(results),
         _WHY,
         _WHY_VARIANTS if _by_variant(results) else "",
-    ]
-    return "\n\n".join(section for section in sections if section)
+    )
 
 
 def _missing(results: Results) -> str:
@@ -106,8 +106,7 @@ def _kind_section(results: Results, kind: str, title: str, number: int) -> str:
     sizes = ", ".join(f"{name} {count:,}" for name, count in published().datasets.items())
     tests = f"The paper's are on the test sets ({sizes} documents)."
     refused = refusal_notes([(main["model"], *one) for main in shown for one in main["datasets"].items()])
-    parts = [head, markdown_table(header, rows), f"{tests}{note if lacking else ''}", refused]
-    return "\n\n".join(part for part in parts if part)
+    return paragraphs(head, markdown_table(header, rows), f"{tests}{note if lacking else ''}", refused)
 
 
 def _ablation(results: Results) -> str:
@@ -122,13 +121,12 @@ def _ablation(results: Results) -> str:
 
 All variants are on our encoder. The one that generates has an untrained decoder of two layers; BART's is
 pretrained."""
-    parts = [
+    return paragraphs(
         text,
         _variants(results, published().ablation_absent, "absent"),
         _refused(results, published().ablation),
         _sources(results),
-    ]
-    return "\n\n".join(part for part in parts if part)
+    )
 
 
 def _sources(results: Results) -> str:
@@ -151,7 +149,7 @@ def _negatives(results: Results) -> str:
 {_described(results, "negatives")}
 
 {table}"""
-    return "\n\n".join(part for part in (text, _refused(results, published().negatives)) if part)
+    return paragraphs(text, _refused(results, published().negatives))
 
 
 def _variants(results: Results, rows: Sequence[Row], kind: str = "present") -> str:
@@ -265,7 +263,7 @@ def _recall(results: Results) -> str:
         ]
     )
     table = f"R@50 of absent keyphrases.\n\n{markdown_table(['', *names], rows)}{lacking}"
-    return "\n\n".join(part for part in (head, table, refused) if part)
+    return paragraphs(head, table, refused)
 
 
 def _recall_datasets(results: Results) -> list[str]:

@@ -43,7 +43,7 @@ def validation_texts(path: Path, overrides: Mapping[str, str]) -> set[str]:
 
 @dataclass(frozen=True)
 class VariantRuns:
-    """Trains and measures what is not among the results yet.
+    """Trains and measures variants that have no results yet.
 
     Attributes:
         path: the configuration file, which `config` is a section of.
@@ -93,7 +93,7 @@ class _VariantRun:
         data = self._content([*self._read, *self.runs.config.measured.values()])
         known = self.runs.results.read(name, identity)
         if known is not None:
-            told = known.get("data")  # figures of earlier versions do not tell
+            told = known.get("data")  # figures of earlier versions lack it
             if told and data and told != data:
                 raise ConfigError(
                     f"{name} in {self.runs.results.folder} was measured with other data: give another "
@@ -172,7 +172,7 @@ class _VariantRun:
 
     @cached_property
     def _training(self) -> ExtractorTraining:
-        """In a folder whose name tells its settings and data, so that others are trained in another."""
+        """In a folder named by its settings and data, so that others are trained in another."""
         config = self._configured
         decisive = {name: value for name, value in vars(config).items() if name not in _PLACES}
         data = self._content(self._read) or str(config.data)
@@ -186,7 +186,7 @@ class _VariantRun:
         return [*self._configured.train, self._configured.validation]
 
     def _content(self, sources: Sequence[Source]) -> str:
-        """What tells the files of some sources from others in their place; empty where one is not at hand."""
+        """A hash of the files of some sources; empty where one is not at hand."""
         files = [self._configured.data / source.path for source in sources]
         return content_identity(map(sha256_of, files)) if all(file.is_file() for file in files) else ""
 
@@ -207,7 +207,7 @@ class _VariantRun:
         }
 
     def _identity(self, settings: Mapping[str, Any]) -> str:
-        """Of all that the configuration says of the figures; where things lie and run it may say anew."""
+        """A hash of every setting that decides the figures; paths and devices may change."""
         from kpdemo.config import section_values
 
         section = section_values(self.runs.path, self.variant.part, self._overrides)

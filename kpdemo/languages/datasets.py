@@ -15,9 +15,9 @@ SAMPLE = 100
 
 
 def identified_together(documents: Sequence[Document]) -> list[Document]:
-    """Each document with the language that it is measured in, in their order; no model is told.
+    """Each document, in order, with the language that it is measured in, which no model sees.
 
-    A document that does not tell has the language detected, unless it is written in Latin letters: then that
+    A document that names no language gets the detected one, unless it is written in Latin letters: then that
     of most such documents of the file. So one German abstract among English ones is measured as English, as
     the published evaluations do, which know one language only.
     """

@@ -1,7 +1,7 @@
 """The language of a text, found without a network.
 
-The text is cut into pieces of some sentences. A script that only one language uses decides by itself, and a
-piece full of the small words of English is English: so most texts need nothing more. The others are left to
+The text is cut into pieces of a few sentences. A script that only one language uses decides on its own, and a
+piece full of English function words is English, so most texts need nothing more. The others are left to
 py3langid, a naive Bayes classifier over byte n-grams (Lui and Baldwin 2012, langid.py; Barbaresi 2021), with
 the languages of `NAMES`, and English where it is not sure.
 """

@@ -51,7 +51,7 @@ NAMES: Mapping[str, str] = MappingProxyType(
         "vi": "Vietnamese",
     }
 )
-"""The languages that are told apart, in the order of their names."""
+"""The languages that are distinguished, in the order of their names."""
 
 _OTHER_CODES = """
 ara ar, bul bg, cat ca, zho zh, chi zh, cmn zh, hrv hr, ces cs, cze cs, dan da, nld nl, dut nl, eng en,
@@ -87,7 +87,7 @@ def known_language(written: str) -> str:
     """As `language_code`, of `NAMES` only.
 
     Raises:
-        InputError: it is none of them.
+        InputError: it is not one of them.
     """
     code = language_code(written)
     if code not in NAMES:
@@ -96,9 +96,9 @@ def known_language(written: str) -> str:
 
 
 def names_language(written: str) -> bool:
-    """Whether it is one of `NAMES`, or another's code: of two letters in ISO 639-1, or any of three.
+    """Whether it is one of `NAMES`, or another code: of two letters in ISO 639-1, or any of three.
 
-    Models from elsewhere may read those; what is no code, such as "Frnch" or "xx", is a mistake.
+    Models from elsewhere may read those; anything else, such as "Frnch" or "xx", is a mistake.
     """
     code = re.split(r"[-_]", language_code(written))[0]
     return code in _ISO_639_1.split() or re.fullmatch("[a-z]{3}", code) is not None
@@ -106,7 +106,7 @@ def names_language(written: str) -> bool:
 
 def check_codes(codes: Iterable[str]) -> None:
     """Raises:
-    ConfigError: a language that a model is to be made for is none, or is not written as documents have it.
+    ConfigError: a language that a model is to be made for is unknown, or not written as a code.
     """
     for code in codes:
         if not names_language(code) or code != language_code(code):
@@ -117,5 +117,5 @@ def check_codes(codes: Iterable[str]) -> None:
 
 
 def language_name(code: str) -> str:
-    """The name for people; a code that has none stands in quotation marks."""
+    """The name for people; a code that has none is put in quotation marks."""
     return NAMES.get(code) or (f"“{code}”" if code else "an unknown language")

@@ -49,7 +49,7 @@ def lacks_absent(prediction: Prediction, *, finds_absent: bool) -> bool:
 
 
 def is_foreign(language: str, languages: Collection[str]) -> bool:
-    """Whether the model was made for other languages; unknown where text or model do not tell theirs."""
+    """Whether the model was made for other languages; unknown where text or model do not name theirs."""
     return bool(languages and language) and language not in languages
 
 
@@ -82,7 +82,7 @@ def language_note(
     advice: str = NO_MODEL,
     documents: int = 0,
 ) -> str:
-    """One sentence; empty when the model was made for the language, or does not tell for which it was made.
+    """One sentence; empty when the model was made for the language, or does not say for which it was made.
 
     Args:
         lacks_absent: the model finds absent keyphrases in other languages, but none in this one.

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from kpdemo.languages.names import ENGLISH
 
 DEFAULT_MODEL = "default"
-"""The name that stands for "the model made for this language"; by itself it is SimCKP's, for English."""
+"""The name of "the model made for this language"; on its own it is SimCKP's, for English."""
 
 MULTILINGUAL_MODEL = "multilingual"
 

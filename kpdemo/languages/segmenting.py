@@ -1,7 +1,7 @@
 """Words of languages without reliable spaces: jieba for Chinese, Kiwi for Korean, scripts for Japanese.
 
-Whether a phrase is present does not depend on them (see `wording`): they tell of which words a phrase is
-made. Each loads with the first text of its language; Kiwi then takes seconds and 340 MB.
+Whether a phrase is present does not depend on them (see `wording`): they say which words a phrase is made
+of. Each loads with the first text of its language; Kiwi then takes seconds and 340 MB.
 """
 
 from __future__ import annotations

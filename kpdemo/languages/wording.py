@@ -1,12 +1,12 @@
-"""Words and their stems outside of English, for the question whether a phrase stands in a text.
+"""Words and their stems outside of English, to decide whether a phrase occurs in a text.
 
 A word is a run of letters, digits and their marks; each punctuation mark is a word of its own. In Chinese,
 Japanese, Korean, Thai, Lao, Burmese and Khmer every letter is one: their texts have no spaces or vary them,
-and a segmenter cuts a phrase by itself otherwise than the same phrase in a sentence. So a phrase of theirs is
-present when its letters stand in the text in their order, with any spaces between.
+and a segmenter cuts a phrase on its own differently from the same phrase in a sentence. So such a phrase is
+present when its letters occur in the text in order, with any spaces between.
 
 Two words are the same when their stems are, after NFKC (full-width forms, composed accents, ligatures), case
-folding, and without the characters that nobody sees.
+folding, and without invisible characters.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ _JAMO = r"[\u1100-\u115f][\u1160-\u11a7]?[\u11a8-\u11ff]?"  # a Hangul syllable 
 
 
 def word_spans(text: str) -> list[Span]:
-    """Where each word of a text that is not English stands; characters that nobody sees are none."""
+    """The span of each word of a text that is not English; invisible characters are not words."""
     return [match.span() for match in _word().finditer(text) if folded(match.group())]
 
 
 @lru_cache(maxsize=200_000)
 def folded(word: str) -> str:
-    """The word without what does not make it another one; it may be empty, and holds no space."""
+    """The normal form of a word, see above; it may be empty, and has no space."""
     plain = unicodedata.normalize("NFKC", word).casefold().translate(_PLAIN)
     seen = "".join(letter for letter in plain if unicodedata.category(letter)[0] not in "CZ")
     return unicodedata.normalize("NFKC", seen)

@@ -56,13 +56,13 @@ class StoreWriter:
         )
 
     def sync(self) -> None:
-        """What was appended is on the disk afterwards."""
+        """Flush what was appended to the disk."""
         for stream in self._streams.values():
             stream.flush()
             os.fsync(stream.fileno())
 
     def commit(self) -> None:
-        """All that was appended belongs to the index."""
+        """Make all that was appended part of the index."""
         self.sync()
         write_manifest(self._folder, self.manifest)
 

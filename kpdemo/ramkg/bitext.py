@@ -1,7 +1,7 @@
-"""Mining pairs of passages that say the same in two languages, by the ratio margin of their cosines.
+"""Bitext mining: pairs of passages that are translations of each other, by the ratio margin of their cosines.
 
-Artetxe and Schwenk (2019), *Margin-based Parallel Corpus Mining with Multilingual Sentence Embeddings*, which
-RAMKG (section 4.1) takes its academic training pairs with. Letters: S source passages, T target passages,
+Artetxe and Schwenk (2019), *Margin-based Parallel Corpus Mining with Multilingual Sentence Embeddings*; RAMKG
+(section 4.1) finds its academic training pairs so. Letters: S source passages, T target passages,
 K neighbours, D width.
 """
 
@@ -30,10 +30,10 @@ THRESHOLD = 1.03
 """RAMKG's, for LaBSE (section 5)."""
 NEIGHBOURS = 4
 LARGEST_EXACT = 100_000
-"""Passages of a side that are compared with all of the other; more are found by inverted lists."""
+"""Up to this many passages the search is exact; in more it uses inverted lists."""
 
 _RECALL = 0.99
-"""Of the neighbours, where lists are looked through: those that are missed raise every margin."""
+"""Of the neighbours, with inverted lists; every missed one raises margins."""
 _SAMPLE = 500
 _QUERIES = 16_384
 
@@ -64,7 +64,7 @@ def mine_pairs(
         neighbours: K of each passage in the other language, by which its cosines are measured.
 
     Raises:
-        InputError: K is less than 1, or the threshold is no number.
+        InputError: K is less than 1, or the threshold is not a number.
     """
     if neighbours < 1:
         raise InputError(f"The number of neighbours is {neighbours}; give 1 or more.")
@@ -85,9 +85,9 @@ def mine_pairs(
 def ratio_margin(
     cosine: NDArray[np.float32], source_mean: NDArray[np.float32], target_mean: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """How far a cosine is above the usual of its two passages (Artetxe and Schwenk 2019, ratio).
+    """A cosine over the mean cosine of its passages with their neighbours (Artetxe and Schwenk 2019, ratio).
 
-    Where the usual is not above 0 no ratio has a meaning: -inf.
+    Where that mean is not above 0 the ratio means nothing: -inf.
 
     Args:
         cosine: of pairs, any shape.

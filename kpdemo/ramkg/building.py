@@ -1,8 +1,8 @@
-"""Making a passage index and adding to it, so that a process may be killed at any moment.
+"""Building a passage index and adding to it; a process may be killed at any moment.
 
-A build takes place in FOLDER.building, which is renamed when all is done. The same call goes on after the
-passages that were committed there, and gives the bytes of an uninterrupted build, because batches are cut by
-position and committed whole. What is added to an index belongs to it when all is done, or not at all.
+A build takes place in FOLDER.building, which is renamed once complete. The same call resumes after the
+passages already committed there and gives the bytes of an uninterrupted build, because batches are cut by
+position and committed whole. Adding to an index is atomic: all of the passages are added, or none.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ COMMIT_SECONDS = 2.0
 RECALL_QUERIES = 200
 
 Numbered = Iterable[tuple[int, Document]]
-"""Passages with the lines where they stand."""
+"""Passages with their line numbers."""
 ShowCount = Callable[[int], None]
 
 

@@ -1,7 +1,7 @@
 """Passages and queries as dense vectors, compared by their dot product (RAMKG, section 4.1).
 
-As in the authors' own code one encoder reads both; what differs is the text put before them, which some
-encoders were trained with. Letters: B texts, T tokens, H width of the backbone, D width of the vectors.
+As in the authors' own code one encoder reads both; only the prefix differs, for encoders that were trained
+with one. Letters: B texts, T tokens, H width of the backbone, D width of the vectors.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Encoder(Protocol):
     """Makes vectors of texts.
 
     Attributes:
-        config: as it was carried out: the name resolved, the length no more than the model reads.
+        config: as it is used: the length is no more than the model can read.
         identity: a hash of the weights and of all that makes a vector; equal for equal vectors.
         width: D.
     """
@@ -75,7 +75,7 @@ class TransformerEncoder:
 
     Attributes:
         pooler: only with `config.pooling` "pooler".
-        padding: the token id that fills short texts up.
+        padding: the pad token id.
         batch_size: texts read at once.
     """
 
@@ -150,9 +150,7 @@ class BankEncoder:
         """See `Encoder`."""
         return self.pair.documents(documents)
 
-    def queries(self, documents: Sequence[Document]) -> NDArray[np.float32]:
-        """See `Encoder`."""
-        return self.pair.documents(documents)
+    queries = passages
 
 
 @dataclass(frozen=True)
@@ -181,9 +179,7 @@ class BagEncoder:
         """See `Encoder`."""
         return self.reader.documents(documents)
 
-    def queries(self, documents: Sequence[Document]) -> NDArray[np.float32]:
-        """See `Encoder`."""
-        return self.reader.documents(documents)
+    queries = passages
 
 
 def load_encoder(config: EncoderConfig, *, device: str = "auto", batch_size: int = 32) -> Encoder:

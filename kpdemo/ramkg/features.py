@@ -1,4 +1,4 @@
-"""What the ranker knows of a phrase: of itself in its document, and beside the retrieved keyphrases.
+"""The ranker's features of a phrase: in its document, and compared with the retrieved keyphrases.
 
 Letters: P phrases, K retrieved keyphrases, D width of the vectors, F features.
 """
@@ -51,7 +51,7 @@ RETRIEVED_FEATURES = (
 )
 
 MOST_KEYPHRASES = 12
-"""Of one retrieved passage that are read, in training as in prediction."""
+"""Keyphrases that are taken from one retrieved passage, in training and in prediction."""
 
 LIKELY_TERMS = 20
 """Absent terms that are candidates for their likeness to the document; as many more as translations."""
@@ -73,7 +73,7 @@ class Phrase:
 
 @dataclass(frozen=True, slots=True)
 class Help:
-    """What retrieval gives: a keyphrase of a passage, with the passage's place from 0 and its score."""
+    """A retrieved keyphrase, with the rank of its passage, from 0, and its score."""
 
     text: str
     place: int
@@ -87,7 +87,7 @@ class Ranked:
     Attributes:
         own: (P, F) float32, `OWN_FEATURES`.
         retrieved: (P, F) float32, `RETRIEVED_FEATURES`; all 0 without retrieval.
-        nearest: of each candidate the number of the retrieved keyphrase that speaks for it most; -1 without.
+        nearest: (P,) the number of the retrieved keyphrase that supports each candidate most; -1 for none.
     """
 
     phrases: tuple[Phrase, ...]
@@ -106,7 +106,7 @@ class Terms:
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What candidates are judged by.
+    """What the features are computed from.
 
     Attributes:
         banks: by language.
@@ -126,7 +126,7 @@ class Knowledge:
         return cls(reader, lexicon, banks)
 
     def without_terms(self) -> Knowledge:
-        """As of a language nothing is known of."""
+        """Without terms and translations, as for an unknown language."""
         return replace(self, lexicon=Lexicon({}, {}), banks={})
 
     def with_translations(self, translations: Mapping[str, Translations]) -> Knowledge:
@@ -248,7 +248,7 @@ def _own_features(
 
 
 def _longer(counts: Mapping[str, int]) -> dict[str, int]:
-    """For each key how often the most frequent longer one stands that holds it."""
+    """For each key the count of the most frequent longer one that contains it."""
     found: dict[str, int] = {}
     for key, count in counts.items():
         words = key.split(" ")
@@ -289,7 +289,7 @@ def _retrieved_features(
 
 
 def folded_phrase(phrase: str) -> str:
-    """The phrase without what does not make it another one, its words by single spaces."""
+    """The phrase with each word `folded` and single spaces."""
     return " ".join(map(folded, phrase.split()))
 
 

@@ -1,4 +1,4 @@
-"""What stands round the text in an encoder-decoder's input and output: begin, end, and the language.
+"""The special tokens around a text in an encoder-decoder's input and output: begin, end, and language.
 
 | form | encoder reads | decoder begins with | |
 |---|---|---|---|
@@ -25,12 +25,27 @@ _OWN_LANGUAGE = re.compile(r"([a-z]{2})_[A-Z]{2}")
 _ADDED_LANGUAGE = "<language:{}>"
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """Token ids round those of a prompt, for one language.
+@dataclass(frozen=True)
+class Ends:
+    """What a tokenizer and a configuration of Transformers say of begin and end, as token ids.
 
     Attributes:
-        before, after: what the encoder reads round the text.
+        special: what the tokenizer makes of an empty text.
+        start: the decoder's first token, by the configuration.
+    """
+
+    special: tuple[int, ...]
+    start: int
+    end: int
+    padding: int
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The token ids around a prompt, for one language.
+
+    Attributes:
+        before, after: what the encoder reads around the text.
         start: what the decoder begins with; written is what comes after it, up to the end token.
     """
 
@@ -40,7 +55,7 @@ class Frame:
 
     @property
     def added(self) -> int:
-        """Tokens that the encoder reads besides the text."""
+        """Number of tokens that the encoder reads in addition to the text."""
         return len(self.before) + len(self.after)
 
 
@@ -62,7 +77,7 @@ def own_languages(tokenizer: Any) -> dict[str, str]:
 
 
 def added_languages(codes: Sequence[str]) -> dict[str, str]:
-    """Tokens for languages of which a tokenizer knows nothing.
+    """Tokens for languages that a tokenizer does not know.
 
     >>> added_languages(["fr"])
     {'fr': '<language:fr>'}
@@ -70,33 +85,27 @@ def added_languages(codes: Sequence[str]) -> dict[str, str]:
     return {code: _ADDED_LANGUAGE.format(code) for code in codes}
 
 
-def frame(form: Form, *, special: Sequence[int], start: int, end: int, language: int | None) -> Frame:
+def frame(form: Form, ends: Ends, language: int | None) -> Frame:
     """The frame of a language.
 
     Args:
-        special: what the tokenizer makes of an empty text.
-        start: the decoder's first token, by the configuration.
         language: its token; None for a plain model that has none.
 
     Raises:
         ModelLoadError: the form needs a language.
     """
     own = () if language is None else (language,)
+    special, end = ends.special, ends.end
     if form == "plain":
         cut = special.index(end) if end in special else len(special)
-        before = tuple(special[:cut])
-        return Frame(before, (*own, *special[cut:]), (start, *(own or before)))
+        before = special[:cut]
+        return Frame(before, (*own, *special[cut:]), (ends.start, *(own or before)))
     if not own:
         raise ModelLoadError(f"A model of the form {form!r} needs a language: give one of its own.")
     return Frame((), (end, *own), own) if form == "mbart" else Frame(own, (end,), (end, *own))
 
 
-def language_frames(
-    form: Form, languages: Mapping[str, int], *, special: Sequence[int], start: int, end: int
-) -> dict[str, Frame]:
-    """The frame of each language; under "" that of a model which tells no languages apart."""
+def language_frames(form: Form, ends: Ends, languages: Mapping[str, int]) -> dict[str, Frame]:
+    """The frame of each language; under "" that of a model that does not distinguish languages."""
     known: Mapping[str, int | None] = languages or {"": None}
-    return {
-        code: frame(form, special=special, start=start, end=end, language=token)
-        for code, token in known.items()
-    }
+    return {code: frame(form, ends, token) for code, token in known.items()}

@@ -18,7 +18,7 @@ from kpdemo.types import Document, Prediction
 class RamkgGenerator:
     """A `Predictor` that writes keyphrases from the document alone.
 
-    Asked for no number and no threshold it gives its most likely sequence, otherwise it chooses among the
+    Without a number or a threshold it gives its most likely sequence, otherwise it chooses among the
     phrases of all beams.
     """
 
@@ -56,7 +56,7 @@ class RamkgGenerator:
     def answer(
         self, inputs: Sequence[Augmented], *, top_k: int | None, threshold: float | None
     ) -> list[Prediction]:
-        """As `predict`, of documents that were read and of which the language is known."""
+        """As `predict`, of documents that were read and whose language is known."""
         check_options(top_k, threshold)
         return [
             build_answer(given.document, found, top_k=top_k, threshold=threshold)

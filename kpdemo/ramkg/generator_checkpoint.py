@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from transformers import GenerationConfig
 
 from kpdemo.predictors import RAMKG_KIND
+from kpdemo.ramkg.frames import Ends
 from kpdemo.ramkg.generator import RamkgGenerator
 from kpdemo.ramkg.vocabulary import Vocabulary, WriterSettings
 from kpdemo.ramkg.writer import Writer
@@ -23,29 +24,16 @@ from kpdemo.simckp.folders import opened_folder, write_folder
 from kpdemo.simckp.quantized import Storage
 
 
-@dataclass(frozen=True)
-class Ends:
-    """What a tokenizer and a configuration of Transformers say of begin and end; see `frame`."""
-
-    special: tuple[int, ...]
-    start: int
-    end: int
-    padding: int
-
-
 def build_writer(name: str, model: Any, tokenizer: Any, settings: WriterSettings, ends: Ends) -> Writer:
     """Args:
-    model: of Transformers; what its configuration says of generation is taken from it.
-    tokenizer: the fast one of the `tokenizers` library.
+    model: of Transformers; its `generation_config` is reset.
+    tokenizer: of the `tokenizers` library.
     """
-    # What a checkpoint says here fills in what a call leaves out.
+    # Otherwise a checkpoint's own settings would apply wherever a call sets none.
     model.generation_config = GenerationConfig()  # type: ignore[no-untyped-call]
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    vocabulary = Vocabulary.of(
-        tokenizer, settings, special=ends.special, start=ends.start, end=ends.end, padding=ends.padding
-    )
-    return Writer(name, model, tokenizer, vocabulary, settings)
+    return Writer(name, model, tokenizer, Vocabulary.of(tokenizer, settings, ends), settings)
 
 
 def save_writer(

@@ -39,7 +39,7 @@ class Hit:
 
 
 def retrieved_passage(hit: Hit) -> RetrievedPassage:
-    """As predictions tell of it."""
+    """As predictions report it."""
     passage = hit.passage
     return RetrievedPassage(
         passage.id, passage.title, passage.body, passage.keyphrases, passage.language, hit.score
@@ -51,12 +51,12 @@ class PassageIndex:
 
     Attributes:
         folder: where it is.
-        manifest: what it is.
+        manifest: of the index.
         store: its passages and vectors.
     """
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
-        """Of a manifest at hand; raises as `open`."""
+        """Of a manifest that was read; raises as `open`."""
         self.folder = folder
         self.manifest = manifest
         self.store = PassageStore(folder, manifest)
@@ -112,7 +112,7 @@ class PassageIndex:
         """See that the vectors of the index are those of `encoder`.
 
         Args:
-            otherwise: what else than building the index anew helps whoever asks.
+            otherwise: what the caller may do instead of building the index again.
 
         Raises:
             PassageIndexError: they are not.
@@ -140,7 +140,7 @@ class PassageIndex:
             effort: as in `search`.
 
         Raises:
-            PassageIndexError: there are no two passages.
+            PassageIndexError: there are fewer than two passages.
         """
         if len(self) < 2:
             raise PassageIndexError(

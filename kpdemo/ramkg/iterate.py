@@ -58,7 +58,7 @@ class Retriever(Protocol):
     def train(self, pairs: Sequence[Pair], into: Path, *, start: Path | None) -> None:
         """Learn to find each document's passage, and leave the model in the folder `into`.
 
-        Called again after it was stopped, it goes on or begins anew; the model must come out the same.
+        Called again after an interruption, it resumes or starts over; the model must come out the same.
 
         Args:
             start: the model to begin with; None for the pretrained encoder.
@@ -87,7 +87,7 @@ class Generator(Protocol):
 class RgitConfig:
     """Attributes:
     rounds: T, the most rounds; the paper's are 6 for products and 3 for papers.
-    tau: by so much F1 with retrieved keyphrases must be above F1 without, of 1.
+    tau: how much F1 with retrieved keyphrases must exceed F1 without, as a fraction of 1.
     passages: m, passages whose keyphrases the generator is given; the paper's are 5 and 1.
     variant: "union" trains a retriever on pseudo and parallel pairs together (Algorithm 1, line 8),
         "pretrain" first on pseudo pairs and then on parallel ones (the end of section 4.3, and the authors'
@@ -110,10 +110,10 @@ class RgitConfig:
 class RgitData:
     """Attributes:
     parallel: documents whose passages are known.
-    others: documents with keyphrases whose passages are not known, or not told.
+    others: documents with keyphrases whose passages are unknown, or held back.
     validation: pairs on which recall is measured, of documents that are never trained on.
-    truth: document id to passage id for as many of `others` as are known, to tell how many pseudo pairs are
-        right; never trained on.
+    truth: document id to passage id for as many of `others` as are known, to count how many pseudo pairs
+        are right; never trained on.
     """
 
     parallel: Sequence[Pair]
@@ -161,7 +161,7 @@ class Round:
 
 
 def document_f1(document: Document, keyphrases: Iterable[str]) -> float | None:
-    """Of 1; None for a document without keyphrases of its own."""
+    """F1 from 0 to 1; None for a document without gold keyphrases."""
     scores = score_sets(document.keyphrases, keyphrases)
     return None if scores is None else scores.f1
 

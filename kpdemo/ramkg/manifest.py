@@ -1,4 +1,4 @@
-"""What a passage index says of itself, and the hashes of its files (see `kpdemo.ramkg.store`)."""
+"""The manifest of a passage index, with the hashes of its files (see `kpdemo.ramkg.store`)."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _is_of(value: Any, kind: Any) -> bool:
     if get_origin(kind) is Mapping:
         return isinstance(value, dict) and all(_is_of(one, get_args(kind)[1]) for one in value.values())
     if kind in (str, int, bool):
-        return type(value) is kind  # True is no number
+        return type(value) is kind  # True is not a number
     return kind != float | None or value is None or isinstance(value, int | float)
 
 

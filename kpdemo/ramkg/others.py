@@ -29,9 +29,9 @@ def retrieve_others(
 
 
 def fingerprint(document: Document) -> str:
-    """What two copies of a text share: its letters and digits, whatever is title, capital, space or mark.
+    """The letters and digits of a text, the same for copies with other capitals, spaces or punctuation.
 
-    Ids tell nothing: those of two files may both be line numbers.
+    Ids do not reveal copies: those of two files may both be line numbers.
 
     >>> fingerprint(Document("We compare graphs.", "Graph kernels"))
     'graphkernelswecomparegraphs'

@@ -14,7 +14,7 @@ LONGEST_CANDIDATE = 5
 """Words of a candidate, marks within it apart."""
 
 PARTICLES = frozenset({"ko"})
-"""Languages whose small words end a phrase: Korean writes its particles on to the words."""
+"""Languages whose function words end a phrase: Korean attaches its particles to the words."""
 
 _MOST_TOKENS = 10
 _JOINERS = frozenset("-'’‐‑–·/")
@@ -26,8 +26,8 @@ def mine_phrases(document: Document) -> list[Candidate]:
     None runs across the end of a title, heading, list item, paragraph or cell of a table, see `kpdemo.lines`;
     none is longer than `LONGEST_KEYPHRASE`.
 
-    Small words may stand inside ("système de gestion"), but for languages of `PARTICLES`; of marks, hyphens
-    and apostrophes may.
+    Function words may occur inside ("système de gestion"), except in languages of `PARTICLES`; so may hyphens
+    and apostrophes, but no other marks.
     `Candidate.key` is the stems of the language joined by spaces.
     """
     found: dict[str, list[tuple[int, int]]] = {}
@@ -50,7 +50,7 @@ def _runs(words: Sequence[Word], *, small: bool) -> Iterator[tuple[str, int]]:
     """The key and the end of each run from the first of `words` on that ends with a content word.
 
     Args:
-        small: whether small words may stand inside.
+        small: whether function words may occur inside.
     """
     count = 0
     for place, word in enumerate(words):

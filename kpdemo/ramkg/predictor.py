@@ -30,14 +30,14 @@ from kpdemo.types import (
 )
 
 ABSENT_CANDIDATES = 50
-"""This many of the best are told; R@50 counts them."""
+"""This many of the best are reported, for R@50."""
 
 UNRELATED_MEAN, UNRELATED_SPREAD = 0.03, 1.07
 """Scores of texts with passages on other subjects are about normal: their mean, and their standard deviation
 in units of that of random directions. Measured on validation documents, see docs/retrieval.md."""
 
 BY_CHANCE = 0.01
-"""Of the texts that have a related passage by `chance_score` when the index holds none."""
+"""The share of texts for which `chance_score` finds a related passage in an index that holds none."""
 
 
 @dataclass(frozen=True)
@@ -114,9 +114,9 @@ class RankingPredictor:
             for text in hit.passage.keyphrases[:MOST_KEYPHRASES]
         ]
         chance = chance_score(len(self._index), self.encoder.width) if hits else None
-        speaking = _related_texts(help, chance)
-        without = self._predict(document, candidates, (), speaking, top_k, threshold)
-        helped = self._predict(document, candidates, help, speaking, top_k, threshold) if help else without
+        related = frozenset(item.text for item in help if chance is None or item.score > chance)
+        without = self._predict(document, candidates, (), related, top_k, threshold)
+        helped = self._predict(document, candidates, help, related, top_k, threshold) if help else without
         return RetrievalPrediction(
             tuple(map(retrieved_passage, hits)),
             helped,
@@ -131,7 +131,7 @@ class RankingPredictor:
         document: Document,
         candidates: Sequence[Phrase],
         help: Sequence[Help],
-        speaking: Collection[str],
+        related: Collection[str],
         top_k: int | None,
         threshold: float | None,
     ) -> Prediction:
@@ -145,7 +145,7 @@ class RankingPredictor:
         order = best_first(scores)
         own = set(order[: choosing.count(scores)])
         sure = set(order[: choosing.counting.count(scores)])
-        evidence = [_evidence(nearest, help, speaking) for nearest in ranked.nearest.tolist()]
+        evidence = [_evidence(nearest, help, related) for nearest in ranked.nearest.tolist()]
         kinds = PhraseKinds(document)
 
         def kept(group: Sequence[int]) -> tuple[Keyphrase, ...]:
@@ -166,7 +166,7 @@ class RankingPredictor:
 
 
 def chance_score(passages: int, width: int) -> float:
-    """What the best of that many passages on other subjects reaches in one of a hundred texts (`BY_CHANCE`).
+    """The best score that so many unrelated passages reach in one of a hundred texts (`BY_CHANCE`).
 
     >>> [round(chance_score(passages, 256), 2) for passages in (10, 447, 300_000)]
     [0.24, 0.3, 0.39]
@@ -176,23 +176,18 @@ def chance_score(passages: int, width: int) -> float:
 
 
 def known_chance(encoder: Encoder, passages: int) -> float | None:
-    """`chance_score` where it was measured: not for encoders of others."""
+    """`chance_score`; None for encoders that it was not measured for."""
     return chance_score(passages, encoder.width) if passages and isinstance(encoder, BagEncoder) else None
 
 
-def _related_texts(help: Sequence[Help], chance: float | None) -> frozenset[str]:
-    """The keyphrases of passages that are nearer than those on other subjects come."""
-    return frozenset(item.text for item in help if chance is None or item.score > chance)
-
-
-def _evidence(nearest: int, help: Sequence[Help], speaking: Collection[str]) -> tuple[str, ...]:
-    """What speaks for a candidate most; nothing that only a passage on another subject has."""
+def _evidence(nearest: int, help: Sequence[Help], related: Collection[str]) -> tuple[str, ...]:
+    """The keyphrase that supports a candidate most, if a related passage has it."""
     text = help[nearest].text if nearest >= 0 else ""
-    return (text,) if text in speaking else ()
+    return (text,) if text in related else ()
 
 
 def _mark_unfounded(found: Sequence[Keyphrase], sure: int) -> tuple[Keyphrase, ...]:
-    """Absent keyphrases that only the number asked for brings, and no passage on the subject, are fillers."""
+    """With fillers marked: absent keyphrases beyond the sure ones that no related passage supports."""
     return tuple(
         replace(one, filler=place >= sure and not one.present and not one.evidence)
         for place, one in enumerate(found)
@@ -219,7 +214,7 @@ def load_ranking_predictor(folder: Path, *, index: Path | None, device: str = "a
 
     Raises:
         ModelLoadError: the model is damaged, or the device is not there.
-        PassageIndexError: the index is damaged, or was built with another encoder; told by the first
+        PassageIndexError: the index is damaged, or was built with another encoder; raised by the first
             prediction.
     """
     target = choose_device(device)

@@ -1,11 +1,11 @@
 """What RAMKG's generator reads and writes (section 4.2), as token ids.
 
-Read is `[ENKPS] k [SEP] k [SEP] … k [TITLE] title [CTX] body`, without what stands before `[TITLE]` for a
-document without retrieved keyphrases, and without a title `[CTX] body`; written is `k [SEP] k … k`. The marks
-of begin, end and language are those of the model (`kpdemo.ramkg.frames`) and no part of this.
+The input is `[ENKPS] k [SEP] k [SEP] … k [TITLE] title [CTX] body`: without retrieved keyphrases it begins at
+`[TITLE]`, and for a document without a title it has only `[CTX] body` after them. The output is
+`k [SEP] k … k`. The tokens for begin, end and language are the model's own, see `kpdemo.ramkg.frames`.
 
-The retrieved keyphrases are cut between two of them, so that the document keeps its place and no phrase is
-read in halves. As in the authors' code they always have `LEAST_RETRIEVED` tokens of their own.
+Retrieved keyphrases are left out whole, from the end, to make room for the document. As in the authors' code
+`LEAST_RETRIEVED` tokens are reserved for them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def flat_phrases(retrieved: Iterable[Sequence[str]], *, deduplicate: bool) -> li
     """The keyphrases of all passages, the best passage's first.
 
     Args:
-        deduplicate: leave out those of which another spelling came before; they are English.
+        deduplicate: leave out those whose English stems occurred before.
     """
     phrases = [clean for passage in retrieved for phrase in passage if (clean := " ".join(phrase.split()))]
     if not deduplicate:
@@ -78,7 +78,7 @@ def read_document(document: Document, marks: Marks, encode: Encode) -> list[int]
 def build_prompt(
     document: Sequence[int], retrieved: Iterable[Sequence[int]], marks: Marks, *, room: int
 ) -> list[int]:
-    """At most `room` tokens, of which the keyphrases have `LEAST_RETRIEVED`, but no more than half.
+    """At most `room` tokens, with `LEAST_RETRIEVED` or half, whichever is less, kept for keyphrases.
 
     Args:
         document: of `read_document`; its end is cut off where it does not fit.

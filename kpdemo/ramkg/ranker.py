@@ -43,7 +43,7 @@ class Ranker(nn.Module):
         )
 
     def standardise(self, features: NDArray[np.float32]) -> None:
-        """Take mean and deviation from training candidates, (P, F); what they all share is not blown up."""
+        """Take mean and deviation from training candidates, (P, F); constant features are not scaled."""
         values = torch.from_numpy(features)
         deviation = values.std(0)
         self.get_buffer("mean").copy_(values.mean(0))

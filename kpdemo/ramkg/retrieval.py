@@ -27,7 +27,7 @@ from kpdemo.types import (
 )
 
 ALIKE = 0.8
-"""From this share of common letters on a keyphrase counts as made of a retrieved one; cognates have it."""
+"""The similarity in spelling at which a keyphrase counts as made of a retrieved one; cognates reach it."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def _check_retriever(generator: RamkgGenerator, manifest: Manifest, folder: Path
 
 
 def _with_evidence(prediction: Prediction, given: Augmented) -> Prediction:
-    """The keyphrases that are spelt like retrieved ones tell of which."""
+    """The prediction, with the retrieved keyphrases that each keyphrase is spelt like as its evidence."""
     retrieved = list(dict.fromkeys(phrase for passage in given.retrieved for phrase in passage))
 
     def told(keyphrase: Keyphrase) -> Keyphrase:
@@ -158,7 +158,7 @@ def _with_evidence(prediction: Prediction, given: Augmented) -> Prediction:
 
 
 def are_alike(keyphrase: str, retrieved: str) -> bool:
-    """Whether two phrases are spelt nearly alike, in whatever order of their words.
+    """Whether two phrases are spelt nearly alike, in any order of their words.
 
     >>> are_alike("diabète gestationnel", "gestational diabetes"), are_alike("grippe", "influenza")
     (True, False)

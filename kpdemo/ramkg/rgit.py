@@ -1,8 +1,8 @@
 """The rounds of RGIT (RAMKG, Algorithm 1), resumable after any step.
 
-A folder holds all of a run: `run.json` what it is of, a JSON file for the result of each step, and the models
-in folders. A step whose file is there is not done again, so that the same call after a stop, or after a crash
-in the middle of a step, comes to the same end.
+A folder holds a whole run: `run.json` with its identity, a JSON file for the result of each step, and the
+models in folders. A step whose file exists is not repeated, so that the same call after a stop, or after a
+crash in the middle of a step, gives the same result.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ def iterate(
     before.
 
     Args:
-        folder: of this run alone; with the steps done so far when it was stopped.
-        identity: all that decides what retriever and generator learn besides data and config.
+        folder: of this run alone; holds the steps done so far when it was interrupted.
+        identity: all that decides what retriever and generator learn, except data and config.
 
     Raises:
         TrainingError: `folder` holds a run of other data or settings, two documents share an id, a validation

@@ -19,8 +19,8 @@ class EncoderConfig:
     pooling: the mean over the tokens; the first token, as RAMKG; or the first through the model's own
         pooler, as LaBSE.
     normalise: vectors of length 1, so that the dot product is the cosine; RAMKG's have their own length.
-    length: tokens of a text that are read, at most.
-    query_prefix, passage_prefix: stand before the text, such as "query: " and "passage: " for E5.
+    length: most tokens of a text that are read.
+    query_prefix, passage_prefix: put before the text, such as "query: " and "passage: " for E5.
     """
 
     model: str = DEFAULT_MODEL

@@ -1,4 +1,4 @@
-"""The steps of a run: what each gave is kept in a file, and not computed again."""
+"""The steps of a run: each is computed once, and its result kept in a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files of a passage index: passages and vectors on disk, of which only what is asked for is in memory.
+"""The files of a passage index: passages and vectors on disk; only what is asked for is read into memory.
 
 A folder holds, for N passages with vectors of width D:
 
@@ -9,7 +9,7 @@ A folder holds, for N passages with vectors of width D:
 - structure-N.faiss: what FAISS searches, for all types but flat.
 
 Numbers are little-endian. The manifest index.json is replaced as a whole, and last: what was appended to the
-other files and is not counted in it is no part of the index, and the next to write cuts it off. So a process
+other files and is not counted in it is not part of the index, and the next writer cuts it off. So a process
 that dies at any moment leaves the index as it was last committed.
 """
 
@@ -33,7 +33,7 @@ from kpdemo.types import Document
 
 
 def passage_line(passage: Document) -> bytes:
-    """A passage as it stands in passages.jsonl."""
+    """A passage as a row of passages.jsonl."""
     row = {
         "id": passage.id,
         "title": passage.title,

@@ -1,4 +1,4 @@
-"""What FAISS searches faster than by comparing with everything: inverted lists, a graph, compressed vectors.
+"""FAISS indexes that search without comparing everything: inverted lists, a graph, compressed vectors.
 
 Letters: Q queries, N passages, K found, D width.
 """
@@ -81,7 +81,7 @@ def read_structure(path: Path, vectors: NDArray[np.float32], *, whole: bool = Fa
 
     Args:
         vectors: (N, D) those that it was made of; a graph reads them instead of its own copy.
-        whole: into memory, to be added to; else it stays on the disk as far as FAISS can map it, but for the
+        whole: into memory, to be added to; else it stays on the disk as far as FAISS can map it, except the
             centroids of its lists, which each query is compared with.
 
     Raises:
@@ -90,7 +90,7 @@ def read_structure(path: Path, vectors: NDArray[np.float32], *, whole: bool = Fa
     faiss = _faiss()
     try:
         index = faiss.read_index(str(path), 0 if whole else faiss.IO_FLAG_MMAP_IFC)
-    except RuntimeError as error:  # FAISS tells its own source lines, which help no user
+    except RuntimeError as error:  # FAISS names its own source lines, which help no user
         raise PassageIndexError(
             f"The index file {path} is missing or damaged: build the index anew."
         ) from error
@@ -140,7 +140,7 @@ def choose_effort(
     passages: int,
     wanted: float = RECALL_WANTED,
 ) -> tuple[int, float]:
-    """The nprobe or ef_search that is set, else the least power of two with the recall that is wanted.
+    """The nprobe or ef_search that is set, else the smallest power of two that reaches the wanted recall.
 
     Args:
         recall_at: measures the recall of an effort.
@@ -191,9 +191,9 @@ def _aligned(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     return copy
 
 
-@lru_cache(maxsize=64)  # to make them takes half as long as a search through few vectors
+@lru_cache(maxsize=64)  # making them takes half as long as searching a few vectors
 def _parameters(kind: str, effort: int) -> Any:
-    """How FAISS is told of an effort; it only reads them, so that all searches may share them."""
+    """FAISS's form of an effort; it only reads the object, so all searches may share it."""
     if kind == "hnsw":
         return _faiss().SearchParametersHNSW(efSearch=effort)
     return _faiss().SearchParametersIVF(nprobe=effort)

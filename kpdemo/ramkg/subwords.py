@@ -1,6 +1,6 @@
-"""An encoder of texts as bags of subwords: a vector for each subword, weighed and summed.
+"""An encoder of texts as bags of subwords: the weighted sum of a vector for each subword.
 
-It knows no order of words, and costs no more than looking its vectors up. Letters: B texts, N subwords of all
+It ignores the order of words, and costs no more than an embedding lookup. Letters: B texts, N subwords of all
 texts together, V vocabulary, D width.
 """
 
@@ -32,7 +32,7 @@ LONGEST_ALPHABET = 9_000
 """Characters that are subwords by themselves; Chinese needs thousands."""
 
 LEAST_FREQUENT = 3
-"""Times that two subwords stand side by side before they are made one."""
+"""How often two subwords must be adjacent to be merged."""
 
 _LEAST_WEIGHT = 0.05
 _AT_ONCE = 1_024  # texts that are encoded together
@@ -160,8 +160,8 @@ def read_bags(tokenizer: Tokenizer, texts: Sequence[str], length: int) -> Iterat
 def train_tokenizer(texts: Sequence[str], vocabulary: int) -> Tokenizer:
     """WordPiece (Schuster and Nakajima 2012) over lower-cased text without accents, Chinese by the character.
 
-    The same texts give the same subwords under the same numbers: the trainer numbers the characters within
-    words as its hash table has them, another way in every process, so that they are numbered beforehand.
+    The same texts give the same vocabulary: the trainer would number characters within words in the order of
+    its hash table, which differs between processes, so they are numbered beforehand.
 
     Args:
         vocabulary: V, the most subwords.
@@ -193,7 +193,7 @@ def _wordpiece(vocabulary: dict[str, int]) -> Tokenizer:
 
 
 def _alphabet(texts: Iterable[str], tokenizer: Tokenizer) -> tuple[list[str], list[str]]:
-    """The most frequent characters, and of those that may stand within a word the subwords."""
+    """The most frequent characters, and the subwords for those that occur within words."""
     counts: Counter[str] = Counter()
     for text in texts:
         counts.update(tokenizer.normalizer.normalize_str(text))

@@ -15,7 +15,7 @@ LEAST_DOCUMENTS = 3
 """Terms that fewer documents have as a keyphrase are not stored, nor words that fewer documents hold."""
 
 NO_WORD = ""
-"""What a keyphrase without a counterpart is a translation of (Brown et al. 1993)."""
+"""The source of keyphrases that translate nothing, the empty word of Brown et al. 1993."""
 
 _ROUNDS = 5
 _LEAST_SHARE = 0.02
@@ -118,10 +118,7 @@ class Lexicon:
     def save(self, path: Path) -> None:
         """As compressed JSON; the same content gives the same bytes."""
         content = {
-            "terms": {
-                language: {name: getattr(terms, name) for name in LanguageTerms.__dataclass_fields__}
-                for language, terms in self.terms.items()
-            },
+            "terms": {language: vars(terms) for language, terms in self.terms.items()},
             "translations": self.translations,
         }
         replace_file(path, json_gz(content, sort_keys=True))

@@ -1,14 +1,14 @@
-"""How RAMKG's generator is asked, and the ids of its tokenizer that are more than text."""
+"""The settings of RAMKG's generator, and the special ids of its tokenizer."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tokenizers import Tokenizer
 
 from kpdemo.errors import ModelLoadError
-from kpdemo.ramkg.frames import Form, Frame, language_frames
+from kpdemo.ramkg.frames import Ends, Form, Frame, language_frames
 from kpdemo.ramkg.prompt import Marks
 
 MARKS = ("<En-kps>", "<kp-sep>", "<title>", "<context>")
@@ -17,16 +17,16 @@ MARKS = ("<En-kps>", "<kp-sep>", "<title>", "<context>")
 
 @dataclass(frozen=True)
 class WriterSettings:
-    """How a generator is asked; stored with it.
+    """How a generator is prompted and decoded; stored with it.
 
     Attributes:
-        form: where language tokens stand, see `kpdemo.ramkg.frames`.
-        languages: a document's language to its token; empty for a model that tells none apart.
+        form: where language tokens go, see `kpdemo.ramkg.frames`.
+        languages: a document's language to its token; empty for a model that distinguishes none.
         made_for: the languages that it was trained on.
-        window: tokens read at most, special ones included; what is longer is cut.
-        longest: tokens written at most.
+        window: most tokens read, special ones included; longer input is cut.
+        longest: most tokens written.
         beams: of the beam search.
-        deduplicate: whether a retrieved keyphrase stands in the prompt once only.
+        deduplicate: whether a retrieved keyphrase occurs in the prompt only once.
         passages: m, how many passages' keyphrases are read.
         retrieves: whether it learnt with keyphrases of passages.
         retriever: the identity of the encoder whose index it learnt with; empty where that is not known.
@@ -48,7 +48,7 @@ class WriterSettings:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The ids of a tokenizer that are more than text.
+    """The special ids of a tokenizer.
 
     Attributes:
         frames: by language, see `language_frames`.
@@ -60,25 +60,14 @@ class Vocabulary:
     end: int
 
     @classmethod
-    def of(
-        cls,
-        tokenizer: Tokenizer,
-        settings: WriterSettings,
-        *,
-        special: Sequence[int],
-        start: int,
-        end: int,
-        padding: int,
-    ) -> Vocabulary:
-        """Args as of `frame`.
-
-        Raises:
-            ModelLoadError: the tokenizer lacks one of `MARKS` or of the tokens of languages.
+    def of(cls, tokenizer: Tokenizer, settings: WriterSettings, ends: Ends) -> Vocabulary:
+        """Raises:
+        ModelLoadError: the tokenizer lacks one of `MARKS` or of the tokens of languages.
         """
         retrieved, separator, title, context = (_id(tokenizer, token) for token in MARKS)
         languages = {code: _id(tokenizer, token) for code, token in settings.languages.items()}
-        frames = language_frames(settings.form, languages, special=special, start=start, end=end)
-        return cls(Marks(retrieved, separator, title, context), frames, padding, end)
+        frames = language_frames(settings.form, ends, languages)
+        return cls(Marks(retrieved, separator, title, context), frames, ends.padding, ends.end)
 
     def frame(self, language: str) -> Frame | None:
         """None for a language that the model has no token for."""

@@ -79,7 +79,7 @@ def _table_rows(
 
 
 def _no_utf8(row: dict[str, Any]) -> str:
-    """What is wrong with a row of which a cell holds a byte that is none of UTF-8."""
+    """What is wrong with a row that has a cell with a byte that is not UTF-8."""
     for name, cell in row.items():
         if bad := _BAD_BYTE.search(cell):
             byte = f"0x{ord(bad.group()) - 0xDC00:02x}"

@@ -1,8 +1,8 @@
 """Reading documents from files: JSON Lines, CSV, plain text, Markdown and PDF, plain or compressed.
 
 Every reader is lazy, so a file of millions of lines costs the memory of one. What cannot be read is
-explained in one sentence with the file and the line; a reader given `on_error` reports a bad line
-there and goes on, one without it stops at the first.
+explained in one sentence with the file and the line; a reader given `on_error` reports each bad line
+there and continues, one without it stops at the first.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def read_documents(path: str | Path, *, on_error: ReportLine | None = None) -> I
     one document, with the file's name as its id:
 
     - text is taken as it is, so that offsets count from the file's own characters; where its first line is a
-      title (`kpdemo.lines`), that is the document's, here and in the two others, but for a line that heads
+      title (`kpdemo.lines`), that is the document's, here and in the two others, except a line that heads
       the second page of a PDF too;
     - a first "# heading" of a Markdown file is the title, the rest stays as it is;
     - words that a hyphen cuts at the end of a line are made whole in plain text and in PDF text, whose title
@@ -82,14 +82,14 @@ def parse_documents(
     """The documents of open JSON Lines, with their line numbers.
 
     Raises:
-        InputError: as `read_documents`; also where the first line tells that none will hold a document.
+        InputError: as `read_documents`; also where the first line shows that none will hold a document.
     """
     rows = parse_rows(_of_this_kind(lines, name), name=name, on_error=on_error)
     return documents_from_rows(rows, name, on_error, on_row, name_row)
 
 
 def _of_this_kind(lines: Iterable[bytes], name: str) -> Iterator[bytes]:
-    """The lines, unless the file is not text, or its name promises no JSON and the first one holds none."""
+    """The lines; raises for a file that is not text, or is JSON neither by name nor by its first line."""
     found = False
     for line in lines:
         if not found and (content := line.removeprefix(UTF8_MARK).strip()):
@@ -99,11 +99,11 @@ def _of_this_kind(lines: Iterable[bytes], name: str) -> Iterator[bytes]:
 
 
 def _refuse_another_kind(first: bytes, name: str) -> None:
-    """Raise InputError for a file that the first line tells to be no JSON Lines in UTF-8."""
+    """Raise InputError for a file whose first line shows that it is not JSON Lines in UTF-8."""
     if first.startswith(_UTF16_MARKS) or b"\x00" in first[:2]:
         raise InputError(f"{name}: {NOT_UTF8}")
     if first.startswith(b"{"):
-        return  # one that is broken costs its own document alone
+        return  # if broken, only its own document is lost
     suffix = file_suffix(Path(name))
     if suffix and suffix not in LINE_SUFFIXES:
         is_text = b"\x00" not in first and _is_utf8(first)

@@ -25,7 +25,7 @@ KINDS_ADVICE = f"use one of {', '.join(DOCUMENT_SUFFIXES)}."
 def document_suffix(path: Path) -> str:
     """The suffix that says what is in the file, without that of its compression.
 
-    A name that says nothing, such as /dev/stdin or that of a pipe, stands for JSON Lines.
+    A name that says nothing, such as /dev/stdin or that of a pipe, means JSON Lines.
 
     Raises:
         InputError: it is one of another kind of file.
@@ -45,7 +45,7 @@ def file_suffix(path: Path) -> str:
 
 
 def names_other_kind(path: Path, suffixes: Sequence[str]) -> bool:
-    """Whether the name promises a kind of file that is none of `suffixes`; most names promise nothing."""
+    """Whether the name promises a kind of file that is not among `suffixes`; most names promise nothing."""
     suffix = file_suffix(path)
     return suffix in (*DOCUMENT_SUFFIXES, *OTHER_SUFFIXES) and suffix not in suffixes
 

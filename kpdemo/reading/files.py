@@ -27,7 +27,7 @@ def count_lines(path: Path) -> int:
 
 
 def read_head(path: Path, size: int) -> bytes:
-    """The first `size` bytes of a file as it lies on the disk, compressed or not.
+    """The first `size` bytes of a file as stored, compressed or not.
 
     Raises:
         InputError: the file cannot be read.
@@ -47,7 +47,7 @@ def decode_text(content: bytes, *, name: str) -> str:
     """UTF-8 bytes as text, without the byte order mark.
 
     Raises:
-        InputError: the bytes are no text; the message has the offset of the first that is not.
+        InputError: the bytes are not text; the message has the offset of the first bad one.
     """
     start = len(UTF8_MARK) if content.startswith(UTF8_MARK) else 0
     zero = content.find(b"\x00")

@@ -35,7 +35,7 @@ def array_lines(lines: Iterable[bytes], *, name: str) -> Iterator[tuple[int, byt
 
 
 def _items(numbered: list[tuple[int, bytes]], first: bytes, name: str) -> list[tuple[int, bytes]]:
-    """The items, or the lines where the `first` of them is an array by itself and others follow."""
+    """The items; the lines instead if the `first` is an array on its own and others follow."""
     try:
         text = b"".join(line for _, line in numbered).decode("utf-8")
         parse_json(text)

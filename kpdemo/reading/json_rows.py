@@ -1,4 +1,4 @@
-"""JSON Lines: an object a line, or one array of objects, and what to do where a line holds none."""
+"""JSON Lines: an object a line, or one array of objects, and what to do about lines without one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def read_rows(
     A file that is one JSON array of objects is read too, see `kpdemo.reading.json_arrays`.
 
     Raises:
-        InputError: the file cannot be read; without `on_error`, also the first line that is no object.
+        InputError: the file cannot be read; without `on_error`, also the first line that is not an object.
     """
     with open_bytes(Path(path)) as stream:
         yield from parse_rows(stream, name=str(path), on_error=on_error)

@@ -35,7 +35,7 @@ def read_pdf(content: bytes, path: Path, id: str) -> tuple[Document, bool]:
 
 
 def _without(title: str, text: str) -> str:
-    """A text that does not begin with its title, which the file tells besides; a title alone stays."""
+    """A text without the title at its beginning, which the file names elsewhere; a title alone stays."""
     words = r"\s+".join(map(re.escape, title.split()))
     begun = re.match(rf"{words}[ \t]*\n", text, re.IGNORECASE) if words else None
     return (text[begun.end() :].lstrip() if begun else "") or text

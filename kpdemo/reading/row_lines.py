@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 
 def may_be_rows(cells: Sequence[str], columns: int) -> bool:
-    """Whether the row may as well be one or several of that many columns without quotes.
+    """Whether the row may also be one or several rows of that many columns without quotes.
 
-    Rows may lack their last cells or have one too many, and blank lines may stand between them.
+    Rows may lack their last cells or have one too many, and blank lines may separate them.
     """
     if columns < 2:
         return False

@@ -18,7 +18,7 @@ _LINE_END = re.compile(r"[\r\n]")
 
 
 def read_whole(path: Path, *, title: str = "") -> Document:
-    """The document of a .txt, .md or .pdf file; a `title` stands in place of the file's own.
+    """The document of a .txt, .md or .pdf file; a `title` replaces the file's own.
 
     Raises:
         InputError: the file cannot be read.

@@ -18,7 +18,7 @@ _ARTICLE = re.compile(r"the\s+", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class AbsentCandidate:
-    """A phrase between proposing and reranking.
+    """A phrase that was proposed, before it is reranked.
 
     Attributes:
         generated: the generator's log-probability; None when it did not propose the phrase.
@@ -41,7 +41,7 @@ class AbsentCandidate:
 def merge_candidates(
     document: Document, generated: Iterable[GeneratedPhrase], retrieved: Iterable[RetrievedTerm]
 ) -> list[AbsentCandidate]:
-    """All phrases that either source proposes and the text does not hold, each once.
+    """All phrases that either source proposes and that the text does not contain, each once.
 
     Phrases are the same when their `term_key` is: of several the first spelling is kept, and the best
     score of each source. A text holds a phrase in the sense of `StemmedText` or of `term_key`: neither
@@ -62,13 +62,13 @@ def merge_candidates(
 
 
 def spelt_as(document: Document, phrases: Iterable[str]) -> list[str]:
-    """The phrases without hyphens when the text uses none, as some collections write."""
+    """The phrases, with spaces for hyphens if the text uses none: some collections strip them."""
     hyphens = _HYPHEN.search(document.text) is not None
     return [phrase if hyphens else _HYPHEN.sub(" ", phrase) for phrase in phrases]
 
 
 def _sought(phrase: str) -> set[str]:
-    """What a text may hold in place of a phrase: without an article before it, in the order of a sentence."""
+    """The forms in which a text may contain a phrase: without a leading article, and in natural order."""
     article = _ARTICLE.match(phrase)
     bare = phrase[article.end() :] if article else phrase
     return {bare, straight(bare)}

@@ -1,6 +1,6 @@
-"""Which terms documents use together, and how much the terms of a text speak for others.
+"""Which terms are keyphrases of the same documents, and how strongly the terms of a text suggest others.
 
-Letters: N terms, E pairs of them, S terms that stand in a text.
+Letters: N terms, E pairs of them, S terms that occur in a text.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kpdemo.simckp.packing import pack_numbers, unpack_numbers
 from kpdemo.simckp.sparse import SparseRows
 
 SMOOTHING = 10
-"""Added to how many documents use a term, so that a rare one is not taken for certain."""
+"""Added to the document counts of terms, so that rare ones get no extreme associations."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Associations:
         return cls(np.zeros(terms, dtype=np.int32), empty, empty, empty, 0)
 
     def votes(self, voters: Sequence[int], weights: NDArray[np.float32]) -> NDArray[np.float32]:
-        """(N,) for each term, how strongly the voters are associated with it, weighed.
+        """(N,) the association of each term with the voters, as a weighted sum.
 
         The strength of a pair is log(1 + lift), where lift is how many more documents have both than chance
         would give.
@@ -57,7 +57,7 @@ class Associations:
     def _rows(self) -> SparseRows:
         """(N, N) the strength of each pair, both ways."""
         expected = (self.uses[self.first] + SMOOTHING) * (self.uses[self.second] + np.float64(SMOOTHING))
-        found = self.together * np.float64(self.documents)  # of whole numbers the product may not hold
+        found = self.together * np.float64(self.documents)  # which int32 may not hold
         strength = np.log1p(found / expected).astype(np.float32)
         owners = np.concatenate([self.first, self.second])
         partners = np.concatenate([self.second, self.first])
@@ -66,7 +66,7 @@ class Associations:
         )
 
     def packed(self) -> dict[str, Tensor]:
-        """For storing, with `documents` apart."""
+        """As tensors to be stored, without `documents`."""
         arrays = {
             "uses": self.uses,
             "first": np.diff(self.first, prepend=np.int32(0)),

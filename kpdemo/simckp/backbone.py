@@ -27,7 +27,7 @@ def load_backbone(name: str, *, attention: str = "sdpa") -> tuple[nn.Module, Any
 
     Args:
         name: a folder, "all-MiniLM-L6-v2", or any encoder or encoder-decoder of the Hub.
-        attention: Transformers' name of the attention kernel.
+        attention: the attention implementation, by Transformers' name.
 
     Raises:
         ModelLoadError: it cannot be loaded, or has no fast tokenizer (offsets need one).
@@ -38,7 +38,7 @@ def load_backbone(name: str, *, attention: str = "sdpa") -> tuple[nn.Module, Any
 
 
 def check_backbone(name: str) -> None:
-    """Whether there is an encoder of this name, which is not fetched.
+    """Check that there is an encoder of this name, without downloading it.
 
     Raises:
         ModelLoadError: there is none, or the Hub cannot be asked.
@@ -62,7 +62,7 @@ def load_encoder_decoder(name: str, *, attention: str = "sdpa") -> tuple[Any, An
 
 
 def load_pooler(name: str) -> nn.Module:
-    """The layer that makes one vector (B, H) of hidden states (B, T, H), such as LaBSE was trained with.
+    """The trained pooler of an encoder such as LaBSE, from hidden states (B, T, H) to vectors (B, H).
 
     Raises:
         ModelLoadError: the model cannot be loaded, or has no trained layer of the kind.
@@ -78,13 +78,13 @@ def load_pooler(name: str) -> nn.Module:
 
 
 def longest_reading(config: Any, tokenizer: Any) -> int:
-    """How many tokens the model can read together."""
+    """The longest input of the model, in tokens."""
     return int(min(_places(config) or tokenizer.model_max_length, tokenizer.model_max_length))
 
 
 def check_reading(encoder: Any, tokens: int, setting: str) -> None:
     """Raises:
-    ConfigError: an encoder has places for fewer tokens than the `setting` says that it reads together.
+    ConfigError: the encoder has fewer positions than `tokens`, the value of `setting`.
     """
     places = _places(encoder.config)
     if places is not None and tokens > places:
@@ -92,15 +92,15 @@ def check_reading(encoder: Any, tokens: int, setting: str) -> None:
 
 
 def _places(config: Any) -> int | None:
-    """For how many tokens there are positions; None where they are relative."""
+    """The number of position embeddings; None where positions are relative."""
     places: int | None = getattr(config, "max_position_embeddings", None)
-    if places and "roberta" in getattr(config, "model_type", ""):  # they count from the padding's number on
+    if places and "roberta" in getattr(config, "model_type", ""):  # positions are numbered from the pad id on
         places -= config.pad_token_id + 1
     return places
 
 
 def add_separator(model: Any, tokenizer: Any, separator: str) -> int:
-    """The id of the token that stands between two keyphrases; a new one where the tokenizer lacks it."""
+    """The id of the token that separates two keyphrases, which is added where it is missing."""
     add_tokens(model, tokenizer, [separator])
     return int(tokenizer.convert_tokens_to_ids(separator))
 
@@ -132,7 +132,7 @@ def _fresh_tokenizer(name: str) -> Any:
         raise ModelLoadError(
             f"The tokenizer of {name!r} gives no character offsets: choose a model with a fast one."
         )
-    tokenizer.backend_tokenizer.no_padding()  # all-MiniLM-L6-v2 comes set to fill up to 128 tokens
+    tokenizer.backend_tokenizer.no_padding()  # all-MiniLM-L6-v2 comes set to pad to 128 tokens
     return tokenizer
 
 
@@ -156,12 +156,12 @@ def _source(name: str) -> str:
     """The folder of a backbone.
 
     Raises:
-        ModelLoadError: it is neither installed, nor on this machine, nor to be had from the Hub.
+        ModelLoadError: it is neither installed, nor on this machine, nor on the Hub.
     """
     here = _here(name)
     if here is not None:
         return here
-    with _missing(name):  # not by Transformers, which would ask a Hub that is out of reach for half a minute
+    with _missing(name):  # Transformers itself retries an unreachable Hub for half a minute
         return str(fetch(_HUB.get(name, name)))
 
 

@@ -27,23 +27,23 @@ from kpdemo.simckp.terms import TermIndex, TextTerms, term_key
 VECTORS = "vectors"
 
 VectorStorage = Literal["int8", "int4"]
-"""How a bank's vectors are stored; in four bits each, twice as many numbers take no more room."""
+"""How a bank's vectors are stored; "int4" has room for twice the width."""
 
 
 @dataclass(frozen=True)
 class BankScore:
-    """How the parts of a term's score are weighed beside its cosine; chosen on validation documents.
+    """The weights of what is added to a term's cosine in its score; chosen on validation documents.
 
     Attributes:
         frequency: of the term's log frequency.
-        words: of the share of its words that stand in the text, in any order.
+        words: of the share of its words that occur in the text, in any order.
         likeness: of the mean cosine to the terms of the text that are nearest to it.
         association: of the votes of the terms of the text that documents use together with it.
         profiles: of the cosine of the text's words and the term's word profile.
-        nearest: how many of the text's terms make the likeness, and are told as evidence.
+        nearest: how many of the text's terms the likeness averages over; they are the evidence, too.
         sharpness: 1 / temperature of the softmax over the cosines of the document and the text's terms that
-            weighs their votes: a term in passing says less than one that the document is about.
-        scored: the best terms by cosine, frequency and profile, for which the rest is computed.
+            weights their votes: a term in passing counts less than what the document is about.
+        scored: the rest is computed only for this many terms, the best by cosine, frequency and profile.
     """
 
     frequency: float = 0.04
@@ -81,7 +81,7 @@ class PhraseBank:
         stored: the vectors as on disk, see `kpdemo.simckp.quantized` and, for "int4", `nibbles`.
         associations: of the terms; votes for each other.
         encoder: the hash of the pair encoder that the vectors belong to.
-        device: where the terms nearest to a document are looked for.
+        device: where the nearest terms are searched.
         profiles: of the terms' words; a bank may have none.
     """
 
@@ -106,7 +106,7 @@ class PhraseBank:
         associations: Associations | None = None,
         storage: VectorStorage = "int8",
     ) -> PhraseBank:
-        """Of vectors (N, D) of length 1; what disk rounds is rounded here already.
+        """From unit vectors (N, D), which are rounded here as storing rounds them.
 
         Args:
             storage: of the vectors.
@@ -133,7 +133,7 @@ class PhraseBank:
 
     @cached_property
     def vectors(self) -> NDArray[np.float32]:
-        """(N, D), of length 1 but for the rounding of eight bits; that of four bits is made up for."""
+        """(N, D), of length 1; with "int8" up to rounding."""
         if self.storage == "int8":
             vectors: NDArray[np.float32] = unpack(self.stored)[VECTORS].numpy()
             return vectors
@@ -174,8 +174,8 @@ class PhraseBank:
 
         Args:
             documents: (B, D) vectors of the pair encoder the bank was built with, of length 1.
-            texts: what `terms` read in each document: the terms that stand in the text are never given,
-                but vote for those like them, and the nearest that are spelt there are told as evidence.
+            texts: what `terms` found in each document. Terms that occur in the text are never returned,
+                but vote for similar ones, and the nearest of them are the evidence.
         """
         read = texts or [TextTerms()] * len(documents)
         wanted = max(count, self.score.scored) + max((len(text.numbers) for text in read), default=0)
@@ -242,9 +242,9 @@ class PhraseBank:
         ]
 
     def _shares_of_words(self, numbers: NDArray[np.int64], text: TextTerms) -> NDArray[np.float32]:
-        """(K,) of the words of each term, how many stand in the text."""
+        """(K,) the share of each term's words that occur in the text."""
         rows, lengths = self._words
-        held = np.zeros(len(self._stems) + 1, dtype=bool)  # the last one fills short terms up
+        held = np.zeros(len(self._stems) + 1, dtype=bool)  # the last one pads short terms
         held[[self._stems[stem] for stem in text.stems if stem in self._stems]] = True
         shares: NDArray[np.float64] = held[rows[numbers]].sum(axis=1) / lengths[numbers]
         return shares.astype(np.float32)
@@ -257,7 +257,7 @@ class PhraseBank:
 
     @cached_property
     def _words(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """The words of each term by their numbers, filled up, and how many they are: (N, longest), (N,)."""
+        """The numbers of each term's words, padded, (N, longest), and how many these are, (N,)."""
         words = [[self._stems[stem] for stem in key.split(" ")] for key in self.keys]
         lengths = np.array(list(map(len, words)))
         rows = np.full((len(words), lengths.max()), len(self._stems), dtype=np.int32)
@@ -285,7 +285,7 @@ class PhraseBank:
         ]
 
     def _votes(self, document: NDArray[np.float32], present: NDArray[np.int64]) -> NDArray[np.float32]:
-        """(N,) what the terms of the text say of all terms, going by what documents use together."""
+        """(N,) the votes of the terms of the text for all terms, by their associations."""
         logits = self.score.sharpness * _products(self.vectors[present], document)
         weights = np.exp(logits - logits.max(initial=0.0))
         return self.associations.votes(present.tolist(), weights / max(weights.sum(), 1.0e-30))
@@ -297,6 +297,6 @@ class PhraseBank:
 
 
 def _products(rows: NDArray[np.float32], columns: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The matrix product, by PyTorch: NumPy's threads go on waiting for work, in the way of the networks'."""
+    """The matrix product by PyTorch: NumPy's idle threads keep spinning and slow the networks down."""
     product: NDArray[np.float32] = (torch.from_numpy(rows) @ torch.from_numpy(columns)).numpy()
     return product

@@ -27,11 +27,10 @@ from kpdemo.storage import replace_file
 FORMAT = 1
 WITH_PROFILES = 2
 IN_NIBBLES = 3
-"""Formats that older versions cannot read: with word profiles; with vectors in four bits a number, and word
-profiles or none."""
+"""Formats that older versions cannot read: with word profiles; with 4-bit vectors, and profiles or none."""
 
 _MARKED = re.compile(r"[^\x00-\x7f]|[\[\]_\\]")
-"""Terms with such get new keys: banks built up to 0.1.0 have marks of print as parts of words."""
+"""Terms with such characters get new keys: banks built up to 0.1.0 count them as parts of words."""
 
 
 def write_bank(bank: PhraseBank, path: Path) -> None:

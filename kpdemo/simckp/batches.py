@@ -14,12 +14,12 @@ from kpdemo.simckp.reading import padded
 
 
 def collate(examples: Sequence[Example], *, padding: int) -> Batch:
-    """Pad the windows of all examples to one length and number windows, rows and phrases through.
+    """Pad all windows to one length, and number windows, rows and phrases across the batch.
 
-    No candidate counts as gold: training cuts its batches from a cache, which tells what is.
+    No candidate is marked as gold: training takes its batches from a cache, which has the labels.
 
     Args:
-        padding: the tokenizer's id for padding.
+        padding: the pad token id.
     """
     input_ids, mask = padded([window for example in examples for window in example.windows], padding)
     length = input_ids.shape[1]
@@ -48,7 +48,7 @@ def collate(examples: Sequence[Example], *, padding: int) -> Batch:
 
 
 def _offsets(counts: NDArray[np.int64], row_counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each row of all examples, how many windows or phrases the examples before its own have.
+    """For each row of the batch, how many windows or phrases the earlier examples have.
 
     Args:
         counts: of windows or phrases, for each example.

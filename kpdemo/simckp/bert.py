@@ -1,7 +1,7 @@
 """BERT's encoder from PyTorch's own layers, for prediction.
 
-The same numbers as Transformers' `BertModel` from the same weights, but without importing Transformers,
-which takes longer than everything else that a first prediction needs; and PyTorch runs these layers fused.
+Gives the same numbers as Transformers' `BertModel`, but without importing Transformers, which takes longer
+than the rest of a first prediction; and PyTorch runs these layers fused.
 Letters: W windows, T tokens, D width.
 """
 
@@ -95,7 +95,7 @@ class BertEncoder(nn.Module):
 
 
 def with_bert_state(weights: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    """The weights of a larger model; those with `prefix`, which are a `BertModel`'s, as of `bert_state`."""
+    """The weights of a larger model, with those of a `BertModel` under `prefix` converted by `bert_state`."""
     theirs = {name: value for name, value in weights.items() if name.startswith(prefix)}
     others = {name: value for name, value in weights.items() if name not in theirs}
     ours = bert_state({name.removeprefix(prefix): value for name, value in theirs.items()})
@@ -106,7 +106,7 @@ def bert_state(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The state of a `BertEncoder` from that of Transformers' `BertModel`.
 
     Raises:
-        KeyError: a weight is missing, or there is one that plain BERT has not.
+        KeyError: a weight is missing, or there is one that plain BERT does not have.
     """
     left = dict(weights)
     state = {

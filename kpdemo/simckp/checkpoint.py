@@ -1,4 +1,4 @@
-"""Checkpoint folders of extractors; all that `kpdemo.simckp.folders` says holds for them."""
+"""Checkpoint folders of extractors, in the form of `kpdemo.simckp.folders`."""
 
 from __future__ import annotations
 
@@ -76,14 +76,14 @@ def _second(folder: Path, stored: StoredModel) -> Second | None:
 
 
 def extractor_predictor(stored: StoredModel, module: ContrastiveExtractor) -> SimckpPredictor:
-    """The extractor `module` with what else its folder holds, ready to predict."""
+    """A predictor of the extractor `module` and of what else its folder holds."""
     return SimckpPredictor(
         stored.config["name"], module, stored.tokenizer, stored.padding, load_tagger(), stored.selection
     )
 
 
 def extractor_config(module: ContrastiveExtractor, selection: Selection | None) -> dict[str, Any]:
-    """What the configuration of a checkpoint says of its extractor.
+    """The part of a checkpoint's configuration that describes the extractor.
 
     Args:
         selection: None for one that chooses nothing.
@@ -96,7 +96,7 @@ def extractor_config(module: ContrastiveExtractor, selection: Selection | None) 
 
 
 def backbone_config(config: Any) -> dict[str, Any]:
-    """Transformers' configuration of a model as it is stored, without what only says where it came from."""
+    """Transformers' configuration of a model, without the fields that only record where it came from."""
     private = {"_name_or_path", "transformers_version", "dtype", "torch_dtype"}
     return {key: value for key, value in config.to_diff_dict().items() if key not in private}
 

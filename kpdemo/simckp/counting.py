@@ -1,4 +1,4 @@
-"""How many keyphrases a document gets: beyond SimCKP's global threshold, which its limitations name."""
+"""How many keyphrases a document gets; SimCKP names its global threshold among its limitations."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _GOLD_TRIED = np.arange(0.25, 8.01, 0.25)
 
 @dataclass(frozen=True, slots=True)
 class ExpectedF1:
-    """Keeps so many of the best candidates that the F1 to be expected of them is highest.
+    """Keeps as many of the best candidates as maximise the expected F1.
 
     With probabilities p₁ ≥ p₂ ≥ … and g gold keyphrases, k candidates are expected to reach
-    2 (p₁ + … + p_k) / (k + g). It rises while the next probability is above half of it (Lipton, Elkan
-    and Naryanaswamy 2014), so that each document has a threshold of its own: high where some candidates
-    stand out, low where none does.
+    2 (p₁ + … + p_k) / (k + g). This rises while the next probability is above half of it (Lipton, Elkan
+    and Naryanaswamy 2014), so that each document has its own threshold: high where some candidates stand
+    out, low where none does.
 
     Attributes:
-        gold: g. Learnt, because what a document's scores say of the number of its keyphrases is little.
+        gold: g; learnt, because a document's scores say little about the number of its keyphrases.
     """
 
     gold: float

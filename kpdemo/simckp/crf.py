@@ -1,6 +1,6 @@
 """A linear-chain conditional random field (Lafferty, McCallum and Pereira 2001).
 
-Letters: B sequences, T places, K tags.
+Letters: B sequences, T positions, K tags.
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ from torch import Tensor, nn
 
 
 class ConditionalRandomField(nn.Module):
-    """The probability of a row of tags is the exponential of its score, over the sum of all rows'.
+    """The probability of a tag sequence is the exponential of its score, normalised over all sequences.
 
-    The score of a row sums the emissions of its tags, a transition between every two, and what it means to
-    begin and to end with a tag. `mask` (B, T) bool is true for the places that a sequence has: at least one,
-    and the first ones.
+    The score sums the emissions of the tags, the transitions between them, and a weight for the first and the
+    last tag. `mask` (B, T) bool is true for the positions of a sequence: at least one, and the first ones.
     """
 
     def __init__(self, tags: int) -> None:
@@ -29,18 +28,18 @@ class ConditionalRandomField(nn.Module):
         return self._score(emissions, tags, mask) - log_all
 
     def log_marginals(self, emissions: Tensor, mask: Tensor) -> Tensor:
-        """(B, T, K) the log-probability of each tag at each place, by the forward-backward algorithm.
+        """(B, T, K) the log-probability of each tag at each position, by the forward-backward algorithm.
 
-        Beyond the mask the figures mean nothing.
+        Beyond the mask the values mean nothing.
         """
         before = torch.stack(self._forward(emissions, mask), dim=1)
         both = before + torch.stack(self._backward(emissions, mask), dim=1)
         return both.log_softmax(-1)
 
     def _forward(self, emissions: Tensor, mask: Tensor) -> list[Tensor]:
-        """For each place, (B, K) the log of the sum over all rows up to it that end in a tag.
+        """For each position, (B, K) the log-sum-exp over all prefixes that end there in a tag.
 
-        After the end of a sequence that of its last place stays.
+        After the end of a sequence it is that of the last position.
         """
         sums = [self.start + emissions[:, 0]]
         for place in range(1, emissions.shape[1]):
@@ -49,7 +48,7 @@ class ConditionalRandomField(nn.Module):
         return sums
 
     def _backward(self, emissions: Tensor, mask: Tensor) -> list[Tensor]:
-        """For each place, (B, K) the log of the sum over all that may follow a tag there."""
+        """For each position, (B, K) the log-sum-exp over all continuations of a tag there."""
         end = self.end.expand(len(emissions), -1)
         sums = [end]
         for place in range(emissions.shape[1] - 1, 0, -1):
@@ -59,7 +58,7 @@ class ConditionalRandomField(nn.Module):
         return sums[::-1]
 
     def _score(self, emissions: Tensor, tags: Tensor, mask: Tensor) -> Tensor:
-        """(B,) of the rows `tags` themselves."""
+        """(B,) the scores of the sequences `tags`."""
         lasts = mask.sum(1) - 1
         emitted = emissions.gather(2, tags[:, :, None]).squeeze(2).masked_fill(~mask, 0.0).sum(1)
         moved = self.transitions[tags[:, :-1], tags[:, 1:]].masked_fill(~mask[:, 1:], 0.0).sum(1)

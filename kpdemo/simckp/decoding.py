@@ -27,7 +27,7 @@ _JOINED = re.compile(r"\s*([-‐‑–/'’])\s*")  # a WordPiece tokenizer give
 @dataclass(frozen=True, slots=True)
 class GeneratedPhrase:
     """Attributes:
-    log_probability: of its tokens and of the separator or end behind it, given what stands before it in
+    log_probability: of its tokens and of the separator or end after it, given what is before it in
         its beam; the highest of all the places where it was generated.
     """
 
@@ -40,7 +40,7 @@ class SimckpGenerator:
     """An `ExtractorGenerator` with what it takes to read and write text.
 
     Attributes:
-        padding: the token id that fills short documents up.
+        padding: the pad token id.
         search: how candidates are over-generated where no other search is asked for.
     """
 
@@ -71,7 +71,7 @@ def over_generate(
 ) -> Iterator[list[GeneratedPhrase]]:
     """The absent keyphrase candidates of each document, best first, in the order of the documents.
 
-    Documents are read as the answers are taken. When the device runs out of memory, the batch is halved.
+    Documents are read as results are taken. When the device runs out of memory, the batch is halved.
 
     Args:
         search: None for the generator's own.
@@ -88,7 +88,7 @@ def over_generate(
 def generated_phrases(
     document: Document, beams: Sequence[Beam], vocabulary: TargetVocabulary, tokenizer: Tokenizer
 ) -> list[GeneratedPhrase]:
-    """The phrases of all beams that do not stand in the document, each once, by their stems.
+    """The phrases of all beams that do not occur in the document, each once, by their stems.
 
     They keep the order of the beams and of their places in them, and the spelling of the first. A phrase
     that the longest length has cut off is left out.
@@ -110,7 +110,7 @@ def _distinct(beams: Sequence[Beam], vocabulary: TargetVocabulary) -> dict[tuple
     found: dict[tuple[int, ...], float] = {}
     for beam in beams:
         for first, end in vocabulary.split(beam.ids):
-            if end < len(beam.log_probabilities):  # there is a separator or an end behind it
+            if end < len(beam.log_probabilities):  # a separator or an end follows
                 ids = beam.ids[first:end]
                 gain = sum(beam.log_probabilities[first : end + 1])
                 found[ids] = max(gain, found.get(ids, gain))
@@ -118,13 +118,13 @@ def _distinct(beams: Sequence[Beam], vocabulary: TargetVocabulary) -> dict[tuple
 
 
 def phrase_text(ids: Sequence[int], vocabulary: TargetVocabulary, tokenizer: Tokenizer) -> str:
-    """A phrase of target ids as one would write it."""
+    """The phrase of some target ids, as people write it."""
     return as_written(tokenizer.decode(vocabulary.tokenizer_ids(ids)))
 
 
 def as_written(decoded: str) -> str:
     """Without the blanks that a tokenizer puts round hyphens, slashes and apostrophes within words."""
-    apart = _PLURAL.sub(r"\1\0", decoded)  # a mark that no blank is beside, so that the next step leaves it
+    apart = _PLURAL.sub(r"\1\0", decoded)  # a mark with no blank next to it, so that the next step leaves it
     return " ".join(_JOINED.sub(r"\1", apart).replace("\0", " ").split())
 
 

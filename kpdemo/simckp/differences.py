@@ -1,7 +1,7 @@
-"""Weights near those of another model: only what tells them apart is stored, in four bits a weight.
+"""Weights close to those of another model: only the differences are stored, in four bits a weight.
 
-Of two extractors trained from one backbone the differences are a fifth as large as the weights, so that four
-bits of them are as good as six or seven of the weights themselves. Letters: R rows, C columns.
+Between two extractors trained from one backbone the differences are a fifth as large as the weights, so that
+four bits are as precise for them as six or seven for the weights. Letters: R rows, C columns.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import torch
 from torch import Tensor
 
 from kpdemo.simckp.nibbles import STEP, from_nibbles, in_nibbles
-from kpdemo.simckp.quantized import NARROWEST, halved
+from kpdemo.simckp.quantized import halved, is_wide
 
 
 def pack_differences(state: Mapping[str, Tensor], base: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors to store for `state`, to be read again beside `base`.
+    """The tensors to store for `state`, to be read again with `base`.
 
     The difference of a wide matrix is stored `in_nibbles`. What is narrower is stored itself, in fp16, and
     what is equal is left out.
@@ -33,7 +33,7 @@ def pack_differences(state: Mapping[str, Tensor], base: Mapping[str, Tensor]) ->
         value = value.detach().cpu()
         if torch.equal(value, base[name]):
             continue
-        if value.is_floating_point() and value.dim() == 2 and value.shape[1] >= NARROWEST:
+        if is_wide(value):
             tensors.update(in_nibbles(name, value.float() - base[name].float()))
         else:
             tensors[name] = halved(name, value)

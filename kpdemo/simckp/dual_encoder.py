@@ -90,8 +90,8 @@ def projected(projection: nn.Linear, encoded: Tensor) -> Tensor:
 def contrastive_loss_over(logits: Tensor, positive: Tensor, negative: Tensor, weight: Tensor) -> Tensor:
     """Each positive of a document against all of its negatives (SimCKP, Equation 3, as section 4.3 uses it).
 
-    What is neither positive nor negative for a document takes no part: other documents' phrases that
-    stand in its text, for one.
+    What is neither positive nor negative for a document is ignored, such as other documents' phrases that
+    occur in its text.
 
     Args:
         logits: (B, P) similarity over temperature.

@@ -27,7 +27,7 @@ from kpdemo.types import Document, Prediction
 
 DIVERSITY = 0.5
 DEFAULT_COUNT = 10
-MOST_CANDIDATES = 500  # the most frequent ones, the earlier of equals; each is encoded by itself
+MOST_CANDIDATES = 500  # the most frequent ones, the earlier of equals; each is encoded on its own
 PHRASE_BATCH = 128
 
 
@@ -36,12 +36,12 @@ class EmbeddingBaseline:
     """Ranks noun n-grams by the cosine of their mean-pooled embedding to the document's.
 
     The encoder is that of the given model, but none of its keyphrase layers, threshold or context is
-    used: every phrase is encoded by itself. Maximal marginal relevance (Carbonell and Goldstein 1998)
+    used: every phrase is encoded on its own. Maximal marginal relevance (Carbonell and Goldstein 1998)
     picks, with a threshold among those that reach it; what it picked is sorted by cosine, clipped to 0
     and above.
 
     Attributes:
-        padding: the token id that fills short texts up.
+        padding: the pad token id.
         window, overlap: in tokens, of a long document's readings.
     """
 

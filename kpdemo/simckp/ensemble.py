@@ -1,7 +1,7 @@
 """Two extractors in one folder: `model.safetensors` of the first, and how the second differs from it.
 
-Models that are stored as changes of the first, and training that starts from it, are the same whether there
-is a second beside it or not.
+The second changes nothing for models that are stored as changes of the first, nor for training that starts
+from it.
 """
 
 from __future__ import annotations

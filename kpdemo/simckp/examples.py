@@ -54,7 +54,7 @@ class Rows:
 @dataclass(frozen=True)
 class Example:
     """Attributes:
-    windows: token ids of each reading, special tokens included.
+    windows: token ids of each window, special tokens included.
     rows: the tokens of the candidates in the windows.
     features: (P, F) float32, one row a candidate; see `FEATURES`.
     """
@@ -99,7 +99,7 @@ def build_example(
 
 
 def encode_windows(tokenizer: Tokenizer, text: str, window: int, overlap: int) -> list[Encoding]:
-    """The readings of a text, each of at most `window` tokens, special tokens included."""
+    """The windows of a text, each of at most `window` tokens, special tokens included."""
     tokenizer.enable_truncation(window, stride=overlap)
     encoding = tokenizer.encode(text)
     return [encoding, *encoding.overflowing]
@@ -124,7 +124,7 @@ def _rows(
 
 @dataclass(frozen=True)
 class _Spans:
-    """The occurrences of all candidates, by where they begin.
+    """The occurrences of all candidates, sorted by start.
 
     Attributes:
         spans: (N, 2) in characters.
@@ -151,7 +151,7 @@ class _Spans:
         """(3, M) window, candidate and position of every token of every occurrence; see `_rows`.
 
         Args:
-            whole: only occurrences that stand whole in a window; else also those it cuts.
+            whole: only occurrences that lie wholly in a window; else also those it cuts.
         """
         found = [np.zeros((3, 0), dtype=np.int64)]
         for window, (ranges, first) in enumerate(zip(offsets, firsts, strict=True)):

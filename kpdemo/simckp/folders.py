@@ -1,6 +1,6 @@
 """Checkpoint folders: written once after training, checked by hash when read.
 
-A folder may hold no more than what differs from the model in a folder beside or above it.
+A folder may hold only its differences from the model in a folder next to it or above it.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def write_folder(
 def write_tensors(
     path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None
 ) -> None:
-    """A safetensors file that others may read too, as the files beside it; the library's own is private."""
+    """Write a safetensors file with the usual permissions; the library's own function makes it private."""
     replace_file(path, save(dict(tensors), dict(metadata) if metadata else None))
 
 
@@ -102,7 +102,7 @@ def copy_encoder(
 
     Args:
         config: the configuration of `source`, changed where its weights are not concerned.
-        weights: of `source`; written whole where it holds only what tells them from another folder's.
+        weights: of `source`; written whole where it holds only differences from another folder's.
     """
     for path in source.glob("tokenizer*.json"):
         shutil.copyfile(path, folder / path.name)
@@ -115,7 +115,7 @@ def copy_encoder(
 
 @contextmanager
 def opened_folder(folder: Path, kind: str) -> Iterator[StoredModel]:
-    """What a folder of this kind holds; what goes wrong while a module is built from it is told as damage.
+    """The contents of a folder of this kind; errors within the block are reported as a damaged folder.
 
     Raises:
         ModelLoadError: a file is missing or damaged, or the folder holds another kind of model.
@@ -155,16 +155,15 @@ def _reason(error: Exception) -> str:
 
 
 def base_of(folder: Path) -> Path | None:
-    """The folder beside or above this one whose model it changes, if it is stored as a change."""
+    """The folder next to or above this one whose model it changes, if it is stored as differences."""
     base = stored_config(folder).get(BASE)
     return folder.parent / base["folder"] if base else None
 
 
 def content_hash(folder: Path) -> str:
-    """What tells what training takes from a checkpoint folder from that of another one in its place.
+    """A hash of what training takes from a checkpoint folder: all but its name, card and selection.
 
-    Its name, its card, and how its scores become an answer are not taken: a part that is saved again,
-    in another style or by other threads, stays the same.
+    So it stays the same when a part is saved again under another name, or its selection is learnt again.
 
     Raises:
         ModelLoadError: a file is missing or damaged.
@@ -192,7 +191,7 @@ def write_config(folder: Path, config: Mapping[str, Any]) -> None:
 
 
 def _made_for(config: Mapping[str, Any]) -> dict[str, str]:
-    """What the file of weights tells of its encoder: names and shapes alone fit several architectures."""
+    """Metadata that ties the weights to their encoder: names and shapes alone fit several architectures."""
     stored = json.loads(json.dumps(config.get("backbone")))  # numbers of labels are text there, and sort so
     described = json.dumps(stored, sort_keys=True)
     return {BACKBONE: hashlib.sha256(described.encode()).hexdigest()}
@@ -209,7 +208,7 @@ def _check_made_for(folder: Path, config: Mapping[str, Any]) -> None:
 
 
 def _stored_weights(folder: Path, config: Mapping[str, Any]) -> dict[str, Tensor]:
-    """Those of the folder, float32, with what they change of another folder's."""
+    """The weights of a folder, float32; where it is stored as a change, applied to those of its base."""
     _check_made_for(folder, config)
     own = load_file(folder / WEIGHTS)
     if BASE not in config:
@@ -233,9 +232,9 @@ def _words_and_others(tensors: Mapping[str, Tensor]) -> tuple[dict[str, Tensor],
 
 
 def store_as_change(folder: Path, base: Path) -> None:
-    """Leave in the checkpoint `folder` only the weights that differ from those of `base`.
+    """Keep in the checkpoint `folder` only the weights that differ from those of `base`.
 
-    The two folders have to stand side by side from then on.
+    From then on the two folders must stay side by side.
 
     Raises:
         ModelLoadError: `base` is missing or damaged.
@@ -251,10 +250,10 @@ def store_as_change(folder: Path, base: Path) -> None:
 
 
 def store_words_as_differences(folder: Path) -> None:
-    """Leave of the word embeddings in `folder` what tells them from those of the model one folder up.
+    """Replace the word embeddings in `folder` by their differences from those of the model one folder up.
 
-    Four bits a weight, see `kpdemo.simckp.differences`: they are not quite the same afterwards. All other
-    weights stay as they are stored.
+    These have four bits a weight, see `kpdemo.simckp.differences`, so that the embeddings change slightly.
+    All other weights stay as they are stored.
 
     Raises:
         ModelLoadError: the model one folder up is missing or damaged.

@@ -48,7 +48,7 @@ class TagMarginals:
 
 
 class SequenceLabeller(nn.Module):
-    """Tells of every token whether a keyphrase begins there, goes on, or neither."""
+    """Tags each token as the beginning of a keyphrase, inside one, or outside (BIO)."""
 
     def __init__(self, encoder: nn.Module, config: LabellerConfig) -> None:
         super().__init__()
@@ -109,7 +109,7 @@ def load_labeller(folder: Path, *, device: str = "auto") -> HubTagger:
 
 
 def _tokenizer(stored: StoredModel) -> Any:
-    """That of the folder alone: Transformers' settings beside it may name files elsewhere."""
+    """That of the folder alone: Transformers' settings next to it may name files elsewhere."""
     from transformers import PreTrainedTokenizerFast
 
     padding = stored.tokenizer.id_to_token(stored.padding)

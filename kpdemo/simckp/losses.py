@@ -36,7 +36,7 @@ def contrastive_loss(
 
 
 def binary_loss(scores: Tensor, positive: Tensor, *, temperature: float) -> Tensor:
-    """Tell gold from the rest phrase by phrase (the binary classifier of SimCKP's Table 4).
+    """Classify each phrase on its own as gold or not (the binary classifier of SimCKP's Table 4).
 
     Args:
         scores: (P,) of each candidate; divided by the temperature they are log-odds.
@@ -54,7 +54,7 @@ def in_batch_loss(
     """Pull a gold keyphrase towards its document, away from the others of the batch (SimCKP, Table 5).
 
     Args:
-        documents: (B, D) vectors, at least two of them; one alone has nothing to be told from.
+        documents: (B, D) vectors, at least two of them; one alone has no negatives.
         phrases: (P, D) vectors.
         positive: (P,) bool, true for gold.
         document: (P,) long: the document of each phrase.

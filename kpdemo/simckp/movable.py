@@ -1,4 +1,4 @@
-"""Batches of tensors, which go to a device whole."""
+"""Batches of tensors, which move to a device as a whole."""
 
 from __future__ import annotations
 

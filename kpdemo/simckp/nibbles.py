@@ -1,4 +1,4 @@
-"""Matrices on disk in four bits a number, two numbers a byte (letters: R rows, C columns)."""
+"""Matrices stored in four bits a number, two numbers a byte (letters: R rows, C columns)."""
 
 from __future__ import annotations
 

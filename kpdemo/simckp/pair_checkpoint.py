@@ -1,4 +1,4 @@
-"""Checkpoint folders of phrase banks and rerankers; all that `kpdemo.simckp.folders` says holds for them.
+"""Checkpoint folders of phrase banks and rerankers, in the form of `kpdemo.simckp.folders`.
 
 Both hold a pair encoder. A bank knows the encoder whose vectors it holds by `state_hash`.
 """
@@ -101,7 +101,7 @@ def save_changed_bank(
 ) -> None:
     """Write the folder `source` of a bank with this bank in its place; its encoder stays, bit for bit.
 
-    An encoder that is stored as what tells it from another is written whole, in fp32.
+    An encoder that is stored as differences is written whole, in fp32.
 
     Raises:
         ModelLoadError: a file of `source` is missing or damaged, or the bank belongs to another encoder.
@@ -118,7 +118,7 @@ def save_changed_bank(
 
 
 def store_bank_words_as_differences(folder: Path) -> None:
-    """Store a bank beside its model by `store_words_as_differences`.
+    """Store a bank, next to its model, by `store_words_as_differences`.
 
     The bank, whose vectors stay, belongs to the encoder as it is afterwards.
 
@@ -138,7 +138,7 @@ def load_trainable_dual(folder: Path, *, attention: str) -> tuple[DualEncoder, i
     """The pair encoder of a bank's folder to train on, and the tokens of a document it reads.
 
     Args:
-        attention: Transformers' name of the attention kernel.
+        attention: the attention implementation, by Transformers' name.
 
     Raises:
         ModelLoadError: the folder is damaged.
@@ -227,7 +227,7 @@ def _shared_encoder(shared: str, retriever: TermRetriever | None, folder: Path) 
 
 
 def dual_config(module: DualEncoder, length: int) -> dict[str, Any]:
-    """What the configuration of a checkpoint says of its pair encoder."""
+    """The part of a checkpoint's configuration that describes the pair encoder."""
     return {
         "backbone": backbone_config(module.encoder.config),
         "dual": asdict(module.config),
@@ -254,7 +254,7 @@ def build_dual(config: Mapping[str, Any], weights: Mapping[str, Tensor]) -> Dual
 def _transformers_dual(
     config: Mapping[str, Any], weights: Mapping[str, Tensor], *, attention: str | None = None
 ) -> DualEncoder:
-    with fork_rng(devices=[]):  # weights that are replaced at once: a seed is there for those that are learnt
+    with fork_rng(devices=[]):  # these weights are replaced at once: spare a training's random numbers
         towers = [
             transformers_encoder(config["backbone"], attention=attention) for _ in range(config["towers"])
         ]
@@ -265,7 +265,7 @@ def _transformers_dual(
 
 
 def state_hash(state: Mapping[str, Tensor]) -> str:
-    """What tells one pair encoder from another: SHA-256 over the names, shapes and bytes of its weights.
+    """The identity of a pair encoder: SHA-256 over the names, shapes and bytes of its weights.
 
     Args:
         state: of a `DualEncoder` as it was read from disk, see `stored_state`.
@@ -278,5 +278,5 @@ def state_hash(state: Mapping[str, Tensor]) -> str:
 
 
 def stored_state(module: nn.Module, storage: Storage) -> dict[str, Tensor]:
-    """The state of a module as disk will give it back."""
+    """The state of a module as it will be when it is stored and loaded."""
     return unpack(pack(module.state_dict(), storage))

@@ -20,15 +20,15 @@ DOCUMENT_BATCH = 16
 PHRASE_BATCH = 128
 TEXT_BATCH = 32
 GPU_BATCHES = 8
-"""This many batches are read as one on a GPU, which is idle with fewer texts."""
+"""On a GPU this many batches are encoded as one: smaller ones leave it idle."""
 
 
 @dataclass(frozen=True)
 class PairEncoder:
-    """A `DualEncoder` with what it takes to read text.
+    """A `DualEncoder` with its tokenizer.
 
     Attributes:
-        padding: the token id that fills short texts up.
+        padding: the pad token id.
         length: tokens of a document that are read.
     """
 
@@ -59,8 +59,8 @@ class PairEncoder:
     def similarities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """The cosine of two texts of any length, clipped to 0 to 1.
 
-        Of what the backbone makes of them, before the projections: these were trained to tell documents from
-        phrases, and fit graded similarity worse (docs/scoring.md).
+        It is that of the backbone's vectors, before the projections: these were trained to match documents
+        with phrases, and fit graded similarity worse (docs/scoring.md).
         """
         return text_cosines(pairs, self._pooled)
 

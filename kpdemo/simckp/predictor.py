@@ -29,9 +29,9 @@ from kpdemo.simckp.threshold import Calibration, own_count
 from kpdemo.types import Document, PointKind, Prediction, VectorPoint, VectorSpace
 
 BATCH_WINDOWS = 4
-"""Read at once on a CPU: its caches hold the activations of that many."""
+"""Windows of a batch on a CPU, whose caches hold the activations of that many."""
 GPU_WINDOWS = 128
-"""Read at once; a GPU is idle with fewer."""
+"""Windows of a batch on a GPU, which fewer would leave idle."""
 TOO_LARGE = "The device's memory does not hold a single document: use --device cpu."
 
 
@@ -69,8 +69,8 @@ class SimckpPredictor:
     """A `Predictor` with weights in memory.
 
     Attributes:
-        padding: the token id that fills short windows up.
-        second: what the score of `module` is averaged with; both make errors of their own.
+        padding: the pad token id.
+        second: its scores are averaged with those of `module`; the two make different errors.
     """
 
     name: str
@@ -137,7 +137,7 @@ class SimckpPredictor:
     ) -> list[VectorSpace]:
         """See `kpdemo.types.Mapped`; the space of Equation 2, where an absent phrase has no place.
 
-        Of two extractors the vectors stand side by side, so that a cosine is the weighted mean of theirs.
+        The vectors of two extractors are concatenated, so that a cosine is the weighted mean of theirs.
         """
         check_options(top_k, threshold)
         if self.module.classifier is not None:

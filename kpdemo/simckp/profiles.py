@@ -1,7 +1,7 @@
-"""Word profiles: the words that mark the documents which use a term as a keyphrase.
+"""Word profiles: the words that are typical of documents with a term among their keyphrases.
 
 A profile is the mean of these documents' TF-IDF vectors, cut to its strongest words: Rocchio's prototype of a
-class. The network's vectors tell what a text is about, its words which of the terms nearby are used for it.
+class. The network's vectors show what a text is about, its words which of several near terms authors choose.
 Letters: N terms, W words, E entries of all profiles.
 """
 
@@ -64,7 +64,7 @@ class WordProfiles:
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """(N,) how many words each profile has; 0 for a term of which no document is known."""
+        """(N,) how many words each profile has; 0 for a term without a known document."""
         return np.bincount(self.terms, minlength=self.count)
 
     def scores(self, stems: Collection[str]) -> NDArray[np.float32]:

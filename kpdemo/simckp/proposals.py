@@ -18,7 +18,7 @@ class Proposal:
     """A phrase with its score from 0 to 1.
 
     Attributes:
-        chosen: the model gives it when no number and no threshold is asked for.
+        chosen: the model gives it when neither a number nor a threshold is asked for.
     """
 
     text: str
@@ -31,7 +31,7 @@ def build_answer(
 ) -> Prediction:
     """Phrases with the same stems count as one, with the best of their scores and the first spelling.
 
-    Stems are those of the document's language. Present are those that stand in the document by the rule of
+    Stems are those of the document's language. Present are those that occur in the document by the rule of
     `PhrasePlaces`, spelt as there. Proposals longer than `LONGEST_KEYPHRASE` are left out.
     """
     places, kind = PhrasePlaces(document), PhraseKinds(document)

@@ -28,12 +28,7 @@ def pack(state: Mapping[str, Tensor], storage: Storage = "int8") -> dict[str, Te
     tensors: dict[str, Tensor] = {}
     for name, value in state.items():
         value = value.detach().cpu()
-        if (
-            storage == "int8"
-            and value.is_floating_point()
-            and value.dim() == 2
-            and value.shape[1] >= NARROWEST
-        ):
+        if storage == "int8" and is_wide(value):
             tensors[name], tensors[f"{name}{SCALE}"] = _quantise(name, value.float())
         else:
             tensors[name] = halved(name, value)
@@ -49,6 +44,11 @@ def unpack(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
         for name, value in tensors.items()
         if not name.endswith(SCALE)
     }
+
+
+def is_wide(value: Tensor) -> bool:
+    """Whether it is a matrix of floating point numbers, wide enough to be stored as integers."""
+    return value.is_floating_point() and value.dim() == 2 and value.shape[1] >= NARROWEST
 
 
 def _quantise(name: str, weight: Tensor) -> tuple[Tensor, Tensor]:

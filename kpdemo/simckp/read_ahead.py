@@ -1,7 +1,7 @@
-"""Documents as the networks take them, read in this process or, for a GPU, ahead of them in others.
+"""Documents prepared for the networks, in this process or, for a GPU, ahead of time in other processes.
 
-Reading a text takes a processor core longer than a GPU computes with it. No PyTorch here: the processes are
-there sooner without it, and take less memory.
+Preparing a text takes a CPU core longer than a GPU computes with it. No PyTorch here: without it the
+processes start sooner and take less memory.
 """
 
 from __future__ import annotations
@@ -107,10 +107,9 @@ class ReadAhead:
         self._ahead = _AHEAD * processes
         self._threads = ThreadPoolExecutor(processes)  # one waits for each process
         self._idle: SimpleQueue[ModelWorker] = SimpleQueue()
-        workers = [ModelWorker(partial(_given, reader)) for _ in range(processes)]
-        for worker in workers:
+        for worker in (ModelWorker(partial(_given, reader)) for _ in range(processes)):
             self._idle.put(worker)
-        weakref.finalize(self, _close, workers)
+            weakref.finalize(self, worker.close)
 
     def read(self, documents: Sequence[Document]) -> Iterator[ReadDocument]:
         """The documents in their order; those that follow are read meanwhile."""
@@ -147,8 +146,3 @@ def processes_for(device: str) -> int:
 def _given(reader: DocumentReader, _name: str) -> Any:
     """What a `ModelWorker` calls to load, where the reader came along."""
     return reader
-
-
-def _close(workers: Sequence[ModelWorker]) -> None:
-    for worker in workers:
-        worker.close()

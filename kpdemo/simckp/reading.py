@@ -18,7 +18,7 @@ Tower = Callable[[Tensor, Tensor], Tensor]
 
 
 def padded(rows: Sequence[Sequence[int] | NDArray[np.int64] | Tensor], padding: int) -> tuple[Tensor, Tensor]:
-    """Token ids, filled up with `padding` at their ends, and mask, (N, T) long each."""
+    """Token ids, padded at their ends with `padding`, and mask, (N, T) long each."""
     length = max(map(len, rows), default=0)
     input_ids = torch.full((len(rows), length), padding)
     mask = torch.zeros((len(rows), length), dtype=torch.long)
@@ -41,7 +41,7 @@ def encode_rows(
     A batch that the device's memory does not hold is halved.
 
     Args:
-        padding: the token id that fills short rows up.
+        padding: the pad token id.
 
     Raises:
         ValueError: there is no row.

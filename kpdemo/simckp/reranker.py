@@ -104,10 +104,10 @@ class RerankerModel(nn.Module):
 def candidate_features(
     candidates: Sequence[AbsentCandidate], kinds: Sequence[Kind], bank: PhraseBank | None
 ) -> NDArray[np.float32]:
-    """(P, F) what is known of each candidate besides its words, each column about 1 wide; see `FEATURES`.
+    """(P, F) the `FEATURES` of each candidate, each scaled to about 1.
 
     Args:
-        bank: tells how frequent a candidate is; without one all count as unknown.
+        bank: knows how frequent a candidate is; without one all count as unknown.
     """
     rows = [
         [
@@ -189,7 +189,7 @@ class Reranker:
         """Rank each document's candidates; a score is the estimated share of such candidates that are gold.
 
         Args:
-            bank: tells how frequent a candidate is.
+            bank: knows how frequent a candidate is.
             vectors: (B, D) of the documents by `encoder`, when they are known already.
         """
         anchors = self.encoder.documents(documents) if vectors is None else vectors

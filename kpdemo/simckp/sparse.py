@@ -1,4 +1,4 @@
-"""Sparse matrices of which a few rows are wanted at a time."""
+"""Sparse matrices, read a few rows at a time."""
 
 from __future__ import annotations
 

@@ -46,8 +46,8 @@ PART = 128
 class SystemPredictor:
     """A `Predictor` of present and absent keyphrases.
 
-    Texts in others than its `languages` get present ones only: bank and generator would give English ones for
-    words that the texts share with English by their spelling alone.
+    Texts in languages not among its `languages` get present ones only: bank and generator would give English
+    ones for words that merely look English.
 
     Attributes:
         reranker: may be None when there is one source of candidates, whose own score ranks them then.
@@ -174,7 +174,7 @@ class SystemPredictor:
         ]
 
     def sources(self) -> dict[str, SystemPredictor]:
-        """The system if it reranks, and each source of absent candidates by itself, without a reranker."""
+        """The system if it reranks, and each source of absent candidates alone, without a reranker."""
         parts = {"reranked": self} if self.reranker else {}
         if self.proposer.generator:
             parts["generated"] = replace(self, proposer=replace(self.proposer, retriever=None), reranker=None)

@@ -29,7 +29,7 @@ def term_key(text: str) -> str:
 
 
 def straight(text: str) -> str:
-    """A heading as catalogues invert it, in the order of a sentence; any other text as it is.
+    """An inverted heading of a catalogue in natural order; any other text as it is.
 
     >>> straight("arthritis, rheumatoid")
     'rheumatoid arthritis'
@@ -40,15 +40,15 @@ def straight(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TextTerms:
-    """What a bank needs to know of a text.
+    """What a bank needs to know about a text.
 
     Attributes:
-        numbers: the terms that stand in it, ascending.
+        numbers: the terms that occur in it, ascending.
         stems: all of its words.
         spelt: those of `numbers` that are evidence, as the text writes them first. The others are not, since
-            their words stand together only over a full stop, a bracket or the like, or an acronym of theirs
-            ("ELF") is written as another word ("elf"), or they are function words as it writes them: "and"
-            has the stem of "Andes".
+            their words are adjacent only across a full stop, a bracket or the like, or an acronym ("ELF")
+            is written as another word ("elf"), or they are function words as it writes them: "and" has the
+            stem of "Andes".
     """
 
     numbers: tuple[int, ...] = ()
@@ -58,7 +58,7 @@ class TextTerms:
 
 @dataclass(frozen=True, slots=True)
 class _Word:
-    """A word of a text; `joined` tells that nothing but a space, or a mark within a word, is before it."""
+    """A word of a text; `joined` if only a space, or a mark within a word, is before it."""
 
     text: str
     stem: str
@@ -72,11 +72,11 @@ def text_stems(document: Document) -> frozenset[str]:
 
 
 class TermIndex:
-    """Finds which of many terms stand in a document, by `term_key`.
+    """Finds which of many terms occur in a document, by `term_key`.
 
     Args:
-        keys: of the terms; of those that share one the first is found.
-        texts: their spellings, by which acronyms are told from words; without them all are words.
+        keys: of the terms; of those with the same key the first is found.
+        texts: their spellings, to tell acronyms from words; without them all are words.
     """
 
     def __init__(self, keys: Sequence[str], texts: Sequence[str] = ()) -> None:
@@ -87,7 +87,7 @@ class TermIndex:
         self._texts = texts
 
     def read(self, document: Document) -> TextTerms:
-        """The terms whose stems stand contiguously in the title or in the body, marks left out."""
+        """The terms whose stems occur contiguously in the title or in the body, marks left out."""
         has_capitals = any(map(str.isupper, document.text))
         found: set[int] = set()
         stems: set[str] = set()

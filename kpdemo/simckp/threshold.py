@@ -30,7 +30,7 @@ class Calibration:
 
 
 def best_cutoff(scores: NDArray[np.float32], positive: NDArray[np.bool_]) -> float:
-    """The score of the last candidate kept when F1 against the mined gold is highest, the first of equals.
+    """The score of the last candidate kept where F1 against the mined gold is highest, the first of equals.
 
     Args:
         scores, positive: (P,), at least one of them positive.

@@ -1,4 +1,4 @@
-"""Modules without weights, for weights that are read from a file."""
+"""Modules without initial weights, for weights that are loaded from a file."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 def run(part: str, config_path: Path, *, output: Path | None, overrides: Mapping[str, str]) -> None:
-    """Train one part as its section of the configuration says; goes on where it was stopped.
+    """Train one part as its section of the configuration says; resumes an interrupted run.
 
     Args:
         part: one of `PARTS`; or `ALL` for those that [model] names and then the model of them, or `WHOLE` for
@@ -117,7 +117,7 @@ def _run_recipe(part: str, path: Path, overrides: Mapping[str, str]) -> None:
     folder = config.output / CHECKPOINT
     with run_lock(config.output), memory_errors():
         trained = recipe.train(config, device=device)
-        recipe.save(folder, config, trained, recipe.card(config, trained, device=device))
+        recipe.save(folder, config, trained, recipe.card(config, trained))
     logger.info("checkpoint in %s", folder)
 
 

@@ -21,7 +21,7 @@ from kpdemo.storage import replacing
 
 
 def cache_name(parts: Sequence[Any]) -> str:
-    """What tells a file of the cache from others: a hash of all that decides what it holds.
+    """The name of a file of the cache: a hash of all that decides its contents.
 
     Args:
         parts: values that JSON knows.
@@ -53,7 +53,7 @@ def cache_errors(path: Path) -> Iterator[None]:
 
 
 def tokenizer_hash(tokenizer: Tokenizer) -> str:
-    """What tells a tokenizer from others, also from one that stood or will stand in the same folder."""
+    """The identity of a tokenizer, by its content: its folder may come to hold another one."""
     plain = deepcopy(tokenizer)
     plain.no_truncation()  # as of the last call; it changes no token
     plain.no_padding()

@@ -34,8 +34,8 @@ class ModelAssembly:
     card: Markdown that opens the model card, before its parts and what their training says of itself.
     base: a model in the same folder as `output`, from whose weights training began: only what differs is
         stored, and its bank and reranker serve this model too.
-    bank_words_as_differences: store of the word embeddings of the bank's encoder only what tells them from
-        the model's own, in four bits a weight; both have to be of one backbone, and there is
+    bank_words_as_differences: store the word embeddings of the bank's encoder only as differences from the
+        model's own, in four bits a weight; both have to be of one backbone, and there is
         neither reranker nor base.
     """
 
@@ -52,12 +52,12 @@ def check_assembly(config: ModelAssembly, checkpoints: Mapping[str, Path], *, na
     """Refuse what cannot be put together, whether or not its parts are trained already.
 
     Args:
-        checkpoints: the folder of each part; those that stand in no model folder are left out.
+        checkpoints: the folder of each part; those that are in no model folder are left out.
         name: of the model, where its part is still to be trained; else that of the part's checkpoint.
 
     Raises:
-        ConfigError: there is no extractor or generator, or an ensemble beside a generator; there is no such
-            card; the base stands elsewhere; the bank is no part or shared with a reranker, and was to be
+        ConfigError: there is no extractor or generator, or an ensemble and a generator; there is no such
+            card; the base is elsewhere; the bank is not a part or shared with a reranker, and was to be
             stored as differences; or the output holds what would be lost, such as a model of another name.
     """
     if checkpoints.keys().isdisjoint(ROOTS):
@@ -83,7 +83,7 @@ def check_assembly(config: ModelAssembly, checkpoints: Mapping[str, Path], *, na
 
 
 def _check_output(output: Path, needed: Iterable[Path]) -> None:
-    """Refuse a place that is no model's yet and not empty, or where one of the needed folders or files is."""
+    """Refuse a folder that is neither a model's nor empty, or that has one of the needed folders or files."""
     place = output.resolve()
     lost = next((path for path in needed if path.resolve().is_relative_to(place)), None)
     if lost is not None:

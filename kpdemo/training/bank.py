@@ -28,7 +28,7 @@ from kpdemo.training.arrays import cache_errors, cache_name
 from kpdemo.training.bank_model import BankModel
 from kpdemo.training.bank_validation import BankValidation
 from kpdemo.training.bounds import Positive, Rate, Share
-from kpdemo.training.freezing import set_dropout
+from kpdemo.training.freezing import freeze_embeddings, set_dropout
 from kpdemo.training.loop import train
 from kpdemo.training.loop_config import LoopConfig, uses_bf16
 from kpdemo.training.pair_encoder import PairObjective, PairPart, Rates
@@ -47,7 +47,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Refinement:
-    """The training of the terms alone, with the encoder at rest.
+    """The training of the terms alone, with the encoder frozen.
 
     Attributes:
         train: documents that the terms learn from; more fields than the encoder's suit a bank that is to
@@ -78,7 +78,7 @@ class BankTraining:
     refinement: of the terms, after the encoder; without it they stay as they are.
     freeze_embeddings: leave the word embeddings as they were pretrained.
     dropout: everywhere in the encoder; 0 suits a run that sees each document about once.
-    attention: Transformers' name of the kernel; "eager" trains fastest on a CPU.
+    attention: the attention implementation, by Transformers' name; "eager" trains fastest on a CPU.
     storage: of the encoder's weights in the folder, "fp16" or "int8".
     vectors: how those of the terms are stored, "int8" or "int4"; twice the `model.width` in four bits takes
         the same room.
@@ -113,7 +113,7 @@ class BankTraining:
 
 @dataclass(frozen=True)
 class TrainedBank:
-    """What a run leaves behind, ready to be stored."""
+    """The result of a run, ready to be stored."""
 
     module: DualEncoder
     tokenizer: Any
@@ -197,10 +197,10 @@ class _BankRun:
         )  # fmt: skip
 
     def begin(self, encoder: nn.Module) -> BankModel:
-        """A dual encoder that begins with the cosines of its backbone, and the terms where it puts them.
+        """A dual encoder that begins with the cosines of its backbone, and with the terms where it puts them.
 
         Both projections are the principal directions of the terms, so that a narrow vector keeps what
-        tells terms apart.
+        distinguishes them.
         """
         dual = DualEncoder(encoder, self.config.model).to(self.device).eval()
         with torch.no_grad():
@@ -216,7 +216,7 @@ class _BankRun:
     def _pooled_terms(self, dual: DualEncoder) -> Tensor:
         """(N, H) what the untrained backbone makes of each term, from the cache when it is there."""
         config = self.config
-        # A run that goes on has its own terms, whatever these are in.
+        # A resumed run has its own terms, in any precision.
         precision = "bf16" if uses_bf16(config.loop.precision, self.device) else "fp32"
         weights = state_hash({name: value.cpu() for name, value in dual.encoder.state_dict().items()})
         name = cache_name([weights, precision, dual.config.pooling, self.phrases])
@@ -232,7 +232,7 @@ class _BankRun:
         """Documents, phrases and terms together."""
         config = self.config
         if config.freeze_embeddings:
-            module.dual.encoder.get_input_embeddings().requires_grad_(False)  # type: ignore[operator]
+            freeze_embeddings(module.dual.encoder)
         part = PairPart(
             module, pairs, self.phrases, self.validation,
             objective=config.objective, rates=config.rates, padding=self.tokenizer.pad_token_id,
@@ -240,7 +240,7 @@ class _BankRun:
         return train(part, config.loop, config.output, self.device, identity=bank_identity(config))
 
     def train_terms(self, module: BankModel, precision: str) -> None:
-        """The terms alone, with the encoder at rest, which reads in the precision that it was trained in."""
+        """The terms alone, with the encoder frozen, in the precision that it was trained in."""
         config, refinement = self.config, self.config.refinement
         module.eval().requires_grad_(False)
         if refinement is None:
@@ -252,7 +252,7 @@ class _BankRun:
         )  # fmt: skip
         sources = source_hashes(refinement.train, config.data)
         identity = run_identity(asdict(refinement), encoder=bank_identity(config), sources=sources)
-        # Of other weights it is another run: an encoder that was trained further finds no old terms here.
+        # Named after the weights: an encoder that was trained further must not resume with old terms.
         folder = config.output / "terms" / state_hash(stored_state(module.dual, "fp16"))[:12]
         train(part, refinement.loop, folder, self.device, identity=identity)
 

@@ -1,4 +1,4 @@
-"""What the phrase bank is trained as: a dual encoder, and a vector of its own for each term.
+"""The phrase bank in training: a dual encoder, and a vector of its own for each term.
 
 Letters: B documents, N terms of the bank, D width of the vectors.
 """
@@ -45,7 +45,7 @@ class BankModel(nn.Module):
     def logits(self, documents: Tensor) -> Tensor:
         """(B, N) for (B, D) document vectors: cosine over temperature, and the term's own frequency.
 
-        With the frequency apart, a vector need not tell how common its term is.
+        With the frequency apart, the vectors need not encode it.
         """
         cosine = documents @ self.term_vectors().T
         return cosine / self.dual.config.temperature + self.frequency_weight * self.log_frequency
@@ -53,7 +53,7 @@ class BankModel(nn.Module):
 
 @dataclass(frozen=True)
 class TermPlaces(Movable):
-    """Which terms are what for each document of a batch, as it goes to a device: a place for each.
+    """The `TermLabels` of a batch as places, which take little room on the way to a device.
 
     Attributes:
         gold, present: (2, G) and (2, S) long, the document of the batch and the term's number; a term can be
@@ -94,11 +94,11 @@ def _places(rows: Sequence[NDArray[np.int32]]) -> Tensor:
 
 @dataclass(frozen=True)
 class TermLabels:
-    """Which terms are what for each document of a batch.
+    """The terms of each document of a batch.
 
     Attributes:
-        gold, present: (B, N) bool, its keyphrases and what stands in its text; a term can be both.
-        present_weight: how much a gold term that stands in the text counts; an absent one counts 1.
+        gold, present: (B, N) bool, its keyphrases and what occurs in its text; a term can be both.
+        present_weight: weight of a gold term that occurs in the text; an absent one has 1.
     """
 
     gold: Tensor
@@ -107,7 +107,7 @@ class TermLabels:
 
     @property
     def negative(self) -> Tensor:
-        """(B, N) bool: terms of the text are never given as absent keyphrases, so they are no negatives."""
+        """(B, N) bool: terms of the text are never given as absent keyphrases, so they are not negatives."""
         return ~(self.gold | self.present)
 
     def loss(self, logits: Tensor, chosen: Tensor | slice = slice(None)) -> Tensor:

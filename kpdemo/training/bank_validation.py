@@ -55,7 +55,7 @@ class BankValidation:
         length: int,
     ) -> None:
         """Args:
-        padding: the token id that fills short texts up.
+        padding: the pad token id.
         length: tokens of a document that are read.
 
         Raises:

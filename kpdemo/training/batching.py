@@ -1,4 +1,4 @@
-"""Batches of documents of like length, in an order that depends on the seed and the epoch alone."""
+"""Batches of documents of similar length, in an order that depends on the seed and the epoch alone."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def length_bucketed(
 
     Args:
         lengths: tokens of each example.
-        repeats: how often each example stands in an epoch.
+        repeats: how often each example occurs in an epoch.
 
     Returns:
         Indices of the examples of each batch; a last, smaller batch is kept.

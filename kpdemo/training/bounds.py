@@ -1,4 +1,4 @@
-"""Ranges of numbers in a training configuration; one outside is refused by name before anything is read."""
+"""Ranges of numbers in a training configuration, which are checked before anything is read."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ CACHE_VERSION = 3
 class ProposedDocument:
     """Attributes:
     positive: (P,) bool, which of the candidates are gold.
-    repeat: how often the document stands in one epoch.
+    repeat: how often the document occurs in one epoch.
     """
 
     document: Document
@@ -42,10 +42,10 @@ class ProposedDocument:
 def proposed_documents(
     documents: Sequence[Document], proposer: Proposer, cache: Path, *, identity: str
 ) -> list[ProposedDocument]:
-    """The candidates of each document; a search that was stopped goes on where it was.
+    """The candidates of each document; an interrupted search resumes where it stopped.
 
     Args:
-        identity: all that decides what is proposed, besides the documents.
+        identity: all that decides what is proposed, except the documents.
 
     Raises:
         TrainingError: another training searches for the same, or what is in the cache cannot be read.

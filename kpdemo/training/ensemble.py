@@ -1,4 +1,4 @@
-"""Two trained extractors as one: their scores averaged, and what follows from scores learnt anew."""
+"""Two trained extractors as one: their scores are averaged, and threshold and calibration learnt again."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def train_ensemble(config: EnsembleTraining, *, device: torch.device) -> Trained
     return TrainedEnsemble(differences, first.config, selection, metrics, cards)
 
 
-def ensemble_card(config: EnsembleTraining, trained: TrainedEnsemble, *, device: torch.device) -> str:
+def ensemble_card(config: EnsembleTraining, trained: TrainedEnsemble) -> str:
     """Markdown: how the two go together, and then the card of each."""
     first, second = map(lowered, trained.cards)
     share, window, overlap = config.share, trained.config.window, trained.config.overlap

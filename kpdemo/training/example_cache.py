@@ -51,7 +51,7 @@ class ExampleCache:
 
     @property
     def repeats(self) -> NDArray[np.int32]:
-        """How often each example stands in one epoch."""
+        """How often each example occurs in one epoch."""
         return self._arrays["repeats"]
 
     @property
@@ -100,7 +100,7 @@ class ExampleCache:
         """What `kpdemo.simckp.batches.collate` makes of these examples, cut from the arrays in one go.
 
         Args:
-            padding: the tokenizer's id for it.
+            padding: the pad token id.
         """
         chosen = np.asarray(indices)
         documents = np.arange(len(chosen))

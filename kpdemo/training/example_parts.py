@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from kpdemo.training.example_cache import ExampleCache, cached_examples
 from kpdemo.training.extractor_config import ExtractorTraining
 from kpdemo.training.labelling import ExampleSettings
 from kpdemo.training.part import Metrics
+
+if TYPE_CHECKING:
+    from kpdemo.training.reranker import RerankerTraining
 
 
 def training_examples(config: ExtractorTraining) -> ExampleCache:
@@ -33,7 +36,7 @@ def training_examples(config: ExtractorTraining) -> ExampleCache:
 
 
 def chosen_repeats(examples: ExampleCache, chosen: NDArray[np.bool_], need: str) -> NDArray[np.int32]:
-    """How often each example stands in an epoch of those `chosen`, (N,) bool.
+    """How often each example occurs in an epoch of those `chosen`, (N,) bool.
 
     Raises:
         ConfigError: there are none; the sentence says that no document has `need`.
@@ -44,7 +47,7 @@ def chosen_repeats(examples: ExampleCache, chosen: NDArray[np.bool_], need: str)
 
 
 def validation_metrics(figures: MacroFigures, *more: str) -> Metrics:
-    """What is told at an evaluation, 0 where no document has gold of the kind.
+    """What an evaluation reports, 0 where no document has gold of the kind.
 
     Args:
         more: names of `named_metrics` besides F1@5, F1@M, P@M and R@M.
@@ -53,23 +56,10 @@ def validation_metrics(figures: MacroFigures, *more: str) -> Metrics:
     return {name: named[name] or 0.0 for name in ("F1@5", "F1@M", "P@M", "R@M", *more)}
 
 
-class LearningRates(Protocol):
-    """Peak learning rates of the backbone and of all else, and the decay of both."""
-
-    @property
-    def learning_rate(self) -> float: ...
-
-    @property
-    def head_learning_rate(self) -> float: ...
-
-    @property
-    def weight_decay(self) -> float: ...
-
-
 def trained_parameters(
-    module: nn.Module, pretrained: Iterable[nn.Parameter], config: LearningRates
+    module: nn.Module, pretrained: Iterable[nn.Parameter], config: ExtractorTraining | RerankerTraining
 ) -> list[dict[str, Any]]:
-    """All parameters that are not frozen: those of the backbone with its own learning rate, and the heads."""
+    """The parameters that are not frozen: backbone and heads, each with its own learning rate."""
     known = {id(parameter) for parameter in pretrained}
     parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
     groups = [
@@ -88,8 +78,8 @@ class ExamplePart:
         self, config: ExtractorTraining, examples: ExampleCache, repeats: NDArray[np.int32], padding: int
     ) -> None:
         """Args:
-        repeats: (N,) how often each example stands in an epoch.
-        padding: the tokenizer's id for it.
+        repeats: (N,) how often each example occurs in an epoch.
+        padding: the pad token id.
         """
         self._config = config
         self._examples = examples
@@ -97,7 +87,7 @@ class ExamplePart:
         self._padding = padding
 
     def __getitem__(self, index: int) -> int:
-        return index  # a batch is cut from the cache in one go: a GPU waits for one put together by items
+        return index  # a batch is cut from the cache in one go: collating items would keep a GPU waiting
 
     def batch_of(self, numbers: Sequence[int]) -> Batch:
         """The examples of these numbers as the extractor reads them."""

@@ -1,4 +1,4 @@
-"""What a training of SimCKP's contrastive extractor can be told, and what makes two of them one run."""
+"""The settings for training SimCKP's contrastive extractor, and the identity of such a run."""
 
 from __future__ import annotations
 
@@ -33,13 +33,14 @@ class ExtractorTraining:
     dropout: everywhere in the backbone, or "pretrained" for what its configuration says; 0 suits a run
         that sees each document about once.
     device: "auto", "cpu" or "cuda".
-    attention: Transformers' name of the kernel; "eager" trains twice as fast as "sdpa" on a CPU.
-    style: how the training documents were annotated, such as "author keywords"; told in the model card.
+    attention: the attention implementation, by Transformers' name; on a CPU "eager" trains twice as fast as
+        "sdpa".
+    style: how the training documents were annotated, such as "author keywords"; given in the model card.
     counting: what decides how many keyphrases a document gets: "threshold" is SimCKP's own rule.
     storage: of the weights in the checkpoint, "fp16" or "int8".
-    objective: "binary" tells gold from the rest phrase by phrase, without comparing them (Table 4).
-    negatives: what a gold keyphrase is told from: "hard" are the other candidates of its document, "random"
-        random runs of its words, "in-batch" the other documents of the batch (Table 5).
+    objective: "binary" classifies each phrase on its own, without comparing phrases (Table 4).
+    negatives: what a gold keyphrase is contrasted with: "hard" are the other candidates of its document,
+        "random" random runs of its words, "in-batch" the other documents of the batch (Table 5).
 
     Raises:
         ConfigError: "in-batch" goes with another objective or head than the paper's, or there are shares
@@ -88,7 +89,7 @@ class ExtractorTraining:
 def extractor_identity(config: ExtractorTraining) -> str:
     """The `run_identity` of an extractor, or of what is trained like one.
 
-    Start and data count by their content: a checkpoint that is trained anew keeps its folder.
+    Start and data enter by their content: a checkpoint that is trained again keeps its folder.
 
     Raises:
         ModelLoadError: the start is missing or damaged.
@@ -96,7 +97,7 @@ def extractor_identity(config: ExtractorTraining) -> str:
     """
     return run_identity(
         vars(config),
-        *("counting", "shares", "search", "over_generated"),  # which measure, or choose among what was learnt
+        *("counting", "shares", "search", "over_generated"),  # which measure, or choose among trained weights
         start=content_hash(config.start) if config.start else None,
         sources=source_hashes([*config.train, config.validation], config.data),
     )

@@ -11,7 +11,7 @@ from kpdemo.training.extractor_config import ExtractorTraining
 
 
 def set_dropout(model: Any, share: float | Literal["pretrained"]) -> None:
-    """On a model that is built already: in its modules, and in what its attention reads at each call."""
+    """Set the dropout of a built model: in its modules, and in what its attention reads at each call."""
     if share == "pretrained":
         return
     for module in model.modules():
@@ -24,14 +24,19 @@ def set_dropout(model: Any, share: float | Literal["pretrained"]) -> None:
             module.layerdrop = 0.0  # which leaves out whole layers
 
 
+def freeze_embeddings(encoder: Any) -> None:
+    """Keep the word embeddings as they are."""
+    encoder.get_input_embeddings().requires_grad_(False)
+
+
 def freeze(encoder: Any, config: ExtractorTraining) -> None:
-    """Leave as they are the word embeddings and the layers that the configuration does not train.
+    """Freeze the word embeddings and the layers that the configuration does not train.
 
     Raises:
         ConfigError: the encoder has fewer layers than are to be trained.
     """
     if config.freeze_embeddings:
-        encoder.get_input_embeddings().requires_grad_(False)
+        freeze_embeddings(encoder)
     if config.top_layers is not None:
         freeze_below(encoder, config.top_layers)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -38,7 +38,7 @@ class FrequencyConfig:
 
 
 def build_document_frequency(documents: Iterable[Document]) -> DocumentFrequency:
-    """Count in how many documents each term of at most three words stands, level by level.
+    """Count in how many documents each term of at most three words occurs, level by level.
 
     A longer term is counted only when both its shorter halves are kept, so that memory stays in
     proportion to what is kept.
@@ -63,7 +63,9 @@ def build_document_frequency(documents: Iterable[Document]) -> DocumentFrequency
         )
 
     for length in range(1, LONGEST_NGRAM + 1):
-        counts = Counter(term for text in texts for term in _terms(text, length, wanted))
+        counts: Counter[str] = Counter()
+        for text in texts:
+            counts.update({" ".join(words) for words in _windows(text, length) if wanted(words)})
         kept.update({term: count for term, count in counts.items() if count >= MINIMUM})
         if length == 1:
             common = {term for term, count in kept.items() if count > COMMON * len(texts)}
@@ -90,10 +92,6 @@ def _phrases(document: Document) -> list[list[str]]:
                 runs.append([])
         runs.append([])
     return [run for run in runs if run]
-
-
-def _terms(text: Sequence[Sequence[str]], length: int, wanted: Callable[[Sequence[str]], bool]) -> set[str]:
-    return {" ".join(words) for words in _windows(text, length) if wanted(words)}
 
 
 def _windows(text: Sequence[Sequence[str]], length: int) -> Iterator[Sequence[str]]:

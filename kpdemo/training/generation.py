@@ -32,7 +32,7 @@ class GenerationValidation:
         written: Callable[[Document], Sequence[str]] = absent_keyphrases,
     ) -> None:
         """Args:
-        documents: those of which nothing is to be written are left out.
+        documents: those that nothing is to be written for are left out.
         sample: on this many of them R@50 of absent keyphrases is measured; on all the likelihood.
         written: the gold keyphrases that are to be written of a document.
         """

@@ -38,13 +38,12 @@ from kpdemo.training.bounds import Count, Positive
 from kpdemo.training.example_cache import ExampleCache
 from kpdemo.training.example_parts import (
     ExamplePart,
-    LearningRates,
     chosen_repeats,
     trained_parameters,
     training_examples,
 )
 from kpdemo.training.extractor_config import ExtractorTraining, extractor_identity
-from kpdemo.training.freezing import set_dropout
+from kpdemo.training.freezing import freeze_embeddings, set_dropout
 from kpdemo.training.generation import GenerationValidation
 from kpdemo.training.labelling import absent_keyphrases
 from kpdemo.training.loop import train
@@ -63,7 +62,7 @@ class GeneratorTraining(ExtractorTraining):
     Attributes:
         decoder: sizes of the decoder that an encoder-only backbone is given; one with a decoder keeps it.
         fewest: a token must occur so often in the training targets for that decoder to write it.
-        separator: stands between two keyphrases, where the backbone brings its own decoder.
+        separator: put between two keyphrases, where the backbone brings its own decoder.
         contrastive_weight: λ of Equation 5.
         freeze_encoder: train the decoder alone, on the extractor of `start`.
         released_filters: use only what the released code uses: in training documents with an absent keyphrase
@@ -99,7 +98,7 @@ class GeneratorTraining(ExtractorTraining):
 
 @dataclass(frozen=True)
 class TrainedGenerator:
-    """What a run leaves behind, ready to be stored."""
+    """The result of a run, ready to be stored."""
 
     module: ExtractorGenerator
     tokenizer: Any
@@ -157,7 +156,7 @@ def build_generator(
     """The module as training begins, and its tokenizer.
 
     Args:
-        written: the token ids of all targets, which tell what a decoder of our own can write.
+        written: the token ids of all targets, from which our own decoder takes its vocabulary.
     """
     pretrained = is_encoder_decoder(config.backbone)
     load = load_encoder_decoder if pretrained else load_backbone
@@ -201,7 +200,7 @@ class GeneratorPart(ExamplePart):
         if config.freeze_encoder:
             module.extractor.requires_grad_(False)
         elif config.freeze_embeddings:
-            module.extractor.encoder.get_input_embeddings().requires_grad_(False)  # type: ignore[operator]
+            freeze_embeddings(module.extractor.encoder)
 
     @property
     def size(self) -> int:
@@ -241,7 +240,7 @@ class GeneratorPart(ExamplePart):
         return self._present.select(self.module.extractor)[1] | self._absent.evaluate()
 
 
-def generator_parameters(module: ExtractorGenerator, config: LearningRates) -> list[dict[str, Any]]:
+def generator_parameters(module: ExtractorGenerator, config: ExtractorTraining) -> list[dict[str, Any]]:
     """As `trained_parameters`; a decoder that came with the encoder is part of the backbone."""
     pretrained = list(module.extractor.encoder.parameters())
     if isinstance(module.decoder, PretrainedDecoder):
@@ -260,7 +259,7 @@ def written_loss(decoder: Decoder, memory: Memory, targets: Tensor) -> Tensor:
 
 
 def _repeats(examples: ExampleCache, config: GeneratorTraining) -> NDArray[np.int32]:
-    """How often each example stands in an epoch."""
+    """How often each example occurs in an epoch."""
     fitting = examples.lengths < config.model.window if config.released_filters else True
     absent = chosen_repeats(examples, examples.generatable & fitting, "an absent keyphrase")
     return absent if config.freeze_encoder or config.released_filters else examples.repeats

@@ -33,8 +33,8 @@ class KeaTraining:
     """Attributes:
     data: the folder that the paths of the sources start from.
     pool: documents drawn from the sources.
-    longest: words of a candidate at most; characters or morphemes where a language has no spaces.
-    least: a candidate that stands in fewer training documents is not counted.
+    longest: most words of a candidate; characters or morphemes where a language has no spaces.
+    least: a candidate that occurs in fewer training documents is not counted.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
@@ -137,7 +137,7 @@ def _best_count(tables: LanguageTables, mined: Sequence[_Mined]) -> int:
 
 
 def kea_card(config: KeaTraining, model: Kea) -> str:
-    """Markdown, all of it taken from the configuration and the run."""
+    """Markdown, from the configuration and the result of the run."""
     rows = "\n".join(_row(language, tables) for language, tables in model.tables.items())
     return f"""# {config.name}: present keyphrases by four features
 

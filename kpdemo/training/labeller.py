@@ -60,7 +60,7 @@ class LabellerTraining(ExtractorTraining):
 
 @dataclass(frozen=True)
 class TrainedLabeller:
-    """What a run leaves behind, ready to be stored."""
+    """The result of a run, ready to be stored."""
 
     module: SequenceLabeller
     tokenizer: Any

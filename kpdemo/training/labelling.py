@@ -60,7 +60,7 @@ class LabelledExample:
 
 
 def label_document(document: Document, settings: ExampleSettings, tokenizer: Tokenizer) -> LabelledExample:
-    """Mine, align and label one document; candidates behind its first window are left out."""
+    """Mine, align and label one document; candidates beyond its first window are left out."""
     candidates = mine_candidates(document, load_tagger(), settings.candidates)
     if settings.random_negatives:
         candidates = _with_random_negatives(document, candidates, settings.candidates)
@@ -98,7 +98,7 @@ def gold_candidates(document: Document, candidates: Sequence[Candidate]) -> NDAr
 
 
 def absent_keyphrases(document: Document) -> list[str]:
-    """The document's keyphrases that do not stand in its text, each once, in their order."""
+    """The document's keyphrases that do not occur in its text, each once, in order."""
     text = StemmedText(document)
     found: dict[str, str] = {}
     for phrase in document.keyphrases:
@@ -108,5 +108,5 @@ def absent_keyphrases(document: Document) -> list[str]:
 
 
 def bare_phrase_tokens(phrase: str, tokenizer: Tokenizer) -> NDArray[np.int64]:
-    """The token ids of a phrase by itself, without special tokens."""
+    """The token ids of a phrase on its own, without special tokens."""
     return np.asarray(tokenizer.encode(phrase, add_special_tokens=False).ids, dtype=np.int64)

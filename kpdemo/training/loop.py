@@ -32,14 +32,14 @@ logger = logging.getLogger(__name__)
 def train(part: Part, config: LoopConfig, folder: Path, device: torch.device, *, identity: str) -> Progress:
     """Train `part`, leaving its best weights in it and in `folder/best.pt`.
 
-    A stopped run goes on exactly where it was when called again with the same `folder`, which one run at a
-    time may write to: `kpdemo.training.run` sees to that.
+    An interrupted run resumes exactly where it stopped when called again with the same `folder`. Only one run
+    at a time may write to it: `kpdemo.training.run` sees to that.
 
     Args:
         identity: everything else that decides the outcome; another one refuses to resume.
 
     Raises:
-        TrainingError: `folder` holds another run, loss or metric is no number, a stored state is damaged, or
+        TrainingError: `folder` holds another run, loss or metric is not finite, a stored state is damaged, or
             SIGTERM came.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -156,7 +156,7 @@ class _TrainingRun:
         return self.progress.step >= self._steps
 
     def _batches(self) -> Iterator[tuple[Any, int]]:
-        """Batches from where the run stands to its last step, over as many epochs as that takes.
+        """Batches from the run's current step to its last, over as many epochs as that takes.
 
         Yields:
             Each with the number of its documents.
@@ -170,7 +170,7 @@ class _TrainingRun:
                 batch_sampler=batches,
                 collate_fn=self._part.collate,
                 num_workers=self._config.workers,
-                generator=torch.Generator(),  # not the global one: resuming draws anew
+                generator=torch.Generator(),  # not the global one: resuming draws again
             )
             for batch, indices in zip(loader, batches, strict=True):
                 self.progress.batch += 1
@@ -232,7 +232,7 @@ class _TrainingRun:
             save_state(self._part.module.state_dict(), self._folder / "best.pt")
         self._log(metrics)
         if progress.best_step == progress.step:
-            self.save()  # or a run that goes on after a crash might not know whose weights `best.pt` has
+            self.save()  # or a run resumed after a crash might not know whose weights `best.pt` has
         logger.info(
             "step %d: %s", progress.step, ", ".join(f"{name} {value:.4f}" for name, value in metrics.items())
         )
@@ -259,7 +259,7 @@ class _TrainingRun:
 
 
 def _restore_chance(state: Mapping[str, Any], device: torch.device) -> None:
-    """Set the random states to those stored; a run begun on a CPU has stored none of a GPU."""
+    """Restore the random states; a run begun on a CPU has stored none of a GPU."""
     torch.set_rng_state(state["rng"].cpu())
     if device.type == "cuda" and "cuda_rng" in state:
         torch.cuda.set_rng_state(state["cuda_rng"].cpu(), device)

@@ -22,8 +22,8 @@ class LoopConfig:
         resumed with another `documents` follows the schedule of the new total from then on, so its learning
         rate may rise again; no single run has that schedule.
     clip: largest gradient norm.
-    precision: "auto" is bf16 on a GPU and fp32 on a CPU, many of which are slower in bf16; a run goes on in
-        the one it was begun with.
+    precision: "auto" is bf16 on a GPU and fp32 on a CPU, many of which are slower in bf16; a run resumes
+        in the one it was started with.
     evaluate_every: document visits between two evaluations.
     patience: evaluations without a better one before the run stops.
     workers: processes that prepare batches; 0 for none.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import torch
-
 from kpdemo.languages.names import language_name
 from kpdemo.ramkg.iterate import RgitConfig
 from kpdemo.ramkg.rgit import Outcome
@@ -36,8 +34,8 @@ The training texts belong to their authors and publishers and are not part of th
 """
 
 
-def extractor_card(config: ExtractorTraining, trained: TrainedExtractor, *, device: torch.device) -> str:
-    """Markdown, all of it taken from the configuration and the run."""
+def extractor_card(config: ExtractorTraining, trained: TrainedExtractor) -> str:
+    """Markdown, from the configuration and the result of the run."""
     share = trained.share
     mixture = f"; {share:g} of them and {1 - share:g} of {config.start}" if share < 1 else ""
     return f"""# {config.name}: present keyphrases of English texts
@@ -54,8 +52,8 @@ given as keyphrases{f", in the style of: {config.style}" if config.style else ""
 {licence(config.backbone)}"""
 
 
-def labeller_card(config: LabellerTraining, trained: TrainedLabeller, *, device: torch.device) -> str:
-    """Markdown, all of it taken from the configuration and the run."""
+def labeller_card(config: LabellerTraining, trained: TrainedLabeller) -> str:
+    """Markdown, from the configuration and the result of the run."""
     return f"""# {config.name}: present keyphrases of English texts by sequence labelling
 
 A BiLSTM and a CRF on an encoder, as in the ablation of SimCKP (Choi et al. 2023, Table 4), trained by
@@ -69,8 +67,8 @@ A BiLSTM and a CRF on an encoder, as in the ablation of SimCKP (Choi et al. 2023
 {licence(config.backbone)}"""
 
 
-def generator_card(config: GeneratorTraining, trained: TrainedGenerator, *, device: torch.device) -> str:
-    """Markdown, all of it taken from the configuration and the run."""
+def generator_card(config: GeneratorTraining, trained: TrainedGenerator) -> str:
+    """Markdown, from the configuration and the result of the run."""
     if config.freeze_encoder:
         trained_on = f"the decoder alone, on the extractor of {config.start}"
     else:
@@ -94,8 +92,8 @@ The decoder is {_decoder(trained)}.
 {licence(config.backbone)}"""
 
 
-def one2seq_card(config: One2SeqTraining, trained: TrainedOne2Seq, *, device: torch.device) -> str:
-    """Markdown, all of it taken from the configuration and the run."""
+def one2seq_card(config: One2SeqTraining, trained: TrainedOne2Seq) -> str:
+    """Markdown, from the configuration and the result of the run."""
     return f"""# {config.name}: present and absent keyphrases of English texts, all of them generated
 
 One sequence of all keyphrases (ONE2SEQ), as "BART (generating all)" in the ablation of SimCKP (Choi et al.
@@ -112,7 +110,7 @@ The decoder is {_decoder(trained)}.
 
 
 def style_told(style: str) -> str:
-    """A sentence on how the documents were annotated, if that was told."""
+    """A sentence on how the documents were annotated, if that is known."""
     return f" Style: {style}." if style else ""
 
 

@@ -22,6 +22,7 @@ from kpdemo.simckp.generation.targets import pad_targets
 from kpdemo.training.example_cache import ExampleCache
 from kpdemo.training.example_parts import ExamplePart, training_examples
 from kpdemo.training.extractor_config import extractor_identity
+from kpdemo.training.freezing import freeze_embeddings
 from kpdemo.training.generation import GenerationValidation
 from kpdemo.training.generator import (
     GeneratorBatch,
@@ -59,7 +60,7 @@ class One2SeqTraining(GeneratorTraining):
 
 @dataclass(frozen=True)
 class TrainedOne2Seq:
-    """What a run leaves behind, ready to be stored."""
+    """The result of a run, ready to be stored."""
 
     module: ExtractorGenerator
     tokenizer: Any
@@ -124,7 +125,7 @@ class One2SeqPart(ExamplePart):
         self._validation = validation
         self._vocabulary = module.decoder.vocabulary
         if config.freeze_embeddings:
-            module.extractor.encoder.get_input_embeddings().requires_grad_(False)  # type: ignore[operator]
+            freeze_embeddings(module.extractor.encoder)
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         return generator_parameters(self.module, self._config)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import torch
-
 from kpdemo.training.bank import BankTraining, Refinement, TrainedBank
 from kpdemo.training.model_card import licence, lowered, source_list, source_told, visits
 from kpdemo.training.profiles import ProfiledBank, ProfilesTraining
@@ -16,8 +14,8 @@ Most proposals are wrong: a score says how often such phrases were among the key
 """
 
 
-def bank_card(config: BankTraining, trained: TrainedBank, *, device: torch.device) -> str:
-    """Markdown, all of it taken from the configuration and the run."""
+def bank_card(config: BankTraining, trained: TrainedBank) -> str:
+    """Markdown, from the configuration and the result of the run."""
     bank, loop, progress = trained.bank, config.loop, trained.progress
     score = bank.score
     return f"""# {config.name}: a bank of {len(bank):,} terms for absent keyphrases
@@ -73,7 +71,7 @@ Then {refinement.loop.documents:,} visits at most for the terms alone, of docume
 """
 
 
-def profiles_card(config: ProfilesTraining, trained: ProfiledBank, *, device: torch.device) -> str:
+def profiles_card(config: ProfilesTraining, trained: ProfiledBank) -> str:
     """Markdown: what the profiles add, and then the card of the bank as it was."""
     bank, before, after = trained.bank, trained.before, trained.validation
     profiles, score = bank.profiles, bank.score
@@ -112,8 +110,8 @@ recall, over the documents with absent gold keyphrases. These documents chose th
 {lowered(trained.card)}"""
 
 
-def reranker_card(config: RerankerTraining, trained: TrainedReranker, *, device: torch.device) -> str:
-    """Markdown, all of it taken from the configuration and the run."""
+def reranker_card(config: RerankerTraining, trained: TrainedReranker) -> str:
+    """Markdown, from the configuration and the result of the run."""
     loop, progress, metrics = config.loop, trained.progress, trained.validation
     sources = " and ".join(
         name for name, folder in (("a phrase bank", config.bank), ("a generator", config.generator)) if folder

@@ -24,11 +24,11 @@ from kpdemo.training.part import Metrics
 @dataclass(frozen=True)
 class PairObjective:
     """Attributes:
-    present_weight: how much a gold term that stands in the text counts; an absent one counts 1.
-    tower_weight: how much the loss over encoded phrases counts beside that over the bank's own vectors.
+    present_weight: weight of a gold term that occurs in the text; an absent one has 1.
+    tower_weight: weight of the loss over encoded phrases; that over the bank's own vectors has 1.
     hard_negatives: terms a document that the bank ranks highest and that are wrong, encoded as phrases
-        beside the gold of the batch.
-    most_phrases: of all these only this many, drawn at random, are encoded for a batch.
+        in addition to the gold of the batch.
+    most_phrases: only this many of these, drawn at random, are encoded for a batch.
     """
 
     present_weight: float = 0.3
@@ -43,8 +43,8 @@ class Rates:
 
     Attributes:
         terms: that of the bank's own vectors.
-        unseen: Adam would blow the faint gradients of terms not seen yet up to full steps; this, its ε, is
-            above them. A term's own document is a smaller share of a larger batch: lower it with that.
+        unseen: Adam's ε for the terms, above the faint gradients of terms not seen yet, which Adam would
+            scale up to full steps. A term's own document is a smaller share of a larger batch: lower it then.
     """
 
     encoder: float = 1.5e-4
@@ -83,7 +83,7 @@ class PairPart:
     ) -> None:
         """Args:
         phrases: token ids of each term of the bank.
-        padding: the tokenizer's id for it.
+        padding: the pad token id.
         """
         self.module = module
         self._pairs, self._phrases, self._validation = pairs, phrases, validation

@@ -32,7 +32,7 @@ class TermPair:
     Attributes:
         tokens: (T,) token ids.
         gold: (G,) the terms among its keyphrases, ascending.
-        present: (S,) the terms that stand in its text, ascending; gold ones too.
+        present: (S,) the terms that occur in its text, ascending; gold ones too.
     """
 
     tokens: NDArray[np.int32]
@@ -80,7 +80,7 @@ class PairCache:
 
     @property
     def repeats(self) -> NDArray[np.int32]:
-        """How often each document stands in one epoch."""
+        """How often each document occurs in one epoch."""
         return self._arrays["repeats"]
 
     def __getitem__(self, number: int) -> TermPair:
@@ -99,7 +99,7 @@ class PairCache:
 
     @classmethod
     def build(cls, pairs: Iterable[tuple[TermPair, int]]) -> PairCache:
-        """From pairs, each with the number of times it stands in an epoch."""
+        """From pairs, each with the number of times it occurs in an epoch."""
         columns: dict[str, list[NDArray[np.int32]]] = {name: [] for name in _COLUMNS}
         repeats: list[int] = []
         for pair, repeat in pairs:

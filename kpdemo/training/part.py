@@ -29,7 +29,7 @@ class Part(Protocol):
 
     @property
     def repeats(self) -> Sequence[int] | NDArray[np.int32]:
-        """How often each item stands in an epoch."""
+        """How often each item occurs in an epoch."""
 
     def __getitem__(self, index: int) -> Any: ...
 
@@ -43,7 +43,7 @@ class Part(Protocol):
 
 @runtime_checkable
 class DrawnAnew(Protocol):
-    """A part whose items are others in every epoch."""
+    """A part that draws its items again in every epoch."""
 
     def begin_epoch(self, epoch: int) -> None:
         """Items are those of this epoch from now on."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from kpdemo.batch.predicting import predict_each
+from kpdemo.batch.predicting import ask_each
 from kpdemo.candidates.chunks import Candidate, mine_candidates, present_keyphrase
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.errors import InputError
@@ -43,7 +43,7 @@ class ValidationSet:
         padding: int,
     ) -> None:
         """Args:
-        padding: the tokenizer's id for it.
+        padding: the pad token id.
 
         Raises:
             TrainingError: no document has a gold keyphrase among its candidates.
@@ -68,7 +68,7 @@ class ValidationSet:
     def select(self, module: ContrastiveExtractor, second: Second | None = None) -> tuple[Selection, Metrics]:
         """The threshold, calibration and counting that fit the present weights, and their figures.
 
-        Where the number of keyphrases is learnt, F1@M by the paper's one threshold is told too.
+        Where the number of keyphrases is learnt, F1@M by the paper's single threshold is reported too.
         """
         scores = score_examples(module, self._examples, padding=self._padding, second=second)
         pairs = list(zip(scores, self._positive, strict=True))
@@ -98,7 +98,7 @@ class ValidationSet:
 def present_figures(predictor: Predictor, documents: Sequence[Document]) -> Metrics:
     """The figures of the present keyphrases that a model gives; none of a document that it refuses."""
     predictions = []
-    for document, outcome in zip(documents, predict_each(predictor, documents), strict=True):
+    for document, outcome in zip(documents, ask_each(documents, predictor.predict), strict=True):
         if isinstance(outcome, InputError):
             logger.warning('the validation document "%s" counts without keyphrases: %s', document.id, outcome)
             outcome = Prediction(())

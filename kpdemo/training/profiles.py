@@ -68,7 +68,7 @@ class ProfilesTraining:
 
 @dataclass(frozen=True)
 class ProfiledBank:
-    """What a run leaves behind.
+    """The result of a run.
 
     Attributes:
         before, validation: the figures of the bank as it was, and as it is.
@@ -84,7 +84,7 @@ class ProfiledBank:
 
 
 def train_profiles(config: ProfilesTraining, *, device: torch.device) -> ProfiledBank:
-    """Count the profiles, then choose the score's weights and the selection anew.
+    """Count the profiles, then choose the score's weights and the selection again.
 
     Raises:
         ConfigError, InputError, ModelLoadError, TrainingError: in one sentence.

@@ -1,4 +1,4 @@
-"""Where a run stands, and what its model card tells of it."""
+"""The progress of a run, and what its model card says of it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import torch
 
 @dataclass
 class Progress:
-    """Where a run stands; stored with every checkpoint.
+    """The progress of a run; stored with every checkpoint.
 
     Attributes:
-        documents: that were visited; an epoch's last batch has fewer than the others.
-        planned: document visits that the learning rate was for before, where the run went on with others.
+        documents: visited so far; an epoch's last batch has fewer than the others.
+        planned: document visits the learning rate was planned for before, if the run was resumed with others.
         precision: "bf16" or "fp32".
         processors: what its steps were made on, in order.
     """

@@ -12,14 +12,14 @@ from typing import Any
 class Recipe:
     """Attributes:
     settings: what its section of the configuration is read as; with `output` and `device`.
-    train: from settings and `device` to what a run leaves behind.
-    card: from settings, what the run left behind and `device` to the Markdown of its model card.
-    save: writes a folder from settings, what the run left behind and its card.
+    train: from settings and `device` to the result of a run.
+    card: from settings and the result of `train` to the Markdown of its model card.
+    save: writes a folder from settings, the result of `train` and its card.
     """
 
     settings: type[Any]
     train: Callable[..., Any]
-    card: Callable[..., str]
+    card: Callable[[Any, Any], str]
     save: Callable[[Path, Any, Any, str], None]
 
 

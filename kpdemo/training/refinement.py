@@ -1,4 +1,4 @@
-"""Training of the terms alone, the pair encoder at rest: cheap enough to see every document several times.
+"""Training of the terms alone, with a frozen pair encoder: cheap enough for several epochs.
 
 Letters: B documents, D width of the vectors.
 """

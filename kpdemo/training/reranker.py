@@ -23,7 +23,7 @@ from kpdemo.simckp.quantized import Storage
 from kpdemo.simckp.reranker import RerankerConfig, RerankerModel
 from kpdemo.training.bounds import Count, Positive, Rate, Share
 from kpdemo.training.candidates import proposed_documents
-from kpdemo.training.freezing import set_dropout
+from kpdemo.training.freezing import freeze_embeddings, set_dropout
 from kpdemo.training.loop import train
 from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.part import Metrics
@@ -55,7 +55,7 @@ class RerankerTraining:
     counting: what decides how many keyphrases a document gets: "threshold" is SimCKP's own rule.
 
     Raises:
-        ConfigError: documents are skipped in an order that nobody told.
+        ConfigError: documents are to be skipped, but `draw_seed` does not say in which order.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
@@ -106,7 +106,7 @@ class RerankerTraining:
 
 @dataclass(frozen=True)
 class TrainedReranker:
-    """What a run leaves behind, ready to be stored."""
+    """The result of a run, ready to be stored."""
 
     module: RerankerModel
     tokenizer: Any
@@ -140,8 +140,7 @@ def train_reranker(config: RerankerTraining, *, device: torch.device) -> Trained
     bank = retriever.bank if retriever else None
     reader = CandidateReader(tokenizer.backend_tokenizer, tokenizer.pad_token_id, length, bank)
     judged = RerankerValidation(validation, reader, config.counting)
-    proposers = [name for name in ("bank", "generator") if getattr(config, name)]
-    part = RerankerPart(module, trained_on, reader, judged, rates=config, proposers=proposers)
+    part = RerankerPart(module, trained_on, reader, judged, config)
     logger.info("%d training documents, %d validation documents", len(part), len(validation))
     progress = train(part, config.loop, config.output, device, identity=reranker_identity(config))
     selection, metrics = judged.select(module)
@@ -170,7 +169,7 @@ def _dual_encoder(config: RerankerTraining) -> tuple[DualEncoder, Any, int]:
         if tower is not None:
             set_dropout(tower, config.dropout)
             if config.freeze_embeddings:
-                tower.get_input_embeddings().requires_grad_(False)  # type: ignore[operator]
+                freeze_embeddings(tower)
     if config.freeze_encoder:
         dual.requires_grad_(False)
     return dual, tokenizer, length
@@ -184,7 +183,7 @@ def _own_dual_encoder(config: RerankerTraining) -> tuple[DualEncoder, Any]:
 
 
 def _sources(config: RerankerTraining) -> dict[str, str]:
-    """What proposes the candidates: by content, for a part that is trained anew keeps its folder."""
+    """What proposes the candidates: by content, for a part that is trained again keeps its folder."""
     folders = {"bank": config.bank, "generator": config.generator}
     return {name: content_hash(folder) for name, folder in folders.items() if folder}
 

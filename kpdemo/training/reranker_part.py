@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -25,10 +25,13 @@ from kpdemo.simckp.reranker import CandidateBatch, RerankerModel, candidate_feat
 from kpdemo.simckp.threshold import refuse_without_gold
 from kpdemo.simckp.tokens import document_tokens, phrase_tokens
 from kpdemo.training.candidates import ProposedDocument
-from kpdemo.training.example_parts import LearningRates, trained_parameters, validation_metrics
+from kpdemo.training.example_parts import trained_parameters, validation_metrics
 from kpdemo.training.part import Metrics
 from kpdemo.training.selection import learn_selection
 from kpdemo.types import Document, Keyphrase, Prediction
+
+if TYPE_CHECKING:
+    from kpdemo.training.reranker import RerankerTraining
 
 
 @dataclass(frozen=True)
@@ -36,9 +39,9 @@ class CandidateReader:
     """Documents and their candidates as tensors.
 
     Attributes:
-        padding: the token id that fills short texts up.
+        padding: the pad token id.
         length: tokens of a document that are read.
-        bank: tells how frequent a candidate is; None without one.
+        bank: knows how frequent a candidate is; None without one.
     """
 
     tokenizer: Tokenizer
@@ -84,23 +87,18 @@ class RerankerPart:
         documents: Sequence[ProposedDocument],
         reader: CandidateReader,
         validation: RerankerValidation,
-        *,
-        rates: LearningRates,
-        proposers: Sequence[str],
+        config: RerankerTraining,
     ) -> None:
         """Documents without a gold or without a wrong candidate teach nothing and are left out.
-
-        Args:
-            proposers: the settings whose models proposed the candidates.
 
         Raises:
             ConfigError: no document is left.
         """
         self.module = module
-        self._reader, self._validation, self._rates = reader, validation, rates
+        self._reader, self._validation, self._config = reader, validation, config
         self._documents = [item for item in documents if item.positive.any() and not item.positive.all()]
         if not self._documents:
-            named = ", ".join(f"`{name}`" for name in proposers)
+            named = ", ".join(f"`{name}`" for name in ("bank", "generator") if getattr(config, name))
             raise ConfigError(
                 f"No training document has a gold candidate beside wrong ones: check the sources and {named}."
             )
@@ -114,7 +112,7 @@ class RerankerPart:
         dual = self.module.dual
         towers = [tower for tower in (dual.encoder, dual.phrase_encoder) if tower is not None]
         pretrained = [weight for tower in towers for weight in tower.parameters()]
-        return trained_parameters(self.module, pretrained, self._rates)
+        return trained_parameters(self.module, pretrained, self._config)
 
     def __getitem__(self, number: int) -> ProposedDocument:
         return self._documents[number]

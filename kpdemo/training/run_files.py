@@ -17,7 +17,7 @@ from kpdemo.locks import locked_folder
 from kpdemo.storage import replacing
 
 LAST = "last.pt"
-"""Where a run stands: without it the run has not begun."""
+"""The state of a run: without it the run has not begun."""
 
 
 def run_lock(folder: Path) -> AbstractContextManager[None]:
@@ -60,7 +60,7 @@ def load_state(path: Path) -> Any:
         TrainingError: the file is missing or damaged.
     """
     try:
-        return torch.load(path, map_location="cpu", weights_only=True)  # whoever uses it moves it
+        return torch.load(path, map_location="cpu", weights_only=True)  # the caller moves it
     except MemoryError:
         raise
     except PermissionError as error:
@@ -80,9 +80,9 @@ def log_line(folder: Path, values: Mapping[str, float]) -> None:
 
 
 def cut_log(folder: Path, step: int) -> None:
-    """Forget what a crash left in the log after the checkpoint of that step: later steps come again.
+    """Remove what a crash left in the log after the checkpoint of that step: later steps are run again.
 
-    A damaged line goes too: the log is what people read, and nothing that the run goes on with.
+    A damaged line goes too: the log is for people to read, and no run resumes from it.
     """
     path = folder / "log.jsonl"
     if path.is_file():

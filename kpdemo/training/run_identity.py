@@ -1,4 +1,4 @@
-"""What makes two trainings one run, so that the later goes on where the earlier stopped."""
+"""The identity of a training run: a training with the same one resumes it."""
 
 from __future__ import annotations
 
@@ -10,27 +10,26 @@ from typing import Any
 from kpdemo.training.loop_config import LoopConfig
 
 _INDECISIVE = ("loop", "output", "cache", "data", "device", "name", "style", "storage", "vectors")
-"""Settings that do not decide what is learnt, or do so by what is told apart: data by its content, the loop's
-own in `run_fingerprint`."""
+"""Settings that do not affect what is learnt, or enter otherwise: data by its content, the loop's settings in
+`run_fingerprint`."""
 
 _MAY_CHANGE = ("documents", "evaluate_every", "checkpoint_minutes", "patience", "workers", "log_every")
-"""Settings of the loop that a run which goes on may have anew."""
+"""Settings of the loop that may change when a run is resumed."""
 
 
 def run_identity(settings: Mapping[str, Any], *free: str, **content: object) -> str:
-    """All that decides what is learnt, besides the loop's own settings.
+    """All that decides what is learnt, except the loop's own settings.
 
     Args:
         free: further settings that do not decide it.
-        content: what tells data and models from others in their place, such as hashes; in place of the
-            setting of that name, where there is one.
+        content: identifies data and models, such as by hashes; it replaces the setting of that name, if any.
     """
     told = {**settings, **content}
     return str(sorted((name, value) for name, value in told.items() if name not in (*_INDECISIVE, *free)))
 
 
 def run_fingerprint(config: LoopConfig, precision: str, identity: str) -> str:
-    """Of what may not change when a run goes on.
+    """A hash of what must not change when a run is resumed.
 
     Args:
         identity: see `run_identity`.

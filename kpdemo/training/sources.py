@@ -31,12 +31,12 @@ class Source:
     Attributes:
         path: JSON Lines, plain, .gz or .xz; relative to the data folder.
         where: fields that a row must have with exactly these values.
-        skip_ids: a regular expression; rows whose id it matches from the start are left out.
-        repeat: times each document stands in one epoch.
+        skip_ids: a regular expression; rows whose id it matches at its start are left out.
+        repeat: how often each document occurs in one epoch.
         limit: only this many of the first documents that pass.
         every: only every n-th row of those that pass.
         fields: what the file calls fields of a document, such as {"title": "fr_title", "abstract": "fr"}.
-        language: of its documents, where they do not tell.
+        language: of its documents, where they do not say.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
@@ -150,7 +150,7 @@ def check_sources(config: Any, folder: Path) -> None:
 
 
 def source_hashes(sources: Iterable[Source], folder: Path) -> list[tuple[str, str]]:
-    """Each source with the hash of its file: what tells it from another in its place.
+    """Each source with the hash of its file, which shows when the data changed.
 
     Raises:
         ConfigError: a file is missing.

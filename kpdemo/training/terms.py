@@ -24,7 +24,7 @@ from kpdemo.training.arrays import cache_errors, cache_name
 from kpdemo.training.sources import Source, chosen, source_hashes, source_rows
 
 CACHE_VERSION = 8
-LONGEST_TEXT = 80  # characters: what is longer is a sentence that stands among the keyphrases
+LONGEST_TEXT = 80  # characters: anything longer is a sentence among the keyphrases
 
 _BRACKETS = re.compile(r"\s*\([^()]*\)\s*$")
 _NO_TEXT = {"text": "–"}  # lists of keyphrases without their documents count too

@@ -1,4 +1,4 @@
-"""Many documents made ready by several processes."""
+"""Many documents prepared by several processes."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from kpdemo.batch.predicting import predict_each
+from kpdemo.batch.predicting import ask_each
 from kpdemo.batch.sources import Located
 from kpdemo.errors import InputError
 from kpdemo.reading.documents import read_numbered
@@ -110,7 +110,7 @@ def predict_in_batches(
     for start in range(0, len(documents), BATCH_SIZE):
         before_each(start)
         batch = [one.document for one in documents[start : start + BATCH_SIZE]]
-        yield from enumerate(predict_each(predictor, batch), start)
+        yield from enumerate(ask_each(batch, predictor.predict), start)
 
 
 def _documents(files: Sequence[Path], problems: Problems, read_pdf: ReadPdf) -> Iterator[OwnDocument]:

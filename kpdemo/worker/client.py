@@ -1,6 +1,6 @@
 """The models of another process, seen from the program that asks them.
 
-The program stays free of their libraries and their memory: it goes on serving while they load or compute, and
+The program needs neither their libraries nor their memory: it keeps serving while they load or compute, and
 when they run out of memory. Standard library only.
 """
 
@@ -112,7 +112,7 @@ class ModelWorker:
             cause = dead.end()
             self._check_open()
             dead.close_pipes()
-            self._process = None  # whoever asks next tries again if none starts now
+            self._process = None  # the next request tries again if none starts now
             self._process = self._start()
         return cause
 

@@ -59,7 +59,7 @@ class Description:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """Before the answer: how far the work is, as `kpdemo.progress` tells it."""
+    """Before the answer: how far the work is, as `kpdemo.progress` reports it."""
 
     share: float
     what: str
@@ -74,7 +74,7 @@ class Returned:
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """There is no answer but an error; the traceback of a bug is among its notes."""
+    """The error that a request ended with; the traceback of a bug is among its notes."""
 
     error: Exception
 

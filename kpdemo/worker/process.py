@@ -16,7 +16,7 @@ _PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from kpdemo.worker.server im
 
 
 class ModelProcess:
-    """One life of the process. It ends when it is told to, or when this program does, in whatever way.
+    """One run of the process. It ends when asked to, or when this program does, in whatever way.
 
     `send` and `receive` belong to one thread at a time; `end` may be called from another meanwhile.
     """

@@ -30,7 +30,7 @@ from kpdemo.worker.messages import (
 )
 
 SECONDS_BETWEEN = 0.5
-"""So that short texts tell nothing."""
+"""So that short texts report nothing."""
 
 
 def serve() -> None:
@@ -43,7 +43,7 @@ def serve() -> None:
         Thread(target=_receive, args=(requests, inbox), daemon=True).start()
         models = _Models(setup.load)
         if setup.first is not None:
-            with suppress(Exception):  # whoever asks for it will be told
+            with suppress(Exception):  # whoever asks for it gets the error
                 models.open(setup.first)
     with suppress(OSError):  # nobody is there to take the answer: the end that `_receive` waits for
         while True:
@@ -120,7 +120,7 @@ class _Models:
 
 
 def _portable(error: Exception) -> Exception:
-    """An error that can be raised where the libraries of the models are not; a bug's tells where it was."""
+    """An error that can be raised where the models' libraries are missing; a bug's says where it was."""
     if isinstance(error, KpdemoError):
         return error
     known = type(error).__module__ == "builtins"

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kpdemo.batch.output import OutputError
-from kpdemo.batch.predicting import BatchSummary, predict_each, predict_file
+from kpdemo.batch.predicting import BatchSummary, ask_each, predict_file
 from kpdemo.batch.refused import refused_path
 from kpdemo.batch.resuming import IDENTITY, ResumeError, recorded_model, settings_path
 from kpdemo.errors import InputError
@@ -498,7 +499,7 @@ def test_of_a_file_that_is_one_document_no_line_is_named(tmp_path: Path, name: s
 
 def test_one_bad_document_does_not_spoil_its_batch() -> None:
     documents = [Document("Neural networks."), Document(""), Document("Word embeddings.")]
-    first, second, third = predict_each(FakePredictor(), documents, top_k=1)
+    first, second, third = ask_each(documents, partial(FakePredictor().predict, top_k=1))
     assert isinstance(first, Prediction)
     assert isinstance(second, InputError)
     assert isinstance(third, Prediction)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import json
 import random
+from functools import partial
 from statistics import fmean
 
 import pytest
 
 from kpdemo.evaluation.details import Details, document_row
-from kpdemo.evaluation.measuring import measure
-from kpdemo.evaluation.protocol import compare_document
+from kpdemo.evaluation.measuring import document_scores
+from kpdemo.evaluation.protocol import compare_document, summarise
 from kpdemo.evaluation.report import shares
 from kpdemo.types import Document, Keyphrase, Prediction
 
@@ -109,7 +110,8 @@ def test_every_figure_is_computed_again_from_the_lines(seed):
     source, stream = random.Random(seed), io.BytesIO()
     golds, predictions = zip(*(random_pair(source, number) for number in range(40)), strict=True)
     details = Details(stream)
-    figures = measure(golds, predictions, on_compared=lambda compared: details.add("gold", "ours", compared))
+    add = partial(details.add, "gold", "ours")
+    figures = summarise(document_scores(golds, predictions, on_compared=add))
     rows = [json.loads(line) for line in stream.getvalue().splitlines()]
     assert [row["id"] for row in rows] == [document.id for document in golds]
     for convention in ("skip_empty", "count_empty"):

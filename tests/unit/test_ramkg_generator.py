@@ -11,7 +11,7 @@ import torch
 
 from kpdemo.errors import ConfigError, LanguageError, ModelLoadError, TrainingError
 from kpdemo.predictors import load_predictor
-from kpdemo.ramkg.frames import Frame, frame
+from kpdemo.ramkg.frames import Ends, Frame, frame
 from kpdemo.ramkg.generator_checkpoint import load_writer
 from kpdemo.ramkg.iterate import Augmented
 from kpdemo.ramkg.writer import Writer
@@ -163,11 +163,11 @@ def test_a_language_without_a_token_is_refused(tmp_path):
 
 
 def test_a_model_may_tell_no_languages_apart():
-    plain = frame("plain", special=(7, 2), start=2, end=2, language=None)
+    plain = frame("plain", Ends(special=(7, 2), start=2, end=2, padding=1), None)
     assert plain == Frame((7,), (2,), (2, 7))
-    assert frame("plain", special=(1,), start=0, end=1, language=None) == Frame((), (1,), (0,))
+    assert frame("plain", Ends(special=(1,), start=0, end=1, padding=0), None) == Frame((), (1,), (0,))
     with pytest.raises(ModelLoadError, match="needs a language"):
-        frame("mbart", special=(2, 9), start=2, end=2, language=None)
+        frame("mbart", Ends(special=(2, 9), start=2, end=2, padding=1), None)
 
 
 def test_train_writes_a_checkpoint_with_a_card_and_goes_on_where_it_was(tmp_path):

@@ -37,7 +37,7 @@ def test_a_second_training_is_refused_until_the_first_has_written_its_checkpoint
     recipe = Recipe(
         Settings,
         train=lambda config, device: second("train"),
-        card=lambda config, trained, device: second("card"),
+        card=lambda config, trained: second("card"),
         save=lambda folder, config, trained, card: second("save"),
     )
     monkeypatch.setattr("kpdemo.training.RECIPES", {"one2seq": lambda: recipe})

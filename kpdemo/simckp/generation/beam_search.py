@@ -21,7 +21,7 @@ class SearchConfig:
     Attributes:
         beams: K, also the number of sequences returned.
         longest: most ids of a sequence, its end included.
-        no_repeat: no run of this many ids stands twice in a sequence; 0 allows all.
+        no_repeat: no n-gram of this many ids occurs twice in a sequence; 0 allows all.
         length_penalty: a sequence is ranked by its log-probability over its length to this power.
         early_stopping: stop as soon as K sequences have ended, though better ones may come.
     """
@@ -54,13 +54,13 @@ class Beam:
 
 
 class Steps(Protocol):
-    """A decoder that remembers what each beam has written so far."""
+    """A decoder that keeps the state of each beam."""
 
     def step(self, tokens: Tensor) -> Tensor:
-        """(B, K, V) the log-probabilities of what follows when each beam goes on with `tokens` (B, K)."""
+        """(B, K, V) the log-probabilities of what follows when each beam continues with `tokens` (B, K)."""
 
     def reorder(self, origin: Tensor) -> None:
-        """Let beam k of document b go on from what was beam `origin[b, k]`, (B, K)."""
+        """Let beam k of document b continue what was beam `origin[b, k]`, (B, K)."""
 
 
 def beam_search(
@@ -83,7 +83,7 @@ def beam_search(
 class _Search:
     """Attributes:
     ids: (B, K, 1 + L) what the live beams have written, after the start.
-    origin: (B, K) the beam before the last step that each of them goes on from.
+    origin: (B, K) the beam before the last step that each of them continues.
     """
 
     def __init__(
@@ -160,7 +160,7 @@ def _gather(values: Tensor, chosen: Tensor) -> Tensor:
 
 
 def _without_repeats(log_probabilities: Tensor, ids: Tensor, size: int) -> Tensor:
-    """(B, K, V) minus infinity where an id would make a run of `size` ids stand twice in `ids` (B, K, L)."""
+    """(B, K, V) with -inf where an id would repeat an n-gram of `size` ids of `ids` (B, K, L)."""
     if size == 0 or ids.shape[-1] < size:
         return log_probabilities
     runs = ids.unfold(2, size, 1)  # (B, K, L - size + 1, size)

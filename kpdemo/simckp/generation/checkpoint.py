@@ -1,4 +1,4 @@
-"""Checkpoint folders of an extractor-generator; all that `kpdemo.simckp.folders` says holds for them."""
+"""Checkpoint folders of an extractor-generator, in the form of `kpdemo.simckp.folders`."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def load_one2seq(folder: Path, *, device: str = "auto") -> One2SeqPredictor:
 def _generator(stored: StoredModel, device: torch.device) -> SimckpGenerator:
     build = _with_small_decoder if "decoder" in stored.config else _with_pretrained_decoder
     module = build(stored).to(device).eval()
-    search = SearchConfig(**stored.config.get("search", {}))  # `ONE2SEQ` tells none
+    search = SearchConfig(**stored.config.get("search", {}))  # `ONE2SEQ` has none
     return SimckpGenerator(stored.config["name"], module, stored.tokenizer, stored.padding, search)
 
 

@@ -1,4 +1,4 @@
-"""A decoder that can copy what stands in the document (See et al. 2017; for keyphrases Meng et al. 2017).
+"""A decoder that can copy from the document (See et al. 2017; for keyphrases Meng et al. 2017).
 
 Most absent keyphrases hold some words of their document.
 Letters: B documents, N positions or beams, T source tokens, D width, V target vocabulary.

@@ -1,7 +1,7 @@
 """A small Transformer decoder that writes absent keyphrases from the hidden states of any encoder.
 
-Vaswani et al. 2017 with layer norms before each part (Xiong et al. 2020), and a copy mechanism. Input and
-output embeddings are the encoder's word embeddings, of those words that occur in training targets.
+Vaswani et al. 2017 with pre-layer normalisation (Xiong et al. 2020) and a copy mechanism. Input and output
+embeddings are the encoder's word embeddings, restricted to the words that occur in training targets.
 Letters: B documents, K beams, L target positions, T source tokens, D width, H heads, V target vocabulary.
 """
 
@@ -21,7 +21,7 @@ from kpdemo.simckp.generation.memory import Decoder, Memory
 from kpdemo.simckp.generation.targets import TargetVocabulary
 
 END, SEPARATOR = 0, 1
-"""Target ids with embeddings of their own; the end also stands before the first token, as in BART."""
+"""Target ids with embeddings of their own; the end also precedes the first token, as in BART."""
 
 _SPECIALS = 2
 _INITIAL_DEVIATION = 0.05  # of the embeddings of our own; MiniLM's words have .056
@@ -52,13 +52,13 @@ class DecoderConfig:
 
 
 class KeyphraseDecoder(Decoder):
-    """Writes target ids one after the other; `vocabulary` tells what they mean."""
+    """Writes target ids one after the other; `vocabulary` says what they mean."""
 
     tokens: Tensor
 
     def __init__(self, config: DecoderConfig, width: int, tokens: Tensor) -> None:
         """Args:
-        tokens: (V - 2,) the tokenizer's ids of what can be written besides `END` and `SEPARATOR`.
+        tokens: (V - 2,) the tokenizer's ids of what can be written, except `END` and `SEPARATOR`.
         """
         super().__init__()
         if width % config.heads:
@@ -156,7 +156,7 @@ class Decoding:
         self._position = torch.zeros((), dtype=torch.long, device=memory.hidden.device)
 
     def step(self, tokens: Tensor) -> Tensor:
-        """(B, K, V) the log-probabilities of what follows when each sequence goes on with `tokens` (B, K)."""
+        """(B, K, V) the log-probabilities of what follows when `tokens` (B, K) are appended."""
         reading = self._reading
         state = self._decoder.embed(tokens, self._position, reading)
         for number, layer in enumerate(self._decoder.layers):

@@ -1,4 +1,4 @@
-"""What a decoder of absent keyphrases reads, and what it has to offer.
+"""What a decoder of absent keyphrases reads, and its interface.
 
 Letters: B documents, L target positions, T source tokens, D width, V target vocabulary.
 """

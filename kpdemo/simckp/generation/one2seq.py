@@ -22,7 +22,7 @@ SEARCH = SearchConfig(beams=10, longest=64, no_repeat=3)  # with 2 no two phrase
 
 @dataclass(frozen=True)
 class One2SeqPredictor:
-    """A `Predictor`; asked for no number and no threshold it gives its most likely sequence.
+    """A `Predictor`; without a number or a threshold it gives its most likely sequence.
 
     Otherwise it chooses among the phrases of all beams. The score of a phrase is the geometric mean of the
     probabilities of its tokens and of what ends it, in the sequence where that is highest.

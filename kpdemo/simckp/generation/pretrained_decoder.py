@@ -25,7 +25,7 @@ class PretrainedDecoder(Decoder):
     def __init__(self, model: Any, separator: int) -> None:
         """Args:
         model: any encoder-decoder of Transformers with a language modelling head.
-        separator: the id that stands between two phrases.
+        separator: the id between two phrases.
         """
         super().__init__()
         start, end = (
@@ -83,7 +83,7 @@ class PretrainedDecoder(Decoder):
         """Those of one document, each once.
 
         Args:
-            sequences, gains: (K, S - 1) the ids without the start, filled up after their ends, and the
+            sequences, gains: (K, S - 1) the ids without the start, padded after their ends, and the
                 log-probability of each.
         """
         end = self._vocabulary.end

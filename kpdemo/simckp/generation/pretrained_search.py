@@ -27,7 +27,7 @@ def generation_config(
     forced_first: int | None = None,
     sequences: int | None = None,
 ) -> GenerationConfig:
-    """Every argument of `generate` that changes its outcome, so that nothing a checkpoint says fills it in.
+    """Every argument that changes the outcome of `generate`, so that no checkpoint's own settings apply.
 
     Args:
         start: the id that each sequence begins with, or one for each document. It is needed beside

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 IGNORED = -100
-"""Fills target sequences up; no loss is counted there."""
+"""Pads target sequences; the loss ignores it."""
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,8 @@ class TargetVocabulary:
     """What a generator may write: the tokens of phrases, a separator and an end.
 
     Attributes:
-        start: stands before the first token.
-        tokens: (V,) the tokenizer's id of every target id, below 0 for those that are no token of the
+        start: precedes the first token.
+        tokens: (V,) the tokenizer's id of every target id, below 0 for those that are not tokens of the
             tokenizer's; None where target ids are the tokenizer's.
     """
 
@@ -50,7 +50,7 @@ class TargetVocabulary:
         return np.asarray(sequence, dtype=np.int64)
 
     def split(self, ids: Sequence[int]) -> Iterator[tuple[int, int]]:
-        """Where each phrase of a sequence without its end stands: first position, and that behind it."""
+        """The first position and the end of each phrase of a sequence, which is given without its end id."""
         return phrase_spans(ids, self.separator)
 
     def tokenizer_ids(self, ids: Sequence[int]) -> list[int]:
@@ -70,7 +70,7 @@ class TargetVocabulary:
 
 
 def phrase_spans(ids: Sequence[int], separator: int) -> Iterator[tuple[int, int]]:
-    """Where each phrase between separators stands: first position, and that behind it; empty ones nowhere."""
+    """The first position and the end of each phrase between separators; empty ones are left out."""
     first = 0
     for position, token in enumerate([*ids, separator]):
         if token == separator:
@@ -80,14 +80,14 @@ def phrase_spans(ids: Sequence[int], separator: int) -> Iterator[tuple[int, int]
 
 
 def pad_targets(sequences: Sequence[NDArray[np.int64]]) -> Tensor:
-    """(B, L) the sequences below each other, filled up with `IGNORED`; L is at least 1."""
+    """(B, L) the sequences, padded with `IGNORED`; L is at least 1."""
     filler = torch.full((1,), IGNORED)
     rows = [torch.from_numpy(sequence) if len(sequence) else filler for sequence in sequences]
     return pad_sequence(rows, batch_first=True, padding_value=IGNORED)
 
 
 def shifted(targets: Tensor, start: int) -> Tensor:
-    """(B, L) what the decoder reads when it is to write `targets`: the token before each."""
+    """(B, L) the decoder's inputs for `targets`: shifted right by one, after `start`."""
     inputs = targets.roll(1, dims=1).masked_fill(targets.roll(1, dims=1) == IGNORED, start)
     inputs[:, 0] = start
     return inputs

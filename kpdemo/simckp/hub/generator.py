@@ -44,14 +44,14 @@ class Piece:
 
 @dataclass(frozen=True)
 class HubGenerator:
-    """A `Predictor` that writes; asked for no number and no threshold it gives its most likely sequence.
+    """A `Predictor` that writes; without a number or a threshold it gives its most likely sequence.
 
     Otherwise it chooses among the phrases of all beams. The score of a phrase is the geometric mean of the
     probabilities of its tokens, in the sequence where that is highest.
 
     Attributes:
         window: tokens of one piece, prefix and special tokens included; what is longer is read in several.
-        separators: what stands between two phrases; never empty.
+        separators: what may come between two phrases; never empty.
         start: the token id that the decoder begins with.
     """
 
@@ -78,7 +78,7 @@ class HubGenerator:
                 f"The model {name!r} does not say how its sequences begin and end: set "
                 "decoder_start_token_id and eos_token in its configuration."
             )
-        # What a checkpoint says here fills in what a call leaves out.
+        # Otherwise a checkpoint's own settings would apply wherever a call sets none.
         model.generation_config = GenerationConfig()  # type: ignore[no-untyped-call]
         separators = profile.separators or _added_separators(tokenizer)
         generator = cls(name, model, tokenizer, profile, window, separators, start)
@@ -103,7 +103,7 @@ class HubGenerator:
         """See `kpdemo.types.Predictor`.
 
         Raises:
-            LanguageError: the model tells languages apart, and a document's is none of them.
+            LanguageError: the model distinguishes languages, and a document's is not among them.
         """
         check_options(top_k, threshold)
         several = bool(self.profile.languages)
@@ -246,7 +246,7 @@ def _added_separators(tokenizer: Any) -> tuple[str, ...]:
 
 
 def _between(text: str, separators: Sequence[str]) -> Iterator[Span]:
-    """Where the phrases between separators stand, without the spaces round them; empty ones are left out."""
+    """The spans of the phrases between separators, without surrounding spaces; empty ones are left out."""
     start = 0
     for match in re.finditer("|".join(map(re.escape, separators)) + r"|\Z", text):
         phrase = text[start : match.start()]

@@ -26,11 +26,11 @@ def open_hub_model(name: str, folder: Path, *, device: str = "auto") -> Predicto
     """The model in `folder`.
 
     Args:
-        name: decides the profile, see `kpdemo.simckp.hub.profiles.profile_of`; told in errors.
+        name: decides the profile, see `kpdemo.simckp.hub.profiles.profile_of`; named in errors.
         device: "auto" (CUDA when there is one), "cpu" or "cuda".
 
     Raises:
-        ConfigError: the profile beside the model is wrong.
+        ConfigError: the profile next to the model is wrong.
         ModelLoadError: the model is damaged, or of a kind that finds no keyphrases.
     """
     target = choose_device(device)

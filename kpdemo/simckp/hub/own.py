@@ -1,4 +1,4 @@
-"""Checkpoints of kpdemo on the Hub: anybody can write one, so it is looked through before it is opened."""
+"""Checkpoints of kpdemo on the Hub: anybody can write one, so each is inspected before it is opened."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def fetch_checked(name: str) -> Path:
     """As `fetch`; a checkpoint of kpdemo's own has no file or setting then that leads out of its folder.
 
     Raises:
-        ModelLoadError: it cannot be fetched, lacks a file, or is none that this kpdemo opens.
+        ModelLoadError: it cannot be fetched, lacks a file, or is not one that this kpdemo opens.
     """
     folder = fetch(name)
     if is_own(folder):
@@ -50,7 +50,7 @@ def fetch_checked(name: str) -> Path:
 
 @contextmanager
 def damage_told(name: str, folder: Path) -> Iterator[None]:
-    """What is not as SHA256SUMS says is told by the name of the model, and how to have it downloaded anew."""
+    """Report a mismatch with SHA256SUMS by the model's name, with how to have it downloaded again."""
     try:
         yield
     except ModelLoadError as error:
@@ -110,7 +110,7 @@ def _check_part(name: str, folder: Path, part: Path) -> None:
 
 
 def _settings(described: Any) -> Iterator[tuple[str, Any]]:
-    """Name and value of each setting, however deep it stands."""
+    """Name and value of each setting, however deeply nested."""
     left = [described]
     while left:
         value = left.pop()
@@ -123,7 +123,7 @@ def _settings(described: Any) -> Iterator[tuple[str, Any]]:
 
 def _reads_text(model_type: str) -> bool:
     """Whether it is an architecture of Transformers for texts: others may ask the Hub for a second model."""
-    if model_type == "bert":  # which is told without Transformers
+    if model_type == "bert":  # which is known without Transformers
         return True
     from transformers.models.auto import modeling_auto as auto
 

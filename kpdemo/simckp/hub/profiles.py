@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 Task = Literal["generation", "token classification"]
 
 OWN_PROFILE = "kpdemo.toml"
-"""A file beside a model: its section [profile] has the fields of `Profile`."""
+"""A file next to a model: its section [profile] has the fields of `Profile`."""
 
 _INSPEC = "on abstracts with indexers' terms (Inspec)"
 _KBIR = "RoBERTa-large pretrained on keyphrases (KBIR)"
@@ -21,11 +21,11 @@ _KBIR = "RoBERTa-large pretrained on keyphrases (KBIR)"
 class Profile:
     """Attributes:
     task: "generation" of a list of keyphrases, or "token classification" into B, I and O.
-    about, licence: for people; empty where nothing is known.
+    about, licence: for display; empty where nothing is known.
     prefix: what the text begins with: a prompt or control codes.
-    joiner: stands between title and body.
-    separators: stand between two keyphrases of the answer. Where none is named, the tokens that were
-        added to the tokenizer do, and semicolons.
+    joiner: put between title and body.
+    separators: what may come between two keyphrases of the answer. Where none is named, the tokens that
+        were added to the tokenizer, and semicolons.
     forced_first: the token that every answer begins with (forced BOS); without one the model decides.
     languages: a document's language to its token, which is forced as the answer's first and set as the
         tokenizer's source language, as in mBART-50; empty for a model that needs none.
@@ -141,7 +141,7 @@ ARCHITECTURES: Mapping[str, Profile] = MappingProxyType(
         "ForTokenClassification": Profile("token classification"),
     }
 )
-"""How to ask a model of which nothing is known but the end of its class's name in Transformers."""
+"""How to ask a model when only the end of its class's name in Transformers is known."""
 
 
 def profile_of(name: str, architecture: str) -> Profile | None:

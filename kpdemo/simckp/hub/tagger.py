@@ -61,7 +61,7 @@ class Labels:
 
 @dataclass(frozen=True)
 class Word:
-    """Where a word stands, and the probability of each label (L,)."""
+    """The span of a word, and the probability of each label (L,)."""
 
     span: Span
     labels: NDArray[np.float32]
@@ -69,7 +69,7 @@ class Word:
 
 @dataclass(frozen=True)
 class HubTagger:
-    """A `Predictor` that marks words; asked for no number and no threshold it gives all that it marked.
+    """A `Predictor` that marks words; without a number or a threshold it gives all that it marked.
 
     The score of a keyphrase is the mean probability of its words to be within one, at the best of the places
     that were marked.
@@ -141,8 +141,8 @@ class HubTagger:
             yield group
 
     def _words(self, documents: Sequence[Document]) -> list[list[Word]]:
-        """The words of each document in order, each from the window where it stands farthest from an edge."""
-        if not documents:  # of which tokenizers make no list of windows
+        """The words of each document in order, each from the window where it is farthest from an edge."""
+        if not documents:  # for which tokenizers return no list of windows
             return []
         read = self.tokenizer(
             [encoder_text(document) for document in documents],
@@ -186,8 +186,8 @@ def _window_words(
 
     Args:
         labels: (T, L)
-        cut: whether the text goes on before and after the window: then its first or last word is left out,
-            which may be half a word, and is whole in the next window.
+        cut: whether the text continues before and after the window: then the first or last word is left out,
+            as it may be half a word; it is whole in the next window.
     """
     firsts: dict[int, int] = {}
     spans: dict[int, Span] = {}

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import platform
 
-import torch
-
 from kpdemo.errors import ConfigError
 from kpdemo.languages.names import language_name
 from kpdemo.ramkg.iterate import pseudo_table, recall_table
+from kpdemo.simckp.checkpoint import choose_device
 from kpdemo.training.model_card import language_rows, licence, round_rows
 from kpdemo.training.multilingual.retriever import TrainedRetriever
 from kpdemo.training.multilingual.retriever_config import SUBWORDS, RetrieverTraining
 from kpdemo.training.multilingual.rgit import MultilingualTraining, TrainedMultilingual
 
 
-def retriever_card(config: RetrieverTraining, trained: TrainedRetriever, *, device: torch.device) -> str:
+def retriever_card(config: RetrieverTraining, trained: TrainedRetriever) -> str:
     """Markdown."""
     sources = "\n".join(f"- {source.path.name}, {source.language} and English" for source in config.train)
     pretrained = [] if config.backbone == SUBWORDS else [config.backbone]
+    device = choose_device(config.device)
     figures = ", ".join(f"{name} {value:.3f}" for name, value in trained.validation.items())
     return f"""# {config.name}: a cross-lingual retriever
 
@@ -38,11 +38,9 @@ On the validation pairs, among themselves: {figures}.
 {licence(*pretrained)}"""
 
 
-def multilingual_card(
-    config: MultilingualTraining, trained: TrainedMultilingual, *, device: torch.device
-) -> str:
+def multilingual_card(config: MultilingualTraining, trained: TrainedMultilingual) -> str:
     """Markdown: what the configuration's own card says, and what the run was."""
-    rounds = trained.outcome.rounds
+    rounds, device = trained.outcome.rounds, choose_device(config.device)
     return f"""{_head(config)}
 
 ## Training

@@ -16,9 +16,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from kpdemo.errors import ConfigError
-from kpdemo.evaluation.metrics import pooled_average, score_sets
+from kpdemo.evaluation.metrics import named_pooled, pooled_average, score_sets
 from kpdemo.identity import content_identity
-from kpdemo.ramkg.generator_checkpoint import Ends, save_writer
+from kpdemo.ramkg.frames import Ends
+from kpdemo.ramkg.generator_checkpoint import save_writer
 from kpdemo.ramkg.iterate import Augmented
 from kpdemo.ramkg.manifest import read_manifest
 from kpdemo.ramkg.prompt import clean_phrases, join_phrases
@@ -73,7 +74,7 @@ class RamkgTraining(WriterTraining):
 
 @dataclass(frozen=True)
 class TrainedWriter:
-    """What a run leaves behind, ready to be stored.
+    """The result of a run, ready to be stored.
 
     Attributes:
         tokenizer: of Transformers.
@@ -150,11 +151,11 @@ def train_writer(
     repeats: Sequence[int] | None = None,
     found_by: FoundBy | None = None,
 ) -> TrainedWriter:
-    """As `train_ramkg`, on documents at hand.
+    """As `train_ramkg`, on documents that are read already.
 
     Args:
         into: the folder of the run.
-        repeats: how often each example stands in an epoch; once without it.
+        repeats: how often each example occurs in an epoch; once without it.
         found_by: the encoder that a passage index must have to be predicted with; any without it.
     """
     if not examples:
@@ -248,8 +249,8 @@ class WriterPart:
             score_sets(given.document.keyphrases, phrases)
             for given, phrases in zip(self._generated, written, strict=True)
         )
-        named = {"F1@M": figures.f1_m, "P@M": figures.precision_m, "R@M": figures.recall_m}
-        return {name: value or 0.0 for name, value in named.items()}
+        named = named_pooled(figures)
+        return {name: named[name] or 0.0 for name in ("F1@M", "P@M", "R@M")}
 
 
 def text_pair(writer: Writer, given: Augmented) -> TextPair:

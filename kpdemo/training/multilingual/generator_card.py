@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import torch
-
 from kpdemo.languages.names import language_name
 from kpdemo.ramkg.iterate import pseudo_table, recall_table
+from kpdemo.simckp.checkpoint import choose_device
 from kpdemo.training.model_card import (
     language_rows,
     licence,
@@ -21,7 +20,7 @@ from kpdemo.training.multilingual.generator_rounds import RETRIEVER, RamkgRounds
 from kpdemo.training.progress import processor
 
 
-def ramkg_card(config: RamkgTraining, trained: TrainedWriter, *, device: torch.device) -> str:
+def ramkg_card(config: RamkgTraining, trained: TrainedWriter) -> str:
     """Markdown."""
     loop, progress, settings = config.loop, trained.progress, trained.writer.settings
     languages = " and ".join(map(language_name, settings.made_for))
@@ -63,7 +62,7 @@ tokens.
 {licence(*_pretrained(config))}"""
 
 
-def rounds_card(config: RamkgRounds, trained: TrainedRounds, *, device: torch.device) -> str:
+def rounds_card(config: RamkgRounds, trained: TrainedRounds) -> str:
     """Markdown: what the rounds were, with the paper's Tables 4 and 5 of them."""
     writer, rounds = config.generator, trained.outcome.rounds
     languages = [language_name(language) for language in sorted(trained.documents)]
@@ -86,7 +85,7 @@ The index has to be built with the retriever of the same run, the folder `{RETRI
 | retriever, the same | {_retriever(config)} |
 {round_rows(config.rounds, trained.outcome)}
 | seed | {config.seed} |
-| device | {processor(device)} |
+| device | {processor(choose_device(config.device))} |
 
 Retrieval on the validation documents, in percent:
 

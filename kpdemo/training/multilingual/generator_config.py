@@ -1,4 +1,4 @@
-"""What a training of RAMKG's generator can be told, whatever it learns from."""
+"""The settings of a training of RAMKG's generator, whatever it learns from."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class WriterTraining:
         backbone: any encoder-decoder of the Hub, or a folder.
         scratch: sizes of a Transformer with a vocabulary of its own, in place of a backbone.
         languages: those a token is added for, where the backbone has none of its own; without any the model
-            tells none apart.
+            distinguishes none.
         passages: m, how many passages' keyphrases are read.
-        window, longest: tokens read and written at most.
+        window, longest: most tokens read and written.
         dropout: everywhere in the backbone, or "pretrained" for what its configuration says.
-        attention: Transformers' name of the kernel.
+        attention: the attention implementation, by Transformers' name.
         storage: of the weights in the checkpoint.
 
     Raises:

@@ -90,7 +90,7 @@ def _augmented(documents: Sequence[Document], config: RamkgTraining, name: str) 
 
 
 def _asked(documents: Sequence[Document], index: Path, passages: int) -> str:
-    """A hash of all that decides what the index finds: whatever was found for something else is no answer."""
+    """A hash of all that decides what the index finds: stored answers to another one are not used."""
     files = sorted(read_manifest(index).sha256.items())
     asked = [files, passages, [(document.text, document.language) for document in documents]]
     return hashlib.sha256(json.dumps(asked).encode()).hexdigest()

@@ -12,8 +12,8 @@ from tokenizers.processors import TemplateProcessing
 from transformers import BartConfig, BartForConditionalGeneration, PreTrainedTokenizerFast
 
 from kpdemo.errors import ModelLoadError
-from kpdemo.ramkg.frames import added_languages, form_of, own_languages
-from kpdemo.ramkg.generator_checkpoint import Ends, build_writer
+from kpdemo.ramkg.frames import Ends, added_languages, form_of, own_languages
+from kpdemo.ramkg.generator_checkpoint import build_writer
 from kpdemo.ramkg.iterate import Augmented
 from kpdemo.ramkg.vocabulary import MARKS, WriterSettings
 from kpdemo.ramkg.writer import Writer
@@ -45,7 +45,7 @@ def new_writer(
     Args:
         examples: of the training; a new vocabulary is learnt from their documents, whose languages are those
             that the model is made for.
-        folder: where the vocabulary of a new model is kept, so that a run that goes on has the same.
+        folder: where the vocabulary of a new model is kept, so that a resumed run has the same one.
 
     Raises:
         ModelLoadError: the backbone cannot be loaded, or does not say how its sequences begin and end.

@@ -31,7 +31,7 @@ from kpdemo.training.multilingual.generator_model import FoundBy
 from kpdemo.training.multilingual.parallel import ParallelSource, Translation
 from kpdemo.training.multilingual.retriever import new_tower, open_tower
 from kpdemo.training.multilingual.retriever_config import RetrieverTraining, check_trainable
-from kpdemo.training.multilingual.round_data import Corpus, read_rounds, retrieved
+from kpdemo.training.multilingual.round_data import Corpus, read_rounds
 from kpdemo.training.multilingual.round_retriever import RoundTrained
 from kpdemo.training.multilingual.towers import Tower
 from kpdemo.training.settings import CHECKPOINT
@@ -101,10 +101,10 @@ class RamkgRounds:
     translations: documents in two languages with keyphrases in both; their English sides are passages.
     validation: documents in two languages on which recall is measured; their passages have to be in the
         corpus under the same id.
-    passages: the corpus in which passages are found, besides.
+    passages: the rest of the corpus in which passages are found.
     others: further documents whose passages are not known.
-    parallel: this many of the translations, drawn at random, are told to be some; None for all. Of the rest
-        nothing is told: they show how many mined pairs are right.
+    parallel: this many of the translations, drawn at random, are used as such; None for all. The rest is
+        treated as documents without a known passage, and shows how many mined pairs are right.
     rounds: its `passages` is m, how many passages' keyphrases the generator reads.
     """
 
@@ -166,7 +166,7 @@ class EncoderRounds(RoundTrained):
         index = faiss.IndexFlatIP(vectors.shape[1])
         index.add(vectors)
         scores, places = index.search(encoder.queries(documents), min(count, len(vectors)))
-        return retrieved(self._corpus, scores, places)
+        return self._corpus.retrieved(scores, places)
 
     def found_by(self, model: Path) -> str:
         """The hash of what an index must be built with for a generator that learnt with this model."""
@@ -192,7 +192,7 @@ class EncoderRounds(RoundTrained):
 
 @dataclass(frozen=True)
 class WriterRounds:
-    """A `Generator` of `kpdemo.ramkg.iterate`: RAMKG's own, trained anew in every round.
+    """A `Generator` of `kpdemo.ramkg.iterate`: RAMKG's own, trained from scratch in every round.
 
     Attributes:
         found_by: from the folder of a retriever to `FoundBy.identity`.
@@ -206,7 +206,7 @@ class WriterRounds:
     device: torch.device
 
     def train(self, examples: Sequence[Augmented], into: Path, *, retriever: Path | None) -> None:
-        """See `Generator`; a stopped training goes on where it was."""
+        """See `Generator`; an interrupted training resumes where it stopped."""
         config = self.config
         held_out = list(examples[HELD_OUT - 1 :: HELD_OUT]) or list(examples)
         taught = [given for number, given in enumerate(examples, start=1) if number % HELD_OUT]
@@ -286,7 +286,7 @@ def save_rounds(folder: Path, config: RamkgRounds, trained: TrainedRounds, card:
 
 
 def _identity(config: RamkgRounds, writer: RoundWriter, corpus: Corpus) -> str:
-    """All that decides what is learnt besides the documents; the passages by their content."""
+    """All that decides what is learnt, except the documents; the passages by their content."""
     passages = content_identity(corpus.passages)
-    settings = replace(writer, style="")  # which is only told in the card
+    settings = replace(writer, style="")  # which is only given in the card
     return repr([config.retriever, settings, config.seed, passages])

@@ -1,4 +1,4 @@
-"""Texts that say the same in two languages: what a retriever is trained on."""
+"""Parallel texts in two languages: what a retriever is trained on."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ParallelSource:
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """A document, and the English one that says the same; both have the row's id."""
+    """A document and its English translation; both have the row's id."""
 
     document: Document
     passage: Document

@@ -97,7 +97,7 @@ def train_ranker(
 
     Args:
         mined, examples: the same documents.
-        folder: of the run, which goes on where it was stopped.
+        folder: of the run, which resumes where it stopped.
         translated: the same documents with the passages that translations are learnt from; without it
             those of the examples.
 
@@ -107,7 +107,7 @@ def train_ranker(
     torch.manual_seed(config.loop.seed)
     translated = translated or examples
     knowledge = Knowledge.of(reader, learn_lexicon(mined, translated))
-    labelled = label_all(mined, examples, translated, knowledge, config, retrieval=retrieval)
+    labelled = label_all(mined, examples, translated, knowledge, retrieval=retrieval)
     held_out = [number for number in range(len(mined)) if number % HELD_OUT == HELD_OUT - 1]
     taught = [item for number, item in enumerate(labelled) if number % HELD_OUT != HELD_OUT - 1]
     part = RankerPart(
@@ -146,7 +146,6 @@ def label_all(
     examples: Sequence[Augmented],
     translated: Sequence[Augmented],
     knowledge: Knowledge,
-    config: RankerTraining,
     *,
     retrieval: bool,
 ) -> list[LabelledCandidates]:
@@ -216,7 +215,7 @@ class RankerPart:
         return functional.binary_cross_entropy_with_logits(self.module(batch.features), batch.positive)
 
     def evaluate(self) -> Metrics:
-        """F1@M over the candidates: keyphrases that are none of them do not count."""
+        """F1@M over the candidates: keyphrases that are not among them do not count."""
         scored = self._scored()
         rule = self._rule(scored)
         f1 = []

@@ -29,7 +29,7 @@ from kpdemo.types import Document
 
 @dataclass(frozen=True)
 class TrainedRetriever:
-    """What a run leaves behind."""
+    """The result of a run."""
 
     tower: Tower
     progress: Progress
@@ -60,7 +60,7 @@ def retriever_identity(
     """The `run_identity` of a retriever; by content the encoder as it begins, and a vocabulary of its own.
 
     Args:
-        texts: lists of pairs, and of passages that negatives are drawn from besides.
+        texts: lists of pairs, and of further passages that negatives are drawn from.
     """
     vocabulary = tokenizer_hash(tower.tokenizer) if isinstance(tower, SubwordTower) else ""
     begun = {name: value.cpu() for name, value in tower.module.state_dict().items()}

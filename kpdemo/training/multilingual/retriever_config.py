@@ -16,14 +16,14 @@ from kpdemo.training.multilingual.parallel import ParallelSource
 from kpdemo.training.sources import Source, refuse_repeats
 
 SUBWORDS = "subwords"
-"""The backbone that is no pretrained encoder: bags of subwords, with a vocabulary of their own."""
+"""The backbone that is not a pretrained encoder: bags of subwords, with a vocabulary of their own."""
 
 
 @dataclass(frozen=True)
 class SubwordSettings:
     """Attributes:
     vocabulary, width: V and D.
-    texts, translations: what the vocabulary is learnt from, besides the pairs; both sides of the latter.
+    texts, translations: what else the vocabulary is learnt from than the pairs; both sides of the latter.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
@@ -47,7 +47,7 @@ class RetrieverTraining:
     encoder: pooling, length and prefixes; also whether vectors have length 1, as RAMKG's have not. Its
         `model` is not used. Of "subwords" it has the length alone.
     temperature: what dot products are divided by; 1 is RAMKG's own, too weak for vectors of length 1.
-    negatives: other passages that each query is told from, besides those of its batch.
+    negatives: passages that each query is contrasted with, in addition to those of its batch.
     both_ways: also find the query by its passage.
     """
 

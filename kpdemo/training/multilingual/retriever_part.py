@@ -26,7 +26,7 @@ from kpdemo.types import Document
 
 
 class RetrieverPart:
-    """A retriever as the training loop sees it: an item is a pair, with passages to tell it from."""
+    """A retriever as the training loop sees it: an item is a pair with its negatives."""
 
     selected = "R@5"
 
@@ -76,7 +76,7 @@ class RetrieverPart:
         return self._queries[index], own, self._drawn(own, index)
 
     def _drawn(self, own: _Passage, index: int) -> list[_Passage]:
-        """Negatives of a pair: its own passage is none, and is drawn anew."""
+        """Negatives of a pair; where its own passage is drawn, another is drawn instead."""
         chance = random.Random(f"{self._config.loop.seed} {self._epoch} {index}")
         drawn: list[_Passage] = []
         while len(drawn) < self._config.negatives:
@@ -108,7 +108,7 @@ class RetrieverPart:
     def evaluate(self) -> Metrics:
         queries, passages = (self._encode(items) for items in self._validation)
         scores = queries @ passages.T
-        ranks = (~(scores < scores.diagonal()[:, None])).sum(1)  # behind all ties, and NaN is no hit
+        ranks = (~(scores < scores.diagonal()[:, None])).sum(1)  # after all ties, and NaN is not a hit
         return {f"R@{k}": value for k, value in recall_at(ranks.tolist()).items()}
 
     def _encode(self, items: Sequence[Any]) -> Tensor:
@@ -160,8 +160,8 @@ def retrieval_loss(
 
         -log (exp sim(q, p+) / (exp sim(q, p+) + Σ exp sim(q, p-)))
 
-    with sim the dot product, p+ the query's passage, and p- all others of the batch. Where p+ stands in the
-    batch once more, as another query's passage or negative, it is no p- and is left out.
+    with sim the dot product, p+ the query's passage, and p- all others of the batch. Where p+ occurs in the
+    batch again, as another query's passage or negative, it is not a p- and is left out.
 
     Args:
         queries: (B, D).

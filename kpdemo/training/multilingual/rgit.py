@@ -33,7 +33,7 @@ from kpdemo.training.multilingual.parallel import ParallelSource, Translation
 from kpdemo.training.multilingual.ranker import RankerTraining, predict_keyphrases, train_ranker
 from kpdemo.training.multilingual.retriever import open_tower
 from kpdemo.training.multilingual.retriever_config import RetrieverTraining
-from kpdemo.training.multilingual.round_data import Corpus, read_rounds, retrieved
+from kpdemo.training.multilingual.round_data import Corpus, read_rounds
 from kpdemo.training.multilingual.round_retriever import RoundTrained
 from kpdemo.training.multilingual.towers import Tower
 from kpdemo.training.settings import CHECKPOINT
@@ -67,17 +67,17 @@ class MultilingualTraining:
     """Attributes:
     start: the folder of a retriever that every round begins with, as `train retriever` leaves it.
     translations: documents in two languages with keyphrases in both; their English sides are passages.
-    parallel: this many of them, drawn at random, are told to be translations. Of the others nothing is told:
-        they are documents without a known passage, and show how many mined pairs are right.
+    parallel: this many of them, drawn at random, are used as translations. The others are treated as
+        documents without a known passage, and show how many mined pairs are right.
     others: further documents whose passages are not known.
-    passages: the corpus in which passages are found, besides.
+    passages: the rest of the corpus in which passages are found.
     validation: documents in two languages on which recall is measured; their passages have to be in the
         corpus under the same id.
     rounds: its `final_generator` is not used: the last rankers are trained as `thinned` says.
     epochs: visits of each pair in a round.
     thinned: how the passages are found that the model's ranker learns with, one way drawn for each document.
     near: the least score of a passage that helps the model; the ranker should have met such.
-    languages: ISO 639-1 codes, told of the model.
+    languages: ISO 639-1 codes of those that the model is made for.
     card: Markdown that the model card begins with.
     device: of the encoder.
     """
@@ -155,7 +155,7 @@ class RetrieverRounds(RoundTrained):
         index.add(vectors if size == len(vectors) else vectors[part])
         reader = load_reader(model / CHECKPOINT, device=self._device)
         scores, places = index.search(reader.documents(documents), read)
-        return retrieved(self._corpus, scores[:, thinning.skipped :], part[places[:, thinning.skipped :]])
+        return self._corpus.retrieved(scores[:, thinning.skipped :], part[places[:, thinning.skipped :]])
 
     def _vectors(self, model: Path) -> NDArray[np.float32]:
         """(N, D) of all passages by this model; the last model's are kept."""
@@ -290,7 +290,7 @@ def find_thinned(
 
 
 def _identity(config: MultilingualTraining, corpus: Corpus) -> str:
-    """All that decides what is learnt besides the documents; the start and the passages by their content."""
+    """All that decides what is learnt, except the documents; start and passages by their content."""
     decisive = ("learning_rate", "temperature", "batch_size", "epochs", "thinned", "ranker", "seed")
     passages = content_identity(corpus.passages)
     return repr([content_hash(config.start), passages, *(getattr(config, name) for name in decisive)])

@@ -6,8 +6,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,35 +14,20 @@ from numpy.typing import NDArray
 from kpdemo.errors import ConfigError
 from kpdemo.languages.names import ENGLISH
 from kpdemo.ramkg.iterate import Pair, Retrieved, RgitData
-from kpdemo.training.multilingual.parallel import ParallelSource, Translation, read_translations
-from kpdemo.training.sources import Source, read_source, refuse_repeats
+from kpdemo.training.multilingual.parallel import Translation, read_translations
+from kpdemo.training.sources import read_source, refuse_repeats
 from kpdemo.types import Document
 
-
-class RoundSources(Protocol):
-    """The files of a run; see `MultilingualTraining`. Without `parallel` all translations are told."""
-
-    @property
-    def translations(self) -> Sequence[ParallelSource]: ...
-    @property
-    def parallel(self) -> int | None: ...
-    @property
-    def others(self) -> Sequence[Source]: ...
-    @property
-    def passages(self) -> Sequence[Source]: ...
-    @property
-    def validation(self) -> Sequence[ParallelSource]: ...
-    @property
-    def data(self) -> Path: ...
-    @property
-    def seed(self) -> int: ...
+if TYPE_CHECKING:
+    from kpdemo.training.multilingual.generator_rounds import RamkgRounds
+    from kpdemo.training.multilingual.rgit import MultilingualTraining
 
 
-def read_rounds(config: RoundSources) -> tuple[RgitData, Corpus]:
+def read_rounds(config: MultilingualTraining | RamkgRounds) -> tuple[RgitData, Corpus]:
     """What the rounds learn from, and the passages.
 
     Raises:
-        ConfigError: there are fewer translations than are to be told, no passage of a validation pair, two
+        ConfigError: there are no more translations than `parallel`, no passage of a validation pair, two
             passages of one id, or a source is repeated.
     """
     refuse_repeats([*config.passages, *config.others], "The rounds take")
@@ -79,7 +63,9 @@ def read_rounds(config: RoundSources) -> tuple[RgitData, Corpus]:
     return data, Corpus(list(passages.values()))
 
 
-def _measured(config: RoundSources, passages: Mapping[str, Document]) -> list[Translation]:
+def _measured(
+    config: MultilingualTraining | RamkgRounds, passages: Mapping[str, Document]
+) -> list[Translation]:
     """The validation pairs, whose English sides are to be found among the passages."""
     measured = []
     for source in config.validation:
@@ -117,21 +103,16 @@ class Corpus:
     def by_id(self) -> dict[str, Document]:
         return {passage.id: passage for passage in self.passages}
 
+    def negatives(self, pairs: int, seed: int) -> list[Document]:
+        """Passages to draw negatives from for this many pairs: at most ten times as many."""
+        return random.Random(seed).sample(self.passages, min(10 * pairs, len(self.passages)))
 
-def negatives(corpus: Corpus, pairs: int, seed: int) -> list[Document]:
-    """Passages that this many pairs are told from, besides each other: at most ten times as many."""
-    passages = list(corpus.passages)
-    return random.Random(seed).sample(passages, min(10 * pairs, len(passages)))
-
-
-def retrieved(
-    corpus: Corpus, scores: NDArray[np.float32], places: NDArray[np.int64]
-) -> list[list[Retrieved]]:
-    """The passages at (Q, K) places of the corpus, with their scores."""
-    return [
-        [
-            Retrieved(passage.id, passage.keyphrases, round(score, 4))
-            for score, passage in zip(row, (corpus.passages[place] for place in found), strict=True)
+    def retrieved(self, scores: NDArray[np.float32], places: NDArray[np.int64]) -> list[list[Retrieved]]:
+        """The passages at (Q, K) places, with their scores."""
+        return [
+            [
+                Retrieved(passage.id, passage.keyphrases, round(score, 4))
+                for score, passage in zip(row, map(self.passages.__getitem__, found), strict=True)
+            ]
+            for row, found in zip(scores.tolist(), places.tolist(), strict=True)
         ]
-        for row, found in zip(scores.tolist(), places.tolist(), strict=True)
-    ]

@@ -15,7 +15,7 @@ from kpdemo.training.multilingual.parallel import Translation
 from kpdemo.training.multilingual.retriever import retriever_identity
 from kpdemo.training.multilingual.retriever_config import RetrieverTraining
 from kpdemo.training.multilingual.retriever_part import RetrieverPart
-from kpdemo.training.multilingual.round_data import Corpus, negatives
+from kpdemo.training.multilingual.round_data import Corpus
 from kpdemo.training.multilingual.towers import Tower
 from kpdemo.training.settings import CHECKPOINT
 
@@ -43,7 +43,7 @@ class RoundTrained(ABC):
         config = replace(self._training, loop=loop, output=into)
         translations = [Translation(pair.document, self._corpus.by_id[pair.passage]) for pair in pairs]
         tower = self._tower(config, translations, start)
-        others = negatives(self._corpus, len(pairs), loop.seed)
+        others = self._corpus.negatives(len(pairs), loop.seed)
         part = RetrieverPart(tower, config, translations, others, translations[:500])
         identity = retriever_identity(config, tower, translations, others)
         train(part, loop, into, self._device, identity=identity)

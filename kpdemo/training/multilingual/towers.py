@@ -32,7 +32,7 @@ class Tower(Protocol):
         """(B, D) of a batch that `collate` made."""
 
     def read(self, texts: Sequence[str]) -> list[Any]:
-        """What of each text is encoded; small, so that all texts can be read beforehand."""
+        """What is encoded of each text; small, so that all texts can be read beforehand."""
 
     def collate(self, items: Sequence[Any]) -> Movable:
         """A batch of these."""
