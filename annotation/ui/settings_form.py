@@ -103,7 +103,7 @@ def settings_fields(prefix: str) -> SettingsFields:
 
 
 def _number_fields(prefix: str) -> tuple[gr.Number, gr.Textbox, gr.Textbox, gr.Number, gr.Textbox]:
-    with gr.Row(elem_classes="numbers"):
+    with gr.Row():
         raters = whole_field(
             DEFAULTS.raters_per_pair,
             label="Raters per pair",

@@ -277,6 +277,7 @@ def test_a_leader_of_a_project_revokes_a_link(site, browser, project):
     page = site.page(browser, "Ben", PROJECT.format(project, "members"))
     open_links = page.locator("#members-links")
     expect(open_links).to_contain_text("No links are open.")
+    expect(page.get_by_role("button", name="Revoke")).to_have_count(0)
     page.get_by_role("button", name="Make a link").click()
     link = page.locator("#members-link code").inner_text()
     expect(open_links.get_by_role("row")).to_have_count(2)
