@@ -425,6 +425,11 @@ def test_every_part_can_be_read_and_has_a_name(site, browser, project, unused, s
             assert page.evaluate(found) == [], path
         assert page.evaluate(WIDTH) <= width, path
         expect(page.get_by_role("heading", level=1)).to_have_count(1)
+    if width == 1280:
+        open_annotation_page(page, f"{site.address}{PROJECT.format(project, 'settings')}")
+        expect(page.get_by_label("Raters per pair")).to_be_visible()
+        row = [page.get_by_label(name) for name in ("Raters per pair", "Time limit per pair (minutes)")]
+        assert len({round(field.bounding_box()["y"]) for field in row}) == 1
     watch.check()
 
 
