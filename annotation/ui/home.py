@@ -156,7 +156,8 @@ def project_html(line: ProjectLine, user: User, progress: Progress | None) -> st
     if leads and line.pairs:
         text = f"{grouped(line.finished)} of {counted(line.pairs, 'pair')} fully graded"
         facts.append(progress_html(line.finished, line.pairs, text))
-        facts.append(escape(f"{grouped(line.to_adjudicate)} to adjudicate"))
+        if line.to_adjudicate:
+            facts.append(escape(f"{grouped(line.to_adjudicate)} to adjudicate"))
     if line.unwritten:
         facts.append(escape(f"Up to {counted(line.unwritten, 'larger item')} to write for"))
     if not line.pairs and not line.unwritten:

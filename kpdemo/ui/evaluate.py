@@ -203,15 +203,17 @@ def build_evaluate_tab(handlers: EvaluateHandlers) -> None:
                     elem_id="evaluate-at",
                 )
             run = gr.Button("Evaluate", variant="primary", elem_id="evaluate-run")
-            downloads = [
-                gr.DownloadButton(
-                    label,
-                    interactive=False,
-                    elem_id=f"evaluate-{name}",
-                    elem_classes=name.replace("latex-", "by-"),
-                )
-                for name, label in DOWNLOADS.items()
-            ]
+            with gr.Row(elem_id="evaluate-downloads"):
+                downloads = [
+                    gr.DownloadButton(
+                        label,
+                        interactive=False,
+                        size="md",
+                        elem_id=f"evaluate-{name}",
+                        elem_classes=name.replace("latex-", "by-"),
+                    )
+                    for name, label in DOWNLOADS.items()
+                ]
             gr.HTML(
                 f'<p class="small">At most {grouped(MOST_DOCUMENTS)} documents and {MOST_FILES} predictions '
                 "files; the command line has no limit. Uploads and figures are deleted after "

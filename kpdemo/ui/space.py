@@ -92,9 +92,10 @@ class SpaceHandlers:
             with heard_by(partial(show_share, progress)):
                 spaces = self._spaces(question, stop)
             parts: list[Any] = []
+            told: set[str] = set()
             for name in SPACES:
                 stop.check()
-                parts += _parts(name, spaces.get(name), Method(method))
+                parts += _parts(name, spaces.get(name), Method(method), told)
             return _facts_html(question, time.perf_counter() - started), *parts
 
     def _spaces(self, question: Question, stop: Stop) -> dict[str, VectorSpace]:
@@ -159,14 +160,19 @@ def _build_place(name: str) -> tuple[gr.Column, gr.HTML, gr.Plot, gr.HTML, gr.HT
     return place, about, chart, buttons, table
 
 
-def _parts(name: str, space: VectorSpace | None, method: Method) -> tuple[Any, ...]:
-    """The place of a space filled, or put out of sight when the model has no such space."""
+def _parts(name: str, space: VectorSpace | None, method: Method, told: set[str]) -> tuple[Any, ...]:
+    """The place of a space filled, or put out of sight when the model has no such space.
+
+    Args:
+        told: what was said of the spaces before, which is not said again.
+    """
     if space is None:
         return gr.Column(visible=False), "", show_chart(None), "", ""
     shown = most_telling(space)
     plane = project(shown.vectors, method)
     cosines = document_cosines(shown)
-    sentences = [MEANINGS[name], READINGS[plane.method], NAMES]
+    sentences = [each for each in (MEANINGS[name], READINGS[plane.method], NAMES) if each not in told]
+    told.update(sentences)
     if plane.method is not method:
         sentences.append(TOO_FEW)
     if len(shown.points) < len(space.points):

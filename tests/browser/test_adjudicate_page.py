@@ -224,6 +224,16 @@ def test_the_step_buttons_stay_where_they_are_whatever_the_grade_is_called(bench
         assert up.bounding_box()["x"] == before["x"]
 
 
+@pytest.mark.parametrize("height", [640, 900])
+def test_save_is_in_view_whatever_stands_above_it(bench, height):
+    page = bench(disagreements([(LONG, LONG, "0", "4")])).open(viewport={"width": 1280, "height": height})
+    save = page.locator("#adjudicate-save")
+    expect(save).to_be_in_viewport(ratio=1)
+    page.locator("#adjudicate-note").focus()
+    below = page.locator("#adjudicate-note").evaluate("e => e.getBoundingClientRect().bottom")
+    assert below <= save.bounding_box()["y"]
+
+
 def test_n_and_p_walk_and_rest_while_writing(bench):
     page = bench(3).open()
     heading(page, "p3")

@@ -62,10 +62,10 @@ def test_the_convention_chooses_the_table_and_the_figures_can_be_kept(fresh, cho
     upload(fresh, "gold", chosen / "gold.jsonl")
     upload(fresh, "predictions", chosen / "found.jsonl", chosen / "other.jsonl")
     latex = fresh.get_by_role("button", name="Download LaTeX")
-    expect(latex).to_have_count(1)  # that of the other convention is not there
-    expect(latex).to_be_disabled()
+    expect(latex).to_have_count(0)
     fresh.locator("#evaluate-run").click()
     expect(fresh.locator("#evaluate-summary")).to_have_text("Measured on 2 documents of gold.")
+    expect(latex).to_have_count(1)  # that of the other convention is not there
     rows = table(fresh).locator("tbody tr")
     expect(rows.get_by_role("rowheader")).to_have_text(["found.jsonl", "a-model-with-a-long-name"])
     expect(rows.first.get_by_role("cell")).to_have_text(starting(FIGURES["skip_empty"]))
@@ -140,7 +140,7 @@ def test_a_refusal_leaves_the_files_chosen_and_other_files_forget_it(fresh, chos
     fresh.locator("#evaluate-predictions input[type=file]").first.set_input_files(str(chosen / "found.jsonl"))
     expect(fresh.locator("#evaluate-result")).to_contain_text("No figures yet.")
     for name in ("download", "details", "latex-skip_empty"):
-        expect(fresh.locator(f"#evaluate-{name}")).to_be_disabled()
+        expect(fresh.locator(f"#evaluate-{name}")).to_be_hidden()
 
 
 def test_what_the_files_page_downloads_is_measured_on_a_phone_by_its_width(narrow, chosen):

@@ -73,6 +73,10 @@ def test_a_pasted_document_comes_back_as_an_ndcg_figure(site, browser, tmp_path)
     page.get_by_label("Ranks that count (k)").fill("1")
     page.locator("#predictions-count").click()
     expect(row.locator("td").nth(1)).to_have_text("1.000")
+    page.set_viewport_size({"width": 390, "height": 844})
+    told = page.locator("#predictions-table caption").bounding_box()
+    assert told["x"] + told["width"] <= 390  # read without scrolling the table
+    page.set_viewport_size({"width": 1280, "height": 900})
     with page.expect_download() as download:
         page.locator("#predictions-gold").click()
     download.value.save_as(tmp_path / "gold.jsonl")

@@ -277,6 +277,7 @@ def test_a_leader_of_a_project_revokes_a_link(site, browser, project):
     page = site.page(browser, "Ben", PROJECT.format(project, "members"))
     open_links = page.locator("#members-links")
     expect(open_links).to_contain_text("No links are open.")
+    expect(page.get_by_role("button", name="Revoke")).to_have_count(0)
     page.get_by_role("button", name="Make a link").click()
     link = page.locator("#members-link code").inner_text()
     expect(open_links.get_by_role("row")).to_have_count(2)
@@ -424,6 +425,11 @@ def test_every_part_can_be_read_and_has_a_name(site, browser, project, unused, s
             assert page.evaluate(found) == [], path
         assert page.evaluate(WIDTH) <= width, path
         expect(page.get_by_role("heading", level=1)).to_have_count(1)
+    if width == 1280:
+        open_annotation_page(page, f"{site.address}{PROJECT.format(project, 'settings')}")
+        expect(page.get_by_label("Raters per pair")).to_be_visible()
+        row = [page.get_by_label(name) for name in ("Raters per pair", "Time limit per pair (minutes)")]
+        assert len({round(field.bounding_box()["y"]) for field in row}) == 1
     watch.check()
 
 

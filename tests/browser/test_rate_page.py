@@ -1199,6 +1199,21 @@ def test_the_grades_of_each_pair_have_the_words_of_its_type_and_fit_a_phone(open
     expect(page.locator("#rate-form")).to_have_attribute("data-phase", "done")
 
 
+def test_no_plain_word_of_the_scale_is_broken_on_a_phone(open_desk):
+    desk = open_desk(1, guidelines="Read both.")
+    page = desk.open(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    lines = """cells => cells.map(cell => {
+      const word = document.createRange(), text = cell.firstChild;
+      word.setStart(text, 0);
+      word.setEnd(text, text.data.trim().split(" ")[0].length);
+      return word.getClientRects().length;
+    })"""
+    names = page.locator("#rate-guidelines td:nth-child(2):not(:last-child):visible")
+    expect(names).to_have_count(5)
+    assert names.evaluate_all(lines) == [1] * 5
+    expect(page.get_by_role("button", name="Keys")).to_have_count(0)  # there are none
+
+
 def test_the_bar_of_a_phone_uses_its_width(open_desk):
     desk = open_desk(20)
     page = desk.open(viewport={"width": 390, "height": 844}, has_touch=True)

@@ -372,6 +372,7 @@ def grade(home, database) -> Callable[..., list[int]]:
 
 
 def test_the_list_shows_who_has_done_what_on_both_databases(home, grade):
+    assert "to adjudicate" not in home.show(Asked("Ben"))[0]
     grade("Ana", "0", "2", "4")
     grade("Ben", "0", "3.5")
     assert "You graded 3 pairs<" in home.show(Asked("Ana"))[0]

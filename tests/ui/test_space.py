@@ -19,7 +19,7 @@ from kpdemo.progress import tell
 from kpdemo.types import PointKind, VectorPoint, VectorSpace
 from kpdemo.ui.label_places import Place, place_labels, text_width
 from kpdemo.ui.models import ModelShelf
-from kpdemo.ui.space import SPACES, STOPPED, TOO_FEW, SpaceHandlers
+from kpdemo.ui.space import READINGS, SPACES, STOPPED, TOO_FEW, SpaceHandlers
 from kpdemo.ui.space_map import HEIGHT, WIDTH, document_cosines, map_chart, map_table_html, most_telling
 from tests.fakes import FakePredictor, FakeRetriever, MappedPredictor, absent_keyphrases
 
@@ -68,6 +68,12 @@ def test_each_space_of_the_model_is_drawn_in_its_place():
     assert len(traces(reranker["chart"])["Absent keyphrases"]["x"]) == 3
     assert "electric currents" in reranker["table"]
     assert 'data-chart="space-reranker-chart"' in reranker["buttons"]
+
+
+def test_how_a_map_is_read_is_told_once():
+    _, places = drawn(MappedPredictor(found=absent_keyphrases(3)))
+    told = [READINGS[Method.PCA] in places[name]["about"] for name in ("extractor", "reranker")]
+    assert told == [True, False]
 
 
 def test_a_space_that_the_model_has_not_is_out_of_sight():
