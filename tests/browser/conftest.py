@@ -142,15 +142,9 @@ class Site:
     def add_user(self, name: str, *, is_administrator: bool = False) -> User:
         return self.services.accounts.add_user(name, password=PASSWORD, is_administrator=is_administrator)
 
-    def context(
-        self, browser: Browser, name: str | None = None, *, is_kept: bool = True, **options: Any
-    ) -> BrowserContext:
-        """A browser profile of its own, signed in as `name` as if the form had been sent.
-
-        Args:
-            is_kept, options: see `Profiles.take`.
-        """
-        context = self._profiles.take(browser, is_kept=is_kept, **options)
+    def context(self, browser: Browser, name: str | None = None, **options: Any) -> BrowserContext:
+        """A browser profile of its own, signed in as `name` as if the form had been sent."""
+        context = self._profiles.take(browser, **options)
         context.set_default_timeout(PATIENCE)
         if name is not None:
             token = self.services.sign_ins.sign_in(name, PASSWORD, "127.0.0.1")

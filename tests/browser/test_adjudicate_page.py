@@ -482,7 +482,7 @@ def test_an_empty_project_says_the_next_step(bench):
 
 def test_an_answer_that_comes_late_drops_no_draft_typed_since(bench):
     desk = bench(2)
-    page = desk.open(is_kept=False)
+    page = desk.open()
     page.keyboard.press("3")
     choose_cause(page)
     note = page.get_by_label("Note (optional)")
@@ -510,7 +510,7 @@ def test_an_answer_that_comes_late_drops_no_draft_typed_since(bench):
 
 
 def test_a_server_that_does_not_answer_is_told_and_nothing_is_lost(bench):
-    page = bench(1).open(is_kept=False)
+    page = bench(1).open()
     page.keyboard.press("3")
     choose_cause(page)
     page.get_by_label("Note (optional)").fill("kept")

@@ -52,8 +52,10 @@ class Desk:
         self.context = self.site.context(self.browser, self.rater.name, **options)
         return self.another_tab()
 
-    def another_tab(self) -> Page:
+    def another_tab(self, script: str = "") -> Page:
+        """Another page of the rater's, with a script that runs before its own."""
         page = self.context.new_page()
+        page.add_init_script(script)
         self.watch.over(page, self.site.address)
         page.goto(self.path)
         expect(page.locator("#rate-form:not([data-phase=loading])")).to_be_attached()
@@ -376,8 +378,7 @@ def test_answers_of_a_closed_tab_are_sent_by_the_next_one(open_desk):
     desk.context.route("**/annotate/api/**/rating", lambda route: route.abort())
     press(another, "2", "Enter")
     expect(another.locator("#rate-saved")).to_contain_text("Not saved")
-    desk.context.add_init_script(LOOKS_OFTEN)
-    third = desk.another_tab()
+    third = desk.another_tab(LOOKS_OFTEN)
     expect(third.locator("#rate-scale")).to_be_visible()
     another.close()
     desk.context.unroute("**/annotate/api/**/rating")
@@ -598,7 +599,7 @@ def test_who_has_to_wait_is_told_and_gets_a_pair_as_soon_as_one_comes_back(open_
     desk = open_desk(2)
     other = desk.add_rater()
     desk.site.services.assignment.queue(desk.project.id, other.id)
-    desk.context = desk.site.context(desk.browser, desk.rater.name, is_kept=False)
+    desk.context = desk.site.context(desk.browser, desk.rater.name)
     page = desk.context.new_page()
     page.clock.install()
     page.goto(desk.path)
@@ -1079,7 +1080,7 @@ def test_from_sign_in_to_a_graded_pair_by_the_keyboard_without_the_rating_keys(o
 
 def test_the_time_counts_only_while_the_page_is_looked_at(open_desk):
     desk = open_desk()
-    desk.context = desk.site.context(desk.browser, desk.rater.name, is_kept=False)
+    desk.context = desk.site.context(desk.browser, desk.rater.name)
     page = desk.context.new_page()
     page.clock.install()
     page.goto(desk.path)

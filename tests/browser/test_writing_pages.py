@@ -344,8 +344,9 @@ def test_after_the_last_item_was_withdrawn_an_imported_one_appears_by_itself(sit
     project = services.projects.create(ProjectSettings(unused, types=(TYPE,)), created_by=root)
     services.projects.add_member(project.id, "wim", Role.WRITER, by=root)
     services.items.import_items(project.id, new_items(1), by=root)
-    page = site.page(browser, "wim", f"/annotate/write?project={project.id}")
-    page.clock.install()
+    page = site.context(browser, "wim").new_page()
+    page.clock.install()  # before the page sets its timers
+    open_annotation_page(page, f"{site.address}/annotate/write?project={project.id}")
     expect(page.locator("#write-left")).to_have_text(sentence(0))
     services.item_withdrawal.withdraw(project.id, ["item 0"], by=root)
     page.locator("#write-text").fill("a boat on its way")
