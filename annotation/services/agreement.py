@@ -143,15 +143,6 @@ class AgreementService:
         plan = plan_pairs(data.grades, target, resamples=resamples, seed=seed)
         return plan, len(data.decided) - plan.pairs
 
-    def usual_plan(self, project_id: int) -> tuple[Plan, int]:
-        """As `plan` for `DEFAULT_WIDTH`, but from the report, which is kept: asked again, it costs nothing.
-
-        Raises:
-            NotFoundError: there is no such project.
-        """
-        report = self.report(project_id)
-        return report.plan, report.whole.pairs - report.whole.all.pairs
-
     def may_renew(self, project_id: int) -> bool:
         """Whether a page that renews itself may ask for a new report: making them takes at most a 20th of
         the time, so that a project of 100,000 pairs can be watched while it is graded."""

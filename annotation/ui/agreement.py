@@ -123,12 +123,16 @@ class AgreementHandlers:
             project_id, *_ = asked_by_leader(request, self.accounts)
             return self._plan(project_id, width)
 
-    def _plan(self, project_id: int, width: object) -> str:
+    def _plan(self, project_id: int, width: object, report: AgreementReport | None = None) -> str:
+        """Args:
+        report: as it is shown; without it, as of now.
+        """
         try:
             wished = float(decimal_of(width, "widest interval of α"))
-            if wished == DEFAULT_WIDTH:
-                return plan_html(*self.agreement.usual_plan(project_id))
-            return plan_html(*self.agreement.plan(project_id, wished))
+            if wished != DEFAULT_WIDTH:
+                return plan_html(*self.agreement.plan(project_id, wished))
+            report = report or self.agreement.report(project_id)
+            return plan_html(report.plan, report.whole.pairs - report.whole.all.pairs)
         except AnnotationError as error:
             return note_html(str(error), role="alert")
 
@@ -138,7 +142,7 @@ class AgreementHandlers:
         report = self.agreement.report(project_id, named=named, viewer=user.id)
         texts = texts_of(report, project_id, self.latex, leads=named)
         texts["status"] = f"<p>Counted {time_html(self.clock())}. {will_appear(report)}</p>"
-        texts["plan"] = self._plan(project_id, width)
+        texts["plan"] = self._plan(project_id, width, report)
         charts = charts_of(report)
         return (
             *(texts[name] for name in TEXTS),

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from importlib.util import find_spec
+from os.path import isdir
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +142,7 @@ def _load_errors(name: str) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError) as error:
-        if Path(name).is_dir() and "model_type" not in stored_config(Path(name)):
+        if isdir(name) and "model_type" not in stored_config(Path(name)):  # a name may be too long for a path
             raise ModelLoadError(
                 f"The folder {name!r} holds no encoder as Transformers saves it: it has no config.json that "
                 "names a `model_type`; give another folder, or a name of the Hub."

@@ -409,6 +409,17 @@ def test_the_plan_of_the_page_that_opens_is_that_of_its_report(handlers, rated):
     assert not [statement for statement in read if "seconds" in statement]  # no ratings
 
 
+def test_the_plan_is_of_the_very_grades_that_the_figures_are_of(handlers, rated, monkeypatch):
+    def shown_late(*given, **how):
+        rated.rate("e", ben="1")
+        return texts_of(*given, **how)
+
+    monkeypatch.setattr("annotation.ui.agreement.texts_of", shown_late)
+    shown = figures(handlers.refresh(ask("root", rated.id), DEFAULT_WIDTH))
+    assert "4 pairs have two ratings" in shown["plan"]
+    assert "10 grades" not in shown["figures"]
+
+
 def test_of_few_pairs_no_plan_is_made_and_raters_are_refused(handlers, rated):
     judith = ask("judith", rated.id)
     assert "4 pairs have two ratings, and with fewer than 50" in handlers.plan("0,05", judith)

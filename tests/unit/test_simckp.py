@@ -389,6 +389,8 @@ class TestCheckpoint:
     def test_an_unknown_backbone_is_explained(self, monkeypatch, tmp_path):
         with pytest.raises(ModelLoadError, match=r"no folder .*nothing-here': check the name"):
             load_backbone(str(tmp_path / "nothing-here"))
+        with pytest.raises(ModelLoadError, match="cannot be loaded"):
+            load_backbone("x" * 300)  # more than a file may be called
 
 
 def test_a_threshold_that_all_candidates_reach_changes_nothing_of_the_embedding_baseline(backbone):
