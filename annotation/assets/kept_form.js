@@ -4,6 +4,7 @@
   "use strict";
   const LEFT = { __type__: "update" };  // as it is
   const shown = {};  // of each form: its key, what its fields begin with, what the server had in them, and so on
+  const fills = {};  // of each form: how many answers that fill its fields are awaited
   const isReload = () => performance.getEntriesByType("navigation")[0]?.type === "reload";
 
   const storage = new window.kpdemoParts.Storage("sessionStorage");
@@ -22,15 +23,16 @@
   // Gradio tells of every change: one to fields that begin with something else is the server's.
   const keep = ({ name }, [began, ...values]) => {
     const form = shown[name];
-    if (!form || form.isPaused || form.began !== began) return;
+    if (!form || fills[name] || form.began !== began) return;
     form.typed = values;
     if (isSame(values, form.saved.slice(1))) storage.remove(form.key);
     else storage.write(form.key, { began, values });
   };
 
-  // While another text is fetched: a fill with the same one is not somebody typing it back.
-  const pause = ({ name }) => { if (shown[name]) shown[name].isPaused = true; };
-  const resume = ({ name }) => { if (shown[name]) shown[name].isPaused = false; };
+  // While another text is fetched, a fill with the same one is not somebody typing it back. The last fill counts:
+  // a choice by mouse fetches the text twice, as Gradio's Dropdown has an `input` for losing the focus too.
+  const pause = ({ name }) => { fills[name] = (fills[name] ?? 0) + 1; };
+  const resume = ({ name }) => { fills[name] = Math.max(0, (fills[name] ?? 0) - 1); };
 
   // Before the server is asked to save: what is typed until it answers is not saved.
   const send = ({ name }, [began, ...values]) => {
@@ -47,6 +49,8 @@
   // Answers whether the row of the note is seen, what the form began with, its fields, and what it lies in.
   const restore = async (form, [began, ...values], saved = values) => {
     await new Promise((done) => setTimeout(done, 50));  // what the server filled in is to be drawn first
+    resume(form);
+    if (fills[form.name]) return [LEFT, LEFT, ...values.map(() => LEFT), ...form.around.map(() => LEFT)];
     const project = new URLSearchParams(location.search).get("project") ?? "";
     const key = ["kpdemo-kept", await user(), project, form.name, ...(form.isOfBegan ? [began] : [])].join(":");
     const kept = storage.read(key);
