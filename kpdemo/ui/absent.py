@@ -90,7 +90,7 @@ def _why(keyphrase: Keyphrase) -> str:
     phrases = " · ".join(f"<bdi>{escape(phrase)}</bdi>" for phrase in keyphrase.evidence)
     return (
         f'<details><summary aria-label="Why “{escape(keyphrase.text)}”">Why</summary>'
-        f"<p>Speaking for it: {phrases}</p></details>"
+        f"<p>Evidence: {phrases}</p></details>"
     )
 
 

@@ -64,7 +64,7 @@ class PdfProcesses:
             reading.wait()
         stop.check()
         if self._closed:
-            raise StoppedError("The server was stopped while it read the file: send it again.")
+            raise StoppedError("The server was stopped while reading the file: send it again.")
         if reading.returncode:
             raise InputError(f"{path}: {self._reason(reading.returncode)}; save its text as a .txt file.")
         found = json.loads(told)
@@ -107,7 +107,7 @@ class PdfProcesses:
     def _reason(self, status: int) -> str:
         if status in (TIME_IS_UP, -getattr(signal, "SIGXCPU", 0)):
             return f"reading this PDF takes more than {self._seconds} seconds"
-        return f"reading this PDF ended early (status {status}), perhaps for want of memory"
+        return f"reading this PDF ended early (status {status}), perhaps because memory ran out"
 
 
 def tell(path: str, seconds: str) -> None:

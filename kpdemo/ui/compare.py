@@ -35,12 +35,12 @@ from kpdemo.ui.widgets import (
 
 EMPTY = "Nothing compared yet. Tick models and press Compare: they read the text above, with its options."
 LEGEND = (
-    "“2 of 4” beside a keyphrase: that many of the models give it. A list that two models share, as one bank "
-    "of phrases makes it for both, counts once."
+    "“2 of 4” next to a keyphrase means that 2 of 4 models predict it. A list that two models share, because "
+    "both use the same bank of phrases, counts once."
 )
 OWN_SCALES = (
-    "Each model has a scale of its own: its scores rank the keyphrases in its column, and say nothing beside "
-    "those of another."
+    "Scores of different models cannot be compared, because each model has its own scale: they only rank the "
+    "keyphrases within a column."
 )
 UNCOUNTED = "Its keyphrases, which are not counted"
 STOPPED = "Stopped before this model had answered."

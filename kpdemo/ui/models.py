@@ -212,7 +212,7 @@ class ModelShelf:
             return
         if not self._long_turns.acquire(blocking=False):
             raise BusyError(
-                f"{MOST_LONG} other long texts are being read or wait for it: ask again in a minute, or use "
+                f"{MOST_LONG} other long texts are being read or are waiting: try again in a minute, or use "
                 "the command line (python -m kpdemo predict)."
             )
         try:

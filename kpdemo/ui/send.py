@@ -50,7 +50,7 @@ sentence."""
 
 EMPTY = "Nothing sent yet. Tick models and press the button: raters then grade what any of them predicts."
 NOT_READ = "Not everything could be read:"
-STOPPED = "Stopped: nothing was sent. Press the button to send it after all."
+STOPPED = "Stopped: nothing was sent. Press the button to start again."
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ MOST_PAGES = 1_000
 LATE = 2.0
 """Seconds after an answer in which a Stop is for that one: it was pressed before the page had it."""
 
-TOLD = "The question was stopped before it was answered: ask it again."
+TOLD = "This was stopped before it was done: try again."
 
 
 class Stop:

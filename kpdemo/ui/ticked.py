@@ -10,7 +10,7 @@ import gradio as gr
 from kpdemo.errors import InputError
 from kpdemo.ui.models import ModelShelf
 
-NONE = "Models: none is ticked"
+NONE = "Models: none ticked"
 
 # In the browser, so that ticking sends nothing. Gradio gives the ticked ones in the order of the clicks.
 _NAME_THEM = """(ticked) => {

@@ -132,8 +132,8 @@ def stop_button(stops: Stops, prefix: str) -> None:
 
 
 EARLIER = "Earlier answer"
-UNANSWERED = "What was asked last has no answer."
-CHOOSE_AGAIN = "Choose the files again and press once more."
+UNANSWERED = "Your last request was not answered."
+CHOOSE_AGAIN = "Choose the files again, then press the button again."
 """What to do where files may have gone before they were read."""
 
 _NOTE = f"""async (shown) => {{

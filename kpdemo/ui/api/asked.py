@@ -170,4 +170,4 @@ def _id(fields: Mapping[str, Any], where: str) -> Id:
         raise RequestError(f'{where}"id" holds half of a character (a lone surrogate): send it in UTF-8.')
     if given is None or isinstance(given, str) or type(given) is int:
         return given
-    raise RequestError(f'{where}"id" is {shown(given)}: give a text or a whole number.')
+    raise RequestError(f'{where}"id" is {shown(given)}: give a string or a whole number.')
