@@ -126,7 +126,7 @@
     waiting = setTimeout(() => {
       later = null;
       rest();
-      say("The server does not answer, and it is not known whether this was saved: look at the connection and try again. What you chose and wrote is kept.", "problem");
+      say("The server did not answer, so this may not have been saved: check the connection and try again. What you chose and wrote is kept.", "problem");
     }, PATIENCE);
     if (form()) paint();
     document.querySelector("#adjudicate-said").dispatchEvent(new CustomEvent("adjudicate", { bubbles: true, detail: asked }));

@@ -132,7 +132,7 @@
     // With what the server said where the pairs at hand could not be given back.
     returned(isDone, error) {
       this.isReturned = isDone;
-      if (!isDone) this.notify(`${error ?? "There is no connection."} The pairs that you had open go to others in a while.`);
+      if (!isDone) this.notify(`${error ?? "There is no connection."} The pairs that you had open will go to others in a while.`);
       this.changed();
     }
 

@@ -56,7 +56,7 @@ from kpdemo.ui.widgets import (
 
 SECONDS_BETWEEN_LOOKS = 10
 MADE_BY = "The page Agreement of kpdemo"
-NO_PAIRS = "No pairs yet. Agreement of types and genres appears with the first ones."
+NO_PAIRS = "No pairs yet. Agreement by type and genre appears here with the first ones."
 
 TEXTS = (
     "status",

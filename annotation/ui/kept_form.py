@@ -12,7 +12,7 @@ from gradio.events import Dependency
 
 from kpdemo.ui.widgets import QUIETLY, note_html, unseen_box
 
-IS_BACK = "What you had typed and not saved is back in the form."
+IS_BACK = "What you typed but did not save is back in the form."
 
 
 @dataclass(frozen=True)

@@ -33,16 +33,12 @@ from annotation.web.leaderboard import board_address
 from kpdemo.ui.charts import chart_buttons, show_chart
 from kpdemo.ui.widgets import QUIETLY, empty_html, escape, section_heading, shown_to_user, unseen_box
 
-NOBODY = (
-    "No system has been measured yet. Its scores are compared with the gold grades of pairs that have one."
-)
+NOBODY = "No system has been measured yet. A system’s scores are compared with the gold grades of the pairs."
 FOR_ADMINISTRATORS = "An administrator of the project can add one."
 FOR_LEADERS = "The leaderboard is for administrators and adjudicators of the project: ask your administrator."
 CHART = "Pearson correlation of each system by genre, stacked, the best system first"
 PAGE = "leaderboard"
-NO_GENRES = (
-    "The pairs have no genres. Import pairs with a field genre to see on which of them systems differ."
-)
+NO_GENRES = "The pairs have no genres. Import pairs with a field genre to compare systems by genre."
 TEXTS = ("status", "pearson", "spearman", "ranks", "genres", "save", "chart-save", "method")
 """The parts of the page that are HTML, as `leaderboard-NAME-part`."""
 _PLACES = 6 + len(TEXTS)

@@ -150,7 +150,7 @@ def difference_table(difference: Difference) -> Table:
         Column("Williams’ t", 2),
         Column("p (Williams)", 3, probability=True),
     )
-    caption = f"{difference.first} less {difference.second}"
+    caption = f"{difference.first} minus {difference.second}"
     return Table("difference", caption, columns, rows)
 
 
@@ -182,7 +182,8 @@ def gold_html(gold: GoldVersion, current: str, pairs_now: int) -> str:
     now = counted(pairs_now, "pair has", "pairs have")
     return (
         f"<p>On the project’s gold of {time_html(gold.at)}: {pairs}, version {digest}. The gold has changed "
-        f"since: {escape(now)} a grade now, {grouped(gold.pairs)} then. These figures are of the older gold; "
+        f"since: {escape(now)} a grade now, {grouped(gold.pairs)} had one then. These figures are of the "
+        "older gold; "
         "to measure a system on the new one, add it again.</p>"
     )
 
@@ -199,7 +200,8 @@ def method_html(board: Board) -> str:
     remarks = dict.fromkeys(system.remark for system in report.systems if system.remark)
     text = (
         f"{counted(report.pairs, 'pair')}. 95 % intervals by the percentile bootstrap over pairs, "
-        f"{grouped(report.resamples)} resamples, seed {report.seed}; all systems meet the same resamples. "
+        f"{grouped(report.resamples)} resamples, seed {report.seed}; the resamples are the same for all "
+        "systems. "
         "A type that a system leaves out adds nothing to its sum. p is two-sided and not corrected for the "
         "number of comparisons."
     )

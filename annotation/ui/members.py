@@ -68,8 +68,8 @@ class MembersHandlers:
             article = "an" if chosen.value[0] in "ae" else "a"
             number = self.invitations.invitation(token).number
             said = (
-                f"Send this link, number {number}, to one person. Whoever makes an account with it first, "
-                f"within {LASTS.days} days, becomes {article} {chosen.value}. It is shown only now."
+                f"Send this link, number {number}, to one person. The first person to use it, "
+                f"within {LASTS.days} days, becomes {article} {chosen.value}. It is not shown again."
             )
             link = link_html(invitation_address(request, token), said)
             return link, gr.Textbox(value=""), *shown_links(self.invitations, project_id)

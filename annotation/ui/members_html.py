@@ -13,8 +13,8 @@ from kpdemo.ui.widgets import empty_html, escape
 
 NOBODY = "No members yet. Add an account, or invite somebody by a link."
 JOIN_HINT = (
-    "Makes you a rater of the project. Who grades should not adjudicate: Adjudicate and Agreement hold back "
-    "pairs that you may still grade. Skip pairs whose grades you have seen."
+    "Makes you a rater of the project. Skip pairs whose grades you have seen. Raters should not adjudicate "
+    "pairs they may still grade, so Adjudicate and Agreement do not show you those."
 )
 
 

@@ -30,7 +30,7 @@ FORGET_SENT = """() => {
   history.replaceState(history.state, "", address);
 }"""
 """What was sent is told once, not with every reload or to whoever is given the address."""
-ORDER_SAVED = "Saved. It applies to what raters are given from now on."
+ORDER_SAVED = "Saved. Pairs are given to raters in this order from now on."
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def build_predictions_page(handlers: PredictionsHandlers, page: gr.Blocks) -> No
                     ORDERS,
                     value=QueueOrder.PROJECT.value,
                     label="Order in which raters see the predicted keyphrases",
-                    info="Uncertain is what the models' scores decide least. Raters never see these",
+                    info="Uncertain pairs are those that models' scores leave open. Raters never see scores",
                     elem_id="predictions-order",
                 )
                 saved = gr.HTML("", elem_id="predictions-order-saved")

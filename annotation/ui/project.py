@@ -45,7 +45,7 @@ from kpdemo.ui.widgets import (
 )
 
 TABS = ("pairs", "members", "quality", "settings", "gold", "events")
-SAVED = "Saved. Raters see what is new once they open their page again."
+SAVED = "Saved. Raters see the changes when they open their page again."
 
 
 @dataclass(frozen=True)

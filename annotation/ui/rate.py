@@ -40,7 +40,7 @@ KEYS = (
     (("Enter",), "submit and next"),
     (("Backspace",), "the previous pair, to look at it or change it"),
     (("S",), "skip the pair"),
-    (("C",), "comment, or tell a problem"),
+    (("C",), "comment, or report a problem"),
     (("Esc",), "leave the comment, or an earlier answer"),
     (("?",), "this list"),
 )

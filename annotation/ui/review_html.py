@@ -14,8 +14,8 @@ from kpdemo.ui.widgets import escape, note_html
 
 NOTHING = "No texts are awaiting review. They appear here as writers submit them."
 BUSY = (
-    "No text can be shown now, as something else is being saved, such as a long import: choose one from the "
-    "list to try again in a moment."
+    "No text can be shown now, because something else is being saved, such as a long import: wait a moment, "
+    "then choose one from the list."
 )
 ACTIONS = {
     "submitted": "submitted",

@@ -96,7 +96,7 @@ class UsersHandlers:
             token = self.invitations.invite(project_id=int(project_id), role=chosen, note=note or "", by=by)
             number = self.invitations.invitation(token).number
             said = (
-                f"Whoever opens this link first, number {number}, gets the role {chosen.value} in the "
+                f"The first to use this link, number {number}, gets the role {chosen.value} in the "
                 f"project. {_SENT}"
             )
             link = link_html(invitation_address(request, token), said)

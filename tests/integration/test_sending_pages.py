@@ -161,7 +161,7 @@ def test_nothing_is_sent_that_is_there_already(client, services, path):
     # The same keyphrases by another model are no new pairs, but its figures need them.
     third = client.get(services.handovers.keep(bundle(models=("one", "three"))), headers=eva).text
     assert "Send predictions of 1 document to <bdi>Mine</bdi>?" in third
-    assert "raters get no new pair" in third
+    assert "raters get no new pairs" in third
     assert '<button type="submit" autofocus>Send</button>' in third
 
 
@@ -189,7 +189,7 @@ def test_who_may_make_projects_is_led_to_one_of_the_type_of_keyphrases(client, s
     assert address in client.get(path, headers=as_user(services, "root")).text
     for name in ("Eva", "Ana"):
         assert address not in client.get(path, headers=as_user(services, name)).text
-    assert "Ask for the role" in client.get(path, headers=as_user(services, "Ana")).text
+    assert "Ask to become administrator" in client.get(path, headers=as_user(services, "Ana")).text
     assert "document2keyphrase" in COMPARISON_TYPES
 
 

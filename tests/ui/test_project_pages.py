@@ -131,7 +131,7 @@ def test_saved_settings_are_said_to_reach_raters_when_they_open_their_page_again
     )
     new = replace(SETTINGS, step=Decimal("0.5"), guidelines="Grade what is said.")
     said, *_ = handlers.save(Asked(), seen_settings(SETTINGS), *settings_values(new))
-    assert "Raters see what is new once they open their page again" in said
+    assert "Raters see the changes when they open their page again" in said
     assert "agree anew" not in said
 
 
