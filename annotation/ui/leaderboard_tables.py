@@ -182,8 +182,7 @@ def gold_html(gold: GoldVersion, current: str, pairs_now: int) -> str:
     now = counted(pairs_now, "pair has", "pairs have")
     return (
         f"<p>On the project’s gold of {time_html(gold.at)}: {pairs}, version {digest}. The gold has changed "
-        f"since: {escape(now)} a grade now, {grouped(gold.pairs)} had one then. These figures are of the "
-        "older gold; "
+        f"since: {escape(now)} a grade now, {grouped(gold.pairs)} then. These figures are of the older gold; "
         "to measure a system on the new one, add it again.</p>"
     )
 
@@ -201,9 +200,8 @@ def method_html(board: Board) -> str:
     text = (
         f"{counted(report.pairs, 'pair')}. 95 % intervals by the percentile bootstrap over pairs, "
         f"{grouped(report.resamples)} resamples, seed {report.seed}; the resamples are the same for all "
-        "systems. "
-        "A type that a system leaves out adds nothing to its sum. p is two-sided and not corrected for the "
-        "number of comparisons."
+        "systems. A type that a system leaves out adds nothing to its sum. p is two-sided and not corrected "
+        "for the number of comparisons."
     )
     return f'<p class="small">{escape(" ".join((text, *remarks)))}</p>{_undefined_html(report)}'
 

@@ -95,8 +95,7 @@ def figures_html(figures: Mapping[str, ModelFigures], options: JudgingOptions) -
     return (
         f'{table}<p class="small">Gain: the grade. Relevant: graded {options.threshold} or more. Present and '
         "absent: F1@M of each. Recall is of the relevant keyphrases that any model predicted. Keyphrases "
-        "without a gold grade "
-        f"{counted_how}; "
+        f"without a gold grade {counted_how}; "
         f"Judged@{k} is the share of the first {k} that have one.</p>"
     )
 

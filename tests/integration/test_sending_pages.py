@@ -167,7 +167,7 @@ def test_nothing_is_sent_that_is_there_already(client, services, path):
 
 def test_who_sends_to_a_project_of_other_pairs_is_told_what_it_gets(client, services, path):
     eva = as_user(services, "Eva")
-    told = "<bdi>Mine</bdi> compares other pairs so far. Sending adds the comparison type document2keyphrase"
+    told = "<bdi>Mine</bdi> has other comparison types so far. Sending adds the type document2keyphrase"
     assert "compares other pairs" not in client.get(path, headers=eva).text
     with services.database.session() as session:
         session.get_one(models.Project, 1).types = ["phrase2word"]

@@ -176,7 +176,7 @@ def test_uploaded_scores_and_systems_that_run_here_are_ranked(handlers, form, ra
 
     rated.rate("open", ben="2")
     assert (
-        "8 had one then. These figures are of the older gold;"
+        "8 then. These figures are of the older gold;"
         in shown(handlers.show(gold_id, ask("judith", rated.id)))["status"]
     )
 
@@ -503,7 +503,7 @@ def test_the_ranking_is_saved_for_papers_and_tells_of_the_page_and_its_gold(hand
     older = saved_table(parts["save"], "harbour-leaderboard.tex")
     assert [comment for comment in older.comments if comment not in table.comments] == [
         f"On the project's gold of 2026-03-01 09:00 UTC: 8 pairs, version {sha256[:12]}. The gold has "
-        "changed since: 9 pairs have a grade now, 8 had one then. These figures are of the older gold; to measure a "
+        "changed since: 9 pairs have a grade now, 8 then. These figures are of the older gold; to measure a "
         "system on the new one, add it again."
     ]
 
