@@ -73,7 +73,7 @@ def nothing_html(counts: GoldCounts, view: View, threshold: Decimal, held_back: 
 
 
 def answer_html(text: str, kind: str = "note", *, saved: str = "") -> str:
-    """What became of the last thing that was asked.
+    """The outcome of the last request.
 
     Args:
         text: the sentence; empty says nothing.

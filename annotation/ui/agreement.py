@@ -87,7 +87,7 @@ class AgreementHandlers:
     clock: Clock = utcnow
 
     def open(self, request: gr.Request, width: object) -> tuple[Any, ...]:
-        """The whole page, or a sentence for whoever may not see it."""
+        """The whole page, or a sentence for users who may not see it."""
         try:
             shown = self._show(request, width)
         except AccessError as error:

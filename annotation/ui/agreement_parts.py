@@ -69,7 +69,7 @@ def figures_html(report: AgreementReport, project_id: int) -> str:
 
 
 def _conspicuous_html(report: AgreementReport) -> str:
-    """Whom to look at first, where anybody stands out."""
+    """Which raters to look at first, if any stand out."""
     said = "".join(f"<li>{escape(regrouped(sentence))}</li>" for _, sentence in report.conspicuous)
     if not said:
         return ""
@@ -110,7 +110,7 @@ def _level(value: float | None) -> str:
 
 
 def verdict(alpha: Alpha) -> str:
-    """Where the interval lies beside the customary lines; of few pairs it says nothing yet."""
+    """Where the interval lies relative to the customary lines; with few pairs it says nothing yet."""
     if alpha.low is None or alpha.high is None:
         return f"There is no interval, so it is unknown how certain α is. {regrouped(alpha.interval_reason)}"
     if alpha.pairs < ENOUGH_PAIRS:
@@ -171,7 +171,7 @@ def next_step_html(report: AgreementReport, project_id: int, *, leads: bool) -> 
 
 
 def few_pairs_html(parts: Sequence[tuple[str, Part]]) -> str:
-    """Of which types and genres the intervals are not to be trusted; nothing where each has pairs enough."""
+    """The types and genres whose intervals are not reliable; nothing if each has enough pairs."""
     said = few_parts_text([Compared(label, part.all.interval_pairs) for label, part in parts])
     if not said:
         return ""
@@ -179,7 +179,7 @@ def few_pairs_html(parts: Sequence[tuple[str, Part]]) -> str:
 
 
 def drift_html(report: AgreementReport) -> str:
-    """Who moved against the others over time, with what a window is; nothing where it cannot be told."""
+    """Who moved relative to the others over time, with what a window is; nothing if it is unknown."""
     if not any(drift.windows for drift in report.drifts):
         return ""
     said = (

@@ -1,4 +1,4 @@
-"""What a page of annotation is asked: by whom, for which project, for what there."""
+"""What a page of annotation is asked for: by whom, and for which project."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class LeaderboardHandlers:
     latex: LatexTable
 
     def open(self, request: gr.Request, zone: str | None = "") -> tuple[Any, ...]:
-        """The first gold set, or a sentence for whoever may not see the page."""
+        """The first gold set, or a sentence for users who may not see the page."""
         try:
             return ("", *self._shown(request, None, zone))
         except AccessError as error:

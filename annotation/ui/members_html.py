@@ -1,4 +1,4 @@
-"""What the section on members says: who is there, and that one may grade there oneself. No Gradio."""
+"""What the section on members says: who is in the project, and how to grade there oneself. No Gradio."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ JOIN_HINT = (
 
 
 def joined_html(project_id: int) -> str:
-    """That whoever pressed is a rater now, and where they grade."""
+    """That the user is a rater now, and where to grade."""
     return (
         '<p class="note done" role="status">You are a rater of this project now. '
         f'<a href="/annotate/rate?project={project_id}">Grade pairs</a></p>'

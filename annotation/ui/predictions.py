@@ -29,7 +29,7 @@ FORGET_SENT = """() => {
   address.searchParams.delete("sent");
   history.replaceState(history.state, "", address);
 }"""
-"""What was sent is told once, not with every reload or to whoever is given the address."""
+"""What was sent is said once, not with every reload or to others who are given the address."""
 ORDER_SAVED = "Saved. Pairs are given to raters in this order from now on."
 
 
@@ -41,7 +41,7 @@ class PredictionsHandlers:
     sending: SendService
 
     def open(self, request: gr.Request) -> tuple[Any, ...]:
-        """The whole page, or a sentence for whoever may not see it."""
+        """The whole page, or a sentence for users who may not see it."""
         try:
             project_id, _ = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             steps, figures, files, order = self._show(project_id, JudgingOptions())

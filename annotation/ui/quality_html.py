@@ -91,7 +91,7 @@ def _training_state(standing: Standing, overview: QualityOverview) -> str:
 
 
 def work_table(works: Sequence[Work]) -> Table:
-    """A row for each rater, and for whoever was one and did something."""
+    """A row for each rater, and for each former rater who did something."""
     rows = tuple(
         (
             work.rater,

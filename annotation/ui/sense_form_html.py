@@ -159,7 +159,7 @@ def _words_html(sense: Sense) -> str:
 
 
 def answer_html(text: str, kind: str = "note") -> str:
-    """What became of the last thing that was asked; an empty one says nothing."""
+    """The outcome of the last request; an empty one says nothing."""
     role = "alert" if kind == "problem" else "status"
     ground = "note" if text else "senses-said"
     return (

@@ -1,4 +1,4 @@
-"""The administrator's page of accounts: who there is, adding, inviting, shutting out."""
+"""The administrator's page of accounts: listing, adding, inviting and disabling them."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class UsersHandlers:
             return link_html(invitation_address(request, token), said), *self._shown(user.name)
 
     def disable(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
-        """Shut an account out."""
+        """Disable an account."""
         with shown_to_user(AnnotationError):
             by, user = self._administrator(request), self._another(request, name)
             self.accounts.disable(user.name, by=by)
@@ -152,7 +152,7 @@ class UsersHandlers:
         return self.accounts.user(name)
 
     def _another(self, request: gr.Request, name: str | None) -> User:
-        """The chosen account, if it is not one's own: nobody shuts the door on oneself by a slip."""
+        """The chosen account, if it is not one's own: nobody locks themselves out by mistake."""
         user = self._chosen(name)
         if user.name == request.username:
             raise SettingsError(f"{user.name} is your own account: ask another administrator.")

@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 def load_templates() -> Environment:
-    """The pages that are no Gradio's, with what all of them need."""
+    """The pages that are not Gradio's, with what all of them need."""
     templates = Environment(
         loader=FileSystemLoader(HERE / "templates"),
         autoescape=True,

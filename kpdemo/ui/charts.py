@@ -29,7 +29,7 @@ LONGEST_LABEL = 26
 
 def chart_of(traces: Sequence[Chart], layout: Chart) -> Chart:
     """What plotly.js draws, from its traces and their layout."""
-    # The page has buttons of its own for saving, which a keyboard reaches; plotly's are without names.
+    # The page has buttons of its own for saving, which a keyboard reaches; plotly's have no names.
     return {"data": list(traces), "layout": layout, "config": {"displayModeBar": False}}
 
 
@@ -83,7 +83,7 @@ def escaped(text: str) -> str:
 
 
 def in_template(text: str) -> str:
-    """For inside a template, where %{…} would be filled in."""
+    """`text` for use inside a template, where %{…} would be filled in."""
     return escaped(short(text)).replace("%{", "% {").replace("{", "(").replace("}", ")")
 
 

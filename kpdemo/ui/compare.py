@@ -77,7 +77,7 @@ NO_VOTES = Tally(Counter(), 0, {})
 
 
 def columns_html(columns: Sequence[Column]) -> str:
-    """One list a model; a phrase that several models give says how many do."""
+    """One list per model; a phrase that several models predict says how many do."""
     apart = _made_for_others(columns)
     answered = [(one.model, one.answer) for one in columns if one.answer and one.model not in apart]
     present = _tally((name, _reader(answer), answer.prediction.present, answer) for name, answer in answered)

@@ -63,7 +63,7 @@ DOWNLOADS = {
     "details": "Download each document",
     **{f"latex-{convention}": "Download LaTeX" for _, convention in CONVENTIONS},
 }
-"""Their buttons, as `evaluate-NAME`; of those of the conventions the style sheet shows the chosen one's."""
+"""Their buttons, as `evaluate-NAME`; the style sheet shows only those of the chosen convention."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class EvaluateHandlers:
             yield evaluation_html(evaluation), *map(_offered, written)
 
     def check_evaluated(self, gold: str | None, predictions: list[str] | None) -> str | dict[str, Any]:
-        """What cannot be read of the chosen files; where all can, the page stays as it is."""
+        """Which of the chosen files cannot be read; if all can, the page stays as it is."""
         try:
             _check_kinds(gold, predictions)
         except InputError as error:

@@ -45,7 +45,7 @@ def filler_note(keyphrases: Iterable[Keyphrase]) -> str:
 
 
 def filler_word(keyphrase: Keyphrase) -> str:
-    """The word that tells a filler, with its meaning; empty for any other keyphrase."""
+    """The word that marks a filler, with its meaning; empty for any other keyphrase."""
     return (
         f'<span class="filler-word" title="{html.escape(FILLER)}">filler</span>' if keyphrase.filler else ""
     )

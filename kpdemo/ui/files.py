@@ -80,7 +80,7 @@ class FilesHandlers:
             yield report_html(report), gr.update(value=str(output), interactive=True)
 
     def check_files(self, paths: list[str] | None) -> str | dict[str, Any]:
-        """What cannot be read of the chosen files; where all can, the page stays as it is."""
+        """Which of the chosen files cannot be read; if all can, the page stays as it is."""
         try:
             refused = unreadable(paths) if paths else []
         except InputError as error:

@@ -102,7 +102,7 @@ class ModelShelf:
     def problem(self, *, patience: float = 0.0) -> str:
         """Why the default model cannot be used, in one sentence; empty while it can.
 
-        What keeps long texts from it is told to those who give one.
+        Problems with long texts only are reported to those who send one.
         Waits for the warm-up, at most `patience` seconds.
         """
         self._warm.wait(patience)

@@ -1,4 +1,4 @@
-"""What `python app.py` is told by its options and by the environment."""
+"""The settings of `python app.py`, from its options and the environment."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def web_address(text: str) -> str:
 
 
 def known_model(text: str) -> str:
-    """What a model is named by: a wrong one is told at the start, not to the first reader."""
+    """A model's name or folder: a wrong one is reported at the start, not to the first reader."""
     from kpdemo.predictors import load_predictor  # its weights are read with the first prediction
 
     try:
@@ -105,7 +105,7 @@ def known_model(text: str) -> str:
 
 
 def index_folder(text: str) -> str:
-    """A folder with a passage index: a wrong one is told at the start, not to the first reader."""
+    """A folder with a passage index: a wrong one is reported at the start, not to the first reader."""
     from kpdemo.ramkg.manifest import read_manifest  # here, because only few ask for it
 
     try:

@@ -1,4 +1,4 @@
-"""The JSON of a request: read with a limit, and no more taken for granted of it than that it is bytes."""
+"""The JSON of a request: read with a limit, and assumed to be nothing more than bytes."""
 
 from __future__ import annotations
 
