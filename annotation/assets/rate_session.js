@@ -194,7 +194,7 @@
       }
     }
 
-    // The next attempt shows the pair anew, under the same id: no draft may be left of it.
+    // The next attempt shows the pair again, under the same id: no draft of it may be left.
     #settleTraining(id) {
       if (this.form?.pair.id === id) this.form.saved = this.form.grade;
       this.store.dropDraft(id);

@@ -33,7 +33,7 @@
     // The server may not have it yet from the other tab, and give the pair out once more.
     isOnItsWay(id) { return Date.now() - (this.answeredAt.get(id) ?? 0) < ELSEWHERE; }
 
-    // One sends these now, or has answered their pairs anew: what was answered here is no longer what counts.
+    // One sends these now, or has answered their pairs again: what was answered here no longer counts.
     took(entries) {
       const { session } = this;
       const pending = session.sender.pending();

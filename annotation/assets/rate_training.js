@@ -33,7 +33,7 @@
     get isHeld() { return this.asked !== null || this.feedback !== null; }
     get phase() { return this.isOn && this.progress.phase !== "open" ? this.progress.phase : null; }
 
-    // The pairs to show now; null while the shown one stays. Feedback on another pair is told to `notify`.
+    // The pairs to show now; null while the shown one stays. Feedback on another pair goes to `notify`.
     take(answer, entry, shown, notify) {
       this.progress = answer.training;
       const { feedback } = answer;

@@ -241,7 +241,7 @@
     if (!session.recent.length) list.textContent = session.history ? "No answers yet." : "Your answers are on their way.";
   };
 
-  // Whoever is done looks at the answers, not at the guidelines: they come first then, unfolded.
+  // A rater who is done looks at the answers, not at the guidelines: they come first then, unfolded.
   const placeHistory = (root, isDone) => {
     const panel = root.querySelector("#rate-history");
     const guidelines = root.querySelector("#rate-guidelines");

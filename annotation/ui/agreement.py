@@ -101,7 +101,7 @@ class AgreementHandlers:
         return empty_html(reason), gr.Column(visible=False), gr.Timer(active=False), *_nothing()
 
     def refresh(self, request: gr.Request, width: object) -> tuple[Any, ...]:
-        """All figures anew."""
+        """All figures, computed again."""
         with shown_to_user(AnnotationError):
             return self._show(request, width)
 

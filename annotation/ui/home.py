@@ -140,7 +140,7 @@ def next_steps(line: ProjectLine, user: User, progress: Progress | None) -> list
 
 
 def _page_of_the_text(line: ProjectLine) -> str:
-    """Where the user agrees anew; none where they need not, or are given no work that asks for it."""
+    """Where the user agrees again; none if they need not, or are given no work that asks for it."""
     if line.must_agree_anew and Role.RATER in line.roles and not line.is_paused:
         return "rate"
     return "write" if line.must_agree_anew and Role.WRITER in line.roles else ""

@@ -141,7 +141,7 @@ class LeaderboardHandlers:
 
 @dataclass(frozen=True)
 class LeaderboardPage:
-    """The parts of the page that the form for administrators fills anew."""
+    """The parts of the page that the form for administrators fills again."""
 
     gold: gr.Dropdown
     zone: gr.Textbox

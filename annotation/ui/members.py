@@ -106,7 +106,7 @@ class MembersHandlers:
             return "", *_buttons(chosen, members, paused)
 
     def join(self, request: gr.Request) -> tuple[Any, ...]:
-        """Make whoever asks a rater of the project, too."""
+        """Make the user who asks a rater of the project, too."""
         with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             self.projects.add_member(project_id, user.name, Role.RATER, by=user)
             return joined_html(project_id), *self._shown(project_id, user)
@@ -250,7 +250,7 @@ class _Addition:
     role: gr.Dropdown
     run: gr.Button
     joining: gr.Column
-    """Of the button `join`, for whoever is no rater yet."""
+    """Of the button `join`, for users who are not raters yet."""
     join: gr.Button
     said: gr.HTML
 

@@ -51,7 +51,7 @@ class PredictionsHandlers:
         return told, gr.Column(visible=True), steps, figures, files, order
 
     def count(self, threshold: object, k: object, skip: bool, request: gr.Request) -> tuple[str, str, str]:
-        """The figures anew, with other options."""
+        """The figures again, with other options."""
         with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
             unjudged = Unjudged.SKIP if skip else Unjudged.ZERO
             options = check_options(

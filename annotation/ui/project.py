@@ -213,7 +213,7 @@ def _build_settings_tab(handlers: ProjectHandlers) -> _SettingsTab:
 
 
 def _show_counts(handlers: ProjectHandlers, places: list[Any], after: Sequence[Any], tab: gr.Tab) -> None:
-    """Count anew after each of the events, and when the tab of events is chosen."""
+    """Count again after each of the events, and when the tab of events is chosen."""
     for number, event in enumerate(after, start=1):
         event.success(handlers.show_counts, outputs=places, api_name=f"show_counts_{number}", **QUIETLY)
     tab.select(handlers.show_counts, outputs=places, api_name="show_events", **QUIETLY)

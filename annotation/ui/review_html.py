@@ -29,7 +29,7 @@ _LABEL = 70
 
 
 def queue_label(place: int, text: Submitted) -> str:
-    """A line of the queue, without the requested grade: whoever sees that never grades the pair."""
+    """A line of the queue, without the requested grade: editors who see that never grade the pair."""
     _, right = shown_items(text.type, text.left, text.text, text.senses)
     return f"{place}. {comparison_type(text.type).label}: {beginning(right.text, _LABEL)}"
 

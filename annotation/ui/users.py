@@ -53,7 +53,7 @@ class UsersHandlers:
     events: EventService
 
     def open(self, request: gr.Request) -> tuple[Any, ...]:
-        """The accounts, and the projects to invite to; a sentence for whoever may not see the page."""
+        """The accounts, and the projects to invite to; a sentence for users who may not see the page."""
         try:
             self._administrator(request)
         except AnnotationError as error:

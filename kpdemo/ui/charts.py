@@ -19,7 +19,7 @@ from kpdemo.ui.marks import escape
 
 Chart = dict[str, Any]
 
-# Okabe and Ito's colours, of which each has a shape or a pattern of its own too.
+# Okabe and Ito's colours; each has a shape or a pattern of its own too.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "x", "star")
 PATTERNS = ("", "/", "x", ".", "-", "+", "\\")

@@ -149,7 +149,7 @@ def _by_their_names(files: Sequence[Path]) -> Iterator[None]:
 
 
 def evaluation_html(evaluation: Evaluation) -> str:
-    """A table for each convention, of which the style sheet shows the chosen one, and what was missing."""
+    """A table for each convention (the style sheet shows the chosen one), and what was missing."""
     name, report = evaluation.dataset, evaluation.files[0].report
     number = report.datasets[name].documents
     measured = f"Measured on {counted(number, 'document')} of {escape(name)}."

@@ -33,7 +33,7 @@ class ModelQueue:
 
     load: Callable[[str], Predictor]
     may_end: bool = False
-    """Whether a Stop may end the process of these models, which then load anew."""
+    """Whether a Stop may end the process of these models, which then load again."""
     opened: dict[str, Guarded] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
     lock: Lock = field(default_factory=Lock)

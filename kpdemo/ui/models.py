@@ -45,7 +45,7 @@ def no_index(name: str) -> str:
 
 
 class ModelShelf:
-    """Opens each model once and lets the models answer one call at a time, from whatever thread.
+    """Opens each model once and lets the models answer one call at a time, from any thread.
 
     Long texts and files wait in a queue of their own where `load_apart` is given, so that a short text
     waits for short ones only.

@@ -1,7 +1,7 @@
 """Sending predicted keyphrases on to be graded: what several models say, in one bundle.
 
 The page knows nothing of projects: it hands the bundle to a function and shows the address that comes back,
-where whoever may do so chooses the project.
+where the project is chosen.
 """
 
 from __future__ import annotations

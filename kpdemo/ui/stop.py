@@ -13,7 +13,7 @@ LOOK = 0.1
 """Seconds between two checks whether a question that waits for its turn was stopped."""
 
 MOST_PAGES = 1_000
-"""Of which a Stop before their question, and the end of it, is remembered; the oldest is forgotten first."""
+"""Pages for which a Stop before the question, and its end, is remembered; the oldest is forgotten first."""
 
 LATE = 2.0
 """Seconds after an answer in which a Stop still means that one: it was pressed before the page had it."""

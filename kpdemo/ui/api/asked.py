@@ -44,7 +44,7 @@ class Questions:
 
 
 def read_questions(fields: Mapping[str, Any], shelf: ModelShelf) -> Questions:
-    """The questions of a request; whether their texts can be read is for whoever answers.
+    """The questions of a request; whether their texts can be read is checked when they are answered.
 
     A field that is null is as one that is left out.
 

@@ -33,7 +33,7 @@ async def read_body(request: Request) -> bytes:
 
     Raises:
         RequestError: it is too large, of another type, or does not come.
-        ClientDisconnect: whoever sends it hung up.
+        ClientDisconnect: the sender hung up.
     """
     media_type = request.headers.get("content-type", "").partition(";")[0].strip()
     if media_type.lower() != MEDIA_TYPE:
