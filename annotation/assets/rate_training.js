@@ -68,7 +68,7 @@
     intro.hidden = !training.isOn || phase !== "pair";
     if (!intro.hidden) {
       const sentence = progress.attempt > 1 ? `Training, attempt ${progress.attempt}.` : "Training.";
-      parts.setText(intro, `${sentence} After each pair you see what was expected. You start grading when ${progress.pass_percent} % `
+      parts.setText(intro, `${sentence} After each pair you see what was expected. The actual grading starts when ${progress.pass_percent} % `
         + `of your ${grades(progress.pairs)} are ${near(progress)}.`);
     }
     const panel = root.querySelector("#rate-feedback");

@@ -60,7 +60,7 @@ from kpdemo.ui.widgets import (
 SHOWN_PARTS = 6
 TRAINING_SAYS = (
     "Raters grade these pairs first, on the same page, and see after each one what was expected and why. "
-    "They start grading when enough of their grades are close; otherwise they try again. Raters who "
+    "The actual grading starts when enough of their grades are close; otherwise they try again. Raters who "
     "have passed are not asked again. Training never counts for agreement, gold or exports."
 )
 CHECKS_SAY = (

@@ -45,7 +45,7 @@ def test_a_rater_fails_tries_again_passes_and_works(site, browser, project):
     watch.over(page, site.address)
     page.goto(f"{site.address}/annotate/rate?project={project}")
     expect(page.locator("#rate-training")).to_contain_text(
-        "You start grading when 80 % of your 2 grades are within 0.5"
+        "The actual grading starts when 80 % of your 2 grades are within 0.5"
     )
     expect(page.locator("#rate-right")).to_have_text("a sleeping cat")
     grade(page, "1")
