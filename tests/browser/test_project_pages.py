@@ -286,7 +286,7 @@ def test_a_leader_of_a_project_revokes_a_link(site, browser, project):
     page.get_by_label("Link", exact=True).click()
     page.get_by_role("option", name="the first person to open it").click()
     page.get_by_role("button", name="Revoke").click()
-    expect(page.locator("#members-revoked")).to_contain_text("nobody can use it any more")
+    expect(page.locator("#members-revoked")).to_contain_text("it can no longer be used")
     expect(open_links).to_contain_text("No links are open.")
     page.goto(link)
     expect(page.get_by_role("alert")).to_contain_text("This link is not, or no longer, known")

@@ -315,7 +315,7 @@ def test_a_text_that_was_sent_back_comes_with_the_note_and_the_time_that_it_wait
     expect(again.locator("#write-left")).to_have_text(left)
     note = again.locator("#write-back")
     expect(note).to_contain_text("An editor sent this back: Three words,")
-    expect(note).to_contain_text("stays yours for 7 days after your last change; then others")
+    expect(note).to_contain_text("stays yours for 7 days after your last change; then it may")
 
 
 @pytest.mark.usefixtures("_people")
