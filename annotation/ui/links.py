@@ -121,7 +121,7 @@ def link_for(link: OpenInvitation) -> str:
     """Who may use it, or is meant to where anybody may."""
     if link.is_set_up:
         return "the person who sets up the server"
-    anybody = f"{link.note} (the first person to open it)" if link.note else "the first person to open it"
+    anybody = f"{link.note} (or the first person to open it)" if link.note else "the first person to open it"
     return link.user_name or anybody
 
 

@@ -111,7 +111,8 @@ def build_predictions_page(handlers: PredictionsHandlers, page: gr.Blocks) -> No
                     ORDERS,
                     value=QueueOrder.PROJECT.value,
                     label="Order in which raters see the predicted keyphrases",
-                    info="Uncertain pairs are those that models' scores leave open. Raters never see scores",
+                    info="Uncertain pairs are those on which the models' scores say least. "
+                    "Raters never see the scores",
                     elem_id="predictions-order",
                 )
                 saved = gr.HTML("", elem_id="predictions-order-saved")
