@@ -174,7 +174,7 @@ def test_open_links_are_told_apart_by_whom_they_are_meant_for(handlers):
     assert emptied.value == ""
     assert "Mia, &lt;img&gt; (or the first person to open it)<small>rater in News, number " in listing
     anybody = "the first person to open it"
-    assert [label.split(":")[0] for label, _ in choice.choices] == [anybody, f"Mia, <img> ({anybody})"]
+    assert [label.split(":")[0] for label, _ in choice.choices] == [anybody, f"Mia, <img> (or {anybody})"]
     with pytest.raises(gr.Error, match="The note has 121 characters: give at most 120"):
         handlers.invite_to_project(asked_by("root"), 1, "rater", "x" * 121)
     with pytest.raises(gr.Error, match=r"The note holds the invisible character U\+202E"):
