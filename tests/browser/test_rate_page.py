@@ -1305,7 +1305,7 @@ def test_a_text_is_agreed_to_before_the_first_pair_and_a_changed_one_loses_nothi
     ask_for(desk, "Comments are kept *too*.")
     page.locator("#rate-submit").click()
     expect(text).to_contain_text("This text has changed: please read it again")
-    expect(text).to_contain_text("You go on once you agree. What you have filled in is kept.")
+    expect(text).to_contain_text("You can go on once you agree. What you have filled in is kept.")
     expect(text).to_be_focused()
     expect(page.locator("#rate-saved")).to_have_text("Not sent: 1 answer kept in this browser.")
     assert desk.grades() == {}
