@@ -88,7 +88,7 @@
     said.dataset.kind = kind;
   };
 
-  // Others grade and decide meanwhile: that is told, and what is shown stays as it is until it is asked for.
+  // Others grade and decide meanwhile: a note says so, and the queue stays as it is until it is refreshed.
   const queueOf = () => document.querySelector(".adj-queue");
   const tellNews = (text) => {
     const [said, button] = by("adjudicate-news").children;
@@ -101,7 +101,7 @@
     if (!queue || waiting || !window.kpdemoParts.isInUse()) return;
     const path = `projects/${project}/adjudication?type=${encodeURIComponent(queue.dataset.type)}`;
     const { status, body } = await window.kpdemoParts.ask(user, "GET", path);
-    if (status !== 200 || waiting || queue !== queueOf()) return; // signed out, or drawn anew: the next press tells
+    if (status !== 200 || waiting || queue !== queueOf()) return; // signed out, or drawn again: the next press tells
     const parts = [...queue.querySelectorAll("[data-count]")];
     if (parts.every(({ dataset }) => body[dataset.part] === Number(dataset.count))) { tellNews(""); return; }
     const [open, decided] = [body.open, body.decided].map((count) => String(count).replace(/\B(?=(\d{3})+$)/g, "\u202f"));
@@ -126,7 +126,7 @@
     waiting = setTimeout(() => {
       later = null;
       rest();
-      say("The server does not answer, and it is not known whether this was saved: look at the connection and try again. What you chose and wrote is kept.", "problem");
+      say("The server did not answer, so this may not have been saved: check the connection and try again. What you chose and wrote is kept.", "problem");
     }, PATIENCE);
     if (form()) paint();
     document.querySelector("#adjudicate-said").dispatchEvent(new CustomEvent("adjudicate", { bubbles: true, detail: asked }));

@@ -8,8 +8,8 @@
     changed || isOther ? REREAD : "Please read this first",
     (isOther ? "It was changed while you read it, so you have not agreed yet. " : "")
       + (isStopping
-        ? "Once you agree, your last answers are saved, and you have stopped for today."
-        : `${hasBegun || changed ? "You go on" : "You begin"} once you agree.${hasBegun ? " What you have filled in is kept." : ""}`),
+        ? "Once you agree, your last answers are saved, and you are done for today."
+        : `${hasBegun || changed ? "You can go on" : "You can begin"} once you agree.${hasBegun ? " What you have filled in is kept." : ""}`),
   ];
 
   // Put it into its section, or take it away with null. The style sheet hides the work meanwhile. Whoever was at

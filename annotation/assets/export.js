@@ -49,7 +49,7 @@
       tell("", false);
       document.querySelector("#export-again").click();
     } catch {
-      tell("The server did not answer: look at your connection and try again.", true);
+      tell("The server did not answer: check the connection and try again.", true);
     } finally {
       link.ariaBusy = "false";
     }

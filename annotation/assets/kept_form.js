@@ -40,7 +40,7 @@
     return [began, ...values];
   };
 
-  // What the address asks for was chosen later than what was typed; a page that is loaded anew asks for nothing new.
+  // What the address asks for was chosen later than what was typed; a reloaded page asks for nothing new.
   const brought = (form, kept, values) => kept.values.map((value, place) => (
     place === form.asked && !isReload() ? [...new Set([...value, ...values[place]])] : value
   ));

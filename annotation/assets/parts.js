@@ -100,7 +100,7 @@
   for (const kind of ["keydown", "pointerdown"]) document.addEventListener(kind, () => { used = Date.now(); }, true);
   const isInUse = () => !document.hidden && Date.now() - used <= LONGEST_UNUSED;
 
-  // A part that is drawn anew has the folds open that were open.
+  // A part that is drawn again keeps the folds open that were open.
   let folds = [];
   const keepFolds = () => { folds = [...document.querySelectorAll("details[open][id]")].map(({ id }) => id); };
   const openFolds = () => {

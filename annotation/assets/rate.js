@@ -34,7 +34,7 @@
     hasShown = true;
   };
 
-  // Start once for a form; a form that Gradio put there anew goes on with the same session.
+  // Start once for a form; a form that Gradio put there again goes on with the same session.
   const start = (form) => {
     const isSame = root && ["project", "storage"].every((name) => root.dataset[name] === form.dataset[name]);
     root = form;

@@ -17,7 +17,7 @@
       return this.isAsked;
     }
 
-    // Whether it is over and the rater had stopped: the stop is then done anew.
+    // Whether it is over and the rater had stopped: the stop is then done again.
     async agree(section) {
       const { session } = this;
       const { sender } = session;

@@ -92,7 +92,7 @@
     }
 
     async #step(entry) {
-      if (!entry) this.wantsQueue = false;  // who asks from now on is told what the server knows by then
+      if (!entry) this.wantsQueue = false;  // later requests get what the server knows by then
       const { status, body } = entry
         ? await ask(this.user, ...ROUTES[entry.kind](entry), entry.body)
         : await this.get(`projects/${this.project}/queue`);

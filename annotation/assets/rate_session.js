@@ -132,7 +132,7 @@
     // With what the server said where the pairs at hand could not be given back.
     returned(isDone, error) {
       this.isReturned = isDone;
-      if (!isDone) this.notify(`${error ?? "There is no connection."} The pairs that you had open go to others in a while.`);
+      if (!isDone) this.notify(`${error ?? "There is no connection."} The pairs that you had open will go to others in a while.`);
       this.changed();
     }
 
@@ -194,7 +194,7 @@
       }
     }
 
-    // The next attempt shows the pair anew, under the same id: no draft may be left of it.
+    // The next attempt shows the pair again, under the same id: no draft of it may be left.
     #settleTraining(id) {
       if (this.form?.pair.id === id) this.form.saved = this.form.grade;
       this.store.dropDraft(id);

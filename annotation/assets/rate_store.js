@@ -64,7 +64,7 @@
       return found.sort((one, other) => one.at - other.at);
     }
 
-    // What other tabs have not sent yet of pairs that are answered anew here.
+    // What other tabs have not sent yet of pairs that are answered again here.
     supersede(entries) {
       const isOld = (old) => entries.some((entry) => old.pair === entry.pair && SLOTS[old.kind] === SLOTS[entry.kind]);
       for (const [key, box] of this.#otherBoxes()) this.#take(key, box, (old) => old.kind in SLOTS && isOld(old));

@@ -24,7 +24,7 @@
       }
       session.askAnew();
       session.show();
-      if (isShown) session.notify("You answered the pair that was shown here in another tab.", { copy: comment });
+      if (isShown) session.notify("The pair that was shown here was answered in another tab.", { copy: comment });
     }
 
     // And the server has it: the count of answers is a newer one.
@@ -33,7 +33,7 @@
     // The server may not have it yet from the other tab, and give the pair out once more.
     isOnItsWay(id) { return Date.now() - (this.answeredAt.get(id) ?? 0) < ELSEWHERE; }
 
-    // One sends these now, or has answered their pairs anew: what was answered here is no longer what counts.
+    // One sends these now, or has answered their pairs again: what was answered here no longer counts.
     took(entries) {
       const { session } = this;
       const pending = session.sender.pending();
@@ -55,7 +55,7 @@
       session.store.dropDraft(pair.id);
       session.keys.hold();
       session.show();
-      const text = "The answer that was shown here is now another tab's: go back to see what is saved.";
+      const text = "The answer that was shown here was changed in another tab: go back to see what is saved.";
       session.notify(text, { copy: isCommentNew ? comment : "" });
     }
   }

@@ -9,12 +9,12 @@
   const result = (feedback) => {
     const { grade, known, accepted } = feedback;
     if (grade === known) return `You gave ${grade}, exactly as expected.`;
-    return `You gave ${grade}; expected was ${known}: ${accepted ? "close enough." : "too far off."}`;
+    return `You gave ${grade}; ${known} was expected: ${accepted ? "close enough." : "too far off."}`;
   };
 
   const MESSAGES = {
     failed: ({ accepted, pairs, pass_percent: percent }) =>
-      `${accepted} of your ${grades(pairs)} ${accepted === 1 ? "was" : "were"} close enough; it takes ${percent} %. `
+      `${accepted} of your ${grades(pairs)} ${accepted === 1 ? "was" : "were"} close enough; you need ${percent} %. `
       + "Read the guidelines below once more, and try again.",
     passed: ({ accepted, pairs }) => `You passed: ${accepted} of your ${grades(pairs)} ${accepted === 1 ? "was" : "were"} close enough.`,
   };
@@ -33,7 +33,7 @@
     get isHeld() { return this.asked !== null || this.feedback !== null; }
     get phase() { return this.isOn && this.progress.phase !== "open" ? this.progress.phase : null; }
 
-    // The pairs to show now; null while the shown one stays. Feedback on another pair is told to `notify`.
+    // The pairs to show now; null while the shown one stays. Feedback on another pair goes to `notify`.
     take(answer, entry, shown, notify) {
       this.progress = answer.training;
       const { feedback } = answer;
@@ -68,7 +68,7 @@
     intro.hidden = !training.isOn || phase !== "pair";
     if (!intro.hidden) {
       const sentence = progress.attempt > 1 ? `Training, attempt ${progress.attempt}.` : "Training.";
-      parts.setText(intro, `${sentence} You see after each pair what was expected. The work begins when ${progress.pass_percent} % `
+      parts.setText(intro, `${sentence} After each pair you see what was expected. The actual grading starts when ${progress.pass_percent} % `
         + `of your ${grades(progress.pairs)} are ${near(progress)}.`);
     }
     const panel = root.querySelector("#rate-feedback");

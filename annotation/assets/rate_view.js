@@ -96,11 +96,11 @@
   };
 
   const earlierWords = ({ earlier, isReadOnly, problem, ready }) => {
-    if (isReadOnly) return `An earlier answer, to look at. ${problem || "In this project, grades cannot be changed."}`;
+    if (isReadOnly) return `This is an earlier answer. ${problem || "In this project, grades cannot be changed."}`;
     const orElse = ready.length ? "or go on with the current pair." : "or close it.";
     return earlier.grade === null
-      ? `You skipped this pair: grade it as long as nobody else has it, ${orElse}`
-      : `An earlier answer: choose another grade and save it, ${orElse}`;
+      ? `You skipped this pair: you can grade it as long as nobody else has it, ${orElse}`
+      : `This is an earlier answer: choose another grade and save it, ${orElse}`;
   };
 
   const showEarlier = (root, session) => {
@@ -241,7 +241,7 @@
     if (!session.recent.length) list.textContent = session.history ? "No answers yet." : "Your answers are on their way.";
   };
 
-  // Whoever is done looks at the answers, not at the guidelines: they come first then, unfolded.
+  // A rater who is done looks at the answers, not at the guidelines: they come first then, unfolded.
   const placeHistory = (root, isDone) => {
     const panel = root.querySelector("#rate-history");
     const guidelines = root.querySelector("#rate-guidelines");

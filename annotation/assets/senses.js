@@ -79,7 +79,7 @@
     by("senses-page").setAttribute("aria-busy", "true");
     waiting = setTimeout(() => {
       forget();
-      say("The server does not answer: look at the connection and try again. What you chose and wrote is still here.", "problem");
+      say("The server did not answer: check the connection and try again. What you chose and wrote is still here.", "problem");
     }, PATIENCE);
     by("senses-said").dispatchEvent(new CustomEvent("senses", { bubbles: true, detail: { what, ...gather() } }));
   };

@@ -5,7 +5,7 @@
   const root = document.documentElement;
   try { root.dataset.theme = localStorage.getItem(KEY) ?? ""; } catch { /* a private window */ }
 
-  // Who signs out leaves nothing typed to whoever comes next; a session that only ended keeps it.
+  // Signing out leaves nothing typed to the next user; a session that only ended keeps it.
   const TYPED = ["kpdemo-kept:", "kpdemo-adjudicate:", "kpdemo-senses:"];
   if (location.pathname.endsWith("/sign-in") && new URLSearchParams(location.search).has("out")) {
     try {

@@ -60,7 +60,7 @@
     const unsaved = copies.take();
     if (next?.id !== task?.id) find("#write-blank-note").value = copies.reasonFor(next?.id);
     for (const copy of unsaved.filter(({ id, text }) => id !== next?.id && text.trim())) {
-      parts.notify(root, "This text had not been saved, and its item is no longer the one here:", copy.text);
+      parts.notify(root, "This text was not saved, and its item is no longer open here:", copy.text);
     }
     task = next;
     isDirty = false;
@@ -76,7 +76,7 @@
       if (copy.version === version && !isDirty) {
         field.value = copy.text;
         changed();
-      } else parts.notify(root, "This text had not been saved, and another one has taken its place:", copy.text);
+      } else parts.notify(root, "This text was not saved, and another one has replaced it:", copy.text);
     }
     savedAt = null;
     show();

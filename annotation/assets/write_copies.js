@@ -18,7 +18,7 @@
       storage.write(this.own, { at: Date.now(), ...copy, seen });
     }
 
-    // The server has the text, also of the copies that it came from; a page that still tries has written its own anew.
+    // The server has the text, also of the copies that it came from; a page that still tries has written its own again.
     drop() {
       for (const [key, text] of this.taken) if (storage.text(key) === text) storage.remove(key);
       this.taken.clear();
@@ -44,7 +44,7 @@
       return found.sort((one, other) => (other.at ?? 0) - (one.at ?? 0));
     }
 
-    // Why an item is to be left blank: a page that is loaded anew before the server has it shows it again.
+    // Why an item is to be left blank: a page reloaded before the server has it shows it again.
     keepReason(id, text) { ofTab.write(`${this.name}:reason`, { id, text }); }
 
     reasonFor(id) {

@@ -195,7 +195,7 @@ class _Asked(Sent):
 def _number(text: str) -> int:
     number = whole_in(text)
     if number is None:
-        raise AdjudicationError(f"{shown(text)} is no pair: choose one from the queue.")
+        raise AdjudicationError(f"{shown(text)} is not a pair: choose one from the queue.")
     return number
 
 

@@ -21,9 +21,8 @@ from annotation.ui.wording import all_withdrawn_text, counted, time_html
 from kpdemo.ui.widgets import empty_html, escape
 
 KEYS = (
-    "0–4 choose a grade, [ and ] a step down and up, P and N previous and next, Ctrl+Enter saves. "
-    "On the scale, with or without these keys, ← and → go a step down and up, "
-    "↑ and ↓ to the grade below and above."
+    "0–4 choose a grade, [ and ] go a step down and up, P and N to the previous and next pair, Ctrl+Enter "
+    "saves. On the scale, ← and → always go a step down and up, ↑ and ↓ to the grade below and above."
 )
 NO_PAIRS = "No pairs yet. Import a file of pairs, then let raters grade them."
 
@@ -74,7 +73,7 @@ def nothing_html(counts: GoldCounts, view: View, threshold: Decimal, held_back: 
 
 
 def answer_html(text: str, kind: str = "note", *, saved: str = "") -> str:
-    """What became of the last thing that was asked.
+    """The outcome of the last request.
 
     Args:
         text: the sentence; empty says nothing.
@@ -171,9 +170,9 @@ def _comments_html(item: AdjudicationItem) -> str:
 def _closed_html(item: AdjudicationItem, project: Project, around: Neighbours) -> str:
     """What stands in the place of the form where a decision would be refused."""
     threshold = grade_text(project.settings.threshold)
-    why = f"Only flagged pairs are decided on: those with grades that differ by {threshold} or more."
+    why = f"Only flagged pairs can be adjudicated: those with grades that differ by {threshold} or more."
     if item.is_withdrawn:
-        why = "Nothing is decided on a pair that is withdrawn."
+        why = "A withdrawn pair cannot be adjudicated."
     walk = f'<div class="adj-actions">{_walk_html(around)}</div>'
     return f"{empty_html(why)}{walk}{_history_html(item.history)}"
 
@@ -212,7 +211,7 @@ def _decision_html(item: AdjudicationItem, project: Project, around: Neighbours)
  <kbd aria-hidden="true">]</kbd></button>
 <output id="adjudicate-value" aria-live="polite"><b></b> <span></span></output>
 </div>
-<fieldset class="adj-causes"><legend>Cause of the disagreement, needed</legend>{causes}</fieldset>
+<fieldset class="adj-causes"><legend>Cause of the disagreement (required)</legend>{causes}</fieldset>
 <label for="adjudicate-note" class="adj-label">Note (optional)</label>
 <textarea id="adjudicate-note" rows="2" dir="auto" maxlength="{NOTE_LENGTH}">{escape(note)}</textarea>
 <p id="adjudicate-draft" class="small" hidden>Your draft, not saved yet.

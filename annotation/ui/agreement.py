@@ -56,7 +56,7 @@ from kpdemo.ui.widgets import (
 
 SECONDS_BETWEEN_LOOKS = 10
 MADE_BY = "The page Agreement of kpdemo"
-NO_PAIRS = "No pairs yet. Agreement of types and genres appears with the first ones."
+NO_PAIRS = "No pairs yet. Agreement by type and genre appears here with the first ones."
 
 TEXTS = (
     "status",
@@ -87,7 +87,7 @@ class AgreementHandlers:
     clock: Clock = utcnow
 
     def open(self, request: gr.Request, width: object) -> tuple[Any, ...]:
-        """The whole page, or a sentence for whoever may not see it."""
+        """The whole page, or a sentence for users who may not see it."""
         try:
             shown = self._show(request, width)
         except AccessError as error:
@@ -101,7 +101,7 @@ class AgreementHandlers:
         return empty_html(reason), gr.Column(visible=False), gr.Timer(active=False), *_nothing()
 
     def refresh(self, request: gr.Request, width: object) -> tuple[Any, ...]:
-        """All figures anew."""
+        """All figures, computed again."""
         with shown_to_user(AnnotationError):
             return self._show(request, width)
 

@@ -19,8 +19,8 @@ from kpdemo.ui.widgets import escape
 
 TENTATIVE, FIRM = CUSTOMARY_LINES
 FOR_LEADERS = (
-    "Agreement is for administrators and adjudicators of the project: a rater who saw it would grade with an "
-    "eye on the others. Keep grading, or ask your administrator."
+    "Only administrators and adjudicators of the project see agreement, so that raters grade independently "
+    "of each other. Keep grading, or ask your administrator."
 )
 CONVENTION = (
     f"{FIRM:.3f} and {TENTATIVE} are Krippendorff’s own conventions (2004), not laws: how much agreement is "
@@ -28,7 +28,7 @@ CONVENTION = (
 )
 MOSTLY_HIGHER = (
     "α of unadjudicated pairs leaves out the flagged and the decided ones, which differ most, so it is "
-    "usually higher: it tells how clear the rest is, not how well raters agree."
+    "usually higher: it shows how clear the rest is, not how well raters agree."
 )
 
 
@@ -37,8 +37,8 @@ def will_appear(report: AgreementReport) -> str:
     if not report.unnumbered:
         return "New grades appear by themselves."
     return (
-        "New grades appear by themselves, and so do the numbers of raters who have none yet: the database is "
-        "being written to, as by a long import."
+        "New grades appear by themselves. So do the numbers of raters who have none yet, once the database "
+        "is no longer busy, for example with a long import."
     )
 
 
@@ -69,7 +69,7 @@ def figures_html(report: AgreementReport, project_id: int) -> str:
 
 
 def _conspicuous_html(report: AgreementReport) -> str:
-    """Whom to look at first, where anybody stands out."""
+    """Which raters to look at first, if any stand out."""
     said = "".join(f"<li>{escape(regrouped(sentence))}</li>" for _, sentence in report.conspicuous)
     if not said:
         return ""
@@ -98,8 +98,8 @@ def enough_html(report: AgreementReport, project_id: int, *, leads: bool) -> str
     if alpha.value is None:
         return f"<p>{next_step_html(report, project_id, leads=leads)}</p>"
     levels = (
-        f"Where only the order of grades counts, α is {_level(alpha.ordinal)} (ordinal); where 3 and 3.25 "
-        f"are as different as 0 and 4, it is {_level(alpha.nominal)} (nominal)."
+        f"If only the order of grades counts, α is {_level(alpha.ordinal)} (ordinal); if 3 and 3.25 count as "
+        f"being as different as 0 and 4, it is {_level(alpha.nominal)} (nominal)."
     )
     sentences = [verdict(alpha), CONVENTION, levels, MOSTLY_HIGHER]
     return "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences if sentence)
@@ -110,25 +110,25 @@ def _level(value: float | None) -> str:
 
 
 def verdict(alpha: Alpha) -> str:
-    """Where the interval lies beside the customary lines; of few pairs it says nothing yet."""
+    """Where the interval lies relative to the customary lines; with few pairs it says nothing yet."""
     if alpha.low is None or alpha.high is None:
-        return (
-            f"There is no interval, so nobody can tell how certain α is. {regrouped(alpha.interval_reason)}"
-        )
+        return f"There is no interval, so it is unknown how certain α is. {regrouped(alpha.interval_reason)}"
     if alpha.pairs < ENOUGH_PAIRS:
         return too_few_text(alpha.pairs)
     if alpha.low >= FIRM:
-        return f"Yes, by custom: the whole interval is at or above {FIRM:.3f}."
+        return f"Yes, by convention: the whole interval is at or above {FIRM:.3f}."
     if alpha.high < TENTATIVE:
         return (
-            f"No, by custom: the whole interval is below {TENTATIVE}. See below where it is low, and "
+            f"No, by convention: the whole interval is below {TENTATIVE}. See below where it is low, and "
             "discuss the widest pairs with the raters."
         )
     if alpha.low < TENTATIVE:
         return f"Too early to tell: the interval crosses {TENTATIVE}. More pairs with two grades would help."
     if alpha.high < FIRM:
-        return f"For tentative conclusions, by custom: the interval lies between {TENTATIVE} and {FIRM:.3f}."
-    return f"At least for tentative conclusions, by custom: the interval crosses {FIRM:.3f}."
+        return (
+            f"For tentative conclusions, by convention: the interval lies between {TENTATIVE} and {FIRM:.3f}."
+        )
+    return f"At least for tentative conclusions, by convention: the interval crosses {FIRM:.3f}."
 
 
 def plan_html(plan: Plan, waiting: int) -> str:
@@ -153,9 +153,7 @@ def next_step_html(report: AgreementReport, project_id: int, *, leads: bool) -> 
         change = (
             f'<a href="{page}&amp;tab=settings">Choose two or more</a>' if leads else "It takes two or more"
         )
-        return (
-            f"Each pair is graded by one rater in this project, so that no grades can be compared. {change}."
-        )
+        return f"Each pair is graded by one rater in this project, so no grades can be compared. {change}."
     if raters == 1:
         graded = escape(counted(whole.ratings, "pair"))
         return (
@@ -167,13 +165,13 @@ def next_step_html(report: AgreementReport, project_id: int, *, leads: bool) -> 
     if whole.all.pairs == 1:
         return f"{escape(whole.all.reason)} Wait until another pair has two."
     return (
-        f"{escape(whole.all.reason)} Import pairs of other grades, or ask the raters whether they use the "
-        "whole scale."
+        f"{escape(whole.all.reason)} Import pairs that deserve other grades, or ask the raters whether they "
+        "use the whole scale."
     )
 
 
 def few_pairs_html(parts: Sequence[tuple[str, Part]]) -> str:
-    """Of which types and genres the intervals are not to be trusted; nothing where each has pairs enough."""
+    """The types and genres whose intervals are not reliable; nothing if each has enough pairs."""
     said = few_parts_text([Compared(label, part.all.interval_pairs) for label, part in parts])
     if not said:
         return ""
@@ -181,14 +179,15 @@ def few_pairs_html(parts: Sequence[tuple[str, Part]]) -> str:
 
 
 def drift_html(report: AgreementReport) -> str:
-    """Who moved against the others over time, with what a window is; nothing where it cannot be told."""
+    """Who moved relative to the others over time, with what a window is; nothing if it is unknown."""
     if not any(drift.windows for drift in report.drifts):
         return ""
     said = (
-        f"Each rater’s grades that can be compared, in the order of time, in up to {MOST_WINDOWS} windows "
-        f"of {FEWEST_IN_WINDOW} or more: how far they are above the decision or, without one, above the "
-        "mean of the others. A change is clear when the first and the last window are a step of the scale or "
-        "more apart and their 95 % intervals do not meet. With many raters one may look clear by chance."
+        f"Each rater’s grades that can be compared, oldest first, in up to {MOST_WINDOWS} windows of at "
+        f"least {FEWEST_IN_WINDOW}: how far they are above the decision or, without one, above the mean of "
+        "the others. A change is clear when the first and the last window are at least one step of the "
+        "scale apart and their 95 % intervals do not overlap. With many raters, one may look clear by "
+        "chance."
     )
     return f"<p>{escape(said)}</p>{table_html(drift_table(report), report.project)}"
 
@@ -198,9 +197,9 @@ def bounds_html(report: AgreementReport) -> str:
     if not any(bound.raters for bound in report.upper_bounds):
         return ""
     said = (
-        "Each rater is measured like a system: their grades against the mean of the others’ grades of the "
-        "same pairs. A system with the mean of these figures fits the raters as well as they fit each other. "
-        "It may have more on the gold grades, which are means of all."
+        "Each rater is measured like a system, against the mean of the other raters’ grades of the same "
+        "pairs. A system that reaches the mean of these figures fits the raters as well as they fit each "
+        "other. It may reach more against the gold grades, which are means of all raters."
     )
     table = bounds_table(report)
     undefined = [(f"{row[0]}, {row[1]}", row[2].reason) for row in table.rows if isinstance(row[2], Alpha)]
@@ -225,9 +224,9 @@ def method_html(report: AgreementReport) -> str:
     text = (
         "Krippendorff’s α at the interval level, of pairs with two grades or more. The 95 % intervals are "
         f"percentile bootstraps over pairs: {grouped(report.resamples)} resamples, seed {report.seed}. A "
-        "resample that draws one grade only has no α and is left out; with more than one in twenty of these "
-        "there is no interval. SVG and PNG are saved dark on white, for print; CSV is in full "
-        "and the command line has the same: "
+        "resample in which all grades are equal has no α and is left out; if more than one in twenty are "
+        "left out, there is no interval. SVG and PNG are saved dark on white, for print; CSV has the "
+        "figures in full; the command line prints the same: "
     )
     command = f"python -m annotation agreement {shlex.quote(report.project)} --json"
     return f'<p class="small">{escape(text)}<code>{escape(command)}</code></p>'

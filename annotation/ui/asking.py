@@ -1,4 +1,4 @@
-"""What a page of annotation is asked: by whom, for which project, for what there."""
+"""What a page of annotation is asked for: by whom, and for which project."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ somebody else writes for long, as during an import."""
 
 
 def reason_of(error: Told) -> str:
-    """The sentence for whoever is signed in: a database's own names files and addresses."""
+    """The sentence for signed-in users: a database's own names files and addresses."""
     return str(error) if isinstance(error, AnnotationError) else error.for_users
 
 

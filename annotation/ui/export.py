@@ -108,10 +108,10 @@ def counts_html(counts: GoldCounts) -> str:
         ("Not adjudicated", counts.not_adjudicated, "flagged, without a decision"),
     )
     if counts.reopened:
-        meaning = "of those with one: graded after the decision, which stands until Adjudicate changes it"
+        meaning = "of those with a gold grade: graded after the decision, which counts until changed"
         rows = (*rows, ("Open again", counts.reopened, meaning))
     if counts.problems:
-        meaning = "of those with one: see Comments and skips, and withdraw what should not count"
+        meaning = "of those with a gold grade: see Comments and skips; withdraw those that should not count"
         rows = (*rows, ("Marked as a problem", counts.problems, meaning))
     body = "".join(
         f'<tr><th scope="row">{name}</th><td class="number">{grouped(number)}</td><td>{meaning}</td></tr>'

@@ -32,10 +32,13 @@ from kpdemo.ui.widgets import (
 )
 
 NOTHING_YET = "You are not in any project yet. Ask the administrator of a project to add you."
-NO_MORE = "You are in no project now; what you graded or wrote is kept. Ask the administrator of a project."
+NO_MORE = (
+    "You are in no project now; what you graded or wrote is kept. Ask the administrator of a project to add "
+    "you again."
+)
 NO_PROJECTS = "No projects yet. Make one below, then import pairs and invite raters."
-PAUSED = "Paused: your administrator can tell you when your work goes on"
-CHANGED_TEXT = "The text that you agreed to was changed: you are asked anew"
+PAUSED = "Paused: your administrator can tell you when you can go on"
+CHANGED_TEXT = "The text that you agreed to has changed: please agree again"
 NEW_TYPE = "type"
 """Of the address: the comparison type of a project that is to be made."""
 
@@ -137,7 +140,7 @@ def next_steps(line: ProjectLine, user: User, progress: Progress | None) -> list
 
 
 def _page_of_the_text(line: ProjectLine) -> str:
-    """Where the user agrees anew; none where they need not, or are given no work that asks for it."""
+    """Where the user agrees again; none if they need not, or are given no work that asks for it."""
     if line.must_agree_anew and Role.RATER in line.roles and not line.is_paused:
         return "rate"
     return "write" if line.must_agree_anew and Role.WRITER in line.roles else ""

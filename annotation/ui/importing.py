@@ -47,7 +47,7 @@ FORMATS_HTML = (
     "<details><summary>File formats</summary><ul>"
     "<li><b>TSV, CSV</b>: a header with <code>id, type, left, right</code> and, if you wish, "
     "<code>genre, intended, source</code>; left is the larger item.</li>"
-    "<li><b>JSON Lines</b>: an object a line with the same names; or <b>JSON</b>, one array of them.</li>"
+    "<li><b>JSON Lines</b>: one object per line with the same names; or <b>JSON</b>, one array of them.</li>"
     "<li><b>Ratings</b> that exist already: a field <code>ratings</code> with a list of grades, "
     "or rows of <code>id, rater, grade</code>.</li>"
     "<li><b>SemEval-2014 Task 3</b>: its input files as they are.</li></ul></details>"

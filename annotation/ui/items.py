@@ -47,8 +47,8 @@ FORMATS_HTML = (
     f"<code>genre, source</code>. An upload is deleted after {KEPT_MINUTES} minutes.</p>"
 )
 WITHDRAWING_HTML = (
-    '<p class="small">A withdrawn item is given to no writer. Drafts are kept, and whoever writes for it is '
-    "told. Items that are pairs already stay.</p>"
+    '<p class="small">A withdrawn item is no longer given to writers. Drafts are kept, and a writer at '
+    "work on it is told. Items that are already pairs stay.</p>"
 )
 ANY_TYPE = "any type"
 RANGES = (
@@ -147,7 +147,7 @@ class ItemsHandlers:
         kept = plan.of_type(type)
         is_alone = kept == type_terms(bounds, bool(has_zeros))
         fields = [gr.skip() for _ in (has_zeros, *texts)] if is_alone else [kept.has_zeros, *_ranges(kept)]
-        said = saved_html("Saved. What is imported or written already stays.", is_alone=is_alone)
+        said = saved_html("Saved. Items and texts that are already there stay.", is_alone=is_alone)
         return said, bounds_html(plan, types), *fields, _of_type(type, seen_settings(kept))
 
 

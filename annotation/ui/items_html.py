@@ -52,6 +52,6 @@ def summary_html(summary: ItemSummary) -> str:
 
 
 def _state(line: ItemLine) -> str:
-    """How far it is. Nothing tells that its grade is 0: whoever knows must not grade its pair."""
+    """How far it is. Nothing shows that its grade is 0: a person who knows that must not grade its pair."""
     said = {"reserved": "unwritten", "paired": "accepted"}.get(line.state, line.state.replace("_", " "))
     return f"{said}, left blank {line.blanks} ×" if line.blanks else said

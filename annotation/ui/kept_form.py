@@ -12,14 +12,14 @@ from gradio.events import Dependency
 
 from kpdemo.ui.widgets import QUIETLY, note_html, unseen_box
 
-IS_BACK = "What you had typed and not saved is back in the form."
+IS_BACK = "What you typed but did not save is back in the form."
 
 
 @dataclass(frozen=True)
 class KeptForm:
     """Keeps the fields of a form; to be made where its note is to stand, above them.
 
-    Gradio loads the page anew when a request has not reached the server, and the fields with it.
+    Gradio loads the page again when a request has not reached the server, and the fields with it.
     """
 
     name: str
@@ -96,7 +96,7 @@ class Keeping:
     began: gr.Textbox | None = None
     is_of_began: bool = False
     shown: Sequence[Dependency] = ()
-    """Events of the form itself that fill the fields anew."""
+    """Events of the form itself that fill the fields again."""
 
     def start(self, tabs: gr.Tabs, tab: str, *shown: Dependency) -> None:
         """Keep what is typed in that tab of the page, from the events on that fill the fields."""

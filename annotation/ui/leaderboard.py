@@ -33,16 +33,12 @@ from annotation.web.leaderboard import board_address
 from kpdemo.ui.charts import chart_buttons, show_chart
 from kpdemo.ui.widgets import QUIETLY, empty_html, escape, section_heading, shown_to_user, unseen_box
 
-NOBODY = (
-    "No system has been measured yet. Its scores are compared with the gold grades of pairs that have one."
-)
+NOBODY = "No system has been measured yet. A system’s scores are compared with the gold grades of the pairs."
 FOR_ADMINISTRATORS = "An administrator of the project can add one."
 FOR_LEADERS = "The leaderboard is for administrators and adjudicators of the project: ask your administrator."
 CHART = "Pearson correlation of each system by genre, stacked, the best system first"
 PAGE = "leaderboard"
-NO_GENRES = (
-    "The pairs have no genres. Import pairs with a field genre to see on which of them systems differ."
-)
+NO_GENRES = "The pairs have no genres. Import pairs with a field genre to compare systems by genre."
 TEXTS = ("status", "pearson", "spearman", "ranks", "genres", "save", "chart-save", "method")
 """The parts of the page that are HTML, as `leaderboard-NAME-part`."""
 _PLACES = 6 + len(TEXTS)
@@ -62,7 +58,7 @@ class LeaderboardHandlers:
     latex: LatexTable
 
     def open(self, request: gr.Request, zone: str | None = "") -> tuple[Any, ...]:
-        """The first gold set, or a sentence for whoever may not see the page."""
+        """The first gold set, or a sentence for users who may not see the page."""
         try:
             return ("", *self._shown(request, None, zone))
         except AccessError as error:
@@ -145,7 +141,7 @@ class LeaderboardHandlers:
 
 @dataclass(frozen=True)
 class LeaderboardPage:
-    """The parts of the page that the form for administrators fills anew."""
+    """The parts of the page that the form for administrators fills again."""
 
     gold: gr.Dropdown
     zone: gr.Textbox

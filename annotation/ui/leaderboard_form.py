@@ -29,20 +29,22 @@ from kpdemo.ui.widgets import QUIETLY, done_html, section_heading, shown_to_user
 FORMATS_HTML = (
     "<details><summary>File formats</summary><ul>"
     "<li><b>One score per line</b>, as in the task, in the order of the exported gold set; only those of one "
-    "type where the name of the file begins with it, as in <code>phrase2word.output.tsv</code>.</li>"
+    "type if the name of the file begins with that type, as in <code>phrase2word.output.tsv</code>.</li>"
     "<li><b>JSON Lines</b> <code>{id, score}</code>, or CSV or TSV with these columns; with "
     "<code>type</code> where two types share an id.</li>"
-    "<li>A system may leave out whole types. A score that is missing, too much or no number is named by its "
-    "line, and nothing is added. Scores by id of pairs that have no gold grade so far are left out.</li>"
+    "<li>A system may leave out whole types. If a score is missing, not a number or one too many, the "
+    "message names its line and nothing is added. Scores by id are left out for pairs that have no gold "
+    "grade yet.</li>"
     "<li><b>Gold sets</b>: <code>gold.jsonl</code>, <code>.csv</code> or <code>.parquet</code> of an export, "
     "tables with <code>id, type, left, right, gold</code>, or the task’s input and gs files together.</li>"
-    "<li><b>Training grades</b> look like gold sets, and the scores of their pairs like other scores.</li>"
+    "<li><b>Training grades</b> have the formats of gold sets, and the scores of their pairs those of other "
+    "scores.</li>"
     "</ul></details>"
 )
 GOLD_CHOICES = [(label, kind) for kind, label in GOLDS.items()]
 CALIBRATED = (
-    "Fits the scores, type by type, to the grades of other pairs by isotonic regression: they come onto the "
-    "scale of people, and their order stays but for ties. A pair that is in both sets is refused."
+    "Fits the scores of each type to the grades of other pairs by isotonic regression. This puts them on the "
+    "raters’ scale and keeps their order, except for ties. A pair that is in both sets is refused."
 )
 
 

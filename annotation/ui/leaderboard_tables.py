@@ -150,7 +150,7 @@ def difference_table(difference: Difference) -> Table:
         Column("Williams’ t", 2),
         Column("p (Williams)", 3, probability=True),
     )
-    caption = f"{difference.first} less {difference.second}"
+    caption = f"{difference.first} minus {difference.second}"
     return Table("difference", caption, columns, rows)
 
 
@@ -199,9 +199,9 @@ def method_html(board: Board) -> str:
     remarks = dict.fromkeys(system.remark for system in report.systems if system.remark)
     text = (
         f"{counted(report.pairs, 'pair')}. 95 % intervals by the percentile bootstrap over pairs, "
-        f"{grouped(report.resamples)} resamples, seed {report.seed}; all systems meet the same resamples. "
-        "A type that a system leaves out adds nothing to its sum. p is two-sided and not corrected for the "
-        "number of comparisons."
+        f"{grouped(report.resamples)} resamples, seed {report.seed}; the resamples are the same for all "
+        "systems. A type that a system leaves out adds nothing to its sum. p is two-sided and not corrected "
+        "for the number of comparisons."
     )
     return f'<p class="small">{escape(" ".join((text, *remarks)))}</p>{_undefined_html(report)}'
 

@@ -18,7 +18,7 @@ from annotation.ui.tables import listing_html
 from annotation.ui.wording import time_html
 from kpdemo.ui.widgets import done_html, empty_html, escape, keep_reason, section_heading, shown_to_user
 
-NO_OPEN_LINKS = "No links are open. A link is listed here until it is used, ends or is revoked."
+NO_OPEN_LINKS = "No links are open. A link is listed here until it is used, expires or is revoked."
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class LinksHandlers:
             if link is None:
                 raise SettingsError("No link is chosen: choose one.")
             self.invitations.revoke(int(link), project_id, by=by)
-            said = done_html("The link is revoked: nobody can use it any more.")
+            said = done_html("The link is revoked: it can no longer be used.")
             return said, *shown_links(self.invitations, project_id)
 
     def _asked(self, request: gr.Request) -> tuple[int | None, User]:
@@ -120,8 +120,8 @@ def open_links_html(links: Sequence[OpenInvitation]) -> str:
 def link_for(link: OpenInvitation) -> str:
     """Who may use it, or is meant to where anybody may."""
     if link.is_set_up:
-        return "whoever sets up the server"
-    anybody = f"{link.note} (whoever opens it first)" if link.note else "whoever opens it first"
+        return "the person who sets up the server"
+    anybody = f"{link.note} (or the first person to open it)" if link.note else "the first person to open it"
     return link.user_name or anybody
 
 

@@ -68,8 +68,8 @@ class MembersHandlers:
             article = "an" if chosen.value[0] in "ae" else "a"
             number = self.invitations.invitation(token).number
             said = (
-                f"Send this link, number {number}, to one person. Whoever makes an account with it first, "
-                f"within {LASTS.days} days, becomes {article} {chosen.value}. It is shown only now."
+                f"Send this link, number {number}, to one person. The first person to use it, "
+                f"within {LASTS.days} days, becomes {article} {chosen.value}. It is not shown again."
             )
             link = link_html(invitation_address(request, token), said)
             return link, gr.Textbox(value=""), *shown_links(self.invitations, project_id)
@@ -106,7 +106,7 @@ class MembersHandlers:
             return "", *_buttons(chosen, members, paused)
 
     def join(self, request: gr.Request) -> tuple[Any, ...]:
-        """Make whoever asks a rater of the project, too."""
+        """Make the user who asks a rater of the project, too."""
         with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             self.projects.add_member(project_id, user.name, Role.RATER, by=user)
             return joined_html(project_id), *self._shown(project_id, user)
@@ -250,7 +250,7 @@ class _Addition:
     role: gr.Dropdown
     run: gr.Button
     joining: gr.Column
-    """Of the button `join`, for whoever is no rater yet."""
+    """Of the button `join`, for users who are not raters yet."""
     join: gr.Button
     said: gr.HTML
 

@@ -1,4 +1,4 @@
-"""What the section on members says: who is there, and that one may grade there oneself. No Gradio."""
+"""What the section on members says: who is in the project, and how to grade there oneself. No Gradio."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from kpdemo.ui.widgets import empty_html, escape
 
 NOBODY = "No members yet. Add an account, or invite somebody by a link."
 JOIN_HINT = (
-    "Makes you a rater of the project. Who grades should not adjudicate: Adjudicate and Agreement hold back "
-    "pairs that you may still grade. Skip pairs whose grades you have seen."
+    "Makes you a rater of the project. Skip pairs whose grades you have seen. Raters should not adjudicate "
+    "pairs they may still grade, so Adjudicate and Agreement do not show you those."
 )
 
 
 def joined_html(project_id: int) -> str:
-    """That whoever pressed is a rater now, and where they grade."""
+    """That the user is a rater now, and where to grade."""
     return (
         '<p class="note done" role="status">You are a rater of this project now. '
         f'<a href="/annotate/rate?project={project_id}">Grade pairs</a></p>'

@@ -24,9 +24,9 @@ from kpdemo.ui.widgets import done_html, keep_reason
 
 ANY_TYPE = "any type"
 EXPLAINED_HTML = (
-    '<p class="small">A withdrawn pair is given to no rater and counts nowhere; its grades, decisions and '
-    "comments are kept, and restoring brings all back. Pairs that nobody was given or graded, those of a "
-    "wrong import for instance, can be removed for good. All that are named or none.</p>"
+    '<p class="small">A withdrawn pair is not given to raters and counts nowhere; its grades, decisions '
+    "and comments are kept, and restoring it brings them back. Pairs that nobody was given or graded, such "
+    "as those of a wrong import, can be removed for good. Either all named pairs are changed or none.</p>"
 )
 
 

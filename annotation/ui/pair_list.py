@@ -27,7 +27,7 @@ from kpdemo.ui.widgets import (
 EVERY_STATE = "every state"
 CHOICES = [(EVERY_STATE, ""), *((state.value, state.value) for state in PairState)]
 NO_PAIRS = "No pairs yet. They are listed here once a file is imported or a text is accepted."
-NONE_FOUND = "No pair is like this. Search for a part of an id or a text, or choose another state."
+NONE_FOUND = "No pair matches. Search for a part of an id or a text, or choose another state."
 LONGEST_SEARCH = 200
 
 

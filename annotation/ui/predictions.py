@@ -29,8 +29,8 @@ FORGET_SENT = """() => {
   address.searchParams.delete("sent");
   history.replaceState(history.state, "", address);
 }"""
-"""What was sent is told once, not with every reload or to whoever is given the address."""
-ORDER_SAVED = "Saved. It applies to what raters are given from now on."
+"""What was sent is said once, not with every reload or to others who are given the address."""
+ORDER_SAVED = "Saved. Pairs are given to raters in this order from now on."
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class PredictionsHandlers:
     sending: SendService
 
     def open(self, request: gr.Request) -> tuple[Any, ...]:
-        """The whole page, or a sentence for whoever may not see it."""
+        """The whole page, or a sentence for users who may not see it."""
         try:
             project_id, _ = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             steps, figures, files, order = self._show(project_id, JudgingOptions())
@@ -51,7 +51,7 @@ class PredictionsHandlers:
         return told, gr.Column(visible=True), steps, figures, files, order
 
     def count(self, threshold: object, k: object, skip: bool, request: gr.Request) -> tuple[str, str, str]:
-        """The figures anew, with other options."""
+        """The figures again, with other options."""
         with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
             unjudged = Unjudged.SKIP if skip else Unjudged.ZERO
             options = check_options(
@@ -111,7 +111,8 @@ def build_predictions_page(handlers: PredictionsHandlers, page: gr.Blocks) -> No
                     ORDERS,
                     value=QueueOrder.PROJECT.value,
                     label="Order in which raters see the predicted keyphrases",
-                    info="Uncertain is what the models' scores decide least. Raters never see these",
+                    info="Uncertain pairs are those on which the models' scores say least. "
+                    "Raters never see the scores",
                     elem_id="predictions-order",
                 )
                 saved = gr.HTML("", elem_id="predictions-order-saved")

@@ -87,15 +87,15 @@ def figures_html(figures: Mapping[str, ModelFigures], options: JudgingOptions) -
         heads,
         rows,
         numbers=range(1, len(heads)),
-        caption="Figures of each model, means over its documents with anything relevant; nDCG over those "
-        "with any grade above 0",
+        caption="Figures of each model, means over its documents with a relevant keyphrase; nDCG over those "
+        "with a grade above 0",
         label="Figures of each model",
         elem_id="predictions-table",
     )
     return (
         f'{table}<p class="small">Gain: the grade. Relevant: graded {options.threshold} or more. Present and '
-        f"absent: F1@M of each. Recall counts what some model predicted. Keyphrases without a gold grade "
-        f"{counted_how}; "
+        "absent: F1@M of each. Recall is of the relevant keyphrases that any model predicted. Keyphrases "
+        f"without a gold grade {counted_how}; "
         f"Judged@{k} is the share of the first {k} that have one.</p>"
     )
 
@@ -128,5 +128,5 @@ def files_html(pool: JudgedPool, project_id: int, threshold: Decimal) -> str:
         "reads them</li>"
         f'<li><a id="predictions-qrels" href="{escape(qrels_address(project_id))}" download>Grades as TREC '
         f"qrels</a>, in quarters: 0 to 16</li>{runs}</ul>"
-        '<p class="small">These files tell which model predicted what: keep them from raters.</p>'
+        '<p class="small">Do not give these files to raters: they show which model predicted what.</p>'
     )

@@ -45,7 +45,7 @@ from kpdemo.ui.widgets import (
 )
 
 TABS = ("pairs", "members", "quality", "settings", "gold", "events")
-SAVED = "Saved. Raters see what is new once they open their page again."
+SAVED = "Saved. Raters see the changes when they open their page again."
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,7 @@ def _build_settings_tab(handlers: ProjectHandlers) -> _SettingsTab:
 
 
 def _show_counts(handlers: ProjectHandlers, places: list[Any], after: Sequence[Any], tab: gr.Tab) -> None:
-    """Count anew after each of the events, and when the tab of events is chosen."""
+    """Count again after each of the events, and when the tab of events is chosen."""
     for number, event in enumerate(after, start=1):
         event.success(handlers.show_counts, outputs=places, api_name=f"show_counts_{number}", **QUIETLY)
     tab.select(handlers.show_counts, outputs=places, api_name="show_events", **QUIETLY)

@@ -60,13 +60,13 @@ from kpdemo.ui.widgets import (
 SHOWN_PARTS = 6
 TRAINING_SAYS = (
     "Raters grade these pairs first, on the same page, and see after each one what was expected and why. "
-    "The work begins when enough of their grades are close; otherwise there is another attempt. Raters who "
+    "The actual grading starts when enough of their grades are close; otherwise they try again. Raters who "
     "have passed are not asked again. Training never counts for agreement, gold or exports."
 )
 CHECKS_SAY = (
     "Pairs with a known grade, mixed in with the others: raters cannot tell them apart, and get each of them "
     "at most once. They never count for agreement, gold, exports or the progress of the "
-    "project; only the share of accepted grades is shown, to administrators, below."
+    "project; only administrators see the share of accepted grades, below."
 )
 Shown = tuple[str, str, str, gr.Dropdown, gr.Dropdown, str]
 
@@ -147,7 +147,7 @@ class QualityHandlers:
     def _line(self, project_id: int, chosen: str | None) -> KnownLine:
         lines = {_token(line): line for line in self.known_pairs.known(project_id)}
         if chosen not in lines:
-            raise SettingsError("No pair is chosen: choose one of the list.")
+            raise SettingsError("No pair is chosen: choose one from the list.")
         return lines[chosen]
 
     def _shown(self, overview: QualityOverview, project_id: int) -> Shown:
@@ -258,7 +258,7 @@ def _read(path: Path, only_type: str | None) -> list[ReadKnownPair]:
     with open_source(path, name=path.name) as source:
         pairs = list(read_known_pairs(source, only_type=only_type))
     if not pairs:
-        raise ImportFileError(f"{path.name} has no pairs: a row for each, under a header.")
+        raise ImportFileError(f"{path.name} has no pairs: write a header and a row for each pair.")
     return pairs
 
 

@@ -14,12 +14,12 @@ from kpdemo.ui.widgets import section_heading
 KINDS = {"training": "training pair", "checks": "check pair"}
 _COLUMNS = "TSV, CSV or JSON Lines with <code>id, type, left, right, grade</code>, the known grade"
 FIELDS = {
-    "training": f"{_COLUMNS}, and, if you wish, <code>explanation</code>, which raters read then.",
+    "training": f"{_COLUMNS}, and, if you wish, <code>explanation</code>, which raters see after grading.",
     "checks": f"{_COLUMNS}.",
 }
 CORRECTING_SAYS = (
-    "A corrected grade counts for attempts that are not finished, and for all grades of a check pair, also "
-    "earlier ones. Finished attempts stay as they were judged."
+    "A corrected grade applies to unfinished attempts and to all grades of a check pair, including earlier "
+    "ones. Finished attempts keep their result."
 )
 
 

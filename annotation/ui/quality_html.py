@@ -18,9 +18,9 @@ from kpdemo.ui.widgets import empty_html, escape
 LABEL = 60
 NO_RATERS = "No raters yet. Add one in the tab Members."
 WORK_SAYS = (
-    "Grades of check pairs are counted too, and those that count no longer, since they were set aside or "
-    "their pair withdrawn. Hours are how long the pairs that were graded stood before the rater, in a window "
-    "that was not hidden; imported grades have no time."
+    "Grades of check pairs are included, and so are those that no longer count because they were set aside "
+    "or their pair was withdrawn. Hours are how long the graded pairs were on the rater’s screen, in a "
+    "visible window; imported grades have no time."
 )
 
 
@@ -91,7 +91,7 @@ def _training_state(standing: Standing, overview: QualityOverview) -> str:
 
 
 def work_table(works: Sequence[Work]) -> Table:
-    """A row for each rater, and for whoever was one and did something."""
+    """A row for each rater, and for each former rater who did something."""
     rows = tuple(
         (
             work.rater,

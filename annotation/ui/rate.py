@@ -40,7 +40,7 @@ KEYS = (
     (("Enter",), "submit and next"),
     (("Backspace",), "the previous pair, to look at it or change it"),
     (("S",), "skip the pair"),
-    (("C",), "comment, or tell a problem"),
+    (("C",), "comment, or report a problem"),
     (("Esc",), "leave the comment, or an earlier answer"),
     (("?",), "this list"),
 )
@@ -86,7 +86,7 @@ def _problem_html(sentence: str) -> str:
 def storage_name(project: Project, user: User) -> str:
     """What the browser keeps unsent answers and drafts under: nobody else's, also after a new start.
 
-    Ids begin anew with a new database at the same address; the moment of creation does not.
+    Ids start again with a new database at the same address; the moment of creation does not.
     """
     whose = f"{user.id}\n{user.name}\n{project.id}\n{project.created_at.isoformat()}"
     return sha256(whose.encode()).hexdigest()[:24]

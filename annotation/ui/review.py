@@ -62,7 +62,7 @@ class ReviewHandlers:
             return said, *self._shown(project_id, user)
 
     def send_back(self, request: gr.Request, note: str, token: str) -> tuple[Any, ...]:
-        """Have its writer write it anew."""
+        """Have its writer rewrite it."""
         with admitted(request, self.accounts, *EDITORS) as (project_id, user):
             writing_id, version = _read_token(token)
             self.editing.send_back(project_id, writing_id, user.id, note, version=version)

@@ -14,8 +14,8 @@ from kpdemo.ui.widgets import escape, note_html
 
 NOTHING = "No texts are awaiting review. They appear here as writers submit them."
 BUSY = (
-    "No text can be shown now, as something else is being saved, such as a long import: choose one from the "
-    "list to try again in a moment."
+    "No text can be shown now, because something else is being saved, such as a long import: wait a moment, "
+    "then choose one from the list."
 )
 ACTIONS = {
     "submitted": "submitted",
@@ -29,7 +29,7 @@ _LABEL = 70
 
 
 def queue_label(place: int, text: Submitted) -> str:
-    """A line of the queue, without the requested grade: whoever sees that never grades the pair."""
+    """A line of the queue, without the requested grade: editors who see that never grade the pair."""
     _, right = shown_items(text.type, text.left, text.text, text.senses)
     return f"{place}. {comparison_type(text.type).label}: {beginning(right.text, _LABEL)}"
 

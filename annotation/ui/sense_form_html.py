@@ -35,7 +35,7 @@ def task_html(project: Project, undescribed: int = 0) -> str:
 <label>Part of speech <select id="senses-part"><option value="">any</option>{parts}</select></label>
 <button type="submit" class="keep">Look up</button>
 </div>
-<label>The pair is to deserve the grade
+<label>Grade that the pair should deserve
  <select id="senses-grade"><option value="">choose</option>{grades}</select></label>
 </form>
 """
@@ -81,7 +81,7 @@ def without_wordnet_html(problem: str) -> str:
     """How to get WordNet; everything else works without it."""
     return (
         f"{empty_html(problem)}<p>Then open this page again. Until then senses can be imported as keys or as "
-        "definitions in words, and all else works.</p>"
+        "definitions in words, and everything else works.</p>"
     )
 
 
@@ -159,7 +159,7 @@ def _words_html(sense: Sense) -> str:
 
 
 def answer_html(text: str, kind: str = "note") -> str:
-    """What became of the last thing that was asked; an empty one says nothing."""
+    """The outcome of the last request; an empty one says nothing."""
     role = "alert" if kind == "problem" else "status"
     ground = "note" if text else "senses-said"
     return (

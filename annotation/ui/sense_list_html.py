@@ -42,11 +42,11 @@ def around_html(key: str, start: Sense, steps: Sequence[SenseStep], wanted: str,
         for distance, group in groupby(found, key=lambda each: each[0].distance)
     )
     if not found:
-        lists = '<p class="empty">No sense nearby has that. Shorten it, or clear the filter.</p>'
+        lists = '<p class="empty">No sense nearby matches. Shorten the filter, or clear it.</p>'
     return (
         f'<div class="senses" data-drawn="{uuid4().hex}" data-meaning="{escape(key)}">'
         f"<h2>Within three steps of “{escape(start.words[0])}”</h2>"
-        f'<p class="small">{counted(len(steps), "sense")}. Choose one that makes a pair of the grade.</p>'
+        f'<p class="small">{counted(len(steps), "sense")}. Choose one that makes a pair of that grade.</p>'
         f"{_graph_html(nodes, len(steps), wordnet)}"
         '<form id="senses-filter-form" class="senses-row"><label>Only senses with'
         f' <input type="text" id="senses-filter" dir="auto" value="{escape(wanted)}" maxlength="100"></label>'

@@ -133,7 +133,7 @@ class SensesHandlers:
             user, project, roles = self._admitted(request)
             asked = _Asked(event)
             self.writing.leave_blank(asked.writing(), user.id, asked.text("note"))
-            return self._begun(user, project, roles, answer_html("Left to somebody else.", "saved"))
+            return self._begun(user, project, roles, answer_html("Given to another writer.", "saved"))
         except TOLD as error:
             return _problem(error)
 
@@ -223,7 +223,7 @@ class _Asked(Sent):
         text = self.text("writing")
         number = whole_in(text)
         if number is None:
-            raise SenseError(f"{shown(text)} is no item of yours: open the page again.")
+            raise SenseError(f"{shown(text)} is not an item of yours: open the page again.")
         return number
 
     def seconds(self) -> float | None:

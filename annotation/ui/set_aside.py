@@ -21,8 +21,8 @@ from kpdemo.ui.widgets import QUIETLY, done_html, escape, keep_reason
 
 EXPLAINED_HTML = (
     '<p class="small">Grades that are set aside count nowhere, and other raters are given these pairs. The '
-    "rater is paused, and is never given them again. Bringing back takes only pairs that have room for a "
-    "grade by then. Agreement and gold sets tell how many grades were set aside, when and why.</p>"
+    "rater is paused and never gets them again. Grades can be brought back only for pairs that still need "
+    "one. Agreement and gold sets say how many grades were set aside, when and why.</p>"
 )
 
 
@@ -109,7 +109,7 @@ def build_set_aside_section(handlers: SetAsideHandlers) -> tuple[Filling, tuple[
             )
             reason = gr.Textbox(
                 label="Reason",
-                info="Gold sets tell it: name nobody",
+                info="Gold sets contain it: do not name anybody",
                 max_lines=1,
                 max_length=LONGEST_NOTE,
                 interactive=False,

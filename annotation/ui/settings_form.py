@@ -27,20 +27,19 @@ from kpdemo.ui.markdown import markdown_html
 from kpdemo.ui.widgets import done_html, empty_html, note_html
 
 CONSENT_SAYS = (
-    "Raters and writers must agree to it before their first pair, and anew after every change. Empty for none"
+    "Raters and writers must agree to it before their first pair, and again after every change. Leave empty "
+    "for none"
 )
 SCALE_SAYS = (
-    "Five lines, each with a grade, a name, a colon and what it means. Under a line such as "
-    "[document2keyphrase] they are of that type alone. Empty for the words of SemEval-2014 Task 3"
+    "Five lines, each with a grade, a name, a colon and what it means. Lines under [document2keyphrase], for "
+    "example, apply to that type only. Leave empty for the words of SemEval-2014 Task 3"
 )
 CONSENT_FIRST = "They agree to this first"
 EMPTY_PREVIEW = "No guidelines yet. Instructions for raters appear here while they grade."
 KNOWN_TYPES = [(f"{known.label} ({name})", name) for name, known in COMPARISON_TYPES.items()]
 DEFAULTS = ProjectSettings(name="")
 TABLE_1 = "\n".join(f"{point.value} {point.name}: {point.summary}" for point in CLSS_POINTS)
-BOTH_SAVED = (
-    "Saved, together with what somebody else changed meanwhile: the form shows all of it as it stands now."
-)
+BOTH_SAVED = "Saved. Somebody else changed settings meanwhile: the form now shows their changes too."
 
 
 @dataclass(frozen=True)
@@ -133,7 +132,7 @@ def _number_fields(prefix: str) -> tuple[gr.Number, gr.Textbox, gr.Textbox, gr.N
         seed = gr.Textbox(  # a Number would round a large one
             str(DEFAULTS.seed),
             label="Seed for the order",
-            info="Fixes the order, also of larger items",
+            info="Makes the order reproducible, also of larger items",
             max_lines=1,
             min_width=NARROW,
             elem_id=f"{prefix}-seed",

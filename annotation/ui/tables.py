@@ -135,7 +135,7 @@ def latex_button(latex: str, what: str, file: str) -> str:
 
 
 def _save_button(file: str, type: str, content: str, what: str, form: str) -> str:
-    """A button of which page.js knows what to do: nothing is asked of the server."""
+    """A button that page.js handles: nothing is asked of the server."""
     return (
         f'<button type="button" class="keep" data-save="{escape(file)}" data-type="{type};charset=utf-8" '
         f'data-content="{escape(content)}" aria-label="Save {escape(what)} as {form}">Save {form}</button>'
@@ -185,7 +185,7 @@ def number_text(column: Column, number: float | None) -> str:
 
 
 def alpha_html(alpha: Alpha, sign: str = "") -> str:
-    """α with its interval under it, or the word, with the reason for whoever points at it."""
+    """α with its interval under it, or the word, with the reason for those who hover over it."""
     reason = alpha.reason or alpha.interval_reason
     if alpha.value is None:
         return f'<span title="{escape(reason)}">{UNDEFINED}</span>'

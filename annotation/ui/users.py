@@ -1,4 +1,4 @@
-"""The administrator's page of accounts: who there is, adding, inviting, shutting out."""
+"""The administrator's page of accounts: listing, adding, inviting and disabling them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class UsersHandlers:
     events: EventService
 
     def open(self, request: gr.Request) -> tuple[Any, ...]:
-        """The accounts, and the projects to invite to; a sentence for whoever may not see the page."""
+        """The accounts, and the projects to invite to; a sentence for users who may not see the page."""
         try:
             self._administrator(request)
         except AnnotationError as error:
@@ -96,7 +96,7 @@ class UsersHandlers:
             token = self.invitations.invite(project_id=int(project_id), role=chosen, note=note or "", by=by)
             number = self.invitations.invitation(token).number
             said = (
-                f"Whoever opens this link first, number {number}, gets the role {chosen.value} in the "
+                f"The first to use this link, number {number}, gets the role {chosen.value} in the "
                 f"project. {_SENT}"
             )
             link = link_html(invitation_address(request, token), said)
@@ -113,7 +113,7 @@ class UsersHandlers:
             return link_html(invitation_address(request, token), said), *self._shown(user.name)
 
     def disable(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
-        """Shut an account out."""
+        """Disable an account."""
         with shown_to_user(AnnotationError):
             by, user = self._administrator(request), self._another(request, name)
             self.accounts.disable(user.name, by=by)
@@ -152,7 +152,7 @@ class UsersHandlers:
         return self.accounts.user(name)
 
     def _another(self, request: gr.Request, name: str | None) -> User:
-        """The chosen account, if it is not one's own: nobody shuts the door on oneself by a slip."""
+        """The chosen account, if it is not one's own: nobody locks themselves out by mistake."""
         user = self._chosen(name)
         if user.name == request.username:
             raise SettingsError(f"{user.name} is your own account: ask another administrator.")

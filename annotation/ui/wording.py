@@ -88,11 +88,11 @@ def graded_text(progress: Progress) -> str:
 
 
 def held_back_text(pairs: int) -> str:
-    """That some pairs are not shown to who adjudicates or leads, and grades too."""
+    """That some pairs are hidden from adjudicators and administrators who also grade."""
     are, they, them = ("is", "it is", "it") if pairs == 1 else ("are", "they are", "them")
     return (
-        f"{counted(pairs, 'pair')} {are} held back, as you may still grade {them}: {they} shown when you "
-        f"cannot be given {them} any more."
+        f"{counted(pairs, 'pair')} {are} held back because you may still grade {them}: {they} shown once you "
+        f"can no longer be given {them}."
     )
 
 

@@ -95,7 +95,7 @@ def _request_html(types: list[ComparisonType], project: Project) -> str:
 _BACK = f"""
 <div id="write-back" class="note" hidden><p></p>
 <p class="small">It stays yours for {SENT_BACK_TIME.days} days after your last change;
-then others may be given it.</p></div>
+then it may be given to others.</p></div>
 """
 _ITEMS = """
 <div class="rate-items">

@@ -137,8 +137,8 @@ def matrix_html(report: WritingReport) -> str:
     last = ("Pairs", "Mean", "Drift", "Off by")
     heads = ("Requested", *(f"got {grade}" for grade in GRADES), *last)
     return (
-        "<p>Drift is the mean of obtained less requested: above 0, raters found pairs more similar than was "
-        "asked for. Pairs with a requested grade and a gold grade count, imported ones too.</p>"
+        "<p>Drift is the mean of obtained minus requested: above 0, raters found pairs more similar than "
+        "requested. All pairs with a requested grade and a gold grade count, imported ones too.</p>"
         + table_html("Pairs by requested and obtained grade", heads, rows)
         + table_html("Drift by type", ("Type", *last), kinds)
     )

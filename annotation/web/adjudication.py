@@ -29,7 +29,7 @@ def build_adjudication_routes(
         accounts.require(user.name, project_id, Role.ADJUDICATOR, Role.ADMINISTRATOR)
         type = request.query_params.get("type") or None
         if type is not None and not can_be_stored(type):
-            raise NotFoundError(f"There is no type {shown(type)}: choose one of the list.")
+            raise NotFoundError(f"There is no type {shown(type)}: choose one from the list.")
         counts = adjudication.counts(project_id, type, viewer=user.id)
         return {which.value: count for which, count in counts.items()}
 

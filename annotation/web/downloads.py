@@ -33,7 +33,7 @@ _P = ParamSpec("_P")
 
 
 def in_turn(make: Callable[_P, Response]) -> Callable[_P, Awaitable[Response]]:
-    """The route with threads of its own: whoever waits for a file takes none that other pages need."""
+    """The route with threads of its own: waiting for a file takes none that other pages need."""
     limiter = CapacityLimiter(MADE_AT_ONCE)
 
     @wraps(make)

@@ -1,4 +1,4 @@
-"""Who is signed in, and what becomes of a request for annotation by who is not."""
+"""Who is signed in, and what happens to requests for annotation from others."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def wants_page(connection: HTTPConnection) -> bool:
 
 
 def _without_storing(send: Send) -> Send:
-    """Keep what is behind the sign-in out of every store: the next reader may be another."""
+    """Keep what is behind the sign-in out of every cache: the next reader may be somebody else."""
 
     async def send_marked(message: Message) -> None:
         if message["type"] == "http.response.start":

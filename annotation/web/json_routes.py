@@ -27,7 +27,7 @@ API = "/annotate/api"
 AT_ONCE = 8
 """Grades that are written at once; more threads would only wait for each other."""
 LONGEST_SECONDS = Decimal(24 * 3600)
-"""A page left open says more; the time that it tells is worth nothing then, the grade is."""
+"""A page left open reports more; its time is then worthless, but its grade is not."""
 RATER_HEADER = "x-rater"
 """The id of the user for whom the page was made: in another tab somebody else may have signed in since."""
 
@@ -43,7 +43,7 @@ def json_routes(routes: Iterable[Route], user_of: UserOf, *, at_once: int = AT_O
 
     Args:
         user_of: who sends a request, None for nobody; called in a thread.
-        at_once: so many of these routes are worked on; who waits for them has no thread and no connection.
+        at_once: how many of these requests are worked on; those that wait hold no thread and no connection.
     """
     limiter = CapacityLimiter(at_once)
 

@@ -1,4 +1,4 @@
-"""The leaderboard as a file: for whoever may see the page."""
+"""The leaderboard as a file, for users who may see the page."""
 
 from __future__ import annotations
 

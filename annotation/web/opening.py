@@ -8,13 +8,13 @@ from annotation.services.bundle import SPACE_DISK, Services
 
 
 def start_notes(services: Services, address: str, *, in_space: bool) -> list[str]:
-    """What whoever starts the server should know, a sentence each."""
+    """What the person who starts the server should know, one sentence each."""
     notes = []
     database = services.database
     if in_space and database.is_sqlite and not Path(database.url.database or "").is_relative_to(SPACE_DISK):
         notes.append(
-            "Accounts and ratings are lost when this Space starts again: "
-            "add a disk to it, or name a PostgreSQL server in the variable KPDEMO_DATABASE_URL."
+            "Accounts and ratings are lost when this Space restarts: add a disk to it, or name a PostgreSQL "
+            "server in the variable KPDEMO_DATABASE_URL."
         )
     token = services.invitations.setup_token()
     if token is not None:

@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 def load_templates() -> Environment:
-    """The pages that are no Gradio's, with what all of them need."""
+    """The pages that are not Gradio's, with what all of them need."""
     templates = Environment(
         loader=FileSystemLoader(HERE / "templates"),
         autoescape=True,
@@ -49,7 +49,7 @@ class Responder:
 
     def __init__(self, sign_ins: SignInService) -> None:
         self._sign_ins = sign_ins
-        # Whoever waits for argon2 must not hold a thread meanwhile: the raters need those.
+        # Requests that wait for argon2 must not hold a thread meanwhile: the raters need those.
         self._hashing = CapacityLimiter(AT_ONCE)
         self._templates = load_templates()
 

@@ -26,7 +26,7 @@ _SHOWN_CHARACTERS = 90
 
 
 class SendPages:
-    """Who is not signed in comes back here after the sign-in; who confirms must administer the project."""
+    """A visitor who is not signed in comes back here after the sign-in; only an administrator can confirm."""
 
     def __init__(
         self,

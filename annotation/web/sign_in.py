@@ -36,7 +36,7 @@ class SignInPages:
         router.add_api_route("/sign-out", self.sign_out, methods=["POST"])
 
     async def show(self, request: Request) -> Response:
-        """The form; who is signed in already goes on at once."""
+        """The form; a user who is already signed in goes on at once."""
         path = request.query_params.get("next")
         if await self._responder.user_of(request) is not None:
             return self._responder.go(local_path(path))

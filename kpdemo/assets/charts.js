@@ -29,7 +29,7 @@
     waiting = setTimeout(restored, 300);
   });
 
-  // A screen reader is told what a chart shows, and where the same figures are to be read.
+  // A screen reader says what a chart shows, and where to read the same figures.
   const named = () => {
     for (const bar of document.querySelectorAll("[data-chart-name]")) {
       const chart = document.querySelector(`#${CSS.escape(bar.dataset.chartName)} .js-plotly-plot`);

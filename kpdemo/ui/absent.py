@@ -46,7 +46,7 @@ def absent_html(keyphrases: Sequence[Keyphrase]) -> str:
 def nothing_absent_html(
     *, possible: bool, foreign: str = "", threshold: float | None = None, scored_less: bool = False
 ) -> str:
-    """What stands in the place of the list: that there is none, or never will be.
+    """A sentence in place of the list: there is none, or never will be.
 
     Args:
         foreign: the name of the text's language where the model was made for others.
@@ -90,7 +90,7 @@ def _why(keyphrase: Keyphrase) -> str:
     phrases = " · ".join(f"<bdi>{escape(phrase)}</bdi>" for phrase in keyphrase.evidence)
     return (
         f'<details><summary aria-label="Why “{escape(keyphrase.text)}”">Why</summary>'
-        f"<p>Speaking for it: {phrases}</p></details>"
+        f"<p>Evidence: {phrases}</p></details>"
     )
 
 

@@ -1,5 +1,5 @@
-"""Readers' PDF files, each read by a process of its own: a small one can keep a reader busy for hours, and a
-process can be ended. No page here."""
+"""Readers' PDF files, each read in a process of its own: even a small one can take hours, and a process can
+be ended. No page here."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from kpdemo.types import Document
 from kpdemo.ui.stop import Stop
 
 MOST_SECONDS = 60
-"""Of the processor; a paper of twenty pages takes two."""
+"""Of processor time; a paper of twenty pages takes two."""
 MOST_MEMORY = 2 * 2**30
 """Bytes of addresses."""
 PATIENCE = 10
-"""Times the seconds of the processor, by the clock: other work may take it meanwhile."""
+"""Times the processor seconds, by the clock: other work may use the processor meanwhile."""
 TIME_IS_UP = 3
 """Exit status."""
 
@@ -34,12 +34,12 @@ ReadPdf = Callable[[Path], Document]
 
 
 def is_pdf(path: Path) -> bool:
-    """Whether a reader's file is to be read apart; the pages take no compressed ones."""
+    """Whether a reader's file is to be read in a process of its own; the pages take no compressed ones."""
     return path.suffix.lower() == ".pdf"
 
 
 class PdfProcesses:
-    """Reads PDF files, from whatever thread, until it is closed.
+    """Reads PDF files, from any thread, until it is closed.
 
     Args:
         seconds: of the processor, for one file.
@@ -64,7 +64,7 @@ class PdfProcesses:
             reading.wait()
         stop.check()
         if self._closed:
-            raise StoppedError("The server was stopped while it read the file: send it again.")
+            raise StoppedError("The server was stopped while reading the file: send it again.")
         if reading.returncode:
             raise InputError(f"{path}: {self._reason(reading.returncode)}; save its text as a .txt file.")
         found = json.loads(told)
@@ -107,7 +107,7 @@ class PdfProcesses:
     def _reason(self, status: int) -> str:
         if status in (TIME_IS_UP, -getattr(signal, "SIGXCPU", 0)):
             return f"reading this PDF takes more than {self._seconds} seconds"
-        return f"reading this PDF ended early (status {status}), perhaps for want of memory"
+        return f"reading this PDF ended early (status {status}), perhaps because memory ran out"
 
 
 def tell(path: str, seconds: str) -> None:
@@ -122,13 +122,13 @@ def tell(path: str, seconds: str) -> None:
 
 
 def _end_alone() -> None:
-    """End this process where the one that asked is gone, in whatever way."""
+    """End this process once the one that asked is gone, for whatever reason."""
     os.read(0, 1)
     os._exit(1)
 
 
 def _limit(seconds: int) -> None:
-    """Let the system end this process, or its own clock where the system knows no limits."""
+    """Have the system end this process, or a timer of its own if the system has no such limits."""
     late = Timer(PATIENCE * seconds, os._exit, (TIME_IS_UP,))
     late.daemon = True
     late.start()

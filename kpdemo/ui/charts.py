@@ -19,7 +19,7 @@ from kpdemo.ui.marks import escape
 
 Chart = dict[str, Any]
 
-# Okabe and Ito's colours, of which each has a shape or a pattern of its own too.
+# Okabe and Ito's colours; each has a shape or a pattern of its own too.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "x", "star")
 PATTERNS = ("", "/", "x", ".", "-", "+", "\\")
@@ -29,7 +29,7 @@ LONGEST_LABEL = 26
 
 def chart_of(traces: Sequence[Chart], layout: Chart) -> Chart:
     """What plotly.js draws, from its traces and their layout."""
-    # The page has buttons of its own for saving, which a keyboard reaches; plotly's are without names.
+    # The page has buttons of its own for saving, which a keyboard reaches; plotly's have no names.
     return {"data": list(traces), "layout": layout, "config": {"displayModeBar": False}}
 
 
@@ -83,7 +83,7 @@ def escaped(text: str) -> str:
 
 
 def in_template(text: str) -> str:
-    """For inside a template, where %{…} would be filled in."""
+    """`text` for use inside a template, where %{…} would be filled in."""
     return escaped(short(text)).replace("%{", "% {").replace("{", "(").replace("}", ")")
 
 

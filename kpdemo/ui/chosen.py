@@ -14,10 +14,10 @@ from kpdemo.reading.file_kinds import DOCUMENT_SUFFIXES
 MOST_FILES = 20
 
 KEPT_MINUTES = 10
-"""Uploads and predictions are deleted when they are so old."""
+"""Uploads and predictions are deleted at this age."""
 
 DELETED_SECONDS = (60, KEPT_MINUTES * 60)
-"""As Gradio is told: it looks so often, and deletes what is so old."""
+"""For Gradio: how often it looks, and the age at which it deletes."""
 
 PDF_ADVICE = "a PDF of it"
 
@@ -56,7 +56,7 @@ class OwnNames:
 
 
 def readable_copies(paths: Sequence[str] | None, folder: Path) -> Uploads:
-    """Copies of the documents of readers, each under a name of its own; what cannot be read is told apart.
+    """Copies of the documents of readers, each under a name of its own; the others are reported apart.
 
     Raises:
         InputError: there is no file, or there are too many.

@@ -35,12 +35,12 @@ from kpdemo.ui.widgets import (
 
 EMPTY = "Nothing compared yet. Tick models and press Compare: they read the text above, with its options."
 LEGEND = (
-    "“2 of 4” beside a keyphrase: that many of the models give it. A list that two models share, as one bank "
-    "of phrases makes it for both, counts once."
+    "“2 of 4” next to a keyphrase means that 2 of 4 models predict it. A list that two models share, because "
+    "both use the same bank of phrases, counts once."
 )
 OWN_SCALES = (
-    "Each model has a scale of its own: its scores rank the keyphrases in its column, and say nothing beside "
-    "those of another."
+    "Scores of different models cannot be compared, because each model has its own scale: they only rank the "
+    "keyphrases within a column."
 )
 UNCOUNTED = "Its keyphrases, which are not counted"
 STOPPED = "Stopped before this model had answered."
@@ -77,7 +77,7 @@ NO_VOTES = Tally(Counter(), 0, {})
 
 
 def columns_html(columns: Sequence[Column]) -> str:
-    """One list a model; a phrase that several models give says how many do."""
+    """One list per model; a phrase that several models predict says how many do."""
     apart = _made_for_others(columns)
     answered = [(one.model, one.answer) for one in columns if one.answer and one.model not in apart]
     present = _tally((name, _reader(answer), answer.prediction.present, answer) for name, answer in answered)

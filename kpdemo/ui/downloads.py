@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kpdemo.ui.results import Answer
 
 BYTE_ORDER_MARK = "\ufeff"
-"""Without it Excel takes a file for one of Western Europe, whatever its letters."""
+"""Without it Excel reads any file as one in a Western European encoding."""
 
 _BETWEEN = "; "
 _RISKY = re.compile(r"'*[=+\-@\t\r\n]")

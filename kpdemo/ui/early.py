@@ -1,4 +1,4 @@
-"""To be imported before Gradio by whatever serves pages: how Gradio behaves, and quick imports."""
+"""To be imported before Gradio by everything that serves pages: how Gradio behaves, and quick imports."""
 
 from __future__ import annotations
 

@@ -39,13 +39,12 @@ from kpdemo.ui.widgets import (
 
 EMPTY = "No figures yet. Choose a gold file and predictions files, then press Evaluate."
 HELP = (
-    "<p>A gold file is JSON Lines, CSV or TSV, a document a line with its <code>keyphrases</code>, in tables "
-    "separated by semicolons. Predictions of "
-    "these documents come from <em>Download predictions</em> on the tab Files, or from "
-    "<code>python -m kpdemo predict --input GOLD --output FILE</code>. Another system's are lines of "
-    '<code>{"id": …, "keyphrases": […]}</code>, best first.</p>'
+    "<p>A gold file is JSON Lines, CSV or TSV, one document per line with its <code>keyphrases</code>, "
+    "separated by semicolons in CSV and TSV. To predict these documents, use <em>Download predictions</em> "
+    "on the tab Files, or <code>python -m kpdemo predict --input GOLD --output FILE</code>. Predictions of "
+    'another system are lines of <code>{"id": …, "keyphrases": […]}</code>, best first.</p>'
 )
-STOPPED = "Stopped before all was measured: press Evaluate to measure after all."
+STOPPED = "Stopped before everything was measured: press Evaluate to start again."
 OUTPUT_NAME = "figures.jsonl"
 DETAILS_NAME = "details.jsonl"
 MADE_BY = "The page Evaluate of kpdemo"
@@ -64,7 +63,7 @@ DOWNLOADS = {
     "details": "Download each document",
     **{f"latex-{convention}": "Download LaTeX" for _, convention in CONVENTIONS},
 }
-"""Their buttons, as `evaluate-NAME`; of those of the conventions the style sheet shows the chosen one's."""
+"""Their buttons, as `evaluate-NAME`; the style sheet shows only those of the chosen convention."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,7 @@ class EvaluateHandlers:
             yield evaluation_html(evaluation), *map(_offered, written)
 
     def check_evaluated(self, gold: str | None, predictions: list[str] | None) -> str | dict[str, Any]:
-        """What cannot be read of the chosen files; where all can, the page stays as it is."""
+        """Which of the chosen files cannot be read; if all can, the page stays as it is."""
         try:
             _check_kinds(gold, predictions)
         except InputError as error:
@@ -197,7 +196,7 @@ def build_evaluate_tab(handlers: EvaluateHandlers) -> None:
             with gr.Accordion("More figures", open=False, elem_id="evaluate-more"):
                 at = gr.Textbox(
                     label=AT,
-                    info="Numbers of predicted keyphrases besides 5 and all; O is as many as are gold.",
+                    info="How many predicted keyphrases to measure besides 5 and all; O: as many as gold.",
                     placeholder="such as 10, 15, O",
                     max_lines=1,
                     elem_id="evaluate-at",

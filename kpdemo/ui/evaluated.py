@@ -43,13 +43,13 @@ Advance = Callable[[int, int], None]
 
 MOST_DOCUMENTS = 2_000
 TOO_LARGE = (
-    "What was right, wrong and missed in each document is more than the page keeps: the command line writes "
-    "it (python -m kpdemo evaluate --details FILE)."
+    "The page cannot keep what was right, wrong and missed in so many documents: use the command line "
+    "(python -m kpdemo evaluate --details FILE)."
 )
 MEANINGS = {
     "F1@5": "F1 of the first five predicted keyphrases",
-    "F1@O": "F1 of as many predicted keyphrases as there are gold ones of the kind",
-    "F1@M": "F1 of all that are predicted",
+    "F1@O": "F1 of as many predicted keyphrases as there are gold ones of that kind",
+    "F1@M": "F1 of all predicted keyphrases",
     "R@50": "the share of the gold keyphrases that are among the first 50",
 }
 """Of the figures that a sentence under the tables explains."""
@@ -149,7 +149,7 @@ def _by_their_names(files: Sequence[Path]) -> Iterator[None]:
 
 
 def evaluation_html(evaluation: Evaluation) -> str:
-    """A table for each convention, of which the style sheet shows the chosen one, and what was missing."""
+    """A table for each convention (the style sheet shows the chosen one), and what was missing."""
     name, report = evaluation.dataset, evaluation.files[0].report
     number = report.datasets[name].documents
     measured = f"Measured on {counted(number, 'document')} of {escape(name)}."

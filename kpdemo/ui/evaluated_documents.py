@@ -22,8 +22,9 @@ MOST_BYTES = 100 * 2**20
 
 LONGEST_TITLE = 120
 ABOUT = (
-    "Of the documents that have present gold keyphrases. Right and wrong are of the first five predicted "
-    "present keyphrases, which F1@5 counts; a right one after these is missed, and its rank is told."
+    "Only documents with present gold keyphrases are listed. Right and wrong refer to the first five "
+    "predicted present keyphrases, which F1@5 counts; a right one after these counts as missed, and its rank "
+    "is given."
 )
 Row = Mapping[str, Any]
 """A line of the details."""

@@ -35,7 +35,7 @@ class Example:
 
     @property
     def script(self) -> str:
-        """Fills the boxes in the browser, title and text at once; what was typed there can be had back."""
+        """Fills the boxes in the browser, title and text at once; what was typed there can be restored."""
         return _SHOW.replace("SHOWN", json.dumps([self.title, self.text]))
 
 

@@ -34,7 +34,7 @@ def score_html(score: float) -> str:
     return f'<span class="score">{bar}{page_score(score)}</span>'
 
 
-FILLER = "falls short of the model's own rule, and is given only to make up a number"
+FILLER = "does not meet the model's own rule, and is there only to reach the number asked for"
 
 
 def filler_note(keyphrases: Iterable[Keyphrase]) -> str:
@@ -45,7 +45,7 @@ def filler_note(keyphrases: Iterable[Keyphrase]) -> str:
 
 
 def filler_word(keyphrase: Keyphrase) -> str:
-    """The word that tells a filler, with its meaning; empty for any other keyphrase."""
+    """The word that marks a filler, with its meaning; empty for any other keyphrase."""
     return (
         f'<span class="filler-word" title="{html.escape(FILLER)}">filler</span>' if keyphrase.filler else ""
     )

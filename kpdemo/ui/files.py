@@ -37,10 +37,10 @@ from kpdemo.ui.widgets import (
 )
 
 EMPTY = "No predictions yet. Choose files, then press Predict files."
-STOPPED_EARLY = "Stopped before a document was predicted: press Predict files to read them after all."
+STOPPED_EARLY = "Stopped before any document was predicted: press Predict files to start again."
 
 RENAMED = (
-    "Some files have the same name, or documents the same id: the later ones end in -2, -3 and so on, "
+    "Some files have the same name, or some documents the same id: the later ones end in -2, -3 and so on, "
     "here and in the download."
 )
 
@@ -80,7 +80,7 @@ class FilesHandlers:
             yield report_html(report), gr.update(value=str(output), interactive=True)
 
     def check_files(self, paths: list[str] | None) -> str | dict[str, Any]:
-        """What cannot be read of the chosen files; where all can, the page stays as it is."""
+        """Which of the chosen files cannot be read; if all can, the page stays as it is."""
         try:
             refused = unreadable(paths) if paths else []
         except InputError as error:
@@ -109,7 +109,7 @@ def report_html(report: FileReport) -> str:
     if failed:
         parts.append(_problems_html(report.problems, failed, report.failed_files))
     if done > len(report.rows):
-        shown = f"Shown are the first {len(report.rows)}; the download has all of them."
+        shown = f"The first {len(report.rows)} are shown; the download has all of them."
         parts.append(f'<p class="small">{shown}</p>')
     if report.renamed:
         parts.append(f'<p class="small" id="files-renamed">{RENAMED}</p>')
@@ -150,8 +150,8 @@ def build_files_tab(handlers: FilesHandlers) -> gr.File:
     """Upload, choose a model, predict, look at the first rows, download; returns the uploads."""
     section_heading("Predict the documents of whole files", "files-heading")
     gr.HTML(
-        "<p>A text, Markdown or PDF file is one document. JSON Lines, CSV and TSV hold a document a line, "
-        "with <code>title</code> and <code>abstract</code> (or <code>text</code>).</p>",
+        "<p>A text, Markdown or PDF file is one document. JSON Lines, CSV and TSV have one document per "
+        "line, with <code>title</code> and <code>abstract</code> (or <code>text</code>).</p>",
         elem_id="files-help",
     )
     with gr.Row(elem_classes="columns"):

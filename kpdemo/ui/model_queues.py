@@ -33,7 +33,7 @@ class ModelQueue:
 
     load: Callable[[str], Predictor]
     may_end: bool = False
-    """Whether a Stop may end the process of these models, which then load anew."""
+    """Whether a Stop may end the process of these models, which then load again."""
     opened: dict[str, Guarded] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
     lock: Lock = field(default_factory=Lock)
@@ -114,7 +114,7 @@ class Guarded(Forwarding):
             yield
 
     def _interrupt(self) -> None:
-        """End what the predictor works at, if it is in another process; what runs in this one goes on.
+        """End the predictor's work if it runs in another process; work in this one goes on.
 
         Never the process of the short texts, which others ask besides, and which are soon read.
         """

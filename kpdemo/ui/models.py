@@ -45,7 +45,7 @@ def no_index(name: str) -> str:
 
 
 class ModelShelf:
-    """Opens each model once and lets the models answer one call at a time, from whatever thread.
+    """Opens each model once and lets the models answer one call at a time, from any thread.
 
     Long texts and files wait in a queue of their own where `load_apart` is given, so that a short text
     waits for short ones only.
@@ -102,7 +102,7 @@ class ModelShelf:
     def problem(self, *, patience: float = 0.0) -> str:
         """Why the default model cannot be used, in one sentence; empty while it can.
 
-        What keeps long texts from it is told to those who give one.
+        Problems with long texts only are reported to those who send one.
         Waits for the warm-up, at most `patience` seconds.
         """
         self._warm.wait(patience)
@@ -212,7 +212,7 @@ class ModelShelf:
             return
         if not self._long_turns.acquire(blocking=False):
             raise BusyError(
-                f"{MOST_LONG} other long texts are being read or wait for it: ask again in a minute, or use "
+                f"{MOST_LONG} other long texts are being read or are waiting: try again in a minute, or use "
                 "the command line (python -m kpdemo predict)."
             )
         try:

@@ -1,4 +1,4 @@
-"""Mounting Gradio pages in a web application, with what nobody needs closed."""
+"""Mounting Gradio pages in a web application, with everything closed that nobody needs."""
 
 from __future__ import annotations
 

@@ -18,9 +18,9 @@ SHOWN = 5
 
 _NOT_IN_OTHER = "only here"
 _TOO_FAR = "Too far from this text to help: its score {score} is below {near:g}."
-_LEGEND = "“used” marks a keyphrase that led to one of the result, or is one of them."
-_OWN = """Passages of your own find what yours are about. A line of <code>passages.jsonl</code> is
-<code>&#123;"id": "1", "title": "…", "text": "…", "keyphrases": ["…"]&#125;</code>; then:"""
+_LEGEND = "“used” marks a keyphrase that is in the result or led to one that is."
+_OWN = """Use passages on the same subjects as your texts. Each line of <code>passages.jsonl</code> is
+<code>&#123;"id": "1", "title": "…", "text": "…", "keyphrases": ["…"]&#125;</code>. Then run:"""
 _BUILD = """python -m kpdemo index build --input passages.jsonl --output my.index --model multilingual
 python app.py --index my.index"""
 

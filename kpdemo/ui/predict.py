@@ -54,7 +54,7 @@ SHOW_RULE = f"""(rule) => [{json.dumps(Rule.COUNT)}, {json.dumps(Rule.THRESHOLD)
 
 EMPTY = "No keyphrases yet. Paste a text or choose an example, then press Predict."
 
-STOPPED = "Stopped: the text was not read. Press Predict to read it after all."
+STOPPED = "Stopped before the text was read. Press Predict to start again."
 
 # On a phone the result is below the fields. Gradio's own scroll_to_output stops half-way when an answer
 # comes fast.
@@ -127,7 +127,7 @@ class PredictHandlers:
         problem = self.shelf.problem(patience=WARM_UP_PATIENCE)
         if not problem:
             return ""
-        return note_html(f"{problem} Until then, choose another model under Model.", role="alert")
+        return note_html(f"{problem} Meanwhile, choose another model under Model.", role="alert")
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ def read_question(
             return Question(read, model, top_k=_checked_count(count))
         case Rule.THRESHOLD:
             return Question(read, model, threshold=_read_threshold(threshold or ""))
-    raise InputError(f"The rule of how many keyphrases is “{rule}”: choose one of {', '.join(Rule)}.")
+    raise InputError(f"The rule for how many keyphrases is “{rule}”: choose one of {', '.join(Rule)}.")
 
 
 def written_document(title: str | None, body: str | None, language: str) -> Document:
@@ -98,7 +98,7 @@ def _checked_count(count: float | None) -> int:
 
 def _known_language(code: str) -> str:
     if code and code not in NAMES:
-        raise InputError(f"The language is “{code}”: choose one of the list, or Detect.")
+        raise InputError(f"The language is “{code}”: choose one from the list, or Detect.")
     return code
 
 

@@ -25,12 +25,12 @@ TEXT_FILE = "document.txt"
 SPLIT = "from kpdemo.lines import with_title_line\n"
 
 PRESENT_RULE = (
-    "Present means: the stemmed words of the keyphrase stand next to each other in the title or in the text. "
-    "A keyphrase inside another has its own line, nearer to the letters."
+    "A keyphrase is present if its stemmed words stand next to each other in the title or in the text. A "
+    "keyphrase inside another has its own line, closer to the letters."
 )
 UNSPACED_RULE = PRESENT_RULE.replace(
-    "the stemmed words of the keyphrase stand next to each other",
-    "the letters of the keyphrase stand in their order, with any spaces between,",
+    "its stemmed words stand next to each other",
+    "its letters stand in this order, with any spaces between,",
 )
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
@@ -185,8 +185,8 @@ def _cut_note(text: str) -> str:
     if shown == len(text):
         return ""
     return (
-        f'<p class="note" id="predict-cut">Shown are the first {grouped(shown)} of {grouped(len(text))} '
-        "characters; the keyphrases come from the whole text.</p>"
+        f'<p class="note" id="predict-cut">The first {grouped(shown)} of {grouped(len(text))} '
+        "characters are shown; the keyphrases come from the whole text.</p>"
     )
 
 

@@ -1,7 +1,7 @@
 """Sending predicted keyphrases on to be graded: what several models say, in one bundle.
 
 The page knows nothing of projects: it hands the bundle to a function and shows the address that comes back,
-where whoever may do so chooses the project.
+where the project is chosen.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ sentence."""
 
 EMPTY = "Nothing sent yet. Tick models and press the button: raters then grade what any of them predicts."
 NOT_READ = "Not everything could be read:"
-STOPPED = "Stopped: nothing was sent. Press the button to send it after all."
+STOPPED = "Stopped: nothing was sent. Press the button to start again."
 
 
 @dataclass(frozen=True)

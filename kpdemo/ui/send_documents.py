@@ -23,7 +23,7 @@ from kpdemo.ui.uploads import BATCH_SIZE
 
 MOST_DOCUMENTS = 1_000
 TOLD_LINES = 5
-"""Of more lines that cannot be read only the number is told."""
+"""Further lines that cannot be read are only counted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ GOODBYE_SECONDS = 1
 
 
 INSIDE = "10.0.0.0/8,100.64.0.0/10,127.0.0.0/8,172.16.0.0/12,192.168.0.0/16,::1,fc00::/7"
-"""Where the proxies of a Space speak from. Trusting everybody would let readers write their own address."""
+"""The addresses of a Space's proxies. Trusting everybody would let readers forge their own address."""
 
 
 class ServeError(KpdemoError):
@@ -40,7 +40,7 @@ def listen(host: str, port: int) -> socket.socket:
     """Take the port, before anything heavy is loaded.
 
     Raises:
-        ServeError: it cannot be had.
+        ServeError: it cannot be taken.
     """
     try:
         listener = socket.create_server(

@@ -1,4 +1,4 @@
-"""What `python app.py` is told by its options and by the environment."""
+"""The settings of `python app.py`, from its options and the environment."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def read_settings(arguments: Sequence[str] | None, environment: Mapping[str, str
         metavar="URL",
         type=web_address,
         default=environment.get("KPDEMO_DOCUMENTATION") or _of_space(environment),
-        help="where the foot of the page links to; default: the variable KPDEMO_DOCUMENTATION",
+        help="address of the link at the foot of the page; default: the variable KPDEMO_DOCUMENTATION",
     )
     return Settings(**vars(parser.parse_args(arguments)), in_space=in_space)
 
@@ -89,12 +89,12 @@ def _of_space(environment: Mapping[str, str]) -> str:
 def web_address(text: str) -> str:
     """An address that a browser opens; argparse asks for defaults too, of which the empty one is none."""
     if text and not text.startswith(("https://", "http://")):
-        raise argparse.ArgumentTypeError(f"{text!r} is no web address: begin it with https://")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a web address: start it with https://")
     return text
 
 
 def known_model(text: str) -> str:
-    """What a model is named by: a wrong one is told at the start, not to the first reader."""
+    """A model's name or folder: a wrong one is reported at the start, not to the first reader."""
     from kpdemo.predictors import load_predictor  # its weights are read with the first prediction
 
     try:
@@ -105,7 +105,7 @@ def known_model(text: str) -> str:
 
 
 def index_folder(text: str) -> str:
-    """A folder with a passage index: a wrong one is told at the start, not to the first reader."""
+    """A folder with a passage index: a wrong one is reported at the start, not to the first reader."""
     from kpdemo.ramkg.manifest import read_manifest  # here, because only few ask for it
 
     try:
@@ -118,5 +118,5 @@ def index_folder(text: str) -> str:
 def port_number(text: str) -> int:
     """A port as the command line takes it; 0 is any that is free."""
     if not (text.isascii() and text.isdigit() and int(text) <= LAST_PORT):
-        raise argparse.ArgumentTypeError(f"{text!r} is no port: give a number from 0 to {LAST_PORT}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port: give a number from 0 to {LAST_PORT}")
     return int(text)

@@ -39,31 +39,32 @@ from kpdemo.ui.widgets import (
 )
 
 EMPTY = (
-    "No map yet. Put a text on the Keyphrases page, then press Draw: it takes that text, with its options."
+    "No map yet. Enter a text on the Keyphrases page, then press Draw here: the map uses that text and "
+    "its options."
 )
 SPACES = ("extractor", "reranker", "bank")
 """The spaces that have a place on the page, by their names."""
 
 METHODS = [("PCA, at once", Method.PCA.value), ("t‑SNE, some seconds", Method.TSNE.value)]
 MEANINGS = {
-    "extractor": "Where the model compares the document with the phrases that stand in it. Absent keyphrases "
-    "have no place here.",
-    "reranker": "Where the model compares the document with phrases, whether they stand in it or not.",
-    "bank": "Where the model compares the document with the terms of its bank; present keyphrases stand "
-    "beside them for orientation.",
+    "extractor": "Here the model compares the document with the phrases that occur in it. Absent keyphrases "
+    "are not part of this space.",
+    "reranker": "Here the model compares the document with phrases, whether or not they occur in it.",
+    "bank": "Here the model compares the document with the terms of its bank; present keyphrases are added "
+    "for orientation.",
 }
 READINGS = {
-    Method.PCA: "PCA shows the two directions in which the vectors differ most. What is far apart here is "
-    "far apart; what is close may differ in directions that are not shown.",
+    Method.PCA: "PCA shows the two directions in which the vectors differ most. Points far apart "
+    "here are far apart in the space; points close together may differ in directions that are not shown.",
     Method.TSNE: "t‑SNE keeps neighbours together. The axes, the sizes of groups and the distances between "
     "groups mean nothing.",
 }
 NAMES = (
-    "The document and the best keyphrases have their names, as far as there is room; point at another point, "
-    "or tap it, to see what it is."
+    "The document and the best keyphrases are named where there is room; hover over any other point, or tap "
+    "it, to see what it is."
 )
-TOO_FEW = "The points are too few for t‑SNE, so that they are laid out by PCA."
-STOPPED = "Stopped before the map was drawn: press Draw to draw it after all."
+TOO_FEW = "There are too few points for t‑SNE, so they are laid out by PCA."
+STOPPED = "Stopped before the map was drawn: press Draw to start again."
 SHOWN_TITLE = 80
 
 
@@ -117,11 +118,11 @@ class SpaceHandlers:
         reader, language = self.shelf.reader_of(question), identified(question.document).language
         if ROUTES.get(language) == reader:
             return (
-                f"{language_name(language)} texts are read by the model {reader}, which compares no vectors: "
-                "there is no map of them."
+                f"{language_name(language)} texts are read by the model {reader}, which does not compare "
+                "vectors, so there is no map of them."
             )
         return (
-            f"The model “{reader}” compares no vectors, so that there is nothing to draw: choose another one "
+            f"The model “{reader}” does not compare vectors, so there is nothing to draw: choose another one "
             "on the Keyphrases page."
         )
 
@@ -177,7 +178,7 @@ def _parts(name: str, space: VectorSpace | None, method: Method, told: set[str])
         sentences.append(TOO_FEW)
     if len(shown.points) < len(space.points):
         whole, drawn = grouped(len(space.points) - 1), grouped(len(shown.points) - 1)
-        sentences.append(f"Of {whole} phrases the best {drawn} are drawn.")
+        sentences.append(f"The map shows the best {drawn} of {whole} phrases.")
     about = f'<h3>{name.capitalize()}</h3><p class="small">{escape(" ".join(sentences))}</p>'
     says = f"The document and its phrases in the space of the {name}"
     return (

@@ -1,4 +1,4 @@
-"""What `python app.py` starts before it imports Gradio, and what else than predictions it asks of models."""
+"""What `python app.py` starts before it imports Gradio, and what it asks of models besides predictions."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def start_models(settings: Settings) -> Workers:
 
 def check_device(settings: Settings, models: Workers) -> None:
     """Raises:
-    ModelLoadError: a GPU is asked for and not there: it would be told to the first reader only.
+    ModelLoadError: a GPU is asked for and missing; otherwise only the first reader would learn of it.
     """
     if settings.device == "cuda":
         models.short.open(settings.model or DEFAULT_MODEL)  # it is on its way; only its process knows GPUs

@@ -1,4 +1,4 @@
-"""A reader's wish that a question is given up, told to the thread that works at it. No Gradio here."""
+"""A reader's request to stop a question, passed to the thread that works on it. No Gradio here."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from threading import Event, Lock
 from kpdemo.errors import StoppedError
 
 LOOK = 0.1
-"""Seconds after which whoever waits for its turn looks whether it still should."""
+"""Seconds between two checks whether a question that waits for its turn was stopped."""
 
 MOST_PAGES = 1_000
-"""Of which a Stop before their question, and the end of it, is remembered; the oldest is forgotten first."""
+"""Pages for which a Stop before the question, and its end, is remembered; the oldest is forgotten first."""
 
 LATE = 2.0
-"""Seconds after an answer in which a Stop is for that one: it was pressed before the page had it."""
+"""Seconds after an answer in which a Stop still means that one: it was pressed before the page had it."""
 
-TOLD = "The question was stopped before it was answered: ask it again."
+TOLD = "This was stopped before it was done: try again."
 
 
 class Stop:
@@ -58,7 +58,7 @@ class Stop:
 
     @contextmanager
     def ended_by(self, end: Callable[[], None]) -> Iterator[None]:
-        """What runs here is ended by `end`, which another thread calls and makes it raise whatever it likes.
+        """Work in this block is ended by `end`, which another thread calls; it may raise anything then.
 
         Raises:
             StoppedError: somebody has asked.

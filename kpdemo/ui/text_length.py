@@ -11,7 +11,7 @@ from kpdemo.ui.questions import LONGEST_TEXT
 from kpdemo.ui.widgets import grouped, note_html
 
 TOO_LONG = (
-    f"LENGTH are MORE more than the {grouped(LONGEST_TEXT)} that this page reads: shorten the text, or use "
+    f"The text has LENGTH and this page reads at most {grouped(LONGEST_TEXT)}: remove MORE of them, or use "
     "the command line (python -m kpdemo predict), which has no limit."
 )
 
@@ -34,7 +34,7 @@ COUNT_CHARACTERS = f"""(title, text) => {{{_COUNT}
   return `<p class="count">${{patience}}${{told}}${{heading ? ", the title included" : ""}}</p>`;
 }}"""
 
-READING = "Reading LENGTH characters: this may take TIME, or more while the server has other work."
+READING = "Reading LENGTH characters: this may take TIME, or longer if the server is busy."
 
 # Shown while the result is pending; see style.css.
 TELL_LENGTH = f"""(title, text) => {{{_COUNT}

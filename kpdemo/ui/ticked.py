@@ -10,7 +10,7 @@ import gradio as gr
 from kpdemo.errors import InputError
 from kpdemo.ui.models import ModelShelf
 
-NONE = "Models: none is ticked"
+NONE = "Models: none ticked"
 
 # In the browser, so that ticking sends nothing. Gradio gives the ticked ones in the order of the clicks.
 _NAME_THEM = """(ticked) => {
@@ -61,7 +61,7 @@ def chosen_models(shelf: ModelShelf, ticked: Sequence[str]) -> list[str]:
 
 
 def told_in(progress: gr.Progress, models: Sequence[str]) -> Iterator[str]:
-    """The models one after the other, each told to who waits before its turn."""
+    """The models one after the other, each announced to the waiting reader before its turn."""
     for done, model in enumerate(models):
         progress((done, len(models)), desc=model, unit="models" if len(models) > 1 else "model")
         yield model

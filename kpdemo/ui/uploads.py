@@ -33,7 +33,7 @@ SHOWN_ROWS = 50
 SHOWN_PROBLEMS = 20
 BATCH_SIZE = 16
 TURN_CHARACTERS = 100_000
-"""So much text is predicted in one go, or one document: then a reader of the other page may go first."""
+"""Characters predicted in one go, or one document: after them a reader of the other page may go first."""
 
 
 @dataclass(slots=True)

@@ -59,7 +59,7 @@ class QuestionFields:
 def shown_to_user(kind: type[Exception]) -> Iterator[None]:
     """Make our errors toasts; any other exception is a bug and stays loud.
 
-    One that brings a sentence `for_users`, as a database does that nobody reaches, is both.
+    One with a sentence `for_users`, such as that of an unreachable database, is both.
     """
     try:
         yield
@@ -90,7 +90,7 @@ def note_html(text: str, *, role: Literal["", "alert", "status"] = "") -> str:
 
 
 def refusal_html(text: str) -> str:
-    """Why there is no result, in its place; the next refusal or answer takes it."""
+    """Why there is no result, in its place; the next refusal or answer replaces it."""
     return f'<p class="note refusal" role="alert">{escape(text)}</p>'
 
 
@@ -116,7 +116,7 @@ def page_of(request: gr.Request | None) -> str:
 
 
 def show_share(progress: gr.Progress, share: float, what: str) -> None:
-    """What is told to `kpdemo.progress` stands in the bar of the event."""
+    """What is reported to `kpdemo.progress` appears in the bar of the event."""
     progress(share, desc=what)
 
 
@@ -132,8 +132,8 @@ def stop_button(stops: Stops, prefix: str) -> None:
 
 
 EARLIER = "Earlier answer"
-UNANSWERED = "What was asked last has no answer."
-CHOOSE_AGAIN = "Choose the files again and press once more."
+UNANSWERED = "Your last request was not answered."
+CHOOSE_AGAIN = "Choose the files again, then press the button again."
 """What to do where files may have gone before they were read."""
 
 _NOTE = f"""async (shown) => {{

@@ -241,6 +241,6 @@ def test_a_rater_is_told_why_there_is_nothing(site, browser, project, unused):
     site.services.projects.add_member(project.id, rater, Role.RATER)
     page = site.page(browser, rater, f"/annotate/agreement?project={project.id}")
     closed = page.locator("#agreement-closed")
-    expect(closed).to_contain_text("Agreement is for administrators and adjudicators", timeout=PATIENCE)
+    expect(closed).to_contain_text("Only administrators and adjudicators", timeout=PATIENCE)
     expect(page.locator("#agreement-page")).to_be_hidden()
     assert "cleo" not in page.content()

@@ -13,7 +13,7 @@ from annotation.types import KnownPair, NewPair, ProjectSettings, Role
 from tests.browser.conftest import PASSWORD, PATIENCE, Site
 from tests.writers import TYPE, new_items
 
-IS_BACK = "What you had typed and not saved is back in the form."
+IS_BACK = "What you typed but did not save is back in the form."
 
 
 @pytest.fixture(scope="module")

@@ -239,7 +239,7 @@ def test_a_text_over_the_limit_is_told_before_anything_is_sent(demo):
     demo.on("request", lambda request: sent.append(request.url))
     write(demo, "x" * LONGEST_TEXT, "T")
     expect(demo.locator("#predict-length").get_by_role("status")).to_have_text(
-        "250\u202f003 characters are 3 more than the 250\u202f000 that this page reads: shorten the text, "
+        "The text has 250\u202f003 characters and this page reads at most 250\u202f000: remove 3 of them, "
         "or use the command line (python -m kpdemo predict), which has no limit."
     )
     assert sent == []
@@ -506,7 +506,7 @@ def test_a_long_text_says_that_it_is_being_read_and_hides_what_was_said_before(p
     run.click()
     count = f"{len(BODY) * 300 + len(TITLE) + 2:,}".replace(",", "\u202f")
     expect(reading.get_by_role("status")).to_have_text(
-        f"Reading {count} characters: this may take a minute, or more while the server has other work."
+        f"Reading {count} characters: this may take a minute, or longer if the server is busy."
     )
     expect(reading).to_be_in_viewport()
     expect(page.locator(".refusal")).to_be_hidden()

@@ -120,7 +120,7 @@ def test_a_system_is_uploaded_ranked_compared_saved_and_removed(site, browser, p
     expect(rows.nth(0).locator("td").nth(0)).to_have_text("1")
     expect(rows.nth(1).locator("th")).to_have_text("lcs")
     expect(page.locator("#leaderboard-chart .main-svg .xaxislayer-above")).to_have_count(1)
-    expect(page.locator("#leaderboard-difference caption")).to_have_text("Ours 🦜 <b> less lcs")
+    expect(page.locator("#leaderboard-difference caption")).to_have_text("Ours 🦜 <b> minus lcs")
     made = time_in(site.services.systems.golds(project.id)[0].at, "Asia/Kathmandu")
     opened = site.page(browser, "root", address, timezone_id="Asia/Kathmandu")
     for place in (page, opened):

@@ -45,12 +45,12 @@ def test_a_rater_fails_tries_again_passes_and_works(site, browser, project):
     watch.over(page, site.address)
     page.goto(f"{site.address}/annotate/rate?project={project}")
     expect(page.locator("#rate-training")).to_contain_text(
-        "The work begins when 80 % of your 2 grades are within 0.5"
+        "The actual grading starts when 80 % of your 2 grades are within 0.5"
     )
     expect(page.locator("#rate-right")).to_have_text("a sleeping cat")
     grade(page, "1")
     feedback = page.locator("#rate-feedback")
-    expect(feedback).to_contain_text("You gave 1; expected was 4: too far off.")
+    expect(feedback).to_contain_text("You gave 1; 4 was expected: too far off.")
     expect(feedback).to_contain_text(EVIL)
     expect(page.get_by_role("button", name="Skip")).to_have_count(0)
     assert serious_violations(page) == []
@@ -62,7 +62,7 @@ def test_a_rater_fails_tries_again_passes_and_works(site, browser, project):
     page.on("request", lambda request: request.url.endswith("/training") and asked.append(request))
     press(page, "Enter", "Enter")  # the second one is for nothing that has been read
     expect(page.locator("#rate-message")).to_contain_text(
-        "1 of your 2 grades was close enough; it takes 80 %."
+        "1 of your 2 grades was close enough; you need 80 %."
     )
     expect(again).to_be_focused()
     page.keyboard.down("Enter")
@@ -150,7 +150,7 @@ def test_an_administrator_brings_pairs_sets_the_mark_excuses_and_pauses(site, br
     with page.expect_response("**/gradio_api/run/*"):
         page.get_by_role("tab", name="Quality").click()
     press_while_offline(page, "#quality-save")
-    expect(page.locator("#quality-kept")).to_contain_text("not saved is back")
+    expect(page.locator("#quality-kept")).to_contain_text("did not save is back")
     page.get_by_role("button", name="Save these settings").click()
     expect(page.locator("#quality-said")).to_contain_text("Saved.")
     settings = site.services.quality.settings(project)

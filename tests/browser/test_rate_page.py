@@ -417,7 +417,7 @@ def test_what_another_tab_answered_is_told_once_however_many_pairs_it_were(open_
         press(first, "1", "Enter")
         expect(second.locator("#rate-right")).to_have_text(f"late train {number}")
         expect(notices).to_have_count(1)
-    expect(notices).to_contain_text("You answered the pair that was shown here in another tab.")
+    expect(notices).to_contain_text("The pair that was shown here was answered in another tab.")
 
 
 def test_two_tabs_of_one_rater_show_the_same_pair_and_grade_each_once(open_desk):
@@ -488,7 +488,7 @@ def test_an_answer_that_is_looked_at_while_another_tab_gives_a_newer_one_goes_fr
     expect(second.locator("#rate-saved")).to_have_text(SAVED)
     first.unroute_all()
     first.evaluate("dispatchEvent(new Event('online'))")
-    expect(first.locator("#rate-notices")).to_contain_text("is now another tab's")
+    expect(first.locator("#rate-notices")).to_contain_text("was changed in another tab")
     expect(first.locator("#rate-right")).to_have_text("late train 2")
     expect(first.locator("#rate-scale [role=radio] >> nth=0")).to_be_enabled()
     press(first, "2", "Enter")
@@ -510,7 +510,7 @@ def test_training_goes_on_in_a_tab_whose_answer_another_one_sent(open_desk):
     press(first, "1", "Enter")
     expect(first.locator("#rate-saved")).to_contain_text("Not saved")
     second = desk.another_tab()
-    expect(second.locator("#rate-notices")).to_contain_text("You gave 1; expected was 4")
+    expect(second.locator("#rate-notices")).to_contain_text("You gave 1; 4 was expected")
     expect(second.locator("#rate-right")).to_have_text("a red car")
     first.unroute_all()
     first.evaluate("dispatchEvent(new Event('online'))")
@@ -816,7 +816,7 @@ def test_a_paused_rater_is_told_on_the_card_and_finds_the_answers_to_look_at(ope
     answer = page.get_by_role("button", name="1 The 1th train was late. / late train 1")
     expect(answer).to_be_in_viewport()
     answer.click()
-    expect(page.locator("#rate-earlier")).to_contain_text("An earlier answer, to look at. Your work in")
+    expect(page.locator("#rate-earlier")).to_contain_text("This is an earlier answer. Your work in")
     expect(page.locator("#rate-submit")).to_be_disabled()
     press(page, "4", "Enter")
     expect(page.locator("#rate-value b")).to_have_text("1")
@@ -850,7 +850,7 @@ def test_who_is_done_is_not_sent_from_an_answer_to_a_current_pair(open_desk):
     press(page, "Backspace")
     note = page.locator("#rate-earlier")
     expect(note.locator("span").first).to_have_text(
-        "An earlier answer: choose another grade and save it, or close it."
+        "This is an earlier answer: choose another grade and save it, or close it."
     )
     press(page, "4", "Enter", "Backspace")
     note.get_by_role("button", name="Close").click()
@@ -1286,7 +1286,7 @@ def test_a_text_is_agreed_to_before_the_first_pair_and_a_changed_one_loses_nothi
     page = desk.open(color_scheme="dark")
     text, services = page.locator("#rate-consent"), desk.site.services
     expect(text).to_contain_text("Please read this first")
-    expect(page.locator("#rate-live")).to_have_text("Please read this first. You begin once you agree.")
+    expect(page.locator("#rate-live")).to_have_text("Please read this first. You can begin once you agree.")
     expect(text.locator("em").first).to_have_text("stop")
     expect(page.locator("#rate-work, #rate-message, #rate-guidelines").locator("visible=true")).to_have_count(
         0
@@ -1306,7 +1306,7 @@ def test_a_text_is_agreed_to_before_the_first_pair_and_a_changed_one_loses_nothi
     ask_for(desk, "Comments are kept *too*.")
     page.locator("#rate-submit").click()
     expect(text).to_contain_text("This text has changed: please read it again")
-    expect(text).to_contain_text("You go on once you agree. What you have filled in is kept.")
+    expect(text).to_contain_text("You can go on once you agree. What you have filled in is kept.")
     expect(text).to_be_focused()
     expect(page.locator("#rate-saved")).to_have_text("Not sent: 1 answer kept in this browser.")
     assert desk.grades() == {}
@@ -1372,9 +1372,7 @@ def test_who_stops_for_today_keeps_pairs_and_answers_until_a_changed_text_is_agr
     press(page, "3", "Enter")
     ask_for(desk, "One.")
     page.get_by_role("button", name="Stop for today").click()
-    expect(text).to_contain_text(
-        "Once you agree, your last answers are saved, and you have stopped for today."
-    )
+    expect(text).to_contain_text("Once you agree, your last answers are saved, and you are done for today.")
     ask_for(desk, "Two.")
     text.get_by_role("button", name="I agree").click()
     expect(text).to_contain_text("Two.")

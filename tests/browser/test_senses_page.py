@@ -50,7 +50,7 @@ def open_chooser(site: Site, browser, project: int, watch: Watch) -> Page:
 
 def look_up(page: Page, word: str, grade: str) -> None:
     page.get_by_label("Word", exact=True).fill(word)
-    page.get_by_label("The pair is to deserve the grade").select_option(grade)
+    page.get_by_label("Grade that the pair should deserve").select_option(grade)
     page.get_by_role("button", name="Look up", exact=True).click()
 
 
@@ -70,7 +70,7 @@ def test_a_chosen_sense_becomes_a_pair_whose_meanings_a_rater_sees(senses_site, 
     expect(page.locator("#senses-said")).to_have_text("Made pair w2s-1: mice#n and keyboard%1:06:00::.")
     near.get_by_label("Only senses with").fill("printed")
     near.get_by_role("button", name="Filter").click()
-    expect(near).to_contain_text("No sense nearby has that.")
+    expect(near).to_contain_text("No sense nearby matches.")
 
     look_up(page, EVIL, "2")
     page.get_by_label("Part of speech").select_option("v")

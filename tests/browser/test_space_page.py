@@ -222,7 +222,7 @@ def test_a_model_with_one_space_has_one_map_and_a_model_without_vectors_is_expla
     choose_model(space, "words –")
     open_tab(space)
     space.locator("#space-run").click()
-    expect_refusal(space, "The model “words” compares no vectors", result="#space-facts")
+    expect_refusal(space, "The model “words” does not compare vectors", result="#space-facts")
     expect(space.locator(CHART.format("extractor"))).to_be_hidden()
     space.get_by_text(EARLIER).click()
     expect(space.locator(CHART.format("extractor"))).to_be_visible()  # the last map stays, if it is wanted

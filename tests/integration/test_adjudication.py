@@ -314,7 +314,7 @@ def test_a_pair_that_lacks_grades_is_not_said_to_be_agreed_on(rated, service):
         item = service.item(rated.id, rated.pair_id(name))
         page = item_html(item, rated.project, rated.adjudicator, Neighbours(None, None))
         assert grades in page
-        assert "Only flagged pairs are decided on" in page
+        assert "Only flagged pairs can be adjudicated" in page
         assert "adjudicate-save" not in page
         assert ("The raters agree" in page, " apart" in page) == (name == "even", name == "even")
     with pytest.raises(AdjudicationError, match="1 of 2 ratings"):

@@ -206,7 +206,7 @@ def test_requests_over_the_bound_are_told_to_come_back(held):
         Held.go.set()
         assert sorted(future.result(PATIENCE)[0] for future in sent) == [200] * MOST_REQUESTS + [503] * more
     for _, body, headers in refused:
-        assert json.loads(body)["error"].startswith(f"{MOST_REQUESTS} other requests are answered or wait")
+        assert json.loads(body)["error"].startswith(f"{MOST_REQUESTS} other requests are being answered")
         assert int(headers["retry-after"]) > 0
     assert ask(address, titled("later"))[0] == 200
 

@@ -324,7 +324,7 @@ def test_a_space_says_that_it_forgets(tmp_path):
     services = open_annotation(f"sqlite:///{tmp_path / 'kpdemo.db'}")
     services.accounts.add_user("root", PASSWORD, is_administrator=True)
     [note] = start_notes(services, ADDRESS, in_space=True)
-    assert note.startswith("Accounts and ratings are lost when this Space starts again")
+    assert note.startswith("Accounts and ratings are lost when this Space restarts")
 
 
 def test_a_space_uses_its_disk_where_it_has_one(tmp_path):

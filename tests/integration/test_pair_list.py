@@ -172,7 +172,7 @@ def test_the_page_turns_and_shows_texts_as_text(sqlite_database):
     assert (page, earlier.interactive, later.interactive) == (1, True, False)
     assert handlers.earlier("", "", page, Asked())[1] == 0
     assert "of_it" in handlers.first("100% OF_", "open", Asked())[0]
-    assert "No pair is like this" in handlers.first("", "decided", Asked())[0]
+    assert "No pair matches" in handlers.first("", "decided", Asked())[0]
     for name in ("judith", "nobody", None):
         with pytest.raises(gr.Error):
             handlers.first("", "", Asked(name))
@@ -189,7 +189,7 @@ def test_a_page_after_the_last_is_the_last_that_there_is(sqlite_database):
     assert "101 to 101 below" in html
     assert (page, earlier.interactive, later.interactive) == (2, True, False)
     html, page, *_ = handlers.later("nowhere", "", 0, Asked())
-    assert ("No pair is like this" in html, page) == (True, 0)
+    assert ("No pair matches" in html, page) == (True, 0)
 
 
 def test_administrators_take_out_pairs_by_their_ids(sqlite_database):

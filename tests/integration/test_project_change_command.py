@@ -148,7 +148,7 @@ def test_a_changed_consent_text_tells_how_many_have_to_agree_anew(call, project,
         asked = consents.asked(project.id, user)
         assert asked is not None
         consents.agree(project.id, user, asked.sha256)
-    said = "2 raters and writers have to agree anew before they go on; “My projects” tells them so.\n"
+    said = "2 raters and writers have to agree again before they go on; “My projects” tells them so.\n"
     words = "consent text: 10 → 6 characters"
     assert call("change", "news", "--consent", "new.md") == (0, f"Changed News: {words}.\n{said}", "")
     assert call("change", "news", "--raters", "3")[1].count("\n") == 1

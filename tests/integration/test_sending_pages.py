@@ -161,13 +161,13 @@ def test_nothing_is_sent_that_is_there_already(client, services, path):
     # The same keyphrases by another model are no new pairs, but its figures need them.
     third = client.get(services.handovers.keep(bundle(models=("one", "three"))), headers=eva).text
     assert "Send predictions of 1 document to <bdi>Mine</bdi>?" in third
-    assert "raters get no new pair" in third
+    assert "raters get no new pairs" in third
     assert '<button type="submit" autofocus>Send</button>' in third
 
 
 def test_who_sends_to_a_project_of_other_pairs_is_told_what_it_gets(client, services, path):
     eva = as_user(services, "Eva")
-    told = "<bdi>Mine</bdi> compares other pairs so far. Sending adds the comparison type document2keyphrase"
+    told = "<bdi>Mine</bdi> has other comparison types so far. Sending adds the type document2keyphrase"
     assert "compares other pairs" not in client.get(path, headers=eva).text
     with services.database.session() as session:
         session.get_one(models.Project, 1).types = ["phrase2word"]
@@ -189,7 +189,7 @@ def test_who_may_make_projects_is_led_to_one_of_the_type_of_keyphrases(client, s
     assert address in client.get(path, headers=as_user(services, "root")).text
     for name in ("Eva", "Ana"):
         assert address not in client.get(path, headers=as_user(services, name)).text
-    assert "Ask for the role" in client.get(path, headers=as_user(services, "Ana")).text
+    assert "Ask to become administrator" in client.get(path, headers=as_user(services, "Ana")).text
     assert "document2keyphrase" in COMPARISON_TYPES
 
 

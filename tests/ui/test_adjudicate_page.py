@@ -141,9 +141,9 @@ def test_only_adjudicators_and_administrators_see_or_change_anything(rated, hand
         ({"grade": "2.8"}, "in steps of 0.25"),
         ({"grade": "Infinity"}, "not Infinity"),
         ({"cause": "moon"}, "No cause is chosen"),
-        ({"pair": "x"}, "is no pair"),
+        ({"pair": "x"}, "is not a pair"),
         ({"pair": "999"}, "no pair 999"),
-        ({"pair": None}, "is no pair"),
+        ({"pair": None}, "is not a pair"),
         ({"note": "x" * 4001}, "4,001"),
     ],
 )
@@ -171,7 +171,7 @@ def test_pairs_that_the_adjudicator_may_still_grade_are_held_back(sqlite_databas
     asked = decision(rated, handlers)
     handlers.projects.add_member(rated.id, "judith", Role.RATER)
     queue, item, _ = handlers.open(request(rated))
-    assert "1 pair is held back, as you may still grade it" in queue
+    assert "1 pair is held back because you may still grade it" in queue
     assert "Nothing to decide: no other open pair has grades 1 or more apart." in item
     for handler in (handlers.show, handlers.save, handlers.withdraw):
         *shown, said = handler(asked, request(rated))

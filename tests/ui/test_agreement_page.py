@@ -129,7 +129,7 @@ def test_while_an_import_writes_figures_are_shown_and_numbers_of_raters_follow(h
     assert (closed, body.visible, timer.active) == ("", True, True)
     assert "α of all pairs" in figures(shown)["figures"]
     assert "Rater without number (2)" in figures(shown)["raters"]
-    assert "so do the numbers of raters who have none yet" in figures(shown)["status"]
+    assert "So do the numbers of raters who have none yet" in figures(shown)["status"]
     assert not re.search(r"Rater \d|\bana\b", repr(shown))
     took(handlers, seconds=0)
     looked = handlers.look(judith, shown[-1], DEFAULT_WIDTH)
@@ -318,7 +318,7 @@ def test_of_pairs_that_the_reader_may_still_grade_only_the_number_is_told(sqlite
     assert "old harbour" in shown["widest"]
     projects.add_member(rated.id, "judith", Role.RATER)
     blind = figures(handlers.refresh(ask("judith", rated.id), DEFAULT_WIDTH))
-    assert "4 pairs are held back, as you may still grade them" in blind["widest"]
+    assert "4 pairs are held back because you may still grade them" in blind["widest"]
     assert "old harbour" not in blind["widest"]
     assert "No pair has grades that differ" not in blind["widest"]
     assert blind["figures"] == shown["figures"]
@@ -368,12 +368,12 @@ def test_whom_to_look_at_stands_on_top_and_names_are_text(sqlite_database):
 @pytest.mark.parametrize(
     ("low", "high", "words"),
     [
-        (0.80, 0.9, "Yes, by custom: the whole interval is at or above 0.800."),
-        (0.7, 0.85, "At least for tentative conclusions, by custom: the interval crosses 0.800."),
-        (0.667, 0.79, "For tentative conclusions, by custom: the interval lies between 0.667 and 0.800."),
+        (0.80, 0.9, "Yes, by convention: the whole interval is at or above 0.800."),
+        (0.7, 0.85, "At least for tentative conclusions, by convention: the interval crosses 0.800."),
+        (0.667, 0.79, "For tentative conclusions, by convention: the interval lies between 0.667 and 0.800."),
         (0.6, 0.7, "Too early to tell: the interval crosses 0.667."),
         (0.5, 0.9, "Too early to tell: the interval crosses 0.667."),
-        (-0.2, 0.6, "No, by custom: the whole interval is below 0.667."),
+        (-0.2, 0.6, "No, by convention: the whole interval is below 0.667."),
         (None, None, "There is no interval"),
     ],
 )

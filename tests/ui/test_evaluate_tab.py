@@ -223,7 +223,7 @@ def test_further_cuts_have_columns_with_their_meaning(handlers, write):
     for table, more in ((figures, ["Documents"]), (differences, [])):
         assert re.findall('<th scope="col"[^>]*>(.*?)</th>', table) == ["Model or file", *heads, *more]
     assert 'title="F1 of the predicted keyphrases up to rank 1">Absent<br>F1@1<' in figures
-    meaning = "F1@O is F1 of as many predicted keyphrases as there are gold ones of the kind; "
+    meaning = "F1@O is F1 of as many predicted keyphrases as there are gold ones of that kind; "
     assert meaning in html
     # of 2 gold phrases the first prediction is one: P 1, R 1/2; of the first 2 one: 1/2 and 1/2
     assert rows_of(html, "skip_empty")[0][1][:4] == ["0.667", "0.571", "0.500", "0.800"]
@@ -310,7 +310,7 @@ def test_details_that_are_too_many_leave_the_figures(handlers, write, monkeypatc
     html, figures, details, *latex = next(steps)
     assert (figures["interactive"], details["interactive"], details["value"]) == (True, False, None)
     assert [one["interactive"] for one in latex] == [True, True]
-    assert "the command line writes it" in html
+    assert "use the command line" in html
     assert "<details>" not in html
 
 

@@ -280,7 +280,7 @@ def test_compare_tells_fillers_in_the_columns_and_once_what_they_are():
     first, *fillers = re.findall("<li.*?</li>", html)
     assert "filler" not in first
     assert all('<li class="filler">' in one and ">filler</span>" in one for one in fillers)
-    assert html.count("A filler falls short of the model&#x27;s own rule") == 1
+    assert html.count("A filler does not meet the model&#x27;s own rule") == 1
     assert "filler" not in columns_html([column])
 
 
@@ -309,7 +309,7 @@ def test_a_list_of_absent_keyphrases_that_two_models_share_has_one_vote():
     assert html.count("2 of 3") == 2  # the present ones
     assert html.count("2 of 2") == 3  # “machine learning”, of the bank and of the generator
     assert "<summary>Absent: the same list as default, counted once</summary>" in html
-    assert "“2 of 4” beside a keyphrase" in html
+    assert "“2 of 4” next to a keyphrase" in html
 
 
 def test_a_model_under_two_names_has_one_vote():
@@ -517,7 +517,7 @@ def test_fillers_of_files_are_told_as_those_of_a_text(jsonl):
     assert 'auto">sure · <span class="filler"><span class="phrase">given</span> <span' in html
     assert '<span class="filler"><span class="phrase"><span class="chip" dir="auto">besides</span>' in html
     assert html.count(">filler</span>") == 6
-    assert html.count("A filler falls short of the model&#x27;s own rule") == 1
+    assert html.count("A filler does not meet the model&#x27;s own rule") == 1
 
 
 def test_absent_keyphrases_are_chips_in_the_table_and_rows_in_the_download(jsonl):
@@ -537,7 +537,7 @@ def test_only_the_first_rows_are_shown(shelf, tmp_path):
     html, rows = run_files(shelf, [path])
     assert len(rows) == SHOWN_ROWS + 5
     assert html.count("<tr>") == SHOWN_ROWS + 1
-    assert f"Shown are the first {SHOWN_ROWS}" in html
+    assert f"The first {SHOWN_ROWS} are shown" in html
 
 
 def test_what_follows_an_open_quote_in_a_table_is_said_not_to_be_read(shelf, tmp_path):
@@ -676,4 +676,4 @@ def test_the_documentation_has_an_address_where_it_is_told_or_in_a_space(argumen
 def test_an_address_of_the_documentation_that_is_none_is_refused(capsys):
     with pytest.raises(SystemExit):
         app.read_settings(["--documentation", "javascript:alert(1)"], {})
-    assert "begin it with https://" in capsys.readouterr().err
+    assert "start it with https://" in capsys.readouterr().err

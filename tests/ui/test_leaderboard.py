@@ -169,7 +169,7 @@ def test_uploaded_scores_and_systems_that_run_here_are_ranked(handlers, form, ra
     assert "Pearson (official), ranked by its sum" in parts["pearson"]
     assert parts["chart"].visible
     told = handlers.compare(gold_id, "lcs", EVIL, ask("judith", rated.id))
-    assert "lcs less &lt;img" in told
+    assert "lcs minus &lt;img" in told
     assert "p (Williams)" in told
     assert "same system" in handlers.compare(gold_id, "lcs", "lcs", ask("judith", rated.id))
     assert handlers.compare(gold_id, "lcs", None, ask("judith", rated.id)) == gr.skip()

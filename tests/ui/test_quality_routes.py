@@ -191,7 +191,7 @@ def test_two_administrators_who_save_quality_settings_at_once_undo_nothing_of_ea
     seen, _, close, every, accepted = handlers.open(asked)
     handlers.save(asked, seen, 90, close, every, accepted)
     said, seen_now, *values = handlers.save(asked, seen, 80, close, 20, accepted)
-    assert "somebody else changed meanwhile" in said
+    assert "Somebody else changed settings meanwhile" in said
     assert values[:4] == [90, close, 20, accepted]
     assert services.quality.settings(world.project) == QualitySettings(pass_percent=90, check_every=20)
     assert "Saved.<" in handlers.save(asked, seen_now, 70, close, 20, accepted)[0]

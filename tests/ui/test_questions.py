@@ -16,7 +16,7 @@ def ask(title="", document="A text.", rule=Rule.OWN, count=10, threshold=""):
 def test_a_language_is_chosen_or_left_to_be_detected():
     asked = read_question("", "Ein Text.", "default", "own", 10, "", "de")
     assert (asked.document.language, ask().document.language) == ("de", "")
-    with pytest.raises(InputError, match="The language is “xx”: choose one of the list"):
+    with pytest.raises(InputError, match="The language is “xx”: choose one from the list"):
         read_question("", "Ein Text.", "default", "own", 10, "", "xx")
 
 

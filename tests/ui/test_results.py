@@ -180,7 +180,7 @@ def test_a_filler_says_so_in_text_and_table_and_files():
     assert ">filler</span>" in row
     assert re.findall('<mark[^>]* class="kp kp-[1-4] filler"[^>]* title="graph · 0.50 · filler"', html)
     assert "<li class=filler>" in html
-    assert "A filler falls short of the model&#x27;s own rule" in html
+    assert "A filler does not meet the model&#x27;s own rule" in html
     assert ">filler<" not in answer_html(answer())
     assert [row.get("filler") for row in json.loads(as_json(answer(present)))["present"]] == [None, True]
     assert [row["filler"] for row in csv.DictReader(io.StringIO(as_csv(answer(present))))] == ["no", "yes"]
@@ -233,7 +233,7 @@ def test_an_absent_keyphrase_has_its_score_and_says_in_words_what_it_is():
     assert "drug discovery" in first
     assert "0.40" in first
     assert 'title="none of its words is in the text">unseen</span>' in first
-    assert "Speaking for it: <bdi>molecules</bdi> · <bdi>graph</bdi>" in first
+    assert "Evidence: <bdi>molecules</bdi> · <bdi>graph</bdi>" in first
     assert "Why" not in second
     assert re.findall("<dt>(.*?)</dt>", html) == ["unseen", "both"]
 
@@ -257,7 +257,7 @@ def test_what_is_copied_is_present_and_absent():
 
 def test_a_long_text_is_cut_with_a_sentence_that_says_so():
     html = answer_html(answer((), Document("word " * 20_000)))
-    assert "of 100\u202f000 characters; the keyphrases come from the whole text." in html
+    assert "of 100\u202f000 characters are shown; the keyphrases come from the whole text." in html
 
 
 def test_nothing_in_a_result_escapes_its_place():

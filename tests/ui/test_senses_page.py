@@ -220,6 +220,6 @@ def test_a_word_is_left_to_somebody_else_with_the_reason(handlers, services):
     task = services.writing.desk(1, ana).task
     assert task is not None
     left = handlers.leave(asked({"writing": str(task.id), "note": "Which mouse?"}), Asked("Ana"))
-    assert "Left to somebody else." in said(left)
+    assert "Given to another writer." in said(left)
     with services.database.session() as session:
         assert "Which mouse?" in session.scalars(select(WritingChange.note)).all()

@@ -84,7 +84,7 @@ def test_a_space_that_the_model_has_not_is_out_of_sight():
 
 
 def test_a_model_that_compares_no_vectors_is_a_toast():
-    with pytest.raises(gr.Error, match="The model “default” compares no vectors"):
+    with pytest.raises(gr.Error, match="The model “default” does not compare vectors"):
         drawn(FakePredictor())
 
 
@@ -341,8 +341,8 @@ def refused(model, text):
 @pytest.mark.parametrize("model", ["default", "multilingual"])
 def test_a_text_that_is_read_without_vectors_has_no_map_by_any_other_name(model, language, text):
     assert refused(model, text) == (
-        f"{language} texts are read by the model multilingual, which compares no vectors: "
-        "there is no map of them."
+        f"{language} texts are read by the model multilingual, which does not compare vectors, "
+        "so there is no map of them."
     )
 
 
@@ -359,7 +359,7 @@ def test_a_text_that_models_with_vectors_refuse_sends_nobody_to_one_without(mode
 
 
 def test_a_model_that_compares_no_vectors_names_itself_whatever_the_language():
-    assert refused("multilingual", TEXT).startswith("The model “multilingual” compares no vectors")
+    assert refused("multilingual", TEXT).startswith("The model “multilingual” does not compare vectors")
 
 
 @pytest.mark.parametrize("step", ["kpdemo.ui.models.ModelShelf.spaces", "kpdemo.ui.space.most_telling"])

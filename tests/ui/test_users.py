@@ -124,7 +124,7 @@ def test_a_project_is_joined_by_the_link_with_the_role_that_was_chosen(handlers)
 def test_an_open_link_is_listed_and_lets_nobody_in_once_it_is_revoked(handlers):
     added, *_ = handlers.add(asked_by("root"), EVIL, False)
     invited, _, listing, choice, _ = handlers.invite_to_project(asked_by("root"), 1, "adjudicator")
-    assert "whoever opens it first<small>adjudicator in News, number " in listing
+    assert "the first person to open it<small>adjudicator in News, number " in listing
     assert "<small>a password, number " in listing
     assert "<img" not in listing
     newest = choice.choices[0][1]
@@ -153,7 +153,7 @@ def test_who_administers_a_project_sees_and_revokes_its_links_and_no_others(hand
         ConsentService(sqlite_database),
     )
     made, _, listing, choice, _ = members.invite(asked, "editor")
-    assert "whoever opens it first<small>editor in News, number " in listing
+    assert "the first person to open it<small>editor in News, number " in listing
     assert members.show(asked)[-2].choices == choice.choices
     [(_, own)] = choice.choices
     assert f"link, number {own}, to one person" in made
@@ -172,9 +172,9 @@ def test_open_links_are_told_apart_by_whom_they_are_meant_for(handlers):
     handlers.invite_to_project(asked_by("root"), 1, "rater", " Mia,\n<img> ")
     _, emptied, listing, choice, _ = handlers.invite_to_project(asked_by("root"), 1, "rater", "")
     assert emptied.value == ""
-    assert "Mia, &lt;img&gt; (whoever opens it first)<small>rater in News, number " in listing
-    anybody = "whoever opens it first"
-    assert [label.split(":")[0] for label, _ in choice.choices] == [anybody, f"Mia, <img> ({anybody})"]
+    assert "Mia, &lt;img&gt; (or the first person to open it)<small>rater in News, number " in listing
+    anybody = "the first person to open it"
+    assert [label.split(":")[0] for label, _ in choice.choices] == [anybody, f"Mia, <img> (or {anybody})"]
     with pytest.raises(gr.Error, match="The note has 121 characters: give at most 120"):
         handlers.invite_to_project(asked_by("root"), 1, "rater", "x" * 121)
     with pytest.raises(gr.Error, match=r"The note holds the invisible character U\+202E"):

@@ -83,7 +83,7 @@ def test_requested_grades_of_imported_pairs_are_said_to_count():
     )
     shown = matrix_html(report)
     assert "−1.00" in shown
-    assert "Pairs with a requested grade and a gold grade count, imported ones too." in shown
+    assert "All pairs with a requested grade and a gold grade count, imported ones too." in shown
 
 
 def test_the_chart_of_the_writing_report_is_saved_under_a_harmless_name():

@@ -150,7 +150,7 @@ def test_review_opens_without_a_text_while_an_import_keeps_the_database(office, 
     assert (tabs.visible, queue.visible, text.visible, buttons.visible) == (True, True, False, False)
     [(_, chosen)] = queue.choices
     assert (queue.value, text.value, token) == (None, "", "")
-    assert "try again in a moment" in item
+    assert "wait a moment" in item
     _, item, text, _, token, _ = review.show(asked, chosen)
     assert (text.value, "try again" in item) == ("gulls at sea", False)
     with ThreadPoolExecutor(1) as editor, office.database.session():
@@ -178,7 +178,7 @@ def test_what_was_done_with_a_text_is_told_where_the_next_cannot_be_shown(office
     said, queue, item, *_, new_token, _ = getattr(review, verb)(asked, "gulls at sea", token)
     assert told in said
     assert (len(queue.choices), new_token) == (1, "")
-    assert "try again in a moment" in item
+    assert "wait a moment" in item
     assert len(office.editing.queue(office.project.id, office.id("eda"))) == 1
 
 
@@ -219,7 +219,7 @@ def test_two_editors_who_save_bounds_at_once_undo_nothing_of_each_other(office):
     assert not any("value" in part for part in shown if isinstance(part, dict))
     items.save_bounds(asked, kept, seen, False, "9-99", two, three, four)
     said, _, *fields, seen_now = items.save_bounds(asked, kept, seen, has_zeros, one, two, three, "1-7")
-    assert "somebody else changed meanwhile" in said
+    assert "Somebody else changed settings meanwhile" in said
     assert fields == [False, "9-99", two, three, "1-7"]
     *_, seen_of_other = items.show_bounds(asked, "phrase2word", seen)
     items.save_bounds(asked, "phrase2word", seen_of_other, True, *["1-5"] * 4)

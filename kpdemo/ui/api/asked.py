@@ -44,7 +44,7 @@ class Questions:
 
 
 def read_questions(fields: Mapping[str, Any], shelf: ModelShelf) -> Questions:
-    """The questions of a request; whether their texts can be read is for whoever answers.
+    """The questions of a request; whether their texts can be read is checked when they are answered.
 
     A field that is null is as one that is left out.
 
@@ -170,4 +170,4 @@ def _id(fields: Mapping[str, Any], where: str) -> Id:
         raise RequestError(f'{where}"id" holds half of a character (a lone surrogate): send it in UTF-8.')
     if given is None or isinstance(given, str) or type(given) is int:
         return given
-    raise RequestError(f'{where}"id" is {shown(given)}: give a text or a whole number.')
+    raise RequestError(f'{where}"id" is {shown(given)}: give a string or a whole number.')

@@ -1,4 +1,4 @@
-"""The JSON of a request: read with a limit, and no more taken for granted of it than that it is bytes."""
+"""The JSON of a request: read with a limit, and assumed to be nothing more than bytes."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ async def read_body(request: Request) -> bytes:
 
     Raises:
         RequestError: it is too large, of another type, or does not come.
-        ClientDisconnect: whoever sends it hung up.
+        ClientDisconnect: the sender hung up.
     """
     media_type = request.headers.get("content-type", "").partition(";")[0].strip()
     if media_type.lower() != MEDIA_TYPE:
-        given = f"has the type {shortened(media_type, LONGEST_SHOWN)}" if media_type else "tells no type"
+        given = f"has the type {shortened(media_type, LONGEST_SHOWN)}" if media_type else "has no type"
         raise RequestError(
             f"The request {given}: send JSON, with the header Content-Type: {MEDIA_TYPE}.", 415
         )
@@ -84,7 +84,7 @@ def parse_body(content: bytes) -> dict[str, Any]:
         raise
     except ValueError as error:  # a number of thousands of digits, brackets without end
         cause = str(error).partition(" for integer")[0]  # what follows are words for programmers in Python
-        raise RequestError(f"The request is not JSON that can be read ({cause}): mend it.", 400) from None
+        raise RequestError(f"The request is not JSON that can be read ({cause}): correct it.", 400) from None
     if not isinstance(found, dict):
         raise RequestError(f"The request is {shown(found)}: send an object such as {EXAMPLE}.")
     return found
@@ -108,7 +108,7 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number of JSON")
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 def _too_large() -> RequestError:

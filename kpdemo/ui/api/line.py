@@ -37,7 +37,8 @@ class Line:
         """
         if self._requests >= MOST_REQUESTS:
             raise BusyError(
-                f"{MOST_REQUESTS} other requests are answered or wait for it: ask again in a few seconds."
+                f"{MOST_REQUESTS} other requests are being answered or are waiting: try again in a few "
+                "seconds."
             )
         self._requests += 1
         try:

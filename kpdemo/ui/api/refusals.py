@@ -11,7 +11,7 @@ from starlette.responses import Response
 from kpdemo.errors import BusyError, InputError, KpdemoError, LengthError, ModelStoppedError
 
 AGAIN_SECONDS = 10
-"""After which it makes sense to ask again where too many others wait, or a model starts anew."""
+"""Seconds after which to ask again if too many others wait, or a model restarts."""
 
 
 class RequestError(InputError):
