@@ -143,8 +143,8 @@ def _load_errors(name: str) -> Iterator[None]:
     except (OSError, ValueError) as error:
         if Path(name).is_dir() and "model_type" not in stored_config(Path(name)):
             raise ModelLoadError(
-                f"The folder {name!r} holds no encoder as Transformers saves it: it has no config.json that "
-                "names a `model_type`; give another folder, or a name of the Hub."
+                f"The folder {name!r} holds no encoder saved by Transformers: it has no config.json with a "
+                "`model_type`; give another folder, or a Hub name."
             ) from error
         reason = str(error).strip().partition("\n")[0].partition(". ")[0].rstrip(".")
         raise ModelLoadError(
