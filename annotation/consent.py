@@ -39,4 +39,4 @@ def anew_text(people: int) -> str:
     if not people:
         return ""
     have = "rater or writer has" if people == 1 else "raters and writers have"
-    return f"{people:,} {have} to agree anew before they go on; “My projects” tells them so."
+    return f"{people:,} {have} to agree again before they go on; “My projects” tells them so."

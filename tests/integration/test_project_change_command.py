@@ -148,7 +148,7 @@ def test_a_changed_consent_text_tells_how_many_have_to_agree_anew(call, project,
         asked = consents.asked(project.id, user)
         assert asked is not None
         consents.agree(project.id, user, asked.sha256)
-    said = "2 raters and writers have to agree anew before they go on; “My projects” tells them so.\n"
+    said = "2 raters and writers have to agree again before they go on; “My projects” tells them so.\n"
     words = "consent text: 10 → 6 characters"
     assert call("change", "news", "--consent", "new.md") == (0, f"Changed News: {words}.\n{said}", "")
     assert call("change", "news", "--raters", "3")[1].count("\n") == 1
@@ -268,7 +268,9 @@ def test_what_somebody_else_changes_meanwhile_stays_is_not_told_and_not_replaced
     monkeypatch.setattr(ProjectService, "get", get_and_lose_the_race)
     status, told, problem = call("change", "news", "--raters", "4", "--lease", "7")
     assert (status, told) == (1, "")
-    assert problem.startswith("Somebody else changed the minutes for a pair meanwhile, so nothing was saved:")
+    assert problem.startswith(
+        "Somebody else has changed the minutes for a pair in the meantime, so nothing was saved:"
+    )
     assert "page" not in problem
     kept = replace(kept, lease_minutes=kept.lease_minutes - 1)
     assert ProjectService(sqlite_database).get(project.id).settings == kept

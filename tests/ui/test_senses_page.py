@@ -121,7 +121,7 @@ def test_a_pair_is_made_once_with_its_meanings(handlers, services):
     assert "Made pair w2s-1: mouse#n and keyboard%1:06:00::." in said(
         handlers.make(asked(FILLED), Asked("root"))
     )
-    assert "is there already" in said(handlers.make(asked(FILLED), Asked("root")))
+    assert "already exists" in said(handlers.make(asked(FILLED), Asked("root")))
     [pair] = services.assignment.queue(1, services.accounts.user("Ana").id).pairs
     assert pair.senses is not None
     assert (pair.senses.word_key, pair.senses.word_definition) == (tiny.POINTER.key, tiny.POINTER.gloss)

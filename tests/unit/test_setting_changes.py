@@ -30,7 +30,7 @@ def test_the_same_change_twice_is_one():
 
 def test_the_same_setting_changed_by_both_is_refused_by_its_name():
     mine, theirs = replace(BEFORE, raters_per_pair=3), replace(BEFORE, raters_per_pair=4)
-    with pytest.raises(SettingsError, match="changed the number of raters per pair meanwhile, so"):
+    with pytest.raises(SettingsError, match="has changed the number of raters per pair in the meantime, so"):
         merged_settings(mine, theirs, SEEN)
 
 
