@@ -75,7 +75,7 @@ def test_a_problem_is_an_exit_status_with_the_problems_on_standard_output(sqlite
         connection.commit()
     status, out, err = run(capsys, "check", "--database-url", url_of(sqlite_database))
     assert status == 1
-    assert out.startswith("Not so for 3 pairs (1, 2, 3): open slots are the raters per pair less ")
+    assert out.startswith("Violated by 3 pairs (1, 2, 3): open slots are the raters per pair less ")
     assert out.count("\n") == 1
     assert err == f"{sqlite_database.path} has one problem.\n"
 

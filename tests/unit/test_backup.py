@@ -186,7 +186,7 @@ def test_a_backup_never_replaces_the_database_itself(sqlite_database):
 
 def test_a_backup_of_nothing_is_refused(tmp_path):
     nothing = Database(f"sqlite:///{tmp_path / 'none.db'}")
-    with pytest.raises(DatabaseError, match=r"There is no database at .* make one with `python -m db"):
+    with pytest.raises(DatabaseError, match=r"There is no database at .* create one with `python -m db"):
         backup(nothing, tmp_path / "backup.db")
     assert list(tmp_path.iterdir()) == []
     nothing.path.touch()

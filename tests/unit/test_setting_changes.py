@@ -37,7 +37,7 @@ def test_the_same_setting_changed_by_both_is_refused_by_its_name():
 def test_a_limit_that_somebody_else_set_stays_and_two_limits_are_refused_by_name():
     mine, theirs = replace(BEFORE, threshold=Decimal(2)), replace(BEFORE, most_per_rater=9)
     assert merged_settings(mine, theirs, SEEN) == replace(mine, most_per_rater=9)
-    with pytest.raises(SettingsError, match="changed the limit of pairs per rater meanwhile"):
+    with pytest.raises(SettingsError, match="changed the limit of pairs per rater in the meantime"):
         merged_settings(replace(BEFORE, most_per_rater=8), theirs, SEEN)
 
 
