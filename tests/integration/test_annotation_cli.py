@@ -134,7 +134,7 @@ def test_accounts_that_an_import_makes_raters_are_named(call):
 
 
 @pytest.mark.parametrize(
-    ("name", "way"), [("nws", "take 'News', or another of"), ("weather", "see"), ("\ud800", "see")]
+    ("name", "way"), [("nws", "use 'News', or another of"), ("weather", "see"), ("\ud800", "see")]
 )
 def test_a_project_that_is_not_there_has_the_nearest_name_and_the_command_that_lists_all(call, name, way):
     for project in ("News", "Fables"):
