@@ -117,7 +117,7 @@ def test_an_empty_index_gives_no_passages(run, model, tmp_path):
     write_manifest(empty, replace(read_manifest(empty), passages=0, size=0, with_keyphrases=0, languages={}))
     status, out, _ = run("-", "--language", "fr", "--json", "--index", empty)
     assert (status, json.loads(out)["passages"]) == (0, [])
-    assert "the index has none" in run("-", "--language", "fr", "--index", empty)[1]
+    assert "the index is empty" in run("-", "--language", "fr", "--index", empty)[1]
 
 
 def broken(copy: Path, name: str, content: bytes | dict[str, object] | None) -> None:
@@ -192,7 +192,7 @@ def test_documents_in_languages_that_the_model_was_not_made_for_are_told_once(ru
 def test_a_model_that_reads_no_passages_takes_no_index(run, index):
     status, _, err = run("-", "--model", "tfidf", "--index", index)
     assert status == 2
-    assert "reads no passages" in err
+    assert "does not use passages" in err
 
 
 def test_experiments_measure_any_model_with_an_index(index, model, tmp_path, capsys):

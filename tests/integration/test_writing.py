@@ -346,7 +346,7 @@ def test_whoever_saw_the_requested_grade_never_grades_the_pair(database):
         "ben": [],
         "ana": [pair_id],
     }
-    with pytest.raises(NotFoundError, match="waits no longer"):
+    with pytest.raises(NotFoundError, match="is no longer waiting"):
         office.editing.text(office.project.id, task.id, office.id("ana"))
     assert office.queue("ana") == [pair_id]
 

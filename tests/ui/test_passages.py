@@ -172,7 +172,7 @@ def test_many_passages_are_folded():
 
 def test_an_empty_index_is_told():
     html = passages_html(found(passages=()))
-    assert "the index has none" in html
+    assert "the index is empty" in html
     assert "Without them" not in html
 
 

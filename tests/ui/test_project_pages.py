@@ -132,7 +132,7 @@ def test_saved_settings_are_said_to_reach_raters_when_they_open_their_page_again
     new = replace(SETTINGS, step=Decimal("0.5"), guidelines="Grade what is said.")
     said, *_ = handlers.save(Asked(), seen_settings(SETTINGS), *settings_values(new))
     assert "Raters see what is new once they open their page again" in said
-    assert "agree anew" not in said
+    assert "agree again" not in said
 
 
 def test_a_changed_consent_text_is_saved_with_the_number_who_have_to_agree_anew(sqlite_database):
@@ -153,7 +153,7 @@ def test_a_changed_consent_text_is_saved_with_the_number_who_have_to_agree_anew(
     said, *_ = handlers.save(Asked(), seen_settings(first), *settings_values(second))
     assert "1 rater or writer has to agree again before they go on" in said
     third = replace(second, guidelines="Grade what is said.")
-    assert "agree anew" not in handlers.save(Asked(), seen_settings(second), *settings_values(third))[0]
+    assert "agree again" not in handlers.save(Asked(), seen_settings(second), *settings_values(third))[0]
 
 
 def test_a_changed_threshold_is_saved_with_what_it_flags(sqlite_database):
