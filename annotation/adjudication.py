@@ -213,10 +213,10 @@ def conflict_sentence(expected: str, found: str, last: Decision | None) -> str:
     """
     last = decided_since(expected, found, last)
     if last is None:
-        return "A rating of this pair changed meanwhile: look at the grades again, then save."
+        return "A rating of this pair has changed in the meantime: look at the grades again, then save."
     if last.grade is None:
-        return f"{decision_text(last)} meanwhile: save again to decide all the same."
-    return f"{decision_text(last)} meanwhile, and yours was not saved: save again to replace it."
+        return f"{decision_text(last)} in the meantime: save again to decide all the same."
+    return f"{decision_text(last)} in the meantime, and yours was not saved: save again to replace it."
 
 
 def decision_text(decision: Decision) -> str:

@@ -265,7 +265,7 @@ def copy_warning(text: str, left: str) -> str:
     piece = longest_common_piece(written.casefold(), " ".join(left.split()).casefold()).strip()
     if len(piece) < COPIED_SHARE * len(written) or size_of(piece).words < COPIED_WORDS:
         return ""
-    return f"“{beginning(piece)}” stands in the larger item just so: say it in other words if you can."
+    return f"“{beginning(piece)}” is copied from the larger item: say it in other words if you can."
 
 
 def earlier_warning(text: str, earlier: Sequence[str]) -> str:

@@ -57,7 +57,7 @@ def types_in_order(types: Iterable[str]) -> list[str]:
 def foreign_type_text(type: str, types: Iterable[str]) -> str:
     """What follows the place of an imported row whose comparison type is none of the project's."""
     return (
-        f", field 'type': {type!r} is no type of the project, which has {', '.join(types)}; mend it or add "
+        f", field 'type': {type!r} is not a type of the project, which has {', '.join(types)}; fix it or add "
         "it to the project."
     )
 

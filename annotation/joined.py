@@ -15,9 +15,9 @@ def joined_text(names: Sequence[str]) -> str:
     """
     if not names:
         return ""
-    one = "1 account that was there became a rater"
-    many = f"{len(names):,} accounts that were there became raters"
+    one = "1 existing account became a rater"
+    many = f"{len(names):,} existing accounts became raters"
     more = len(names) - MOST_NAMED
     named = ", ".join(names[:MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
     became = one if len(names) == 1 else many
-    return f"{became} of the project: {named}. Take the role away where that is not meant."
+    return f"{became} of the project: {named}. Take the role away if that was not intended."

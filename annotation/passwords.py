@@ -43,14 +43,14 @@ def check_password(password: str, name: str) -> None:
     """
     length = len(_normal(password))
     if length < SHORTEST_PASSWORD:
-        raise SettingsError(f"The password has {length} characters: take at least {SHORTEST_PASSWORD}.")
+        raise SettingsError(f"The password has {length} characters: use at least {SHORTEST_PASSWORD}.")
     if length > LONGEST_PASSWORD:
-        raise SettingsError(f"The password has {length} characters: take at most {LONGEST_PASSWORD}.")
+        raise SettingsError(f"The password has {length} characters: use at most {LONGEST_PASSWORD}.")
     folded = name_key(password)
     if folded == name_key(name):
-        raise SettingsError("The password is the name: take another.")
+        raise SettingsError("The password is the name: choose another.")
     if len(set(folded)) < FEWEST_CHARACTERS or folded in COMMON:
-        raise SettingsError("The password is among the first that others would guess: take another.")
+        raise SettingsError("The password is easy to guess: choose another.")
 
 
 class Passwords:

@@ -45,8 +45,8 @@ def check_scale_words(text: str, types: Iterable[str]) -> str:
     for type in words:
         if type not in known and type != ALL_TYPES:
             raise SettingsError(
-                f"The words of the scale are for {shown(type)}, which is no comparison type of the project: "
-                "add the type, or leave these words out."
+                f"The words of the scale are for {shown(type)}, which is not a comparison type of the "
+                "project: add the type, or leave these words out."
             )
     order = [*([ALL_TYPES] if ALL_TYPES in words else []), *types_in_order(words.keys() - {ALL_TYPES})]
     return "\n\n".join(_as_text(type, words[type]) for type in order)

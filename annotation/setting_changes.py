@@ -29,7 +29,7 @@ SETTING_WORDS = {
     "most_per_rater": "limit of pairs per rater",
     "pass_percent": "pass mark",
     "training_distance": "distance within which a training grade counts as close",
-    "check_every": "number of pairs among which one is a check pair",
+    "check_every": "number of pairs per check pair",
     "check_distance": "distance within which the grade of a check pair is accepted",
     "larger_words": "words of the larger item",
     "larger_sentences": "sentences of the larger item",
@@ -76,8 +76,8 @@ def merged_settings(mine: Settings, now: Settings, seen: str) -> Settings:
             continue
         if own[name] != before[name]:
             raise SettingsError(
-                f"Somebody else changed the {SETTING_WORDS.get(name, name)} meanwhile, so nothing was saved: "
-                "copy what you wrote there, open the settings again, and change it anew."
+                f"Somebody else has changed the {SETTING_WORDS.get(name, name)} in the meantime, so nothing "
+                "was saved: copy what you wrote there, open the settings again, and enter it again."
             )
         theirs[name] = getattr(now, name)
     return replace(mine, **theirs)

@@ -114,7 +114,9 @@ def check_range(text: str, what: str) -> tuple[int, int]:
     found = _RANGE.fullmatch(text)
     low, high = (int(found[1]), int(found[2])) if found else (0, 0)
     if not 1 <= low <= high <= MOST:
-        raise SettingsError(f"{what}: {shown(text)} is no range from 1 to {MOST:,}, give one such as 4-80.")
+        raise SettingsError(
+            f"{what}: {shown(text)} is not a range from 1 to {MOST:,}, give one such as 4-80."
+        )
     return low, high
 
 

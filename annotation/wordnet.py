@@ -65,7 +65,7 @@ class WordNet:
         except (OSError, ValueError, AssertionError, StopIteration, NltkWordNetError) as error:
             reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
             raise WordNetError(
-                f"WordNet in {folder} cannot be read ({reason}): mend that, or name another with --wordnet."
+                f"WordNet in {folder} cannot be read ({reason}): fix that, or name another with --wordnet."
             ) from error
 
     def of_word(self, word: str, part_of_speech: str | None = None) -> list[str]:

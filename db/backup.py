@@ -66,11 +66,11 @@ def backup(database: Database, file: Path, *, overwrite: bool = False) -> Backup
         what = "a folder" if file.is_dir() else "a device or a pipe"
         raise DatabaseError(f"{file} is {what}, not a file: give the name of a file.")
     if file.exists() and not overwrite:
-        raise DatabaseError(f"{file} is there already: give another name, or --force to replace it.")
+        raise DatabaseError(f"{file} already exists: give another name, or --force to replace it.")
     if database.path is not None and file.exists() and file.samefile(database.path):
         raise DatabaseError(f"{file} is the database itself: give another name.")
     if not file.parent.is_dir():
-        raise DatabaseError(f"{file.parent} is no folder: make it, or give another name.")
+        raise DatabaseError(f"{file.parent} is not a folder: create it, or give another name.")
     _refuse_in_use(file)  # before the work; once more when it is done
     refuse_missing(database)
     revision = current(database)
@@ -91,8 +91,8 @@ def backup(database: Database, file: Path, *, overwrite: bool = False) -> Backup
         flush(file)
     if found := _beside(file):
         raise DatabaseError(
-            f"{file} was opened while it was replaced ({found[0].name} is there), and may not be whole: "
-            "back up to another name."
+            f"{file} was opened while it was replaced ({found[0].name} is there), and may be damaged: back "
+            "up to another name."
         )
     return Backup(file, revision, size)
 
@@ -113,7 +113,7 @@ def restore(database: Database, file: Path, *, overwrite: bool = False) -> Resto
     if file.is_dir():
         raise DatabaseError(f"{file} is a folder, not a file: give the file of a backup.")
     if not file.is_file():
-        raise DatabaseError(f"{file} is not there: give the file of a backup.")
+        raise DatabaseError(f"{file} does not exist: give the file of a backup.")
     if database.path is not None and database.path.exists() and file.samefile(database.path):
         raise DatabaseError(f"{file} is the database itself: give the file of a backup.")
     _refuse_to_lose(database, overwrite=overwrite)  # before the work; once more when nobody else can write
@@ -135,7 +135,7 @@ def _refuse_without_tables(database: Database) -> None:
         missing = missing_tables(connection)
     if missing:
         raise DatabaseError(
-            f"{database} is not whole, and nothing was backed up: tables are missing "
+            f"{database} is incomplete, and nothing was backed up: tables are missing "
             f"({', '.join(missing)}), restore a backup."
         )
 
@@ -199,7 +199,7 @@ def _stage(file: Path, staged: Path) -> tuple[str, int]:
             upgrade(database)
             found = check(database)
         if found.problems:
-            raise DatabaseError(f"{file} is not whole, and nothing was restored. {found.problems[0]}")
+            raise DatabaseError(f"{file} is not intact, and nothing was restored. {found.problems[0]}")
         detail = {"revision": revision, "size": file.stat().st_size}
         with database.session() as session:
             session.execute(delete(UserSession))  # those that ended since the backup must not come back
@@ -258,8 +258,8 @@ def _refuse_rows(database: Database, connection: Connection, *, overwrite: bool)
     full = [name for name in sorted(there) if connection.scalar(text(f"SELECT 1 FROM {name} LIMIT 1"))]
     if full and not overwrite:
         raise DatabaseError(
-            f"{database} holds rows already ({', '.join(full[:3])}): "
-            "give --force to replace them, after a backup."
+            f"{database} already contains rows ({', '.join(full[:3])}): give --force to replace them, after "
+            "a backup."
         )
 
 

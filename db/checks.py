@@ -248,7 +248,7 @@ def _schema_problems(connection: Connection) -> list[str]:
     )
     if missing := trigger_names(is_sqlite=is_sqlite) - set(there):
         problems.append(
-            f"History can be changed: {', '.join(sorted(missing))} is not at work; restore a backup."
+            f"History can be changed: {', '.join(sorted(missing))} is not active; restore a backup."
         )
     return problems
 
@@ -277,7 +277,7 @@ def _not_so(rule: str, found: Sequence[int], what: str) -> str:
     """The sentence about a rule that these ids violate."""
     shown = ", ".join(map(str, found[:5])) + (", …" if len(found) > 5 else "")
     counted = f"{len(found)} {what}{'' if len(found) == 1 else 's'}"
-    return f"Not so for {counted} ({shown}): {rule}."
+    return f"Violated by {counted} ({shown}): {rule}."
 
 
 def _rows(connection: Connection) -> dict[str, int]:

@@ -33,8 +33,8 @@ Examples:
   {PROGRAM} restore backups/monday.db --force
 
 \b
-A backup is an SQLite file, whichever system it was taken from, and can be restored on both.
-The variable KPDEMO_DATABASE_URL stands in for --database-url.
+A backup is an SQLite file, whichever system it was made from, and can be restored to both.
+The variable KPDEMO_DATABASE_URL can be used instead of --database-url.
 """
 
 app = typer.Typer(
@@ -75,12 +75,12 @@ def upgrade(url: UrlOption = DEFAULT_URL, as_json: JsonOption = False) -> None:
         else:
             print(f"{database} is upgraded: revision {done.before or 'none'} to {done.after}.")
             if done.copy is not None:
-                print(f"What it was before is in {done.copy}.")
+                print(f"A copy of it before the upgrade is in {done.copy}.")
 
 
 @app.command()
 def current(url: UrlOption = DEFAULT_URL, as_json: JsonOption = False) -> None:
-    """Show the revision of the tables. Beside it stands the one that this version needs."""
+    """Show the revision of the tables, and the one that this version needs."""
     with _database(url) as database:
         refuse_missing(database)
         revision = current_revision(database)
@@ -96,7 +96,7 @@ def current(url: UrlOption = DEFAULT_URL, as_json: JsonOption = False) -> None:
 
 @app.command()
 def check(url: UrlOption = DEFAULT_URL, as_json: JsonOption = False) -> None:
-    """Check that all is whole. Exit status 1 when the tables, the file or the rows are not."""
+    """Check that the tables, the file and the rows are intact. Exit status 1 if not."""
     with _database(url) as database:
         try:
             found = check_database(database)
@@ -108,7 +108,7 @@ def check(url: UrlOption = DEFAULT_URL, as_json: JsonOption = False) -> None:
             _print_check(found)
         else:
             rows = _rows(sum(found.rows.values()))
-            print("\n".join(found.problems) or f"{database} is whole: revision {found.revision}, {rows}.")
+            print("\n".join(found.problems) or f"{database} is intact: revision {found.revision}, {rows}.")
         if found.problems:
             count = "one problem" if len(found.problems) == 1 else f"{len(found.problems)} problems"
             raise DatabaseError(f"{database} has {count}.")
@@ -121,7 +121,7 @@ def backup(
     url: UrlOption = DEFAULT_URL,
     as_json: JsonOption = False,
 ) -> None:
-    """Write everything to one file. The database may be in use meanwhile."""
+    """Write everything to one file. The database may be in use at the same time."""
     with _database(url) as database:
         done = write_backup(database, file, overwrite=force)
         if as_json:
@@ -132,12 +132,12 @@ def backup(
 
 @app.command()
 def restore(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What backup wrote.")],
-    force: Annotated[bool, typer.Option("--force", help="Replace what the database holds.")] = False,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file written by `backup`.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace the contents of the database.")] = False,
     url: UrlOption = DEFAULT_URL,
     as_json: JsonOption = False,
 ) -> None:
-    """Put back what is in a backup. All or nothing; everybody has to sign in again."""
+    """Restore a backup, completely or not at all. Everybody has to sign in again."""
     if not file.exists():
         raise CallError(f"{file}: no such file; check the name.")
     with _database(url) as database:
@@ -145,7 +145,10 @@ def restore(
         if as_json:
             _print_json({"file": str(file), "revision": done.revision, "rows": done.rows})
         else:
-            print(f"{database} holds what {file} does: {_rows(done.rows)}. Everybody has to sign in again.")
+            print(
+                f"{database} now has the contents of {file}: {_rows(done.rows)}. Everybody has to sign in "
+                "again."
+            )
 
 
 @contextmanager

@@ -73,8 +73,8 @@ def run_command(
     except DBAPIError as error:  # a full disk, a table that the server keeps from its user
         reason = reason_of(error)
         return _fail(
-            f"The database failed ({reason}): mend that, see with `python -m db check` whether all is whole, "
-            "and try again.",
+            f"The database failed ({reason}): fix that, check the data with `python -m db check`, and try "
+            "again.",
             1,
         )
     except BrokenPipeError:  # as in `list | head`: the reader had enough
@@ -84,11 +84,13 @@ def run_command(
         foreign = next(filter(_is_foreign, given), None)
         if foreign is None:
             raise
-        return _fail(f"{foreign!r} is not UTF-8, so it is neither kept nor found: see how it is written.", 2)
+        return _fail(
+            f"{foreign!r} is not UTF-8, so it can be neither stored nor found: check how it is encoded.", 2
+        )
     except OSError as error:
         where = error.filename or "The output"
         reason = error.strerror or type(error).__name__
-        return _fail(f"{where}: cannot be used ({reason}); mend that and try again.", 1)
+        return _fail(f"{where}: cannot be used ({reason}); fix that and try again.", 1)
     return status if isinstance(status, int) else 0
 
 

@@ -22,7 +22,7 @@ def copy_file(source: Path, target: Path) -> None:
         DatabaseError: one of the files cannot be used.
     """
     if target.exists():
-        raise DatabaseError(f"{target} is there already: give another name.")
+        raise DatabaseError(f"{target} already exists: give another name.")
     try:
         make_private_file(target)
         with closing(_open(source)) as origin, closing(_open(target)) as copy:

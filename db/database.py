@@ -104,7 +104,7 @@ class Database:
             self._writing.release()
 
     def _busy(self) -> UnreachableError:
-        return UnreachableError(f"{self} is being written to, as by a long import; try again in a moment.")
+        return UnreachableError(f"{self} is locked, perhaps by a long import; try again in a moment.")
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
@@ -224,7 +224,7 @@ def make_private_file(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # its -wal and -shm take the same mode
     except OSError as error:
         raise DatabaseError(
-            f"{path} cannot be made ({error.strerror}); give --database-url a file in a folder of yours."
+            f"{path} cannot be created ({error.strerror}); give --database-url a writable file."
         ) from error
 
 

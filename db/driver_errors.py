@@ -9,8 +9,9 @@ from sqlalchemy.exc import DBAPIError
 _LOCK_NOT_AVAILABLE = "55P03"
 _REMEDIES = {
     sqlite3.SQLITE_FULL: "free some space",
-    sqlite3.SQLITE_IOERR: "see that its disk is not full and works",
-    sqlite3.SQLITE_READONLY: "see that you may write to the file and to its folder, where SQLite keeps more,",
+    sqlite3.SQLITE_IOERR: "check that its disk works and is not full",
+    sqlite3.SQLITE_READONLY: "check that you may write to the file and to its folder, where SQLite keeps "
+    "other files,",
 }
 
 

@@ -19,7 +19,7 @@ class UnreachableError(DatabaseError):
 class DamagedError(DatabaseError):
     """The file is not whole; trying again does not help."""
 
-    for_users = "The database is damaged: tell whoever runs this server."
+    for_users = "The database is damaged: tell the person who runs this server."
 
     def __init__(self, database: str, reason: str) -> None:
         super().__init__(

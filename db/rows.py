@@ -66,8 +66,8 @@ def _stream_in(target: Connection, table: Table, rows: Iterable[Sequence[Any]]) 
     except target.dialect.loaded_dbapi.Error as error:
         reason = str(error).splitlines()[0]
         raise DatabaseError(
-            f"The server refused a row of {table.name} ({reason}): nothing was changed; "
-            "mend the row where the backup was made."
+            f"The server refused a row of {table.name} ({reason}): nothing was changed; fix the row in the "
+            "database that was backed up."
         ) from error
     if "id" in table.columns:
         sequence = f"pg_get_serial_sequence('{table.name}', 'id')"

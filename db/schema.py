@@ -131,11 +131,13 @@ def upgrade_within(
             raise
         reason = str(error.orig).splitlines()[0]
         raise DatabaseError(
-            f"{database} cannot be upgraded ({reason}): nothing was changed; go on with the version before."
+            f"{database} cannot be upgraded ({reason}): nothing was changed; keep using the previous version."
         ) from error
     create_triggers(connection)
     if database.is_sqlite and connection.execute(text("PRAGMA foreign_key_check")).first():
-        raise DatabaseError(f"{database} has rows that refer to none: nothing was changed; restore a backup.")
+        raise DatabaseError(
+            f"{database} has rows that refer to missing rows: nothing was changed; restore a backup."
+        )
     return Upgrade(before, to, copy)
 
 
@@ -177,8 +179,8 @@ def refuse_missing(database: Database) -> None:
     """Raise DatabaseError when there is no such SQLite file: whoever only reads must not make one."""
     if database.path is not None and not database.path.exists():
         raise DatabaseError(
-            f"There is no database at {database}: check the URL, or make one with "
-            f"`python -m db upgrade --database-url {public_url(database.url)}`."
+            f"There is no database at {database}: check the URL, or create one with `python -m db upgrade "
+            f"--database-url {public_url(database.url)}`."
         )
 
 

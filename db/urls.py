@@ -24,7 +24,7 @@ def parse_url(text: str) -> URL:
         url = make_url(text)
     except (ArgumentError, ValueError):  # ValueError: a port that is no number
         shown = re.sub(r":.*@", ":***@", text)
-        raise UrlError(f"{shown!r} is no database URL: {advice}.") from None
+        raise UrlError(f"{shown!r} is not a database URL: {advice}.") from None
     backend = url.drivername.partition("+")[0]
     if backend == "sqlite":
         if not url.database or url.database == ":memory:" or url.database.startswith("file:"):

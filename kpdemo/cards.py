@@ -18,8 +18,8 @@ LONGEST_CARD = 100_000
 
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _TEN_BEST = (
-    "It gives the ten best unless another number is asked for, and present keyphrases only. A score is the "
-    "share of the best one's, so scores of two documents do not compare."
+    "It returns present keyphrases only: the ten best, unless you ask for another number. Scores are "
+    "relative to the best keyphrase of the document, so they cannot be compared between documents."
 )
 _BASELINE_CARDS = {
     "first": f"""# first: the first noun phrases
@@ -31,52 +31,53 @@ subject. Nothing is learnt.
 """,
     "tfidf": f"""# tfidf: TF-IDF over noun phrases
 
-How often a phrase of at most three words stands in the document, times the logarithm of how rare it is in a
-fixed collection of documents. What is frequent here and rare elsewhere comes first.
+The frequency of a phrase of at most three words in the document, times its inverse document frequency in a
+fixed collection. Phrases that are frequent here and rare elsewhere come first.
 
 {_TEN_BEST}
 """,
     "yake": f"""# yake: YAKE
 
-The method of Campos et al. 2020 in its authors' package: where a word stands, how often, in how many
-sentences, and in what company. Phrases of at most three words; nothing is learnt.
+The method of Campos et al. 2020 in its authors' package: the position of a word, its frequency, the number of
+sentences with it, and the words around it. Phrases of at most three words; nothing is learnt.
 
 {_TEN_BEST}
 """,
     "textrank": f"""# textrank: TextRank
 
-The method of Mihalcea and Tarau 2004: words that stand side by side are linked, PageRank weighs them, and a
-noun phrase counts as the sum of its words. It favours long phrases.
+The method of Mihalcea and Tarau 2004: adjacent words are linked, PageRank weights them, and the score of a
+noun phrase is the sum over its words. This favours long phrases.
 
 {_TEN_BEST}
 """,
     "positionrank": f"""# positionrank: PositionRank
 
-The method of Florescu and Caragea 2017: words that stand near each other are linked, PageRank weighs them and
-is drawn to those that come early and often, and a noun phrase of at most three words counts as their sum.
+The method of Florescu and Caragea 2017: words that occur near each other are linked, PageRank weights them
+with a bias towards early and frequent ones, and the score of a noun phrase of at most three words is their
+sum.
 
 {_TEN_BEST}
 """,
     "multipartite": f"""# multipartite: MultipartiteRank
 
-The method of Boudin 2018: noun phrases that share words make a topic, phrases of different topics are linked
-by their distance in the text, and the first of each topic is promoted before PageRank weighs them.
+The method of Boudin 2018: noun phrases that share words form a topic, phrases of different topics are linked
+by their distance in the text, and the first of each topic is promoted before PageRank weights them.
 
 {_TEN_BEST}
 """,
-    "embedding": """# embedding: vectors by themselves
+    "embedding": """# embedding: similarity of phrase and document
 
-In the manner of KeyBERT: each noun phrase is encoded by itself with the default model's encoder and compared
-with the document; maximal marginal relevance (Carbonell and Goldstein 1998) keeps ten that are unlike each
-other. The encoder was trained to compare phrases in their context: one made for phrases alone does better.
+Like KeyBERT: each noun phrase is encoded on its own with the default model's encoder and compared with the
+document; maximal marginal relevance (Carbonell and Goldstein 1998) keeps ten that differ from each other. The
+encoder was trained to compare phrases in context: one trained on phrases alone does better.
 
-It gives present keyphrases only. A score is a cosine.
+It returns present keyphrases only. Scores are cosines.
 """,
 }
 
 _ENGLISH_CARD = """# english: the default model for every language
 
-What `default` leaves to the model `multilingual` this reads too, as if it were English. Its card:
+It also reads the languages that `default` passes to `multilingual`, as if they were English. Its card:
 
 """
 
@@ -95,5 +96,5 @@ def model_card(model: str | Path) -> str:
         with suppress(OSError), (folder / card).open(encoding="utf-8", errors="replace") as file:
             return _FRONT_MATTER.sub("", file.read(LONGEST_CARD))
     if is_hub_name(name) and not folder.is_dir():
-        return "This model is not on this machine yet: its card comes with its first prediction.\n"
+        return "This model has not been downloaded yet: its card is available after the first prediction.\n"
     return f"This model has no card: there is no {CARD} in its folder.\n"

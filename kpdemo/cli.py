@@ -20,7 +20,7 @@ from kpdemo.commands.options import INTERRUPTED, PROGRAM, CallError, refuse_empt
 from kpdemo.errors import ConfigError, KpdemoError, MissingIndexError
 
 app = typer.Typer(
-    help="Find the keyphrases of documents: those that stand in the text, and those that do not.",
+    help="Find the keyphrases of documents, both those that occur in the text and those that do not.",
     epilog=f"`{PROGRAM} COMMAND --help` shows what a command takes, with examples.",
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -54,13 +54,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         if error.filename is not None:
             reason = error.strerror or type(error).__name__
-            return _fail(f"{error.filename}: cannot be used ({reason}); mend that and try again.", 1)
+            return _fail(f"{error.filename}: cannot be used ({reason}); fix that and try again.", 1)
         # Without a name it is an open stream, and the readers name theirs: what remains is the output.
         # What is still in its buffer would fail a second time at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):  # as in `predict … | head`: the reader had enough
             return 1
-        return _fail(f"The output cannot be written ({error.strerror or error}); mend that and try again.", 1)
+        return _fail(f"The output cannot be written ({error.strerror or error}); fix that and try again.", 1)
     return status if isinstance(status, int) else 0
 
 

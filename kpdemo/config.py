@@ -67,7 +67,7 @@ def section_values(path: Path, section: str, overrides: Mapping[str, str] | None
     for place, number in _numbers(values):
         if not -_LARGEST <= number <= _LARGEST:  # also true of nan
             raise ConfigError(
-                f"{path}, [{section}] {place}: no number that can be used ({_shown(number)}); give another."
+                f"{path}, [{section}] {place}: not a usable number ({_shown(number)}); give another."
             )
     return values
 

@@ -85,7 +85,7 @@ class Forwarding(ABC):
         """See `kpdemo.types.Comparing`."""
         predictor = self._predictor()
         if not isinstance(predictor, Comparing):
-            raise ModelLoadError(f"The model {self.name!r} compares no texts: choose {DEFAULT_MODEL}.")
+            raise ModelLoadError(f"The model {self.name!r} does not compare texts: choose {DEFAULT_MODEL}.")
         return predictor.similarities(pairs)
 
 

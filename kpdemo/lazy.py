@@ -42,8 +42,9 @@ class LazyPredictor(Forwarding):
                 keep_forks_going()
             elif self._process != os.getpid() and _on_gpu(self._loaded):
                 raise ModelLoadError(
-                    f"The model {self._name!r} was loaded onto the GPU before this process was forked, which "
-                    "cannot use it: start processes with spawn, or before the first prediction."
+                    f"The model {self._name!r} was loaded onto the GPU before this process was forked, and a "
+                    "forked process cannot use it: start processes with spawn, or before the first "
+                    "prediction."
                 )
             return self._loaded
 

@@ -12,12 +12,12 @@ from kpdemo.text import phrase_key
 from kpdemo.types import Prediction, RetrievalPrediction, RetrievedPassage
 
 _NONE = (
-    "No passage was found, because the index has none: these keyphrases come from the text alone. "
-    "Add passages to the index."
+    "No passage was found, because the index is empty: these keyphrases come from the text alone. Add "
+    "passages to the index."
 )
 _NO_KEYPHRASES = (
-    "None of these passages has keyphrases, so that they could not help: give them some "
-    "(the field “keyphrases”) and build the index anew."
+    "None of these passages has keyphrases, so they could not help: add some (the field “keyphrases”) and "
+    "rebuild the index."
 )
 _NONE_NEAR = (
     "No passage with keyphrases is near enough to help (a score of {near:g} or more): these keyphrases come "
@@ -28,7 +28,7 @@ _UNRELATED = (
     "In an index of this size, passages with a score of up to {chance} are mostly on other subjects than "
     "the text"
 )
-_READ_ALL_THE_SAME = "; their keyphrases are read all the same, and may lead astray."
+_READ_ALL_THE_SAME = "; their keyphrases are used all the same, and may mislead."
 
 Used = Mapping[str, tuple[str, ...]]
 """Keyphrases of a passage, each with the keyphrases of the result that it led to."""

@@ -40,7 +40,7 @@ _BASELINES = {
     "textrank": "TextRank (Mihalcea and Tarau 2004)",
     "positionrank": "PositionRank (Florescu and Caragea 2017)",
     "multipartite": "MultipartiteRank (Boudin 2018)",
-    "embedding": "as KeyBERT, on the default model's encoder",
+    "embedding": "like KeyBERT, with the default model's encoder",
 }
 BASELINES = tuple(_BASELINES)
 
@@ -160,7 +160,9 @@ def _open(model: str | Path, device: str, passages: Path | None) -> LazyPredicto
         return LazyPredictor(name, partial(_routed, device, index))
     is_folder = name in shipped_models() or (name not in available_models() and Path(model).is_dir())
     if passages is not None and not takes_index(model):
-        raise ModelLoadError(f"The model {name!r} reads no passages: leave the index out, or choose another.")
+        raise ModelLoadError(
+            f"The model {name!r} does not use passages: leave the index out, or choose another model."
+        )
     if is_folder:
         return LazyPredictor(name, partial(_load_folder, model_folder(model), device, passages))
     if name == "embedding":

@@ -99,7 +99,7 @@ def show_models(*groups: Mapping[str, str]) -> None:
 def show_coverage(figures: Mapping[str, Coverage]) -> None:
     """One row a file: the share of its present gold keyphrases that are candidates."""
     table = Table(box=None, pad_edge=False)
-    for title in ("Dataset", "Documents", "Present gold", "Recall", "Candidates a document"):
+    for title in ("Dataset", "Documents", "Present gold", "Recall", "Candidates per document"):
         table.add_column(title, justify="left" if title == "Dataset" else "right")
     for name, coverage in figures.items():
         recall, mined = coverage.recall, coverage.candidates_per_document

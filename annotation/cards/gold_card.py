@@ -195,8 +195,11 @@ def _without_gold(manifest: Mapping[str, Any]) -> Iterator[str]:
             f"{number_of(counts[name], 'pair')} {what}" if counts.get(name) else ""
             for name, what in (
                 ("withdrawn", "withdrawn from the project, in no file and no other count"),
-                ("marked_as_problem", "with a gold grade with which a rater said something is wrong"),
-                ("reopened", "graded again after the decision, which stands until it is taken anew"),
+                ("marked_as_problem", "with a gold grade, but marked as a problem by a rater"),
+                (
+                    "reopened",
+                    "graded again after the decision, which remains in force until a new one is made",
+                ),
             )
         ),
     ]

@@ -25,7 +25,7 @@ Examples:
 
 \b
 A table has the fields id, grade and cause and, if wished, note, type and version_seen. Rows without grade,
-cause and note are passed over. All decisions are taken, or none.
+cause and note are skipped. All decisions are saved, or none.
 """
 
 
@@ -44,12 +44,12 @@ def adjudicate(
     ],
     replaces: Annotated[
         bool,
-        typer.Option("--replace", help="Replace what was decided otherwise since the table was written."),
+        typer.Option("--replace", help="Replace different decisions made since the table was written."),
     ] = False,
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """Decide on flagged pairs as a table says that `adjudications --output` wrote: all of it, or nothing."""
+    """Decide on flagged pairs from a table that `adjudications --output` wrote: all of them or none."""
     file_sizes([file])
     database, of = open_project(database_url, project)
     with opened(file, sys.stdin.buffer) as source:

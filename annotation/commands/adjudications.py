@@ -51,11 +51,11 @@ def adjudications(
         ),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Replace FILE, with what was filled in there.")
+        bool, typer.Option("--force", help="Replace FILE, including what was filled in there.")
     ] = False,
     viewer: Annotated[
         str | None,
-        typer.Option("--as", metavar="USER", help="Without pairs that this adjudicator may still grade."),
+        typer.Option("--as", metavar="USER", help="Leave out pairs that this adjudicator may still grade."),
     ] = None,
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
@@ -87,11 +87,11 @@ def adjudications(
 
 def _delimiter(output: Path, *, as_json: bool) -> str:
     if as_json:
-        raise CallError("A table is no JSON: give either --output or --json.")
+        raise CallError("A table is not JSON: give either --output or --json.")
     delimiter = delimiter_of(output)
     if delimiter is None:
         endings = " or ".join(DELIMITERS)
-        raise CallError(f"{output}: the name of the file says its format; end it in {endings}.")
+        raise CallError(f"{output}: the format is chosen by the name of the file; end it in {endings}.")
     return delimiter
 
 

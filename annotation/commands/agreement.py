@@ -67,10 +67,10 @@ def agreement(
     as_latex: LatexOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """Print how far raters agree: Krippendorff's α with 95 % intervals, and who and what lowers it.
+    """Print how well raters agree: Krippendorff's α with 95 % intervals, and which raters and pairs lower it.
 
-    Figures are of grades with two raters or more. α is 1 where all agree and 0 where grades fit no better
-    than by chance; it is undefined, with the reason, where there is nothing to compare.
+    Only pairs with grades of two raters or more count. α is 1 if all agree and 0 if they agree no better than
+    by chance; if there is nothing to compare it is undefined, and the reason is given.
     """
     refuse_two_forms(as_json=as_json, as_latex=as_latex)
     handed: HandedIn = context.obj
@@ -90,16 +90,16 @@ def plan(
         float, typer.Option(min=NARROWEST, max=WIDEST, help="How wide the 95 % interval of α may be.")
     ] = DEFAULT_WIDTH,
     resamples: Annotated[
-        int, typer.Option(min=100, max=MOST_RESAMPLES, help="How often the bootstrap draws, for each size.")
+        int, typer.Option(min=100, max=MOST_RESAMPLES, help="Bootstrap resamples for each number of pairs.")
     ] = DEFAULT_RESAMPLES,
     seed: SeedOption = DEFAULT_SEED,
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """Estimate how many more pairs make the interval of α as narrow as you want.
+    """Estimate how many more pairs are needed to make the interval of α as narrow as you want.
 
-    From the ratings so far: it takes new pairs to be like the old ones, also in how many ratings they have.
-    How sure the estimate is stands beside it; with fewer than 50 pairs none is made.
+    From the ratings so far, assuming that new pairs are like the old ones, also in their number of ratings.
+    The estimate comes with its own interval; with fewer than 50 pairs none is made.
     """
     database, of = open_project(database_url, project)
     found, waiting = AgreementService(database).plan(of.id, width, resamples=resamples, seed=seed)

@@ -31,13 +31,16 @@ def register(app: typer.Typer) -> None:
 
 def events(
     project: Annotated[
-        str | None, typer.Argument(metavar="PROJECT", help="The project's name; without it, the server.")
+        str | None,
+        typer.Argument(
+            metavar="PROJECT", help="The project's name; without it, events of the server are listed."
+        ),
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="How many at most.")] = USUAL_LIMIT,
+    limit: Annotated[int, typer.Option(min=1, help="The most events to list.")] = USUAL_LIMIT,
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """List who did what, the last first: in a project, or with accounts, passwords and whole projects."""
+    """List who did what, newest first: in a project, or with accounts, passwords and whole projects."""
     if project is None:
         name, found = None, EventService(open_database(database_url)).of_server(limit)
     else:
@@ -48,7 +51,7 @@ def events(
     elif found:
         show_table(_HEADERS, [_cells(event) for event in found])
     else:
-        show_line("Nothing has been done yet.")
+        show_line("No events yet.")
 
 
 def _as_json(event: Event) -> dict[str, Any]:

@@ -41,11 +41,11 @@ def export(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="A folder that is empty, or does not exist yet. Without one, or with -, the gold set "
-            "itself is printed, as jsonl or csv.",
+            help="A folder that is empty or does not exist yet. Without it, or with -, the gold set itself "
+            "is printed, as jsonl or csv.",
         ),
     ] = None,
-    format: Annotated[Format, typer.Option(help="Of the files.")] = Format.JSONL,
+    format: Annotated[Format, typer.Option(help="Format of the files.")] = Format.JSONL,
     unfinished: Annotated[
         Unfinished,
         typer.Option(
@@ -55,17 +55,17 @@ def export(
     raters: Annotated[
         RaterColumns,
         typer.Option(
-            help="Single ratings: none, of “rater 1” and so on, or with account names; semeval has none."
+            help="Single ratings: left out, by “rater 1” and so on, or by account name; semeval has none."
         ),
     ] = RaterColumns.ANONYMOUS,
     comments: Annotated[
-        bool, typer.Option("--comments", help="What raters wrote of pairs too; semeval has none.")
+        bool, typer.Option("--comments", help="Include raters' comments on pairs; semeval has none.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier export in DIR.")] = False,
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """Write the gold set: adjudicated grade, else mean, with a manifest and a dataset card."""
+    """Write the gold set (adjudicated grades, otherwise means) with a manifest and a dataset card."""
     options = ExportOptions(format, unfinished, raters, comments)
     if output is None or str(output) == "-":
         if format not in _PRINTED or unfinished is Unfinished.LIST or as_json:
@@ -89,13 +89,13 @@ def _show(exported: ExportedGold, output: Path, project: str) -> None:
     show_line(f"{output / 'README.md'}: a dataset card; it says what to add before the files are published.")
     if reopened := exported.manifest["counts"].get("reopened"):
         show_line(
-            f"Pairs among them that were graded after their decision and are open again: {reopened:,}; "
-            f"`python -m annotation adjudications {shlex.quote(project)}` lists them."
+            f"Exported pairs that were graded after their decision and are open again: {reopened:,}; `python "
+            f"-m annotation adjudications {shlex.quote(project)}` lists them."
         )
     if marked := exported.manifest["counts"].get("marked_as_problem"):
         show_line(
-            f"Pairs among them that a rater marked as a problem: {marked:,}; `python -m annotation remarks "
-            f"{shlex.quote(project)}` lists what was said, and `pairs withdraw` takes a pair out."
+            f"Exported pairs that a rater marked as a problem: {marked:,}; `python -m annotation remarks "
+            f"{shlex.quote(project)}` lists their comments, and `pairs withdraw` takes a pair out."
         )
     if not any(file["rows"] for file in files if not file["name"].startswith("unfinished")):
         show_line("No pair has a gold grade yet: the gold set is empty until raters have graded enough.")

@@ -55,9 +55,11 @@ FilesArgument = Annotated[
     list[str], typer.Argument(metavar="FILE…", help="TSV, CSV, JSON Lines or .gz; - is standard input.")
 ]
 TypeOption = Annotated[
-    str | None, typer.Option(metavar="TYPE", help="The comparison type of pairs that name none.")
+    str | None, typer.Option(metavar="TYPE", help="The comparison type of pairs without one in the file.")
 ]
-FormatOption = Annotated[FileFormat | None, typer.Option(help="Instead of what the files' names say.")]
+FormatOption = Annotated[
+    FileFormat | None, typer.Option(help="Format of the files, instead of the one by their names.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -74,7 +76,7 @@ def import_files(
     wordnet: WordNetOption = None,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """Import pairs and ratings: all files together, or nothing."""
+    """Import pairs and ratings: all files or nothing."""
     sizes = file_sizes(files)
     database, into = open_project(database_url, project)
     names = [Path(name).name for name in files]

@@ -45,7 +45,7 @@ Larger items have the fields id, type and text and, if wished, genre and source.
 items = typer.Typer(help="Larger items, for which writers write smaller ones.", rich_markup_mode=None)
 
 IdsArgument = Annotated[
-    list[str], typer.Argument(metavar="ID…", help="Ids of the items, as `items list` has them.")
+    list[str], typer.Argument(metavar="ID…", help="Ids of the items, as in `items list`.")
 ]
 
 
@@ -59,13 +59,13 @@ def import_items(
     project: ProjectArgument,
     files: FilesArgument,
     type: Annotated[
-        str | None, typer.Option(metavar="TYPE", help="The comparison type of items that name none.")
+        str | None, typer.Option(metavar="TYPE", help="The comparison type of items without one in the file.")
     ] = None,
     format: FormatOption = None,
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """Import larger items: all files together, or nothing. Their size has to fit their type."""
+    """Import larger items: all files or nothing. Their size must fit their type."""
     file_sizes(files)
     database, into = open_project(database_url, project)
     with ProgressLine("Importing", unit="rows") as line:
@@ -89,7 +89,7 @@ def import_items(
 def list_items(
     project: ProjectArgument, as_json: JsonOption = False, database_url: DatabaseOption = DEFAULT_URL
 ) -> None:
-    """List the larger items of a project, and how far each is."""
+    """List the larger items of a project and their state."""
     database, found = open_project(database_url, project)
     lines = ItemService(database).items(found.id, limit=None)
     if as_json:
@@ -119,7 +119,7 @@ def withdraw_items(
     type: IdsTypeOption = None,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """Give larger items to no writer any more; drafts are kept. All of them or none."""
+    """Stop giving larger items to writers; drafts are kept. All of them or none."""
     database, found = open_project(database_url, project)
     changed = ItemWithdrawalService(database).withdraw(found.id, ids, type=type)
     show_line(f"{number_of(changed, 'larger item')} of {found.name} withdrawn.")
@@ -135,7 +135,7 @@ def restore_items(
     """Give withdrawn items to writers again."""
     database, found = open_project(database_url, project)
     changed = ItemWithdrawalService(database).restore(found.id, ids, type=type)
-    show_line(f"{number_of(changed, 'larger item')} of {found.name} with the writers again.")
+    show_line(f"{number_of(changed, 'larger item')} of {found.name} given to writers again.")
 
 
 def _read(files: list[str], format: FileFormat | None, type: str | None) -> Iterator[ReadLargerItem]:

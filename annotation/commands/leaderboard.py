@@ -72,7 +72,7 @@ Examples:
 GoldSetOption = Annotated[
     str | None,
     typer.Option(
-        "--gold-set", metavar="SHA256", help="A gold set of the leaderboard, by how its SHA-256 begins."
+        "--gold-set", metavar="SHA256", help="A gold set of the leaderboard, by the beginning of its SHA-256."
     ),
 ]
 
@@ -94,13 +94,13 @@ def show(
     as_json: JsonOption = False,
     as_latex: LatexOption = False,
     as_csv: Annotated[
-        bool, typer.Option("--csv", help="Print all figures as CSV, as the page saves them.")
+        bool, typer.Option("--csv", help="Print all figures as CSV, in the form that the page saves.")
     ] = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
     """Show the systems on a gold set: ranks, figures and differences.
 
-    Without --gold-set it is the project's gold of now, or else the newest.
+    Without --gold-set, it is the project's current gold set, or else the newest.
     """
     refuse_two_forms(as_json=as_json, as_latex=as_latex, as_csv=as_csv)
     handed: HandedIn = context.obj
@@ -130,7 +130,9 @@ def add(
     system: SystemOption,
     gold: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE", exists=True, help=f"{GOLD_HELP} Without, the project's gold now."),
+        typer.Option(
+            metavar="FILE", exists=True, help=f"{GOLD_HELP} Without it, the project's current gold."
+        ),
     ] = None,
     gold_set: GoldSetOption = None,
     calibrate_on: CalibrateOption = None,
@@ -139,9 +141,9 @@ def add(
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """Measure systems and keep them with the gold they were measured on. All of them or none."""
+    """Measure systems and add them to the leaderboard of their gold set. All of them or none."""
     if gold and gold_set is not None:
-        raise CallError("--gold and --gold-set exclude each other; give one of them.")
+        raise CallError("--gold and --gold-set cannot be combined; give one of them.")
     requests = named_systems(context, system, training_scores or [], calibrates=bool(calibrate_on))
     database, found = open_project(database_url, project)
     service = SystemService(database)
@@ -177,12 +179,12 @@ def add(
 @leaderboard.command(epilog=_EXAMPLES)
 def remove(
     project: ProjectArgument,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the system, as `show` lists it.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the system, as `show` lists it.")],
     gold_set: GoldSetOption = None,
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """Forget a system on the gold set that `show` shows, or on another; the last one takes that along."""
+    """Remove a system from the gold set that `show` shows, or another, and a gold set without systems."""
     database, found = open_project(database_url, project)
     service = SystemService(database)
     chosen = _chosen(service.golds(found.id), gold_set, found)

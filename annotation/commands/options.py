@@ -53,20 +53,20 @@ WordNetOption = Annotated[
         "--wordnet",
         metavar="DIR",
         envvar="KPDEMO_WORDNET",
-        help="WordNet 3.0's files; by default the system's.",
+        help="Folder with the files of WordNet 3.0; by default the system's.",
     ),
 ]
 IdsTypeOption = Annotated[
     str | None,
-    typer.Option("--type", metavar="TYPE", help="Their comparison type, where several have the id."),
+    typer.Option("--type", metavar="TYPE", help="Their comparison type, if several types have the id."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 LatexOption = Annotated[bool, typer.Option("--latex", help="Print a LaTeX table for a paper.")]
 MOST_RESAMPLES = 100_000
 ResamplesOption = Annotated[
-    int, typer.Option(min=0, max=MOST_RESAMPLES, help="How often the bootstrap draws.")
+    int, typer.Option(min=0, max=MOST_RESAMPLES, help="Number of bootstrap resamples.")
 ]
-SeedOption = Annotated[int, typer.Option(min=0, help="What the draws start from.")]
+SeedOption = Annotated[int, typer.Option(min=0, help="Random seed of the resamples.")]
 
 
 def decimal_option(text: str) -> Decimal:
@@ -79,7 +79,7 @@ def decimal_option(text: str) -> Decimal:
         number = Decimal(text)
         if number.is_finite():
             return number
-    raise typer.BadParameter(f"{text!r} is no number, such as 0.25")
+    raise typer.BadParameter(f"{text!r} is not a number, such as 0.25")
 
 
 @contextmanager
@@ -96,7 +96,7 @@ def refuse_two_forms(*, as_json: bool, as_latex: bool, as_csv: bool = False) -> 
     forms = {"--json": as_json, "--latex": as_latex, "--csv": as_csv}
     asked = [form for form, is_asked in forms.items() if is_asked]
     if len(asked) > 1:
-        raise CallError(f"{' and '.join(asked)} exclude each other; give one of them.")
+        raise CallError(f"{' and '.join(asked)} cannot be combined; give one of them.")
 
 
 def check_file(name: str | Path) -> Path:

@@ -57,7 +57,7 @@ def write_all(outputs: Sequence[Output], database: Database, *, replaces: bool =
     _refuse_places([output.path for output in outputs], database)
     earlier = next((output.path for output in outputs if output.path.is_file()), None)
     if earlier is not None and not replaces:
-        raise CallError(f"{earlier} is there already: give another name, or --force to replace it.")
+        raise CallError(f"{earlier} already exists: give another name, or --force to replace it.")
     devices = [output for output in outputs if output.path.exists() and not output.path.is_file()]
     moved: list[tuple[Path, Path]] = []
     with ExitStack() as stack:
@@ -138,5 +138,5 @@ def _disk_errors(path: Path) -> Iterator[None]:
 
 def _failure(path: Path, error: OSError) -> ExportError:
     return ExportError(
-        f"{path} cannot be written ({error.strerror}): nothing is changed; mend that and try again."
+        f"{path} cannot be written ({error.strerror}): nothing was changed; fix that and try again."
     )

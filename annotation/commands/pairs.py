@@ -44,11 +44,11 @@ IdsArgument = Annotated[
     list[str],
     typer.Argument(
         metavar="ID…",
-        help="Of the pairs, as the list has them; - reads them from standard input, one per line. "
+        help="Ids of the pairs, as `pairs list` has them; - reads them from standard input, one per line. "
         "Before ids that begin with a hyphen write --.",
     ),
 ]
-ReasonOption = Annotated[str, typer.Option(metavar="TEXT", help="Why; it is kept with the project's events.")]
+ReasonOption = Annotated[str, typer.Option(metavar="TEXT", help="Reason, kept with the project's events.")]
 
 pairs = typer.Typer(help="Pairs that raters grade.", epilog=_EXAMPLES, rich_markup_mode=None)
 
@@ -66,12 +66,14 @@ def _pairs() -> None:
 @pairs.command("list", epilog=_EXAMPLES)
 def list_pairs(
     project: ProjectArgument,
-    search: Annotated[str, typer.Option(metavar="TEXT", help="A part of the id or of a text.")] = "",
-    state: Annotated[PairState | None, typer.Option(help="How far they are.")] = None,
+    search: Annotated[
+        str, typer.Option(metavar="TEXT", help="Only pairs with this in their id or a text.")
+    ] = "",
+    state: Annotated[PairState | None, typer.Option(help="Only pairs in this state.")] = None,
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """List the pairs of a project in the order of import: their texts, grades so far, and how far each is."""
+    """List the pairs of a project in the order of import: their texts, grades so far and state."""
     if len(search) > _LONGEST_SEARCH:
         raise CallError(f"--search has {len(search):,} characters: give at most {_LONGEST_SEARCH:,}.")
     database, found = open_project(database_url, project)
@@ -107,7 +109,7 @@ def remove_pairs(
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """Take pairs out of a project again that nobody was given or graded. All of them or none."""
+    """Remove pairs that no rater was given or graded from a project. All of them or none."""
     named = named_ids(ids)
     database, found = open_project(database_url, project)
     count = PairRemovalService(database).remove(found.id, named, type=type)
@@ -123,7 +125,7 @@ def withdraw_pairs(
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """Give pairs to no rater any more and count them nowhere; grades are kept. All of them or none."""
+    """Stop giving pairs to raters and leave them out of all figures; grades are kept. All of them or none."""
     named = named_ids(ids)
     database, found = open_project(database_url, project)
     count = PairWithdrawalService(database).withdraw(found.id, named, type=type, reason=reason)
@@ -139,7 +141,7 @@ def restore_pairs(
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """Put withdrawn pairs back as they were. All of them or none."""
+    """Restore withdrawn pairs. All of them or none."""
     named = named_ids(ids)
     database, found = open_project(database_url, project)
     count = PairWithdrawalService(database).restore(found.id, named, type=type, reason=reason)
@@ -155,11 +157,13 @@ def named_ids(arguments: Sequence[str]) -> list[str]:
     if STDIN not in arguments:
         return list(arguments)
     if len(arguments) > 1:
-        raise CallError("There are ids beside -: give either ids, or - alone and all ids on standard input.")
+        raise CallError(
+            "Ids are given together with -: give either ids, or - alone and all ids on standard input."
+        )
     try:
         text = sys.stdin.buffer.read().decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise CallError("The ids on standard input are not UTF-8: save them so.") from None
+        raise CallError("The ids on standard input are not UTF-8: save them as UTF-8.") from None
     ids = [id for line in text.split("\n") if (id := line.strip())]
     if not ids:
         raise CallError("Standard input names no pair: write ids to it, one per line.")

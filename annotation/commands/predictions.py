@@ -79,19 +79,19 @@ def send(
     project: ProjectArgument,
     documents: Annotated[Path, typer.Option(metavar="FILE", help="The documents, as JSON Lines.")],
     predictions: Annotated[
-        list[str], typer.Option(metavar="FILE", help="What a model predicted for them; once for each model.")
+        list[str], typer.Option(metavar="FILE", help="Predictions of a model for them; once for each model.")
     ],
     order: Annotated[
         QueueOrder | None,
         typer.Option(
-            help="How raters meet the pairs: as the project says, most uncertain first, mixed, or document "
-            "by document, as where nothing was sent before."
+            help="The order in which raters get the pairs: the project's, most uncertain first, mixed, or "
+            "document by document (the default unless something was sent before)."
         ),
     ] = None,
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """Make pairs of predicted keyphrases: those of all models in one pool, or nothing."""
+    """Make pairs from predicted keyphrases, pooled over all models: all of them or none."""
     names, files = zip(*map(_named, predictions), strict=True)
     for path in (documents, *files):
         check_file(path)
@@ -155,7 +155,7 @@ def bridge(
         Decimal,
         typer.Option(metavar="GRADE", parser=decimal_option, help="The lowest grade of a gold keyphrase."),
     ] = THRESHOLD,
-    k: Annotated[int, typer.Option(metavar="K", help="The ranks that nDCG and precision count.")] = CUT,
+    k: Annotated[int, typer.Option(metavar="K", help="The cutoff k of nDCG and precision.")] = CUT,
     unjudged: Annotated[
         Unjudged, typer.Option(help="Phrases without a gold grade: not relevant, or skipped.")
     ] = Unjudged.ZERO,
@@ -164,12 +164,12 @@ def bridge(
         Path | None, typer.Option(metavar="FILE", help="Write the grades as TREC qrels.")
     ] = None,
     runs: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write what each model ranked as TREC runs.")
+        Path | None, typer.Option(metavar="DIR", help="Write the ranking of each model as a TREC run.")
     ] = None,
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """Measure each model on the grades of the phrases that all of them predicted."""
+    """Measure each model on the grades of the pooled phrases."""
     with options_checked():
         options = check_options(threshold, k, unjudged)
     database, of = open_project(database_url, project)

@@ -39,10 +39,10 @@ def add_member(
 def remove_member(
     name: NameArgument,
     user: UserArgument,
-    role: Annotated[Role | None, typer.Option(help="This role only; all if not given.")] = None,
+    role: Annotated[Role | None, typer.Option(help="Only this role; by default all.")] = None,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """Take a role in a project from an account; what it graded stays."""
+    """Take a role in a project away from an account; its grades are kept."""
     service = ProjectService(open_database(database_url))
     project = service.get(name)
     service.remove_member(project.id, user, role)

@@ -97,7 +97,7 @@ def create(
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """Make a project; pairs are imported into it afterwards."""
+    """Create a project; import pairs into it afterwards."""
     named = named_settings(
         types=types,
         raters=raters,
@@ -150,9 +150,9 @@ def change(
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """Change the settings that are named, all of them or none; the others stay.
+    """Change the given settings, all of them or none; the others stay.
 
-    What would falsify grades that were given is refused. A changed consent text has to be agreed to anew.
+    Changes that would falsify existing grades are refused. Raters must agree again to a changed consent text.
     """
     named = named_settings(
         types=types,
@@ -209,7 +209,7 @@ def _change_words(before: ProjectSettings, after: ProjectSettings, named: Collec
 
 @projects.command("list")
 def list_projects(as_json: JsonOption = False, database_url: DatabaseOption = DEFAULT_URL) -> None:
-    """List the projects, and how far they are."""
+    """List the projects and their progress."""
     service = ProjectService(open_database(database_url))
     found = [(project, service.counts(project.id)) for project in service.list()]
     if as_json:
@@ -227,7 +227,7 @@ def list_projects(as_json: JsonOption = False, database_url: DatabaseOption = DE
 
 @projects.command()
 def show(name: NameArgument, as_json: JsonOption = False, database_url: DatabaseOption = DEFAULT_URL) -> None:
-    """Show a project: its settings, who works in it, and how far each type and genre is."""
+    """Show a project: its settings, its members, and the progress of each type and genre."""
     database = open_database(database_url)
     service = ProjectService(database)
     project = service.get(name)
@@ -273,7 +273,7 @@ def delete(
     yes: Annotated[bool, typer.Option("--yes", help="Delete it, with its pairs and ratings.")] = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """Delete a project with everything in it; accounts stay."""
+    """Delete a project with everything in it; accounts are kept."""
     service = ProjectService(open_database(database_url))
     project = service.get(name)
     counts = service.counts(project.id)

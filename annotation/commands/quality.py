@@ -88,7 +88,7 @@ def import_training(
     wordnet: WordNetOption = None,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """Import pairs with their known grade, which raters grade before they begin: all of them or none."""
+    """Import pairs with known grades, which raters grade before they begin: all of them or none."""
     database, into = open_project(database_url, project)
     pairs = _read(file, into, type, wordnet)
     summary = KnownPairService(database).import_training(into.id, pairs, files=[Path(file).name])
@@ -97,7 +97,7 @@ def import_training(
 
 @training.command("clear")
 def clear_training(project: ProjectArgument, database_url: DatabaseOption = DEFAULT_URL) -> None:
-    """Use the training pairs no longer; what raters did with them is kept."""
+    """Stop using the training pairs; raters' grades of them are kept."""
     database, into = open_project(database_url, project)
     retired = KnownPairService(database).retire_training(into.id)
     show_line(f"{number_of(retired, 'training pair')} of {into.name} no longer used.")
@@ -111,19 +111,19 @@ def import_checks(
     wordnet: WordNetOption = None,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """Import hidden check pairs with their known grade: all of them or none."""
+    """Import hidden check pairs with known grades: all of them or none."""
     database, into = open_project(database_url, project)
     pairs = _read(file, into, type, wordnet)
     summary = KnownPairService(database).import_checks(into.id, pairs, files=[Path(file).name])
     show_line(_said(summary, "check pair", into))
     if not QualityService(database).settings(into.id).check_every:
-        show_line("None is given out yet: choose how often with `python -m annotation quality`.")
+        show_line("None is given to raters yet: set how often with `python -m annotation quality`.")
 
 
 def quality(
     project: ProjectArgument,
     pass_mark: Annotated[
-        int | None, typer.Option(help="Percentage of training grades that must be accepted.")
+        int | None, typer.Option(help="Percentage of training grades that must be accepted to pass.")
     ] = None,
     training_distance: Annotated[
         Decimal | None,
@@ -132,7 +132,7 @@ def quality(
         ),
     ] = None,
     check_every: Annotated[
-        int | None, typer.Option(help="One pair in so many is a check pair; 0 for none.")
+        int | None, typer.Option(help="Make one pair in this many a check pair; 0 for none.")
     ] = None,
     check_distance: Annotated[
         Decimal | None,
@@ -246,7 +246,7 @@ def _show(overview: QualityOverview) -> None:
         f"{number_of(overview.training_pairs, 'training pair')}; the pass mark is {settings.pass_percent} % "
         f"within {settings.training_distance}."
     )
-    rate = f"one pair in {settings.check_every} is one" if settings.check_every else "none is given out"
+    rate = f"one pair in {settings.check_every} is one" if settings.check_every else "none is given to raters"
     show_line(
         f"{number_of(overview.check_pairs, 'check pair')}; {rate}, and a grade within "
         f"{settings.check_distance} is accepted."

@@ -37,11 +37,11 @@ def raters(
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """List who worked how much: grades, skips, hours, first and last activity of each rater.
+    """List how much each rater has worked: grades, skips, hours, first and last activity.
 
-    Grades of check pairs are counted too, and those that count no longer, since they were set aside or their
-    pair withdrawn. Hours are how long the pairs that were graded were looked at; imported grades have no
-    time. Where the project has a consent text, or had one, the list says when each one agreed to it.
+    Grades of check pairs are counted too, and so are grades that no longer count because they were set aside
+    or their pair was withdrawn. Hours are the time that graded pairs were looked at; imported grades have no
+    time. If the project has or had a consent text, the list says when each rater agreed to it.
     """
     database, found = open_project(database_url, project)
     works = WorkService(database).work(found.id)

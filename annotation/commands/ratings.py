@@ -47,7 +47,7 @@ def ratings(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A file that ends in .jsonl, .csv or .tsv. Without one, or with -, JSON Lines are printed.",
+            help="A file that ends in .jsonl, .csv or .tsv. Without it, or with -, JSON Lines are printed.",
         ),
     ] = None,
     raters: Annotated[
@@ -55,7 +55,7 @@ def ratings(
     ] = _Raters.ANONYMOUS,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """Write every single rating, a row each, also of pairs without a gold grade.
+    """Write all single ratings, one per row, also of pairs without a gold grade.
 
     Each has id and type of its pair, rater, grade, the seconds the pair was looked at, when the grade was
     given, and how often it was changed before. The file can be imported again.
@@ -63,7 +63,9 @@ def ratings(
     is_printed = output is None or str(output) == "-"
     format = RatingFormat.JSONL if output is None or is_printed else format_of(output)
     if format is None:
-        raise CallError(f"{output}: the name of the file says its format; end it in .jsonl, .csv or .tsv.")
+        raise CallError(
+            f"{output}: the format is chosen by the name of the file; end it in .jsonl, .csv or .tsv."
+        )
     database, of = open_project(database_url, project)
     with TemporaryDirectory(prefix="kpdemo-") as folder:
         file = Path(folder, "ratings")

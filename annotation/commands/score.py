@@ -71,7 +71,7 @@ def score(
     training_scores: TrainingScoresOption = None,
     wordnet: WordNetOption = None,
     unknown_words: Annotated[
-        UnknownWords, typer.Option(help="What baselines give a word that WordNet does not have.")
+        UnknownWords, typer.Option(help="What baselines score for a word that WordNet does not have.")
     ] = UnknownWords.ZERO,
     resamples: ResamplesOption = DEFAULT_RESAMPLES,
     seed: SeedOption = DEFAULT_SEED,

@@ -36,7 +36,7 @@ def show_report(report: ScoreReport, people: People) -> None:
     genres = len(report.systems[0].genres)
     show_line("")
     if small := "; ".join(_small_genres(report.systems[0])):  # the same of each system
-        show_line(f"Genres with too few pairs, as a correlation takes {FEWEST_PAIRS} or more: {small}.")
+        show_line(f"Genres with too few pairs, since a correlation takes {FEWEST_PAIRS} or more: {small}.")
     for remark in dict.fromkeys(system.remark for system in report.systems if system.remark):
         show_line(remark)
     show_line(

@@ -32,11 +32,13 @@ def register(app: typer.Typer) -> None:
 def set_aside(
     name: NameArgument,
     project: ProjectOption,
-    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why; agreement and gold sets tell it.")],
+    reason: Annotated[
+        str, typer.Option(metavar="TEXT", help="Reason, stated with agreement and in gold sets.")
+    ],
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """Count a rater's grades in a project nowhere, pause the rater, and let others grade the pairs anew."""
+    """Exclude a rater's grades in a project, pause the rater, and let others grade the pairs."""
     database, found = open_project(database_url, project)
     grades = SetAsideService(database).set_aside(found.id, name, reason)
     if as_json:
@@ -51,7 +53,7 @@ def bring_back(
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """Count grades that were set aside again, of pairs that do not have all their raters by now."""
+    """Count grades that were set aside again, if their pairs do not have all their raters by now."""
     database, found = open_project(database_url, project)
     done = SetAsideService(database).bring_back(found.id, name)
     if as_json:

@@ -20,7 +20,7 @@ TypesOption = Annotated[
     list[str] | None,
     typer.Option(
         metavar="TYPE,…",
-        help=f"All its comparison types; those of a new project are {', '.join(DEFAULTS.types)} by default.",
+        help=f"All comparison types of the project; for a new one by default {', '.join(DEFAULTS.types)}.",
     ),
 ]
 RatersOption = Annotated[
@@ -31,41 +31,41 @@ ThresholdOption = Annotated[
     typer.Option(
         metavar="GRADES",
         parser=decimal_option,
-        help="A pair is flagged when two ratings differ by so much or more, 0.25 to 4.",
+        help="Flag pairs with two ratings that differ by this much or more, 0.25 to 4.",
     ),
 ]
 StepOption = Annotated[
     Decimal | None,
-    typer.Option(metavar="GRADES", parser=decimal_option, help="Between grades: 0.25, 0.5 or 1."),
+    typer.Option(metavar="GRADES", parser=decimal_option, help="Step between grades: 0.25, 0.5 or 1."),
 ]
 GuidelinesOption = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Markdown that raters are shown; an empty file for none."),
+    typer.Option(metavar="FILE", help="Markdown file shown to raters; an empty file for none."),
 ]
-SeedOption = Annotated[int | None, typer.Option(metavar="N", help="Of the random order.")]
-OrderOption = Annotated[Order | None, typer.Option(help="In which raters meet the pairs.")]
+SeedOption = Annotated[int | None, typer.Option(metavar="N", help="Seed of the random order.")]
+OrderOption = Annotated[Order | None, typer.Option(help="Order in which raters get the pairs.")]
 ReviseOption = Annotated[
     bool | None, typer.Option("--revise/--no-revise", help="Whether raters may change their grades.")
 ]
 LeaseOption = Annotated[
-    int | None, typer.Option(metavar="MINUTES", help="After so long an abandoned pair goes to others.")
+    int | None, typer.Option(metavar="MINUTES", help="Minutes until an abandoned pair goes to others.")
 ]
 MostOption = Annotated[
-    int | None, typer.Option(metavar="N", help="How many pairs a rater is given at most; 0 for any number.")
+    int | None, typer.Option(metavar="N", help="The most pairs that a rater is given; 0 for no limit.")
 ]
 ConsentOption = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Markdown that raters and writers must agree to before they work; an empty file for none.",
+        help="Markdown file that raters and writers must agree to before they work; an empty file for none.",
     ),
 ]
 ScaleOption = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Own words for the five points: lines such as “0 Unrelated: Another topic.”, under a line "
-        "[TYPE] of that type alone; an empty file for those of SemEval-2014 Task 3.",
+        help="File with your own words for the five points: lines such as “0 Unrelated: Another topic.”, "
+        "after a line [TYPE] for that type only; an empty file for those of SemEval-2014 Task 3.",
     ),
 ]
 
@@ -123,4 +123,4 @@ def _read(path: Path) -> str:
     except OSError as error:
         raise CallError(f"{path}: cannot be read ({error.strerror}); check the name.") from None
     except UnicodeDecodeError as error:
-        raise CallError(f"{path}: byte {error.start + 1} is no UTF-8; save the text as UTF-8.") from None
+        raise CallError(f"{path}: byte {error.start + 1} is not UTF-8; save the text as UTF-8.") from None

@@ -60,4 +60,4 @@ def _show_pairs(stuck: StuckPairs) -> None:
     ]
     show_table(("Pair", "Type", *figures), rows, right=figures)
     if stuck.total > len(rows):
-        show_line(f"The first {len(rows)} are shown; --json has all.")
+        show_line(f"The first {len(rows)} are shown; --json lists all.")

@@ -40,7 +40,7 @@ SystemOption = Annotated[
 CalibrateOption = Annotated[
     list[Path] | None,
     typer.Option(
-        metavar="FILE", exists=True, help="Gold grades of other pairs, to fit each system's scores to."
+        metavar="FILE", exists=True, help="Gold grades of other pairs, to calibrate each system's scores on."
     ),
 ]
 TrainingScoresOption = Annotated[
@@ -140,8 +140,8 @@ def show_remarks(changed: Sequence[str], systems: Sequence[System]) -> list[str]
         named = ", ".join(changed)
         remarks.insert(
             0,
-            f"{named}: changed after the export (manifest.json has another SHA-256), so no single ratings "
-            "are read there; where that is not meant, export the gold set again.",
+            f"{named}: changed after the export (manifest.json has another SHA-256), so its single ratings "
+            "are not used; if the change was not intended, export the gold set again.",
         )
     for remark in remarks:
         show_note(remark)

@@ -31,20 +31,20 @@ Examples:
   python -m annotation user invite --project news --role rater --address https://rate.example.org
   python -m annotation user invite Ana          a link with which Ana chooses a new password
   python -m annotation user list --json
-  python -m annotation user invitations         links that nobody has used; user revoke NUMBER ends one
-  python -m annotation user pause Ben --project news    what Ben graded stays; user resume lets them go on
+  python -m annotation user invitations         unused links; user revoke NUMBER invalidates one
+  python -m annotation user pause Ben --project news    Ben's grades are kept; user resume undoes it
   python -m annotation user set-aside Ben --project news --reason "guessed"    user bring-back undoes it
 """
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The account's name.")]
 AddressOption = Annotated[
-    str, typer.Option("--address", metavar="URL", help="Where the pages are served, for the link.")
+    str, typer.Option("--address", metavar="URL", help="The address of the pages, for the link.")
 ]
 StdinOption = Annotated[
     bool, typer.Option("--password-stdin", help="Read the password from standard input, one line.")
 ]
 
-users = typer.Typer(help="Accounts of those who grade.", epilog=_EXAMPLES, rich_markup_mode=None)
+users = typer.Typer(help="Accounts of raters and other users.", epilog=_EXAMPLES, rich_markup_mode=None)
 
 
 def register(app: typer.Typer) -> None:
@@ -62,7 +62,7 @@ def add(
     address: AddressOption = DEFAULT_ADDRESS,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """Add an account, and print the link with which its owner chooses a password."""
+    """Add an account, and print the link for choosing its password."""
     _check_address(address)
     password = _read_password() if password_stdin else None
     database = open_database(database_url, may_make=True)
@@ -75,7 +75,7 @@ def add(
 
 @users.command("list")
 def list_users(as_json: JsonOption = False, database_url: DatabaseOption = DEFAULT_URL) -> None:
-    """List the accounts: one a line, what they may do, and in which projects."""
+    """List the accounts, one per line: what they may do, and in which projects."""
     found = _accounts(database_url).accounts()
     if as_json:
         show_json([_as_json(account) for account in found])
@@ -86,7 +86,7 @@ def list_users(as_json: JsonOption = False, database_url: DatabaseOption = DEFAU
 
 @users.command()
 def disable(name: NameArgument, database_url: DatabaseOption = DEFAULT_URL) -> None:
-    """Shut an account out, at once; what it rated stays."""
+    """Disable an account at once; its ratings are kept."""
     _accounts(database_url).disable(name)
 
 
@@ -125,18 +125,18 @@ ProjectOption = Annotated[
 
 @users.command()
 def pause(name: NameArgument, project: ProjectOption, database_url: DatabaseOption = DEFAULT_URL) -> None:
-    """Keep a rater from going on in a project; what they graded stays, what they hold goes to others."""
+    """Pause a rater in a project; their grades are kept, and pairs they hold go to others."""
     database, found = open_project(database_url, project)
     QualityService(database).pause(found.id, name)
-    show_line(f"{name} pauses in {found.name}.")
+    show_line(f"{name} is paused in {found.name}.")
 
 
 @users.command()
 def resume(name: NameArgument, project: ProjectOption, database_url: DatabaseOption = DEFAULT_URL) -> None:
-    """Let a paused rater go on in a project."""
+    """Let a paused rater continue in a project."""
     database, found = open_project(database_url, project)
     QualityService(database).resume(found.id, name)
-    show_line(f"{name} goes on in {found.name}.")
+    show_line(f"{name} can continue in {found.name}.")
 
 
 @users.command()
@@ -144,20 +144,23 @@ def excuse(name: NameArgument, project: ProjectOption, database_url: DatabaseOpt
     """Let a rater work in a project without its training."""
     database, found = open_project(database_url, project)
     QualityService(database).excuse(found.id, name)
-    show_line(f"{name} works in {found.name} without its training.")
+    show_line(f"{name} can work in {found.name} without its training.")
 
 
 @users.command(epilog=_EXAMPLES)
 def invite(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="An account that is to choose a password.")
+        str | None, typer.Argument(metavar="[NAME]", help="An account that needs a new password.")
     ] = None,
     project: Annotated[
         str | None, typer.Option("--project", metavar="PROJECT", help="Invite to this project.")
     ] = None,
-    role: Annotated[Role | None, typer.Option("--role", help="With --project; rater if not given.")] = None,
+    role: Annotated[
+        Role | None, typer.Option("--role", help="Role in --project; rater if not given.")
+    ] = None,
     note: Annotated[
-        str, typer.Option("--note", metavar="TEXT", help="For whom the link is meant, as the lists tell it.")
+        str,
+        typer.Option("--note", metavar="TEXT", help="Whom the link is for, as shown in the lists."),
     ] = "",
     address: AddressOption = DEFAULT_ADDRESS,
     database_url: DatabaseOption = DEFAULT_URL,
@@ -172,12 +175,12 @@ def invite(
     project_id = None if project is None else ProjectService(database).get(project).id
     given = None if project is None else (role or Role.RATER)
     token = InvitationService(database).invite(name, project_id=project_id, role=given, note=note)
-    _print_link(address, token, name or "whoever opens it first")
+    _print_link(address, token, name or "the first person to open it")
 
 
 @users.command()
 def invitations(as_json: JsonOption = False, database_url: DatabaseOption = DEFAULT_URL) -> None:
-    """List the links that can still be used: number, whom each is for, what it gives, until when."""
+    """List the links that can still be used: number, for whom, what they give, and until when."""
     found = _invitations(database_url).open_invitations()
     if as_json:
         show_json([_link_json(link) for link in found])
@@ -191,10 +194,12 @@ def invitations(as_json: JsonOption = False, database_url: DatabaseOption = DEFA
 
 @users.command()
 def revoke(
-    number: Annotated[int, typer.Argument(metavar="NUMBER", help="As `user invitations` lists it.")],
+    number: Annotated[
+        int, typer.Argument(metavar="NUMBER", help="The number that `user invitations` lists.")
+    ],
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """Let nobody in by a link any more."""
+    """Invalidate a link."""
     _invitations(database_url).revoke(number)
 
 
@@ -213,7 +218,7 @@ def _read_password() -> str:
     try:
         return line.decode("utf-8").rstrip("\r\n")
     except UnicodeDecodeError:
-        raise CallError("The password on standard input is not UTF-8: save or type it so.") from None
+        raise CallError("The password on standard input is not UTF-8: save or type it as UTF-8.") from None
 
 
 def _check_address(address: str) -> None:
@@ -225,13 +230,13 @@ def _check_address(address: str) -> None:
         is_whole = False
     if not is_whole or parts.query or parts.fragment or any(map(str.isspace, address)):
         raise CallError(
-            f"--address is such as {DEFAULT_ADDRESS} or https://rate.example.org, not {address!r}."
+            f"--address must be like {DEFAULT_ADDRESS} or https://rate.example.org, not {address!r}."
         )
 
 
 def _print_link(address: str, token: str, who: str) -> None:
     """The bare link on standard output, for scripts; what to know of it on standard error, for people."""
-    said = f"For {who}, once, within {LASTS.days} days; --address names another host or port:"
+    said = f"For {who}, valid once within {LASTS.days} days; --address sets another host or port:"
     print(said, file=sys.stderr, flush=True)
     print(f"{address.rstrip('/')}/invitation/{token}")
 

@@ -35,7 +35,7 @@ Examples:
 """
 
 writing = typer.Typer(
-    help="Writing pairs: how well it goes, how large items may be, pairs of grade 0.",
+    help="Writing pairs: report, bounds on the size of items, pairs of grade 0.",
     epilog=_EXAMPLES,
     rich_markup_mode=None,
 )
@@ -51,7 +51,7 @@ def register(app: typer.Typer) -> None:
 def report(
     project: ProjectArgument, as_json: JsonOption = False, database_url: DatabaseOption = DEFAULT_URL
 ) -> None:
-    """Requested against obtained grades, balance, each writer's figures, and the distribution of grades."""
+    """Show requested and obtained grades, balance, figures of each writer, and the distribution of grades."""
     database, of = open_project(database_url, project)
     found = WritingReportService(database).report(of.id)
     if as_json:
@@ -66,14 +66,16 @@ def report(
 @writing.command(epilog=_EXAMPLES)
 def bounds(
     project: ProjectArgument,
-    type: Annotated[str | None, typer.Option(metavar="TYPE", help="The type whose bounds to set.")] = None,
+    type: Annotated[
+        str | None, typer.Option(metavar="TYPE", help="The comparison type to set bounds for.")
+    ] = None,
     larger_words: RangeOption = None,
     larger_sentences: RangeOption = None,
     smaller_words: RangeOption = None,
     smaller_sentences: RangeOption = None,
     zeros: Annotated[
         bool | None,
-        typer.Option("--zeros/--no-zeros", help="Whether to set items aside for pairs of grade 0."),
+        typer.Option("--zeros/--no-zeros", help="Whether to reserve items for pairs of grade 0."),
     ] = None,
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
@@ -85,7 +87,7 @@ def bounds(
     changed = None
     if any(text is not None for text in given):
         if type is None:
-            raise CallError("Bounds are those of a type: name it with --type.")
+            raise CallError("Bounds belong to a comparison type: name it with --type.")
         changed = _changed(service.plan(found.id).of(type), given)
     if changed is not None or zeros is not None:
         service.change_plan(found.id, type=type, bounds=changed, has_zeros=zeros)
@@ -106,7 +108,7 @@ def bounds(
 def zeros(
     project: ProjectArgument, as_json: JsonOption = False, database_url: DatabaseOption = DEFAULT_URL
 ) -> None:
-    """Make pairs of grade 0 of the items that are reserved."""
+    """Make pairs of grade 0 from the items reserved for them."""
     database, found = open_project(database_url, project)
     made = EditingService(database).make_zeros(found.id)
     if as_json:
@@ -149,7 +151,7 @@ def _show_matrix(report: WritingReport) -> None:
     rows += [(type, *[""] * 5, *_drift_cells(drift)) for type, drift in report.by_type]
     rows.append(("all", *[""] * 5, *_drift_cells(report.whole)))
     last = ("Pairs", "Mean", "Drift", "Off by")
-    show_table(("Requested", *heads, *last), rows, title="Requested against obtained", right=(*heads, *last))
+    show_table(("Requested", *heads, *last), rows, title="Requested and obtained", right=(*heads, *last))
     show_line("")
 
 

@@ -198,7 +198,7 @@ def _lines(source: Source) -> Iterator[tuple[int, str]]:
             text = line.decode("utf-8")
         except UnicodeDecodeError as error:
             raise ImportFileError(
-                f"{where}: byte {error.start + 1} is no UTF-8 (0x{line[error.start]:02x}); save it as UTF-8"
+                f"{where}: byte {error.start + 1} is not UTF-8 (0x{line[error.start]:02x}); save it as UTF-8"
                 f"{_IN_EXCEL}."
             ) from None
         yield number, text

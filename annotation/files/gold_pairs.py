@@ -266,7 +266,7 @@ def _parquet_rows(file: Path) -> Iterator[Row]:
         rows = (_with_decimals(row) for batch in batches for row in batch.to_pylist())
         yield from (Row(number, fields, "row") for number, fields in enumerate(rows, 1))
     except ArrowException as error:
-        raise ScoreFileError(f"{file}: no Parquet file ({error}); export it again.") from None
+        raise ScoreFileError(f"{file}: not a Parquet file ({error}); export it again.") from None
 
 
 def _with_decimals(fields: dict[str, Any]) -> dict[str, Any]:

@@ -84,7 +84,7 @@ def _rows_of_array(name: str, text: str) -> Iterator[Row | ImportFileError]:
             raise json.JSONDecodeError("something follows the array", text, at)
     except _FAILS as error:
         raise ImportFileError(
-            f"{name}, entry {number}: {_reason(error)}; mend it (what follows was not read)."
+            f"{name}, entry {number}: {_reason(error)}; fix it (what follows was not read)."
         ) from None
 
 
@@ -92,13 +92,13 @@ def _row(name: str, value: Any, row: Row, advice: str) -> Row | ImportFileError:
     if isinstance(value, dict):
         row.fields.update((key.strip().lower(), field) for key, field in value.items())
         return row
-    return ImportFileError(f"{name}, {row.place}: JSON, but no object; {advice}.")
+    return ImportFileError(f"{name}, {row.place}: JSON, but not an object; {advice}.")
 
 
 def _reason(error: Exception) -> str:
     if isinstance(error, RecursionError):
         return "nested too deeply"
-    return f"no JSON ({getattr(error, 'msg', 'a number with too many digits')})"
+    return f"not JSON ({getattr(error, 'msg', 'a number with too many digits')})"
 
 
 def _is_json(text: str) -> bool:

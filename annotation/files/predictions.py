@@ -193,7 +193,7 @@ def _document(reader: _Reader, body: str, language: str, runs: Sequence[Run]) ->
         raise reader.error("runs", "is empty; give the predictions of a model")
     names = [run.model for run in runs]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise reader.error("model", f"{twice!r} stands there twice; give each model once")
+        raise reader.error("model", f"{twice!r} occurs twice; give each model once")
     found = PredictedDocument(reader.text("id", LONGEST_DOCUMENT_ID), title, text, language, tuple(runs))
     if len(found.text) > LONGEST_TEXT:
         raise reader.error(body, f"has {len(found.text):,} characters; shorten it to {LONGEST_TEXT:,}")
@@ -238,13 +238,13 @@ def _phrases(reader: _Reader, side: str) -> list[dict[str, Any]]:
 def _listed(fields: Mapping[str, Any], name: str, where: str) -> list[Any]:
     value = fields.get(name) or []
     if not isinstance(value, list):
-        raise ImportFileError(f"{where}, field {name!r}: {shown(value)} is no list; mend it.")
+        raise ImportFileError(f"{where}, field {name!r}: {shown(value)} is not a list; fix it.")
     return value
 
 
 def _object(value: object, where: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise ImportFileError(f"{where}: {shown(value)} is no JSON object; mend it.")
+        raise ImportFileError(f"{where}: {shown(value)} is not a JSON object; fix it.")
     return value
 
 
@@ -263,7 +263,7 @@ class _Reader:
         if isinstance(value, int) and not isinstance(value, bool):
             value = str(value)
         if not isinstance(value, str):
-            raise self.error(name, f"{shown(value)} is no text; put it in quotes")
+            raise self.error(name, f"{shown(value)} is not text; put it in quotes")
         if len(value) > longest:
             raise self.error(name, f"has {len(value):,} characters; shorten it to {longest:,}")
         if UNSTORABLE.search(value):
@@ -275,7 +275,7 @@ class _Reader:
         value = self.fields.get("score", 0.0)
         number = float(value) if isinstance(value, Decimal) else value  # as files have it
         if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= 1:
-            raise self.error("score", f"{shown(value)} is no score; give numbers from 0 to 1, or none")
+            raise self.error("score", f"{shown(value)} is not a score; give numbers from 0 to 1, or none")
         return float(number)
 
     def error(self, field: str, problem: str) -> ImportFileError:

@@ -90,8 +90,8 @@ class _Commas:
         """
         if self._may_be_excels and len(self._lines) >= FEWEST_COMMAS:
             raise ImportFileError(
-                f"{self._name}, line {self._lines[0]}: here and further down the cells with a comma stand in "
-                "quotation marks and no others, as Excel writes them; save the file as “CSV UTF-8” instead."
+                f"{self._name}, line {self._lines[0]}: from here on only cells with a comma are in quotation "
+                "marks, as Excel writes them; save the file as “CSV UTF-8” instead."
             )
 
 

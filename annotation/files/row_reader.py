@@ -121,14 +121,15 @@ class RowReader:
             raise self._blank("cause", f"write one of {', '.join(Cause)}")
         cause = "_".join(text.lower().split())
         if cause not in set(Cause):
-            raise self._error("cause", f"{shown(text)} is no cause; write one of {', '.join(Cause)}")
+            raise self._error("cause", f"{shown(text)} is not a cause; write one of {', '.join(Cause)}")
         return Cause(cause)
 
     def _version(self) -> str | None:
         text = self._short(VERSION_COLUMN, LONGEST_NAME)
         if text is not None and not is_version(text):
             problem = (
-                f"{shown(text)} is not what a table of decisions has there; write what it had, or nothing"
+                f"{shown(text)} is not a value that a table of decisions has there; restore the value, or "
+                "leave it empty"
             )
             raise self._error(VERSION_COLUMN, problem)
         return text
@@ -168,7 +169,7 @@ class RowReader:
 
     def _check(self, name: str, value: object, longest: int) -> None:
         if not isinstance(value, str):
-            raise self._error(name, f"{shown(value)} is no text; put it in quotes")
+            raise self._error(name, f"{shown(value)} is not text; put it in quotes")
         if len(value) > longest:
             raise self._error(name, f"has {len(value):,} characters; shorten it to {longest:,}")
         if "\0" in value:
@@ -228,9 +229,11 @@ class RowReader:
             try:
                 value = json.loads(value, parse_float=Decimal, parse_constant=Decimal)
             except (ValueError, ArithmeticError, RecursionError):
-                raise self._error("ratings", f"{shown(value)} is no list; write 3;2.5 or [3, 2.5]") from None
+                raise self._error(
+                    "ratings", f"{shown(value)} is not a list; write 3;2.5 or [3, 2.5]"
+                ) from None
         if not isinstance(value, list):
-            raise self._error("ratings", f"{shown(value)} is no list; write [3, 2.5]")
+            raise self._error("ratings", f"{shown(value)} is not a list; write [3, 2.5]")
         return value
 
     def _named(self, part: str) -> object:
@@ -253,14 +256,16 @@ class RowReader:
             try:
                 value = Decimal(text)
             except InvalidOperation:
-                raise self._error(field, f"{shown(value)} is no grade; write 0 to 4 such as 2.75") from None
+                raise self._error(
+                    field, f"{shown(value)} is not a grade; write 0 to 4 such as 2.75"
+                ) from None
         if isinstance(value, bool) or not isinstance(value, int | Decimal):
-            raise self._error(field, f"{shown(value)} is no grade; write 0 to 4 such as 2.75")
+            raise self._error(field, f"{shown(value)} is not a grade; write 0 to 4 such as 2.75")
         try:
             return CLSS.check(Decimal(value))
         except GradeError:
             raise self._error(
-                field, f"{shown(value)} is not 0 to 4 in steps of {CLSS.step}; mend it or delete the row"
+                field, f"{shown(value)} is not 0 to 4 in steps of {CLSS.step}; fix it or delete the row"
             ) from None
 
     def _blank(self, field: str, remedy: str) -> ImportFileError:

@@ -82,7 +82,7 @@ def number_in(value: object, where: str, noun: str) -> float:
     if number is None:
         pointed = value.strip().replace(",", ".", 1) if isinstance(value, str) else ""
         example = pointed if is_number(pointed) else "2.75"
-        raise ScoreFileError(f"{where}: {shown(value)} is no number; write a {noun} such as {example}.")
+        raise ScoreFileError(f"{where}: {shown(value)} is not a number; write a {noun} such as {example}.")
     if not abs(number) < float("inf"):
         raise ScoreFileError(f"{where}: {shown(value)} is not finite; write a {noun} such as 2.75.")
     return number

@@ -206,7 +206,6 @@ def _known_key(id: str, type: object, graded: Sequence[str], others: Sequence[st
     if not isinstance(chosen, str) or chosen not in (*graded, *others):
         what = shown(id) if type is None else f"{shown(id)} of type {shown(type)}"
         raise ScoreFileError(
-            f"{where}: the gold grades have no {what}, be it unknown or without a gold grade so far; mend or "
-            "delete the line."
+            f"{where}: the gold grades have no {what}, or it has no gold grade yet; fix or delete the line."
         )
     return chosen, id

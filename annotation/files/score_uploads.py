@@ -79,7 +79,7 @@ def read_uploaded_scores(
         for file in gathered:
             if not is_json(file) and type_among(types, file.name) is None:
                 raise ScoreFileError(
-                    f"{file.name}: its name tells no comparison type of the gold grades; name it as in "
+                    f"{file.name}: its name contains no comparison type of the gold grades; name it as in "
                     f"{safe_stem(min(types))}.output.tsv, or choose one file with all scores."
                 )
         return read_scores(folder, gold, ungraded)
@@ -109,7 +109,9 @@ def _gathered(file: Path, folder: Path, suffixes: Sequence[str]) -> Path:
     if file.suffix.lower() not in suffixes:
         raise ScoreFileError(f"{file.name} cannot be read here: use one of {', '.join(suffixes)}.")
     if not file.is_file():
-        raise ScoreFileError(f"{file.name} is gone: uploads are kept for some minutes only; choose it again.")
+        raise ScoreFileError(
+            f"{file.name} is no longer there: uploads are only kept for a few minutes; choose it again."
+        )
     place = folder / file.name
     if place.exists():
         raise ScoreFileError(f"Two files are called {file.name}: rename one.")

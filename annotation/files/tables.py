@@ -24,8 +24,8 @@ _CSV_ADVICE = {
     "field larger than field limit": f"a field of more than {LONGEST_LINE:,} characters; "
     'look for a " that is never closed, or shorten it',
     "new-line character seen": _OLD_LINE_BREAK,
-    "expected after": 'a field begins with " and goes on after the closing one; '
-    'put the whole field in quotes and write "" for each " in it',
+    "expected after": 'a field begins with " and continues after the closing one; put the whole field in '
+    'quotes and write "" for each " in it',
 }
 
 
@@ -179,7 +179,7 @@ def _header(name: str, number: int, cells: list[str], needs: Callable[[Sequence[
     times = Counter(names)
     twice = next((column for column in names if column and times[column] > 1), None)
     if twice is not None:
-        raise ImportFileError(f"{name}, line {number}: the column {twice!r} stands twice; delete one.")
+        raise ImportFileError(f"{name}, line {number}: the column {twice!r} occurs twice; delete one.")
     if lacking := needs(names):
         raise ImportFileError(f"{name}, line {number}: the header has {', '.join(names)[:200]}; {lacking}")
     return names

@@ -36,10 +36,10 @@ SIZES = (0.5, 1.0, 2.0, 4.0)
 REPEATS = 400
 """Bootstrap samples for the spread of c."""
 _NEVER_DIFFERED = (
-    "No two raters have differed yet, so that the interval has no width: how wide it will be cannot be told."
+    "No two raters have differed yet, so the interval has no width, and its later width cannot be estimated."
 )
 _ONE_GRADE = (
-    "Nearly all ratings are the same grade, so that many resamples hold one grade only: rate pairs of other "
+    "Nearly all ratings are the same grade, so many resamples have only one grade: rate pairs of other "
     "grades first."
 )
 
@@ -155,9 +155,9 @@ def plan_sentences(plan: Plan, waiting: int) -> list[str]:
         f"({plan.ratings_per_pair:.1f} grades a pair on average), would bring the interval "
         f"from {plan.width:.3f} to {plan.target:g}.",
         f"In 19 of 20 cases it takes {plan.low:,} to {plan.high:,} more. {lacking} two grades{enough}.",
-        "This is an estimate: it takes new pairs to be like the old ones, and the width to shrink with the "
+        "This estimate assumes that new pairs are like the old ones, and that the width shrinks with the "
         f"square root of their number, which resamples of {plan.steps[0].pairs:,} to "
-        f"{plan.steps[-1].pairs:,} pairs bear out (power {plan.exponent:.2f}, where the root is -0.50).",
+        f"{plan.steps[-1].pairs:,} pairs confirm (power {plan.exponent:.2f}; that of the root is -0.50).",
     ]
 
 

@@ -110,7 +110,7 @@ def chosen_senses(choice: SenseChoice, wordnet: WordNet) -> PairSenses:
     looked = look_up(choice.word, choice.part_of_speech, wordnet)
     definition = " ".join(choice.definition.split()) if choice.is_own else ""
     if choice.is_own and not definition:
-        raise SenseError("The word's meaning is not written: say it in your words.")
+        raise SenseError("The word's meaning is missing: write it in your own words.")
     if len(definition) > LONGEST_DEFINITION:
         raise SenseError(
             f"The meaning has {len(definition):,} characters: shorten it to {LONGEST_DEFINITION:,}."

@@ -62,7 +62,7 @@ def read_senses(fields: Mapping[str, Any], refuse: Refuse) -> PairSenses | None:
     """
     flag = _text(fields, "word_flag", refuse).lower()
     if flag and flag not in tuple(WordFlag):
-        refuse("word_flag", f"{shown(flag)} is no flag; write oov, oos or nothing")
+        refuse("word_flag", f"{shown(flag)} is not a flag; write oov, oos or nothing")
     definition = _text(fields, "word_definition", refuse)
     if flag and not definition:
         refuse("word_definition", f"is empty; a word with the flag {flag} needs its meaning in words")
@@ -90,11 +90,11 @@ def _text(fields: Mapping[str, Any], name: str, refuse: Refuse) -> str:
 
 def _checked(value: object, name: str, refuse: Refuse) -> str:
     if not isinstance(value, str):
-        refuse(name, f"{shown(value)} is no text; put it in quotes")
+        refuse(name, f"{shown(value)} is not text; put it in quotes")
     if len(value) > LONGEST_DEFINITION:
         refuse(name, f"has {len(value):,} characters; shorten it to {LONGEST_DEFINITION:,}")
     if UNSTORABLE.search(value):
-        refuse(name, "holds a character that is no text; delete it")
+        refuse(name, "holds a character that is not text; delete it")
     return value.strip()
 
 
@@ -108,7 +108,7 @@ def _texts(fields: Mapping[str, Any], name: str, refuse: Refuse) -> tuple[SenseT
         except ValueError:
             value = None
     if not isinstance(value, list) or len(value) > MOST_TEXTS:
-        refuse(name, f'is no list of at most {MOST_TEXTS}; write [{{"words": "…", "definition": "…"}}]')
+        refuse(name, f'is not a list of at most {MOST_TEXTS}; write [{{"words": "…", "definition": "…"}}]')
     return tuple(_pair(entry, name, refuse) for entry in value)
 
 
@@ -124,5 +124,5 @@ def _count(fields: Mapping[str, Any], refuse: Refuse) -> int:
         return 0
     text = str(value)
     if not isinstance(value, int | str | Decimal) or not text.isdecimal() or len(text) > 6:
-        refuse("sense_sibling_count", f"{shown(text)} is no number of senses; write 0 or more")
+        refuse("sense_sibling_count", f"{shown(text)} is not a number of senses; write 0 or more")
     return int(text)

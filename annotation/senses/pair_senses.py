@@ -134,17 +134,17 @@ def _key_of_number(pair: NewPair, text: str, source: SenseSource | None) -> str:
         raise _error(
             pair,
             "right",
-            f"{shown(text)} is no sense key; write one such as top%2:38:04::, or a definition in words",
+            f"{shown(text)} is not a sense key; write one such as top%2:38:04::, or a definition in words",
         )
     if source is None:
         raise _error(
             pair,
             "right",
-            f"{text!r} is a sense number, for which there is no WordNet here; write a sense key",
+            f"{text!r} is a sense number, which needs WordNet, and there is none here; write a sense key",
         )
     key = source.key_of(*number)
     if key is None:
-        raise _error(pair, "right", f"WordNet 3.0 has no sense {text!r}; mend the number")
+        raise _error(pair, "right", f"WordNet 3.0 has no sense {text!r}; fix the number")
     return key
 
 
@@ -152,9 +152,9 @@ def _check_key(pair: NewPair, field: str, key: str | None, source: SenseSource |
     if key is None:
         return
     if not is_sense_key(key):
-        raise _error(pair, field, f"{shown(key)} is no sense key; write one such as top%2:38:04::")
+        raise _error(pair, field, f"{shown(key)} is not a sense key; write one such as top%2:38:04::")
     if source is not None and source.sense(key) is None:
-        raise _error(pair, field, f"WordNet 3.0 has no sense {shown(key)}; mend the key")
+        raise _error(pair, field, f"WordNet 3.0 has no sense {shown(key)}; fix the key")
 
 
 def _error(pair: NewPair, field: str, problem: str) -> ImportFileError:

@@ -78,8 +78,8 @@ def undo_within(
 def refuse_held_back(session: Session, pair: Pair, project: Project, viewer: int | None) -> None:
     if session.scalar(select(held_back_from(session, project, viewer)).where(Pair.id == pair.id)):
         raise HeldBackError(
-            f"You may still grade the pair {pair.external_id!r}, so that others' grades of it are not shown "
-            "to you before: go on with the next pair, or leave this one to another adjudicator."
+            f"You may still grade the pair {pair.external_id!r}, so others' grades of it are hidden from you "
+            "until then: go on with the next pair, or leave this one to another adjudicator."
         )
 
 

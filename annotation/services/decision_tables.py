@@ -158,8 +158,8 @@ class _Table:
     def _pair(self, row: NewDecision, by_type: Mapping[str, Pair]) -> Pair:
         if row.type is None and len(by_type) > 1:
             raise ImportFileError(
-                f"{row.place}, field 'type': is missing, and there are pairs {row.pair!r} of several types "
-                f"({', '.join(sorted(by_type))}); write which."
+                f"{row.place}, field 'type': is missing, and several types have a pair {row.pair!r} "
+                f"({', '.join(sorted(by_type))}); write the type."
             )
         pair = by_type.get(row.type) if row.type is not None else next(iter(by_type.values()), None)
         if pair is None:
@@ -174,7 +174,7 @@ class _Table:
     def _missing_text(self, row: NewDecision, by_type: Mapping[str, Pair]) -> str:
         if by_type:
             return (
-                f"the pair {row.pair!r} is of the type {', '.join(sorted(by_type))}, not {row.type}; mend it"
+                f"the pair {row.pair!r} is of the type {', '.join(sorted(by_type))}, not {row.type}; fix it"
             )
         if can_be_stored(row.pair):
             checks = Pair.project_id == shelf_of(self._session, self._project.id)
@@ -189,7 +189,7 @@ class _Table:
                 if self._session.scalar(statement.limit(1)) is not None:
                     return f"{row.pair!r} is a {kind}, whose grade is known; leave the row out"
         return (
-            f"the project {self._project.name} has no pair {row.pair!r}; mend the id, which a spreadsheet "
+            f"the project {self._project.name} has no pair {row.pair!r}; fix the id, which a spreadsheet "
             "may have rewritten (open the column id as text), or leave the row out"
         )
 
@@ -204,8 +204,8 @@ class _Table:
             return False
         if pair.id in self._held_back:
             raise ImportFileError(
-                f"{row.place}: {self._adjudicator.name} may still grade the pair {row.pair!r}, and who "
-                "decides on it must not; leave the row out, or let another adjudicator decide."
+                f"{row.place}: {self._adjudicator.name} may still grade the pair {row.pair!r} and so must "
+                "not decide on it; leave the row out, or let another adjudicator decide."
             )
         expected = self._expected(row, record)
         try:
@@ -269,7 +269,7 @@ def _adjudicator(session: Session, project: Project, name: str) -> User:
     may = {Role.ADJUDICATOR, Role.ADMINISTRATOR}
     if not user.is_administrator and may.isdisjoint(roles_of(session, user.id, project.id)):
         raise AccessError(
-            f"{user.name} is neither adjudicator nor administrator of {project.name}: name who is, or give "
-            f"{user.name} the role."
+            f"{user.name} is neither adjudicator nor administrator of {project.name}: name someone who is, "
+            f"or give {user.name} the role."
         )
     return user

@@ -129,7 +129,7 @@ class OverviewService:
         with self._database.reading() as session:
             row = find_user(session, user_name)
             if row is None:
-                raise NotFoundError(f"There is no account named {user_name!r}: sign in anew.")
+                raise NotFoundError(f"There is no account named {user_name!r}: sign in again.")
             user = as_user(row)
             project = None if project_id is None else session.get(Project, project_id)
             if project is None or project.checks_of_id is not None:

@@ -230,7 +230,7 @@ def _no_project(session: Session, asked: str | int) -> str:
     kept = select(models.Project.name).where(models.Project.checks_of_id.is_(None))
     names = {name.casefold(): name for name in session.scalars(kept)}
     alike = get_close_matches(asked[:_SHOWN].casefold(), names, n=1)
-    way = f"take {names[alike[0]]!r}, or another of" if alike else "see"
+    way = f"use {names[alike[0]]!r}, or another of" if alike else "see"
     return f"There is no project {asked[:_SHOWN]!r}: {way} `python -m annotation project list`."
 
 
@@ -259,7 +259,7 @@ def _flush_name(session: Session, name: str) -> None:
     except IntegrityError as error:
         if "name_key" not in str(error.orig):
             raise
-        raise SettingsError(f"There is a project named {name!r} already: take another name.") from None
+        raise SettingsError(f"A project named {name!r} already exists: choose another name.") from None
 
 
 def _record_member(

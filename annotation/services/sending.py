@@ -201,7 +201,7 @@ class _Sending:
         )
         if taken is not None:
             raise ImportFileError(
-                f"The document {document.name!r} is there already with another text; give it another id."
+                f"The document {document.name!r} already exists with another text; give it another id."
             )
         row = SentDocument(
             project_id=self.project.id,

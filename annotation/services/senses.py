@@ -71,7 +71,7 @@ class SenseService:
             summary = import_within(session, project, [pair], self._clock)
             if summary.duplicates:
                 raise SenseError(
-                    f"The pair of {pair.left} and {pair.right} is there already: choose another sense."
+                    f"The pair of {pair.left} and {pair.right} already exists: choose another sense."
                 )
             row = session.scalars(_named(project_id, pair.id)).one()
             now = self._clock()
@@ -94,7 +94,7 @@ class SenseService:
         """
         task = self._writing.task(writing_id, writer_id)
         if task.type != WORD_TO_SENSE:
-            raise SenseError("Your item is no word: go on with it under Write.")
+            raise SenseError("Your item is not a word: continue with it under Write.")
         found = chosen_senses(replace(choice, word=task.left), self._dictionary.open())
         senses = {"key": choice.key, **senses_as_json(found)}
         spent = None if seconds is None else task.seconds + seconds

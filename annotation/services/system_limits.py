@@ -43,7 +43,9 @@ def check_names(names: Sequence[str], kept: Sequence[str]) -> None:
     taken = set(kept)
     for name in names:
         if name_key(name) in taken:
-            raise SettingsError(f"There is a system {name!r} already: give another name, or remove that one.")
+            raise SettingsError(
+                f"A system named {name!r} already exists: give another name, or remove that one."
+            )
         taken.add(name_key(name))
     if len(kept) >= MOST_SYSTEMS:
         raise SettingsError(

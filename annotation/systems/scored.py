@@ -158,8 +158,8 @@ def check_apart(gold: Sequence[GoldPair], training: Sequence[GoldPair]) -> None:
     if both:
         first, again = both[0], known[fingerprint(both[0].type, both[0].left, both[0].right)]
         raise ScoreFileError(
-            f"{first.place}: the pair is also in the training grades ({again.place}), like "
-            f"{len(both):,} of {len(gold):,} in all; calibrate on other pairs than those that are scored."
+            f"{first.place}: the pair is also in the training grades ({again.place}), as are {len(both):,} "
+            f"of {len(gold):,} in all; calibrate on pairs other than those that are scored."
         )
 
 

@@ -107,7 +107,7 @@ def _output_errors(name: str) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or str(error)
         raise OutputError(
-            f"{name}: cannot be written ({reason}); mend that and run the command again."
+            f"{name}: cannot be written ({reason}); fix that and run the command again."
         ) from None
 
 
@@ -123,7 +123,7 @@ def _check_output(path: Path, source: BatchInput) -> None:
     if not isinstance(source, (str, Path)):
         return
     if Path(source).is_dir() and path.resolve().parent == Path(source).resolve():
-        raise ResumeError(f"{path}: in the folder whose documents are read; name a file elsewhere.")
+        raise ResumeError(f"{path}: inside the input folder; name a file elsewhere.")
     if path.exists() and path.samefile(source):
         raise ResumeError(f"{path}: both input and output; name another file for the predictions.")
 

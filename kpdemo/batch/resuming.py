@@ -122,8 +122,8 @@ def resume(path: Path, source: BatchInput, settings: BatchSettings) -> DoneDocum
     earlier = _read_settings(beside)
     if earlier is None:
         raise ResumeError(
-            f"{path} holds something already, but {beside.name} does not say how it was made; "
-            "name another output or delete it."
+            f"{path} is not empty, but {beside.name} does not say how it was made; name another output or "
+            "delete it."
         )
     if differences := _differences(earlier, settings):
         raise _begun_with(str(path), ", ".join(differences))
@@ -135,7 +135,7 @@ def resume(path: Path, source: BatchInput, settings: BatchSettings) -> DoneDocum
 
 def _begun_with(output: str, difference: str) -> ResumeError:
     return ResumeError(
-        f"{output} was begun with {difference}; give the same, name another output or delete it."
+        f"{output} was started with {difference}; use the same settings, name another output or delete it."
     )
 
 
@@ -196,7 +196,7 @@ def _whole_lines(path: Path) -> dict[str, str]:
             row = _row(line)
             if row is None:
                 if stream.read(1):
-                    raise ResumeError(f"{path}, line {number}: not a prediction; mend or delete the file.")
+                    raise ResumeError(f"{path}, line {number}: not a prediction; fix or delete the file.")
                 break
             if row["id"] in done:
                 repeated.append((number, row["id"]))
@@ -206,8 +206,8 @@ def _whole_lines(path: Path) -> dict[str, str]:
             number, id = repeated[0]
             lines = "1 line repeats" if len(repeated) == 1 else f"{len(repeated)} lines repeat"
             raise ResumeError(
-                f'{path}: {lines} the id of an earlier one, first line {number} with "{id}"; delete what is '
-                "repeated, or the whole file to have it made anew."
+                f'{path}: {lines} the id of an earlier one, first line {number} with "{id}"; delete the '
+                "repeated lines, or the whole file to start again."
             )
         stream.truncate(whole)
     return done

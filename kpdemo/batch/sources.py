@@ -51,7 +51,7 @@ class Located:
         if not language or names_language(language):
             return ""
         advice = 'write a code such as "sw", or leave "language" out.'
-        return f'{self.where}: "{language}" is not a language known here; {advice}'
+        return f'{self.where}: "{language}" is not a known language; {advice}'
 
 
 BatchInput = str | Path | BinaryIO | Located
@@ -114,7 +114,7 @@ def _of_file(
         is_empty = False
         yield Located(document, name, line)
     if is_empty and not (problems and problems.told):
-        raise InputError(f"{name}: no document in it; give a file with a document a line.")
+        raise InputError(f"{name}: contains no documents; give a file with one document per line.")
 
 
 class _Problems:

@@ -26,7 +26,9 @@ def register(app: typer.Typer) -> None:
 def candidates(
     gold: Annotated[
         list[str],
-        typer.Option(metavar="FILE", help="Documents with their keyphrases; may be given several times."),
+        typer.Option(
+            metavar="FILE", help="Documents with their gold keyphrases; may be given several times."
+        ),
     ],
     limit: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Only the first N documents of each file.")

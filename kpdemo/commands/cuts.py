@@ -17,8 +17,8 @@ AtOption = Annotated[
     typer.Option(
         "--at",
         metavar="K",
-        help="Also P, R and F1 of the first K predictions; O is as many as there are gold keyphrases. May be "
-        "given several times, or as 10,15,O.",
+        help="Also report P, R and F1 of the first K predictions; O is the number of gold keyphrases. May "
+        "be given several times, or as 10,15,O.",
     ),
 ]
 

@@ -22,9 +22,9 @@ Item = TypeVar("Item")
 
 PASSAGE_FILES = (*LINE_SUFFIXES, *TABLE_SUFFIXES)
 LANGUAGES = """
-The default encoder reads English. Where queries and passages are in different languages, give one that was
-trained for both, such as sentence-transformers/LaBSE with --pooling pooler, or intfloat/multilingual-e5-small
-with the prefixes "query: " and "passage: ".
+The default encoder reads English. If queries and passages are in different languages, give an encoder trained
+for both, such as sentence-transformers/LaBSE with --pooling pooler, or intfloat/multilingual-e5-small with
+the prefixes "query: " and "passage: ".
 """
 
 
@@ -32,29 +32,32 @@ EncoderOption = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="The encoder: `multilingual` or a model folder (an index that this model can predict with), "
+        help="The encoder: `multilingual` or a model folder (that model can then predict with the index), "
         "OWNER/NAME on the Hub, or `default` (English, for search only).",
     ),
 ]
 PoolingOption = Annotated[
     Pooling,
-    typer.Option(help="The mean over the tokens, the first one, or the first through the encoder's pooler."),
+    typer.Option(
+        help="How token vectors are pooled: their mean, the first one, or the first one through "
+        "the encoder's pooler."
+    ),
 ]
 NormaliseOption = Annotated[
-    bool, typer.Option(help="Vectors of length 1, so that the dot product is the cosine.")
+    bool, typer.Option(help="Scale vectors to length 1, so that the dot product is the cosine.")
 ]
 LengthOption = Annotated[
     int,
-    typer.Option(min=3, metavar="N", help="Tokens of a text that are read, at most."),
+    typer.Option(min=3, metavar="N", help="The most tokens read of a text."),
 ]
-QueryPrefixOption = Annotated[str, typer.Option(metavar="TEXT", help="Stands before each query.")]
-PassagePrefixOption = Annotated[str, typer.Option(metavar="TEXT", help="Stands before each passage.")]
+QueryPrefixOption = Annotated[str, typer.Option(metavar="TEXT", help="Text put before each query.")]
+PassagePrefixOption = Annotated[str, typer.Option(metavar="TEXT", help="Text put before each passage.")]
 
 
 IndexOption = Annotated[Path, typer.Option("--index", metavar="FOLDER", help="The index.")]
 SameEncoderOption = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Where the index's own encoder is, if not where it was."),
+    typer.Option(metavar="NAME", help="Where the index's own encoder is now, if it was moved."),
 ]
 
 

@@ -67,9 +67,9 @@ Examples:
 \b
 JSON of one file, or of a model:
   {{"datasets": {{NAME: {{"documents", "present", "absent", "pooled", …}}}}, "model", "device", "seconds", …}}
-JSON of several files, each as if it were alone:
+JSON of several files, each in the form above:
   {{"runs": [{{"predictions": FILE, "datasets", "model", …}}, …]}}
-  and in each data set of all but the first "difference": from the first file, with 95 % interval and p
+  and, in each data set of all files but the first, "difference" from the first, with 95 % interval and p
 A line of --details, for each document and each file, or model:
   {{"dataset", "predictions", "model", "id", "title", "language", "gold": {{"present", "absent"}},
   "predicted": {{"present": [{{"text", "rank", "score", "correct"}}, …], "absent"}}, "missed", …}}
@@ -86,8 +86,8 @@ def evaluate(
         list[str],
         typer.Option(
             metavar="FILE",
-            help="Documents with their keyphrases, in CSV separated by semicolons; may be given several "
-            "times.",
+            help="Documents with their gold keyphrases (in CSV separated by semicolons); may be given "
+            "several times.",
         ),
     ],
     prediction_files: Annotated[
@@ -115,7 +115,7 @@ def evaluate(
         typer.Option(
             "--details",
             metavar="FILE",
-            help="Also write what was right, wrong and missed in each document, as JSON Lines; an earlier "
+            help="Also write what was right, wrong and missed in each document, as JSON Lines; an existing "
             "file is replaced.",
         ),
     ] = None,
@@ -126,9 +126,9 @@ def evaluate(
 ) -> None:
     """Measure keyphrases against gold: F1@5, F1@M, R@50, and F1 at what --at says.
 
-    Each document by the words and stems of its language, and the documents of each language apart too. A
-    model reads each document in its own language, as `predict` does; measured, a document in Latin letters
-    that names none has the language of most of them in its file.
+    Each document is evaluated with the words and stems of its language; each language also has figures of its
+    own. A model reads each document in its own language, as `predict` does; for the figures, a document in
+    Latin letters that names none gets the language of most such documents in its file.
     """
     predictions = prediction_files or []
     if bool(predictions) == (model is not None):

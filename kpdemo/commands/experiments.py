@@ -41,12 +41,12 @@ Names:
   main       a model's present and absent keyphrases on --gold files (Tables 2 and 3)
   recall     its absent candidates, with and without reranker, on --gold files (Tables 4 and 6)
   space      the first document of --gold files with its phrases in the plane (Figure 4)
-  ablation   contrastive learning, writing all, a binary classifier, sequence labelling (Table 4)
+  ablation   contrastive learning, generating all, a binary classifier, sequence labelling (Table 4)
   negatives  hard, random and in-batch negatives (Table 5)
   ngrams     candidates of 1 to 6 words (Figure 3)
   ramkg      a model in each language of --gold files, by RAMKG's measure (its Tables 2 and 3); with --index
              also with and without passages, with --rounds those of its training (Tables 4 and 5)
-  page       nothing new: the page once more, from what is stored, SimCKP's part, RAMKG's or both
+  page       no measuring: write the page again from the stored figures (SimCKP's, RAMKG's or both)
 
 \b
 Examples:
@@ -56,11 +56,11 @@ Examples:
   {PROGRAM} experiments ablation --set data=/path/to/folder --output runs/mine
 
 \b
-OUTPUT is a folder of JSON files, one for each thing measured, and OUTPUT.md the page written from them. What
-a model has on further --gold files is added to what it had on others; other weights or passages begin anew.
-A file is known by its content, and by its folder's name where another has its own. A variant that is in
-OUTPUT is not trained again, and one that was stopped goes on; with other settings or data it is another one,
-trained anew.
+OUTPUT is a folder of JSON files, one for each thing measured; the page OUTPUT.md is written from them. A
+model's figures on further --gold files are added to those on earlier ones, unless its weights or passages
+have changed: then they start again. Files are told apart by content, and files of the same name also by the
+name of their folder. A variant in OUTPUT is not trained again, and one that was stopped continues; with other
+settings or data it is another variant and trained from the start.
 """
 
 
@@ -99,35 +99,41 @@ def experiments(
     name: Annotated[Experiment, typer.Argument(metavar="NAME", help="What to measure; see below.")],
     gold: Annotated[
         list[str] | None,
-        typer.Option(metavar="FILE", help="Documents with their keyphrases; may be given several times."),
+        typer.Option(
+            metavar="FILE", help="Documents with their gold keyphrases; may be given several times."
+        ),
     ] = None,
-    model: Annotated[str, typer.Option(metavar="NAME", help="A name of `models`, or a folder.")] = "default",
+    model: Annotated[
+        str, typer.Option(metavar="NAME", help="A model listed by `models`, or a folder.")
+    ] = "default",
     device: DeviceOption = "auto",
     config: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Settings; left out, configs/experiments.toml.")
+        str | None, typer.Option(metavar="FILE", help="Settings; configs/experiments.toml if not given.")
     ] = None,
     overrides: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="KEY=VALUE", help="A setting of every training, as `train` takes it; repeatable."
+            "--set", metavar="KEY=VALUE", help="A setting for every training run, as for `train`; repeatable."
         ),
     ] = None,
     index: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", exists=True, help="For ramkg: passages for a model that takes them."),
+        typer.Option(
+            metavar="FOLDER", exists=True, help="For ramkg: a passage index for a model that uses one."
+        ),
     ] = None,
     rounds: Annotated[
         Path | None,
         typer.Option(metavar="FILE", exists=True, help="For ramkg: rgit.json of the model's training."),
     ] = None,
     output: Annotated[
-        str, typer.Option(metavar="FOLDER", help="Where figures are kept.")
+        str, typer.Option(metavar="FOLDER", help="Where to store the figures.")
     ] = "runs/experiments",
 ) -> None:
-    """Repeat the experiments of SimCKP's paper at our size, and write a page with both figures.
+    """Repeat the experiments of SimCKP's paper at our size, and write a page with our figures and its own.
 
-    Documents that chose weights and threshold (the configuration's validation) are left out where they are at
-    hand.
+    Documents used to choose weights and threshold (the configuration's validation) are left out if they are
+    found.
     """
     from kpdemo.experiments.config import DEFAULT_CONFIG
     from kpdemo.experiments.pages import write_page
@@ -146,7 +152,7 @@ def experiments(
         Results(Path(output)),
     )
     if (index or rounds) and name != Experiment.RAMKG:
-        raise CallError(f"`experiments {name}` takes neither --index nor --rounds: they go with ramkg.")
+        raise CallError(f"`experiments {name}` takes neither --index nor --rounds: they are for ramkg.")
     trained = None if rounds is None else rounds_result(rounds)
     if index is not None:
         _measure_retrieval(call, gold or (), index)
@@ -216,7 +222,9 @@ def _model_runs(call: _Call, gold: Sequence[str]) -> ModelRuns:
         documents = read_gold(path)
         fair = without(documents, chose)
         if not any(document.keyphrases for document in fair):
-            raise InputError(f'{file}: no document has gold "keyphrases" and is not a validation document.')
+            raise InputError(
+                f'{file}: no document has gold "keyphrases" and is not a validation document; give another.'
+            )
         datasets[name] = fair
         left_out[name] = len(documents) - len(fair)
         files[name] = GoldFile.of(path)
@@ -232,8 +240,8 @@ def _chosen_on(call: _Call) -> set[str]:
     texts = validation_texts(call.config, call.overrides)
     if not texts:
         say(
-            f"The validation documents of {call.config} are not at hand, so that none of the gold documents "
-            "is left out: give their folder as --set data=FOLDER if some may have chosen the model."
+            f"The validation documents of {call.config} were not found, so no gold document is left out: if "
+            "the model was chosen on some of them, give their folder as --set data=FOLDER."
         )
     return texts
 

@@ -19,13 +19,15 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print the figures as J
 MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")]
 LatexOption = Annotated[
     bool,
-    typer.Option("--latex", help="Print LaTeX tables for a paper, present and absent keyphrases apart."),
+    typer.Option(
+        "--latex", help="Print LaTeX tables for a paper, one for present and one for absent keyphrases."
+    ),
 ]
 ConventionOption = Annotated[
     Convention | None,
     typer.Option(
         "--convention",
-        help="With --latex: whether documents without gold are skipped (if not given) or count.",
+        help="With --latex: whether documents without gold are skipped (if not given) or counted.",
     ),
 ]
 
@@ -51,9 +53,11 @@ def read_form(*, json: bool, markdown: bool, latex: bool, convention: Convention
     given = [option for option, is_given in asked.items() if is_given]
     if len(given) > 1:
         named = f"{', '.join(given[:-1])} and {given[-1]}"
-        raise CallError(f"{named} exclude each other; give one of them.")
+        raise CallError(f"{named} cannot be combined; give one of them.")
     if convention and not latex:
-        raise CallError(f"--convention {convention} is for --latex: all else has both; leave it out.")
+        raise CallError(
+            f"--convention {convention} is for --latex, since all other output has both; leave it out."
+        )
     return Form(json, markdown, latex, convention or "skip_empty")
 
 

@@ -75,7 +75,7 @@ PassagesOption = Annotated[
     typer.Option("--input", metavar="FILE", help="Passages: JSON Lines (or - for standard input), CSV, TSV."),
 ]
 commands = typer.Typer(
-    help="Find passages that are near to a text, with their keyphrases.",
+    help="Find passages close to a text, with their keyphrases.",
     epilog=_EXAMPLES,
     rich_markup_mode=None,
 )
@@ -92,7 +92,7 @@ def register(app: typer.Typer) -> None:
 @commands.command(epilog=LANGUAGES)
 def build(
     sources: PassagesOption,
-    output: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the index goes.")],
+    output: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write the index.")],
     model: EncoderOption = DEFAULT_MODEL,
     index_type: Annotated[
         IndexType,
@@ -103,22 +103,27 @@ def build(
     length: LengthOption = 512,
     query_prefix: QueryPrefixOption = "",
     passage_prefix: PassagePrefixOption = "",
-    nlist: Annotated[int, typer.Option(min=0, metavar="N", help="Lists of ivf; 0 chooses.")] = 0,
-    nprobe: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Lists looked through; 0 as many as recall 0.95 takes.")
+    nlist: Annotated[
+        int,
+        typer.Option(min=0, metavar="N", help="Number of lists of ivf; 0: chosen by the number of passages."),
     ] = 0,
-    hnsw_m: Annotated[int, typer.Option(min=2, metavar="N", help="Links of a vector in hnsw.")] = 32,
+    nprobe: Annotated[
+        int,
+        typer.Option(min=0, metavar="N", help="Number of lists searched; 0: as many as recall 0.95 needs."),
+    ] = 0,
+    hnsw_m: Annotated[int, typer.Option(min=2, metavar="N", help="Links per vector in hnsw.")] = 32,
     ef_search: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Candidates kept in hnsw; 0 as many as recall 0.95 takes.")
+        int,
+        typer.Option(min=0, metavar="N", help="Candidates kept in hnsw; 0: as many as recall 0.95 needs."),
     ] = 0,
     pq_m: Annotated[
         int,
-        typer.Option(min=0, metavar="N", help="Bytes of a vector in ivfpq; 0: an eighth of its width."),
+        typer.Option(min=0, metavar="N", help="Bytes per vector in ivfpq; 0: an eighth of its width."),
     ] = 0,
     device: DeviceOption = "auto",
     batch_size: BatchSizeOption = 32,
 ) -> None:
-    """Make an index of passages, or go on with one after a stop.
+    """Build an index of passages, or continue one that was stopped.
 
     It is built in FOLDER.building and renamed when it is done. Except for flat, the share of the exact ten
     nearest passages that are found is measured with passages of the index as queries.
@@ -139,7 +144,7 @@ def build(
         )
     say(f"{counted(len(index), 'passage')} in {output}{_how_good(index.manifest)}.")
     if not index.manifest.with_keyphrases:
-        say("None of them has keyphrases: they can be searched, but do not help a model that predicts.")
+        say("None of them has keyphrases: they can be searched, but do not help a model to predict.")
     exit_with(problems)
 
 
@@ -151,9 +156,9 @@ def add(
     device: DeviceOption = "auto",
     batch_size: BatchSizeOption = 32,
 ) -> None:
-    """Add passages to an index: all of them, or none when it is stopped.
+    """Add passages to an index: all of them, or none if it is stopped.
 
-    Those that are in it already are left as they are.
+    Passages that are already in it are left as they are.
     """
     from kpdemo.ramkg.building import add_passages
 
@@ -188,7 +193,7 @@ def _resumable(source: str) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        say("Stopped." if source == STDIN else "Stopped; run the same command to go on.")
+        say("Stopped." if source == STDIN else "Stopped; run the same command to continue.")
         raise typer.Exit(INTERRUPTED) from None
 
 

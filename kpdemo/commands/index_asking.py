@@ -36,7 +36,7 @@ def search(
     device: DeviceOption = "auto",
     as_json: JsonOption = False,
 ) -> None:
-    """Find the passages that are nearest to a text, best first; a score is a dot product of vectors."""
+    """Find the passages nearest to a text, best first; scores are dot products of vectors."""
     from kpdemo.ramkg.predictor import known_chance
 
     text = read_text(sys.stdin.buffer, name="standard input") if query == STDIN else query
@@ -69,12 +69,12 @@ def info(
     check: Annotated[bool, typer.Option("--check", help="Read all files and compare their hashes.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Tell what an index holds, and how it was made."""
+    """Show what an index contains, and how it was made."""
     index = open_index(folder)
     damaged = index.damaged_files() if check else []
     if damaged:
         names = ", ".join(damaged)
-        raise PassageIndexError(f"The index {folder} is damaged ({names} differs): build it anew.")
+        raise PassageIndexError(f"The index {folder} is damaged ({names} differs): rebuild it.")
     measured = (
         {} if recall is None else {"recall": index.recall(recall), "recall_queries": min(recall, len(index))}
     )

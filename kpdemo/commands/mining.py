@@ -61,10 +61,12 @@ def mine(
     output: Annotated[str, typer.Option(metavar="FILE", help="The pairs, as TSV; - for standard output.")],
     model: EncoderOption = DEFAULT_MODEL,
     threshold: Annotated[
-        float, typer.Option(metavar="MARGIN", help="The least margin of a pair; RAMKG's for LaBSE is 1.03.")
+        float,
+        typer.Option(metavar="MARGIN", help="The lowest margin of a mined pair; RAMKG uses 1.03 with LaBSE."),
     ] = 1.03,
     neighbours: Annotated[
-        int, typer.Option(min=1, metavar="K", help="Neighbours that a cosine is measured by.")
+        int,
+        typer.Option(min=1, metavar="K", help="Nearest neighbours that the margin compares a cosine with."),
     ] = 4,
     pooling: PoolingOption = "mean",
     length: LengthOption = 512,
@@ -72,10 +74,10 @@ def mine(
     device: DeviceOption = "auto",
     batch_size: BatchSizeOption = 32,
 ) -> None:
-    """Find pairs of passages that say the same, each passage in one at most (Artetxe and Schwenk 2019).
+    """Find pairs of passages that say the same, each passage in at most one pair (Artetxe and Schwenk 2019).
 
     The margin is the cosine of a pair over the mean of its passages' cosines with their nearest neighbours.
-    Up to 100,000 passages a side are compared with all of the other, more by inverted lists.
+    Up to 100,000 passages per side are compared exhaustively, more with inverted lists.
     """
     from kpdemo.ramkg.bitext import mine_pairs
 

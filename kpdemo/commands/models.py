@@ -19,9 +19,9 @@ def models(
         bool, typer.Option("--json", help="Print the names and descriptions as JSON.")
     ] = False,
 ) -> None:
-    """List the models and baselines that --model takes, and those of the Hugging Face Hub that are known.
+    """List the models and baselines that --model takes, and known models of the Hugging Face Hub.
 
-    A checkpoint folder and other models of the Hub may be given too.
+    --model also takes checkpoint folders and other models of the Hub.
     """
     from kpdemo.predictors import available_models, hub_models
 

@@ -47,24 +47,26 @@ BatchSizeOption = Annotated[
     typer.Option(
         min=1,
         metavar="N",
-        help="How many texts an encoder in Hugging Face's form reads at once; others have their own number.",
+        help="How many texts a Hugging Face encoder reads at once; others have a fixed batch size.",
     ),
 ]
 PredictBatchSizeOption = Annotated[
     int | None,
-    typer.Option(min=1, metavar="N", help="How many documents at a time; by default 32, on a GPU 512."),
+    typer.Option(min=1, metavar="N", help="Documents per batch; by default 32, on a GPU 512."),
 ]
-DeviceOption = Annotated[Device, typer.Option(help="Where to compute; auto takes a GPU when there is one.")]
+DeviceOption = Annotated[Device, typer.Option(help="Where to compute; auto uses a GPU if there is one.")]
 ModelOption = Annotated[
     str,
-    typer.Option(metavar="NAME", help="A name of `models`, a checkpoint folder, or OWNER/NAME on the Hub."),
+    typer.Option(
+        metavar="NAME", help="A model listed by `models`, a checkpoint folder, or OWNER/NAME on the Hub."
+    ),
 ]
 LanguageOption = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="What the documents are written in, such as French or fr, whatever they say; "
-        "otherwise their own, or what is detected.",
+        help="The language of the documents, such as French or fr, whatever they say; otherwise their own, "
+        "or the detected one.",
     ),
 ]
 
@@ -93,14 +95,16 @@ def check_file(name: str, suffixes: Sequence[str]) -> Path:
     except InputError as error:
         raise CallError(str(error)) from None
     if suffix not in suffixes:
-        raise CallError(f"{name}: {suffix} does not fit here; use one of {', '.join(suffixes)}.")
+        raise CallError(f"{name}: {suffix} cannot be used here; use one of {', '.join(suffixes)}.")
     return path
 
 
 def only_input(files: Sequence[str] | None) -> str | None:
     """The file of --input, which takes one; of several the last would hide the others."""
     if files and len(files) > 1:
-        raise CallError(f"--input is given {len(files)} times and takes one file: run the command for each.")
+        raise CallError(
+            f"--input is given {len(files)} times but takes one file: run the command once per file."
+        )
     return files[0] if files else None
 
 
@@ -190,7 +194,9 @@ def check_index(model: str, index_folder: Path | None) -> None:
     from kpdemo.ramkg.manifest import read_manifest
 
     if not takes_index(model):
-        raise CallError(f"The model {model!r} reads no passages: leave --index out, or give another --model.")
+        raise CallError(
+            f"The model {model!r} does not use passages: leave --index out, or give another --model."
+        )
     read_manifest(index_folder)
 
 

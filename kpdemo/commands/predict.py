@@ -37,38 +37,39 @@ JSON of one document:
   {{"language": "en", "present": [{{"text", "score", "spans": [[start, end], …]}}, …],
    "absent": [{{"text", "score", "kind", "source", "evidence"}}, …],
    "model", "device", "seconds", "text", "text_offset"}}
-Spans count characters of "text": the text given, under the title of --title and two newlines; what
-follows a title begins at "text_offset". A first line that is a title is one without --title.
-"kind" is reordered (all its words are in the text), mixed (some are) or unseen (none is), "source" is
-generated, retrieved or both, "evidence" are phrases that speak for it, as the text or a retrieved passage
-writes them. "filler": true marks one that falls short of the model's own rule, and is given only to make up
-its least number or, of absent ones that no related passage speaks for, the number asked for. What the model
-does not tell is left out, and a model that ranks more absent phrases than
-it gives adds "absent_candidates": ["…", …], from which R@50 is counted. A model that retrieves adds
-"passages": [{{"id", "title", "keyphrases", "score", "related", "helps", "used"}}, …], nearest first:
-"related" is false for one that may be on another subject, "helps" is false for a passage too far from the
-text to be used, and "used" are the keyphrases that led to one of the result.
+Spans are character offsets in "text": the title of --title and two newlines, then the text given; what
+follows a title begins at "text_offset". Without --title, a first line that is a title is read as one. "kind"
+is reordered (all its words are in the text), mixed (some are) or unseen (none is); "source" is generated,
+retrieved or both; "evidence" lists the phrases that support it, as the text or a retrieved passage writes
+them. "filler": true marks a keyphrase that falls short of the model's own rule and only makes up its minimum
+number or, if absent and supported by no related passage, the number asked for. Fields that the model does not
+provide are left out. A model that ranks more absent phrases than it returns adds "absent_candidates": ["…",
+…], from which R@50 is computed. A model that retrieves adds "passages": [{{"id", "title", "keyphrases",
+"score", "related", "helps", "used"}}, …], nearest first: "related" is false for a passage that may be on
+another subject, "helps" is false for one too far from the text to be used, and "used" are those of its
+keyphrases that led to a keyphrase of the result.
 
 \b
 A line of docs.jsonl:
   {{"id": "1", "title": "…", "abstract": "…", "language": "en"}}
-"text" may stand for "abstract", and a missing id is the line's number. Without a language it is detected.
+"text" can be used instead of "abstract". Without an id, a line is named by its number; without a language, it
+is detected.
 
 \b
-Of a folder, files are read in the order of their names. The id of a .txt, .md or .pdf is its name without
-the suffix, or with it where two would have the same; a line without an id is called by its file and number,
-such as "c.csv:2". What cannot be read is named, and the rest goes on.
+The files of a folder are read in the order of their names. The id of a .txt, .md or .pdf file is its name
+without the suffix, or with it if two would have the same; a line without an id is named by its file and
+number, such as "c.csv:2". What cannot be read is reported, and the rest is predicted.
 \b
 A line of predictions.jsonl:
   {{"id": "1", "language": "en", "present": [{{"text", "score", "spans"}}, …],
    "absent": [{{"text", "score", …}}, …], "model", "document_sha256"}}
-Spans count characters of the title, two newlines and the abstract; without a title, of the abstract.
-predictions.jsonl.settings.json, written beside it, keeps the model and the options, so that a file begun is
-continued with the same ones only; without it what is there cannot be continued. By "document_sha256" a
-document whose text was changed after it was predicted is noticed, and refused.
-predictions.jsonl.refused.jsonl, if there is one, has the documents that the model refused, and why: they are
-asked for again when they were changed. So is a line that could not be read: mend or empty it and run the same
-command again; where documents have no id, do not delete it, since those after it would get other numbers.
+Spans are character offsets in the title, two newlines and the abstract; without a title, in the abstract.
+predictions.jsonl.settings.json, written next to it, records the model and the options: an unfinished file can
+only be continued with the same ones, and not at all without this record. "document_sha256" shows if a text
+was changed after it was predicted; such a document is refused.
+predictions.jsonl.refused.jsonl, if there is one, lists the documents that the model refused, and why: they
+are predicted once they have changed. So is a line that could not be read: fix or empty it and run the same
+command again. If documents have no ids, do not delete the line, since those after it would get other numbers.
 """
 
 
@@ -83,40 +84,39 @@ InputOption = Annotated[
         "--input",
         metavar="FILE|FOLDER",
         help="Many documents: CSV or TSV by its suffix (columns id, title, abstract), otherwise JSON Lines "
-        "(- for standard input), compressed or not; of a folder each file of documents, but not the folders "
-        "in it.",
+        "(- for standard input), compressed or not; or a folder, of which each file of documents is "
+        "read, but no subfolder.",
     ),
 ]
 OutputOption = Annotated[
     str | None,
     typer.Option(
         metavar="FILE",
-        help="The predictions as JSON Lines, - for standard output; a file begun earlier is continued.",
+        help="The predictions as JSON Lines, - for standard output; an unfinished file is continued.",
     ),
 ]
 TopKOption = Annotated[
     int | None,
-    typer.Option(min=1, metavar="K", help="Exactly K present and K absent ones, or all there are."),
+    typer.Option(min=1, metavar="K", help="Exactly K present and K absent keyphrases, or all there are."),
 ]
 ThresholdOption = Annotated[
     float | None,
-    typer.Option(min=0.0, max=1.0, metavar="SCORE", help="All with at least this score."),
+    typer.Option(min=0.0, max=1.0, metavar="SCORE", help="All keyphrases with at least this score."),
 ]
 NoNestedOption = Annotated[
     bool,
     typer.Option(
         "--no-nested",
-        help="Of keyphrases of the text that stand inside one another only the best, and the next ones "
-        "in place of the others.",
+        help="Keep only the best of nested present keyphrases, and fill the freed places with the next ones.",
     ),
 ]
 IndexOption = Annotated[
     Path | None,
     typer.Option(
-        "--index", metavar="FOLDER", help="Passages for a model that retrieves, instead of its own."
+        "--index", metavar="FOLDER", help="A passage index for a model that retrieves, instead of its own."
     ),
 ]
-OneJsonOption = Annotated[bool, typer.Option("--json", help="Print the one document's result as JSON.")]
+OneJsonOption = Annotated[bool, typer.Option("--json", help="Print the result of one document as JSON.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -141,10 +141,10 @@ def predict(
 ) -> None:
     """Find the keyphrases of one document, or of a file or folder of many.
 
-    By default the model gives the number of keyphrases with the highest expected F1, and at least as many
-    as its rule asks for: five of the default model. --threshold gives all with at least that score, --top-k
-    exactly K present and K absent ones, or all there are. Both together give at most K of those with at
-    least that score.
+    By default the model returns as many keyphrases as maximise the expected F1, but at least the minimum of
+    its rule: five for the default model. --threshold returns all with at least that score, --top-k exactly K
+    present and K absent ones, or all there are. Both together return at most K of those with at least that
+    score.
     """
     code = "" if language is None else read_language(language)
     reading = Reading(model, device, index_folder, code, top_k, threshold, nested=not no_nested)
@@ -154,13 +154,13 @@ def predict(
         return
     if file is not None and source is None:
         raise CallError(
-            f"--output is for the many documents of --input; of one document write `predict {file} --json "
-            f"> {output}`."
+            f"--output is for the documents of --input; for one document use `predict {file} --json > "
+            f"{output}`."
         )
     if file is not None or title:
         raise CallError("FILE and --title are for one document; leave them out with --input and --output.")
     if source is None or output is None:
-        raise CallError("--input and --output go together; give both, - stands for standard input or output.")
+        raise CallError("--input and --output go together; give both (- for standard input or output).")
     if as_json:
         raise CallError("--json is for one document; leave it out, since --output is JSON Lines already.")
     predict_many(source, output, reading, batch_size)

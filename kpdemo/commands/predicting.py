@@ -157,8 +157,8 @@ def _read_one(file: str | None, title: str) -> Document:
         return with_title_line(text_document(text, title=title))
     if len(file.split()) >= _WORDS_OF_A_TEXT and not _is_there(file):
         raise CallError(
-            f"{' '.join(file.split()[:_WORDS_OF_A_TEXT])}…: no such file; a text itself goes to standard "
-            f'input: echo "TEXT" | {PROGRAM} predict -'
+            f"{' '.join(file.split()[:_WORDS_OF_A_TEXT])}…: no such file; to predict a text, pass it on "
+            f'standard input: echo "TEXT" | {PROGRAM} predict -'
         )
     many = f"`predict --input {file} --output predictions.jsonl`"
     if Path(file).is_dir():
@@ -166,7 +166,8 @@ def _read_one(file: str | None, title: str) -> Document:
     path = check_file(file, DOCUMENT_SUFFIXES)
     if not is_whole(file):
         raise CallError(
-            f"{file}: a file of one document ends in {', '.join(WHOLE_SUFFIXES)}; for one of many use {many}."
+            f"{file}: a file with one document ends in {', '.join(WHOLE_SUFFIXES)}; for a file with many use "
+            f"{many}."
         )
     return read_whole(path, title=title)
 
@@ -231,7 +232,7 @@ def _predict_file(
             )
     except KeyboardInterrupt:
         resumable = source != STDIN and output != STDOUT
-        say("Stopped; run the same command to go on." if resumable else "Stopped.")
+        say("Stopped; run the same command to continue." if resumable else "Stopped.")
         raise typer.Exit(INTERRUPTED) from None
     except ResumeError as error:
         raise CallError(str(error)) from None

@@ -28,13 +28,13 @@ def register(app: typer.Typer) -> None:
 
 def readme(
     folder: Annotated[str, typer.Argument(metavar="FOLDER", help="A checkpoint that `train` wrote.")],
-    name: Annotated[str, typer.Argument(metavar="OWNER/NAME", help="What it is to be called on the Hub.")],
+    name: Annotated[str, typer.Argument(metavar="OWNER/NAME", help="Its name on the Hub.")],
     licence: Annotated[
         str,
         typer.Option(
             metavar="ID",
-            help="Its licence as the Hub writes it, such as apache-2.0 or cc-by-4.0; the data that it "
-            "learnt from may decide it.",
+            help="Its licence as a Hub identifier, such as apache-2.0 or cc-by-4.0; that of the training "
+            "data may decide it.",
         ),
     ],
 ) -> None:
@@ -50,11 +50,13 @@ def readme(
 
     _check_name(name)
     if not _LICENCE.fullmatch(licence):
-        raise CallError(f"--licence {licence!r} is not as the Hub writes it: give one such as apache-2.0.")
+        raise CallError(
+            f"--licence {licence!r} is not a licence identifier of the Hub: give one such as apache-2.0."
+        )
     kind, page = _checked_kind(Path(folder)), Path(folder) / PAGE
     model = Path(folder).resolve()  # and no model that ships under the name of a folder
     if page.exists():
-        raise CallError(f"There is {page} already: delete it to have it written anew.")
+        raise CallError(f"{page} already exists: delete it to write a new one.")
     languages = load_predictor(model, device="cpu").languages  # opens it: what is damaged is told
     text = hub_page(name, model_card(model), kind=kind, licence=licence, languages=languages)
     replace_file(page, text.encode())
@@ -68,13 +70,13 @@ def _check_name(name: str) -> None:
     from kpdemo.predictors import is_hub_name
 
     if not is_hub_name(name):
-        raise CallError(f"{name!r} is no name on the Hub: give OWNER/NAME.")
+        raise CallError(f"{name!r} is not a valid Hub name: give OWNER/NAME.")
     try:
         validate_repo_id(name)
     except HFValidationError as error:
         raise CallError(
-            f"{name!r} is no name on the Hub, which forbids `--`, `..` and an end in `.git`, `-` or `.`, and "
-            "more than 96 characters: give another."
+            f"{name!r} is not a valid Hub name, since names may not contain `--` or `..`, end in `.git`, `-` "
+            "or `.`, or have more than 96 characters: give another."
         ) from error
 
 
@@ -86,10 +88,10 @@ def _checked_kind(folder: Path) -> str:
     described = stored_config(folder)
     kind = str(described.get("kind"))
     if kind not in KINDS or "model_type" in described:
-        raise CallError(f"{folder} is no model that `train` wrote: give the folder that --model takes.")
+        raise CallError(f"{folder} is not a model that `train` wrote: give the folder that --model takes.")
     if BASE in described:
         raise CallError(
-            f"{folder} holds only what it changes of another model: put it together anew without `base` "
-            "in [model]."
+            f"{folder} stores only its differences from another model: assemble it again without `base` in "
+            "[model]."
         )
     return kind

@@ -29,28 +29,29 @@ def train(
         typer.Argument(
             metavar="PART",
             help="tagger, frequency, extractor, ensemble, labeller, generator, one2seq, bank, profiles or "
-            "reranker; model to put trained parts together; all for the parts that [model] names and their "
-            "model; for other languages retriever, multilingual, ramkg-generator, "
-            "ramkg-rounds or kea.",
+            "reranker; model to combine trained parts; all for the parts that [model] names and then "
+            "their model; for other languages retriever, multilingual, ramkg-generator, ramkg-rounds "
+            "or kea.",
         ),
     ],
     config: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Settings in TOML; left out, configs/default.toml.")
+        str | None, typer.Option(metavar="FILE", help="Settings in TOML; configs/default.toml if not given.")
     ] = None,
     output: Annotated[
-        str | None, typer.Option(metavar="FOLDER", help="Where the result goes, instead of where FILE says.")
+        str | None,
+        typer.Option(metavar="FOLDER", help="Where to write the result, instead of where FILE says."),
     ] = None,
     overrides: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="A setting that replaces the one in FILE; may be repeated. With all it is for every part "
-            "that has it.",
+            help="A setting that replaces the one in FILE; may be repeated. With all it applies to every "
+            "part that has it.",
         ),
     ] = None,
 ) -> None:
-    """Train a model or a part of it, or go on after a stop."""
+    """Train a model or a part of it, or continue a training run that was stopped."""
     settings = dict(parse_setting(text) for text in overrides or ())
     from kpdemo.config import DEFAULT_CONFIG
     from kpdemo.quick_start import import_nltk

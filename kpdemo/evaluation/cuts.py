@@ -23,7 +23,7 @@ def read_cuts(text: str) -> list[Cut]:
 
 def _read(part: str) -> Cut:
     if part == str(DEEP_CUT):
-        raise InputError(f"{part}: R@{part} is that of the candidates, and always given; leave it out.")
+        raise InputError(f"{part}: R@{part} is computed on the candidates and always reported; leave it out.")
     if _RANK.fullmatch(part):
         return int(part)
     if part.upper() == "O":
@@ -31,4 +31,6 @@ def _read(part: str) -> Cut:
     if part.upper() == "M":
         return "M"
     shown = shortened(part, _LONGEST_SHOWN)
-    raise InputError(f"{shown!r}: give a number from 1 to 999999, such as 10, or O for as many as are gold.")
+    raise InputError(
+        f"{shown!r}: give a number from 1 to 999999, such as 10, or O for the number of gold keyphrases."
+    )

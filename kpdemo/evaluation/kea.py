@@ -165,5 +165,5 @@ def _checked(values: Mapping[str, Any]) -> LanguageTables:
     numbers = [tables.documents, tables.bias, tables.count, *tables.weights]
     numbers += [*tables.frequency.values(), *tables.keyphrases.values()]
     if len(tables.weights) != 4 or not all(isinstance(number, int | float) for number in numbers):
-        raise ValueError("a table holds something else than numbers")
+        raise ValueError("a table holds something other than numbers")
     return tables

@@ -132,8 +132,8 @@ def not_in_text_message(dataset: str, figures: DatasetFigures) -> str:
         else (f"{count:,} keyphrases that were predicted as present are")
     )
     return (
-        f"{dataset}: {those} not in the text by the rule of docs/evaluation.md, as in curved quotation "
-        "marks, and counted as if not predicted."
+        f"{dataset}: {those} not in the text by the rule of docs/evaluation.md, for example because of "
+        "curved quotation marks, and counted as if not predicted."
     )
 
 
@@ -158,7 +158,9 @@ def _check_ids(
             home[document.id] = name
     stray = next((id for id in predictions if id not in home), None)
     if stray is not None and whole is not None:
-        raise InputError(f'{whole}: "{stray}" is no id of a gold document; give the gold that belongs to it.')
+        raise InputError(
+            f'{whole}: "{stray}" is not the id of a gold document; give the gold file that belongs to it.'
+        )
 
 
 def _told(golds: Iterable[Document], before_each: BeforeEach) -> Iterator[Document]:

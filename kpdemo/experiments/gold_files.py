@@ -131,4 +131,4 @@ def _gold(result: Result) -> dict[str, GoldFile]:
 
 def _replaced(name: str, file: GoldFile) -> str:
     whose = "another file of that name and folder" if file.sha256 else "a file whose content was not stored"
-    return f"The figures of {name} were those of {whose}: they are replaced."
+    return f"The stored figures of {name} are from {whose}: they are replaced."

@@ -79,5 +79,5 @@ def _load(path: Path) -> Result:
     try:
         result = parse_json(path.read_text(encoding="utf-8"), object_hook=partial(_Stored, path=path))
     except ValueError as error:
-        raise InputError(f"{path} is not JSON ({error}): delete it, it is measured again.") from error
+        raise InputError(f"{path} is not JSON ({error}): delete it to have it measured again.") from error
     return result if isinstance(result, dict) else {}

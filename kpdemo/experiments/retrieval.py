@@ -68,7 +68,7 @@ def rounds_result(path: Path) -> Result:
     except (OSError, ValueError) as error:
         raise ConfigError(f"The rounds at {path} cannot be read ({error}): check --rounds.") from error
     if not _are_rounds(rounds):
-        raise ConfigError(f"{path} tells of no rounds: give the rgit.json of a model's training as --rounds.")
+        raise ConfigError(f"{path} has no rounds: give the rgit.json of a model's training as --rounds.")
     return {"kind": "rounds"} | rounds
 
 

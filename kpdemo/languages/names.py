@@ -91,7 +91,7 @@ def known_language(written: str) -> str:
     """
     code = language_code(written)
     if code not in NAMES:
-        raise InputError(f"{written}: not a language known here; give one of {', '.join(NAMES.values())}.")
+        raise InputError(f"{written}: not a known language; give one of {', '.join(NAMES.values())}.")
     return code
 
 
@@ -111,7 +111,7 @@ def check_codes(codes: Iterable[str]) -> None:
     for code in codes:
         if not names_language(code) or code != language_code(code):
             raise ConfigError(
-                f"`languages` has {code!r}, which is no code of a language known here: give codes such as "
+                f"`languages` has {code!r}, which is not a known language code: give codes such as "
                 f"{', '.join(NAMES)}."
             )
 

@@ -11,13 +11,13 @@ from kpdemo.types import Prediction
 
 MOST_NAMED = 4
 NO_MODEL_HERE = (
-    f"no model that ships was made for this language: try {' or '.join(READ_ALL)}, which read it without "
+    f"no included model was made for this language: try {' or '.join(READ_ALL)}, which read it without "
     "training"
 )
 """What the page says of `NO_MODEL`: its readers have no shell."""
 
 NO_MODEL = (
-    f"no model that ships was made for this language: {' and '.join(READ_ALL)} read it without training, and "
+    f"no included model was made for this language: {' and '.join(READ_ALL)} read it without training, and "
     f"`{TRAIN_ONE}` learns it from documents with keyphrases, see docs/languages.md"
 )
 
@@ -104,7 +104,7 @@ def language_note(
     )
     reads_all = model in READ_ALL
     if reads_all:
-        reason = "reads every language, but has learnt none"
+        reason = "reads every language, but was trained on none"
     others = "" if language in SERVED or reads_all else f" ({advice})"
     return f"{_about(documents)} {language_name(language)}; the model '{model}' {reason}, {care}{others}."
 

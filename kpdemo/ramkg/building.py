@@ -65,8 +65,8 @@ def check_free(folder: Path) -> None:
     """
     if folder.exists():
         raise PassageIndexError(
-            f"{folder} is there already: add to it with `python -m kpdemo index add`, name another folder, "
-            "or delete it."
+            f"{folder} already exists: add to it with `python -m kpdemo index add`, name another folder, or "
+            "delete it."
         )
 
 
@@ -107,7 +107,7 @@ def build_index(
             encoded = writer.manifest
         if not encoded.passages:
             shutil.rmtree(partial)
-            raise InputError(f"{name}: there is no passage in it; give a file of passages.")
+            raise InputError(f"{name}: contains no passages; give a file of passages.")
         write_manifest(partial, _finished(partial, encoded))
         _remove_stale(partial)
         partial.rename(folder)
@@ -199,7 +199,7 @@ def _begin(partial: Path, begun: Manifest) -> Manifest:
         differences = ["other weights or settings of the encoder"]
     if differences:
         raise PassageIndexError(
-            f"{partial} was begun with {' and '.join(differences)}: give the same, or delete it."
+            f"{partial} was started with {' and '.join(differences)}: use the same, or delete it."
         )
     return earlier
 
@@ -214,7 +214,7 @@ def _check_same(partial: Path, manifest: Manifest, passages: Iterator[Document])
         if passage is None or passage_line(passage) != store.line(number):
             there = "ends" if passage is None else f'has "{passage.id}"'
             raise PassageIndexError(
-                f"{partial} was begun with another input, which {there} as passage {number + 1}: give the "
+                f"{partial} was started with another input, which {there} as passage {number + 1}: use the "
                 "same, or delete it."
             )
 

@@ -119,8 +119,8 @@ class PassageIndex:
         """
         if encoder.width != self.manifest.width and encoder.identity == self.manifest.identity:
             raise PassageIndexError(
-                f"The index {self.folder} is damaged (vectors of width {self.manifest.width}, and its "
-                f"encoder gives {encoder.width}): build it anew."
+                f"The index {self.folder} is damaged (its vectors have the width {self.manifest.width}, "
+                f"those of its encoder {encoder.width}): rebuild it."
             )
         if encoder.identity != self.manifest.identity:
             from kpdemo.predictors import model_name
@@ -128,7 +128,7 @@ class PassageIndex:
             asked = model_name(encoder.config.model)
             raise PassageIndexError(
                 f"The index {self.folder} was built with the encoder {self.manifest.encoder.model} "
-                f"({self.manifest.identity[:12]}), not with {asked} ({encoder.identity[:12]}): build it anew "
+                f"({self.manifest.identity[:12]}), not with {asked} ({encoder.identity[:12]}): rebuild it "
                 f"with `python -m kpdemo index build --model {asked}`{otherwise}."
             )
 
@@ -144,7 +144,7 @@ class PassageIndex:
         """
         if len(self) < 2:
             raise PassageIndexError(
-                f"The index {self.folder} has {len(self)} passages, and recall takes two or more: add some."
+                f"The index {self.folder} has {len(self)} passages, and recall needs two or more: add some."
             )
         exact, sample = self._neighbours(min(queries, len(self)))
         _, found = self.search(self.store.vectors[sample], NEIGHBOURS + 1, effort=effort)

@@ -88,7 +88,7 @@ def read_manifest(folder: Path) -> Manifest:
         for described in (manifest.encoder, manifest.index, manifest):
             _check_kinds(described)
         if any(size < 0 for size in manifest.sizes().values()):
-            raise ValueError("a size that is none")
+            raise ValueError("an invalid size")
     except (FileNotFoundError, NotADirectoryError):
         raise MissingIndexError(
             f"No passage index at {folder}: make one with `python -m kpdemo index build`."
@@ -97,7 +97,7 @@ def read_manifest(folder: Path) -> Manifest:
         raise
     except (OSError, ValueError, KeyError, TypeError, AttributeError, KpdemoError) as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise PassageIndexError(f"{path} cannot be read ({reason}): build the index anew.") from error
+        raise PassageIndexError(f"{path} cannot be read ({reason}): rebuild the index.") from error
     return manifest
 
 

@@ -137,8 +137,8 @@ def _check_retriever(generator: RamkgGenerator, manifest: Manifest, folder: Path
     if learnt.retriever and learnt.retriever != manifest.identity:
         raise PassageIndexError(
             f"The index {index} was built with the encoder {manifest.encoder.model} "
-            f"({manifest.identity[:12]}), and the model in {folder} learnt with passages that "
-            f"{learnt.retriever_name} ({learnt.retriever[:12]}) finds: build the index anew with that one."
+            f"({manifest.identity[:12]}), and the model in {folder} was trained with passages that "
+            f"{learnt.retriever_name} ({learnt.retriever[:12]}) found: rebuild the index with that encoder."
         )
 
 

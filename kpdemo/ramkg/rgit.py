@@ -258,8 +258,8 @@ def _check(data: RgitData) -> None:
         same = "id" if pair.document.id in seen else "text" if pair.document.text in texts else ""
         if same:
             raise TrainingError(
-                f"The validation document {pair.document.id!r} has the {same} of one that is trained on: "
-                "leave one of them out."
+                f"The validation document {pair.document.id!r} has the {same} of a training document: leave "
+                "one of them out."
             )
     for name, pairs in (("parallel", data.parallel), ("validation", data.validation)):
         if not pairs:

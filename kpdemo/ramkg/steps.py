@@ -39,7 +39,7 @@ def once(folder: Path, name: str, work: Callable[[], Any]) -> Any:
         return parse_json(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise TrainingError(
-            f"{path} cannot be read ({error}): delete it, and its step is done again."
+            f"{path} cannot be read ({error}): delete it to have its step done again."
         ) from error
 
 

@@ -59,11 +59,11 @@ class PassageStore:
         for name, size in manifest.sizes().items():
             path = folder / name
             if not path.is_file():
-                raise PassageIndexError(f"The index {folder} lacks {name}: build it anew.")
+                raise PassageIndexError(f"The index {folder} lacks {name}: rebuild it.")
             if path.stat().st_size < size:
                 raise PassageIndexError(
                     f"The index file {path} is damaged ({path.stat().st_size:,} bytes of {size:,}): "
-                    "build the index anew."
+                    "rebuild the index."
                 )
         self._folder = folder
         self._manifest = manifest
@@ -96,7 +96,7 @@ class PassageStore:
         except (ValueError, AttributeError) as error:
             reason = str(error).rstrip(".") if isinstance(error, InputError) else f"line {number + 1}"
             raise PassageIndexError(
-                f"The index file {path} is damaged ({reason}): build the index anew."
+                f"The index file {path} is damaged ({reason}): rebuild the index."
             ) from error
 
     def number_of(self, id: str) -> int | None:

@@ -91,14 +91,12 @@ def read_structure(path: Path, vectors: NDArray[np.float32], *, whole: bool = Fa
     try:
         index = faiss.read_index(str(path), 0 if whole else faiss.IO_FLAG_MMAP_IFC)
     except RuntimeError as error:  # FAISS names its own source lines, which help no user
-        raise PassageIndexError(
-            f"The index file {path} is missing or damaged: build the index anew."
-        ) from error
+        raise PassageIndexError(f"The index file {path} is missing or damaged: rebuild the index.") from error
     passages, width = vectors.shape
     if (index.ntotal, index.d) != (passages, width):
         raise PassageIndexError(
             f"The index file {path} holds {index.ntotal:,} vectors of width {index.d}, not {passages:,} of "
-            f"{width}: build the index anew."
+            f"{width}: rebuild the index."
         )
     if whole:
         return index
@@ -212,7 +210,7 @@ def _recipe(config: IndexConfig, vectors: NDArray[np.float32]) -> str:
         return f"IVF{nlist},Flat"
     if passages < _LEAST_FOR_CODES:
         raise ConfigError(
-            f"Type ivfpq learns its codes from {_LEAST_FOR_CODES:,} passages or more, and there are "
+            f"Type ivfpq needs {_LEAST_FOR_CODES:,} passages or more to learn its codes, and there are "
             f"{passages:,}: use --type flat."
         )
     size = config.pq_m or _code_size(width)

@@ -77,5 +77,5 @@ class Vocabulary:
 def _id(tokenizer: Tokenizer, token: str) -> int:
     number: int | None = tokenizer.token_to_id(token)
     if number is None:
-        raise ModelLoadError(f"The tokenizer has no token {token!r}: train the model anew, or restore it.")
+        raise ModelLoadError(f"The tokenizer has no token {token!r}: retrain the model, or restore it.")
     return number

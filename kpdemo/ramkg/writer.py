@@ -31,7 +31,7 @@ from kpdemo.simckp.reading import padded
 from kpdemo.types import Document
 
 SEQUENCES_AT_ONCE = 40
-_TOO_LARGE = "The device's memory does not hold one document with its beams: use --device cpu."
+_TOO_LARGE = "The device's memory is too small for one document with its beams: use --device cpu."
 
 
 @dataclass(frozen=True)

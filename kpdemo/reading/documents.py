@@ -107,7 +107,7 @@ def _refuse_another_kind(first: bytes, name: str) -> None:
     suffix = file_suffix(Path(name))
     if suffix and suffix not in LINE_SUFFIXES:
         is_text = b"\x00" not in first and _is_utf8(first)
-        found = "the first line is no JSON object" if is_text else "it is not a text file"
+        found = "the first line is not a JSON object" if is_text else "it is not a text file"
         raise InputError(
             f"{name}: files that end in {suffix} are read as JSON Lines, but {found}; {KINDS_ADVICE}"
         )

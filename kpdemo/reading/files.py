@@ -12,7 +12,7 @@ from typing import BinaryIO, cast
 
 from kpdemo.errors import InputError
 
-NOT_UTF8 = "not UTF-8 but UTF-16 text, or none; save it as UTF-8."
+NOT_UTF8 = "not UTF-8 but UTF-16 text, or not text at all; save it as UTF-8."
 UTF8_MARK = b"\xef\xbb\xbf"
 
 

@@ -43,7 +43,7 @@ def _items(numbered: list[tuple[int, bytes]], first: bytes, name: str) -> list[t
         if _is_json(first):
             return numbered
         raise InputError(
-            f"{name}: begins with [ as a JSON array, but is not JSON ({error}); mend it, or write an object "
+            f"{name}: begins with [ as a JSON array, but is not JSON ({error}); fix it, or write one object "
             "a line."
         ) from None
     return _numbered_items(text)

@@ -42,7 +42,7 @@ class KeyphraseTexts:
         if self._separated or 2 * times <= self._texts:
             return ""
         return (
-            f'the keyphrases of {times:,} of {self._texts:,} documents hold "{mark}" and none "{SEPARATOR}", '
-            f'so that each list would count as one phrase; separate them by "{SEPARATOR}", and put one '
-            f'behind a phrase that holds "{mark}" itself.'
+            f'the keyphrases of {times:,} of {self._texts:,} documents have "{mark}" but no "{SEPARATOR}", '
+            f'so each list would count as one phrase; separate phrases by "{SEPARATOR}", and put one '
+            f'after a phrase that has "{mark}" itself.'
         )

@@ -28,7 +28,7 @@ def read_pdf(content: bytes, path: Path, id: str) -> tuple[Document, bool]:
     text = SURROGATE.sub("\ufffd", text.replace("\x00", ""))
     if not text:
         raise InputError(
-            f"{path}: no text in this PDF, only pictures perhaps; run text recognition (OCR) on it."
+            f"{path}: no text in this PDF, perhaps only images; run text recognition (OCR) on it."
         )
     title = _sensible_title(title)
     return Document(_without(title, text), title=title, id=id), not _has_running_header(pages)

@@ -144,8 +144,8 @@ def _load_errors(name: str) -> Iterator[None]:
     except (OSError, ValueError) as error:
         if isdir(name) and "model_type" not in stored_config(Path(name)):  # a name may be too long for a path
             raise ModelLoadError(
-                f"The folder {name!r} holds no encoder as Transformers saves it: it has no config.json that "
-                "names a `model_type`; give another folder, or a name of the Hub."
+                f"The folder {name!r} holds no encoder saved by Transformers: it has no config.json with a "
+                "`model_type`; give another folder, or a Hub name."
             ) from error
         reason = str(error).strip().partition("\n")[0].partition(". ")[0].rstrip(".")
         raise ModelLoadError(

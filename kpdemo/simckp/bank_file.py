@@ -76,7 +76,7 @@ def read_bank(path: Path, *, encoder: str) -> PhraseBank:
     if bank.encoder != encoder:
         raise ModelLoadError(
             f"The bank {path} was built with the pair encoder {bank.encoder[:12]}, not with "
-            f"{encoder[:12]}: build it anew with `python -m kpdemo train bank`."
+            f"{encoder[:12]}: rebuild it with `python -m kpdemo train bank`."
         )
     return bank
 

@@ -124,5 +124,5 @@ def bert_state(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
             for old, new in _RENAMED.items():
                 state[f"{ours}.{new}.{kind}"] = left.pop(f"{theirs}.{old}.{kind}")
     if left:
-        raise KeyError(f"{next(iter(left))} is no weight of a plain BERT")
+        raise KeyError(f"{next(iter(left))} is not a weight of a plain BERT")
     return state

@@ -137,5 +137,5 @@ def search_together(
         with torch.inference_mode():
             return generator.module.decoder.search(generator.read(part), search)
 
-    advice = f"The device's memory does not hold a search with {search.beams} beams: use fewer, or a CPU."
+    advice = f"The device's memory is too small for a search with {search.beams} beams: use fewer, or a CPU."
     return in_halves(beams, documents, too_large=advice)

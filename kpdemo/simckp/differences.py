@@ -54,7 +54,7 @@ def unpack_differences(tensors: Mapping[str, Tensor], base: Mapping[str, Tensor]
         if name.endswith(STEP):
             continue
         if name not in base:
-            raise ValueError(f"{name} is no weight of the model that it differs from")
+            raise ValueError(f"{name} is not a weight of the model that it differs from")
         if f"{name}{STEP}" in tensors:
             value = base[name] + from_nibbles(value, tensors[f"{name}{STEP}"], base[name].shape)
         state[name] = value.float() if value.is_floating_point() else value

@@ -46,7 +46,8 @@ def open_both(first: Path, second: Path) -> tuple[StoredModel, dict[str, Tensor]
         for folder, stored in ((first, one), (second, other)):
             if SECOND in stored.config or BASE in stored.config:
                 raise ModelLoadError(
-                    f"{folder} holds two extractors or changes of another model: give a single, whole one."
+                    f"{folder} holds two extractors, or only differences from another model: give a single, "
+                    "complete one."
                 )
         unlike = _unlike(one, other)
         if unlike:

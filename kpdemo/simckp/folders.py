@@ -217,7 +217,8 @@ def _stored_weights(folder: Path, config: Mapping[str, Any]) -> dict[str, Tensor
     check_sums(base, FILES)
     if read_sums(base)[WEIGHTS] != config[BASE]["weights"]:
         raise ModelLoadError(
-            f"The model in {folder} changes another version of {base}: restore the two that belong together."
+            f"The model in {folder} stores differences from another version of {base}: restore the two that "
+            "belong together."
         )
     whole = load_file(base / WEIGHTS)
     if not config[BASE].get("differences"):
@@ -291,5 +292,5 @@ def _numbers(stored: Mapping[str, Any]) -> dict[str, float]:
 
 def _number(value: Any) -> float:
     if not isinstance(value, int | float):
-        raise TypeError(f"{value!r} is no number")
+        raise TypeError(f"{value!r} is not a number")
     return value

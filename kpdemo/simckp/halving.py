@@ -33,7 +33,7 @@ def in_halves(
         if len(items) == 1:
             raise KpdemoError(too_large) from error
     half = len(items) // 2
-    logger.warning("out of memory with %d texts at once: going on with %d", len(items), half)
+    logger.warning("out of memory with %d texts at once: continuing with %d", len(items), half)
     return [
         result
         for part in (items[:half], items[half:])

@@ -216,12 +216,12 @@ def load_reranker(folder: Path, *, device: str = "auto", retriever: TermRetrieve
 def _shared_encoder(shared: str, retriever: TermRetriever | None, folder: Path) -> PairEncoder:
     if retriever is None:
         raise ModelLoadError(
-            f"The reranker {folder} shares the encoder of a bank, and there is none: put the bank beside it."
+            f"The reranker {folder} shares the encoder of a bank, and there is none: put the bank next to it."
         )
     if retriever.bank.encoder != shared:
         raise ModelLoadError(
             f"The reranker {folder} was trained with the pair encoder {shared[:12]}, the bank has "
-            f"{retriever.bank.encoder[:12]}: train it anew with `python -m kpdemo train reranker`."
+            f"{retriever.bank.encoder[:12]}: retrain it with `python -m kpdemo train reranker`."
         )
     return retriever.encoder
 

@@ -32,7 +32,7 @@ BATCH_WINDOWS = 4
 """Windows of a batch on a CPU, whose caches hold the activations of that many."""
 GPU_WINDOWS = 128
 """Windows of a batch on a GPU, which fewer would leave idle."""
-TOO_LARGE = "The device's memory does not hold a single document: use --device cpu."
+TOO_LARGE = "The device's memory is too small for a single document: use --device cpu."
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ def _quantise(name: str, weight: Tensor) -> tuple[Tensor, Tensor]:
     up = torch.nextafter(step, torch.full_like(step, torch.inf))
     step = torch.where(step.float() < exact, up, step)  # rounded up, so that no weight is cut off
     if not bool(step.isfinite().all()):
-        raise ValueError(f"{name} holds a weight that is not finite or too large to store: train anew.")
+        raise ValueError(f"{name} holds a weight that is not finite or too large to store: train it again.")
     steps = step.float().masked_fill(step == 0, 1.0).unsqueeze(1)  # a row of zeros stays one
     return (weight / steps).round_().to(torch.int8), step
 
@@ -73,5 +73,5 @@ def halved(name: str, value: Tensor) -> Tensor:
         return value.contiguous()
     half = value.half().contiguous()
     if not bool(half.isfinite().all()):
-        raise ValueError(f"{name} holds a weight that is not finite or too large to store: train anew.")
+        raise ValueError(f"{name} holds a weight that is not finite or too large to store: train it again.")
     return half

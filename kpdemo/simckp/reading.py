@@ -11,7 +11,7 @@ from torch import Tensor
 
 from kpdemo.simckp.halving import in_halves
 
-TOO_LARGE = "The device's memory does not hold a single text: use --device cpu."
+TOO_LARGE = "The device's memory is too small for a single text: use --device cpu."
 
 Tower = Callable[[Tensor, Tensor], Tensor]
 """Token ids and their mask, (N, T) long each, to vectors (N, D)."""

@@ -49,7 +49,7 @@ def cache_errors(path: Path) -> Iterator[None]:
         yield
     except (OSError, EOFError, ValueError, TypeError, BadZipFile, zlib.error) as error:
         reason = str(error).strip() or type(error).__name__
-        raise TrainingError(f"{path} cannot be read ({reason}): delete it, and it is made again.") from error
+        raise TrainingError(f"{path} cannot be read ({reason}): delete it to have it made again.") from error
 
 
 def tokenizer_hash(tokenizer: Tokenizer) -> str:

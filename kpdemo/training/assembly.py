@@ -68,7 +68,7 @@ def check_assembly(config: ModelAssembly, checkpoints: Mapping[str, Path], *, na
         )
     if config.base and config.base.parent.resolve() != config.output.resolve().parent:
         raise ConfigError(
-            f"The base {config.base} must stand beside the output {config.output}: change [model]."
+            f"The base {config.base} must be next to the output {config.output}: change [model]."
         )
     placed = _placed(checkpoints)
     unfit = BANK not in placed or RERANKER in placed or config.base is not None
@@ -88,7 +88,7 @@ def _check_output(output: Path, needed: Iterable[Path]) -> None:
     lost = next((path for path in needed if path.resolve().is_relative_to(place)), None)
     if lost is not None:
         raise ConfigError(
-            f"The model would replace all that is in {output}, also {lost}, which it is made from: give "
+            f"The model would replace everything in {output}, including {lost}, which it is made from: give "
             "another --output."
         )
     is_free = place.is_dir() and (bool(kind_of(place)) or not any(place.iterdir()))

@@ -54,8 +54,8 @@ def proposed_documents(
     path = cache / f"candidates-{cache_name([CACHE_VERSION, identity, texts])}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     busy = TrainingError(
-        f"Another training is writing {path}, candidates that this one needs too: begin when it has them, "
-        "or give another `cache`."
+        f"Another training run is writing {path}, candidates that this one needs too: start when it has "
+        "them, or give another `cache`."
     )
     with path.open("a+b", buffering=0) as file, locked(file, busy):  # each line is there before the lock goes
         known = _read(file, path, most=len(documents))

@@ -101,7 +101,7 @@ class _TrainingRun:
         if made > config.documents:
             logger.warning(
                 "has made %d document visits, more than the %d asked for, and stays as it is; for a run of "
-                "%d begin anew with another --output",
+                "%d start again with another --output",
                 made,
                 config.documents,
                 config.documents,
@@ -109,8 +109,8 @@ class _TrainingRun:
         elif documents != config.documents and not constant and not self._over():
             self.progress.planned.append(documents)
             logger.warning(
-                "planned for %d document visits and goes on for %d: its learning rate is not that of one run "
-                "of %d; for that begin anew with another --output",
+                "planned for %d document visits and extended to %d: its learning rate is not that of one "
+                "run of %d; for that start again with another --output",
                 documents,
                 config.documents,
                 config.documents,
@@ -145,7 +145,7 @@ class _TrainingRun:
                 return
             if stopping():
                 self.save()
-                raise TrainingError(f"Stopped at step {progress.step}: run the same command to go on.")
+                raise TrainingError(f"Stopped at step {progress.step}: run the same command to continue.")
             if time.monotonic() - self._saved > config.checkpoint_minutes * 60:
                 self.save()
 

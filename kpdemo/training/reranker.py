@@ -94,8 +94,8 @@ class RerankerTraining:
     def __post_init__(self) -> None:
         if self.skip and self.draw_seed is None:
             raise ConfigError(
-                f"The {self.skip} documents to `skip` are the first that bank and generator drew: set "
-                "`draw_seed` to the `loop.seed` of these."
+                f"The {self.skip} documents to `skip` are the first that the bank and the generator drew: "
+                "set `draw_seed` to their `loop.seed`."
             )
 
     @property

@@ -27,7 +27,7 @@ def run_lock(folder: Path) -> AbstractContextManager[None]:
         TrainingError: another one is in it.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    busy = f"Another training is writing to {folder}: wait until it is done, or give another --output."
+    busy = f"Another training run is writing to {folder}: wait until it is done, or give another --output."
     return locked_folder(folder, TrainingError(busy))
 
 
@@ -64,7 +64,7 @@ def load_state(path: Path) -> Any:
     except MemoryError:
         raise
     except PermissionError as error:
-        raise TrainingError(f"{path} may not be read: mend its permissions and run it again.") from error
+        raise TrainingError(f"{path} may not be read: fix its permissions and run it again.") from error
     except Exception as error:  # a damaged file makes torch raise nearly anything
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise TrainingError(

@@ -40,8 +40,8 @@ def shared_overrides(
     """
     if "output" in overrides:
         raise ConfigError(
-            "The parts of a model have a folder each, so that `output` cannot be set for all: give --output "
-            "for the model, or change the configuration."
+            "Each part of a model has its own folder, so `output` cannot be set for all: give --output for "
+            "the model, or change the configuration."
         )
     kinds = {part: settings_of(part) for part in parts}
     taken = {

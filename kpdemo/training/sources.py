@@ -55,7 +55,7 @@ class Source:
             re.compile(self.skip_ids)
         except re.error as error:
             raise ConfigError(
-                f"`skip_ids` of {self.path} is no regular expression ({error}): correct {self.skip_ids!r}."
+                f"`skip_ids` of {self.path} is not a regular expression ({error}): correct {self.skip_ids!r}."
             ) from error
 
 

@@ -88,7 +88,7 @@ def _collected(
         raise ConfigError("No training document has a keyphrase of the bank: check the sources.")
     used = np.bincount(np.concatenate(held), minlength=len(known)) >= least
     if not used.any():
-        raise ConfigError(f"No word stands in {least} documents: give more of them, or a smaller `least`.")
+        raise ConfigError(f"No word occurs in {least} documents: give more of them, or a smaller `least`.")
     renumbered = np.cumsum(used, dtype=np.int32) - 1
     kept = [renumbered[row[used[row]]] for row in held]
     words = [word for word, number in known.items() if used[number]]

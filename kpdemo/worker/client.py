@@ -94,8 +94,8 @@ class ModelWorker:
             raise
         if answer is None:
             raise ModelStoppedError(
-                f"The model stopped before it had answered ({self._replace(process)}), and starts again: "
-                "ask once more, or with a shorter text."
+                f"The model stopped before it had answered ({self._replace(process)}), and is starting "
+                "again: try again, or use a shorter text."
             )
         return answer
 
@@ -121,7 +121,7 @@ class ModelWorker:
             return ModelProcess(self._setup)
         except OSError as error:
             raise ModelStoppedError(
-                f"The model cannot be started ({error.strerror}): ask again in a minute."
+                f"The model cannot be started ({error.strerror}): try again in a minute."
             ) from error
 
     def _check_open(self) -> None:

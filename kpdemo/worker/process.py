@@ -58,7 +58,7 @@ class ModelProcess:
         self._popen.kill()
         status = self._popen.wait()
         if status == -signal.SIGKILL:
-            return "killed, perhaps for want of memory"
+            return "killed, perhaps because memory ran out"
         return f"{signal.strsignal(-status)}" if status < 0 else f"exit status {status}"
 
     def close_pipes(self) -> None:

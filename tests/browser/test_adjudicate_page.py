@@ -339,7 +339,7 @@ def test_new_work_is_told_and_moves_nothing_that_is_being_decided(bench):
     expect(page.locator("#adjudicate-value b")).to_have_text("3")
     choose_cause(page)
     page.keyboard.press("Control+Enter")
-    expect(said(page)).to_contain_text("decided 1, scale meanwhile, and yours was not saved")
+    expect(said(page)).to_contain_text("decided 1, scale in the meantime, and yours was not saved")
 
 
 def test_new_work_on_an_empty_queue_is_opened_on_asking(bench):

@@ -134,7 +134,7 @@ def test_a_refusal_leaves_the_files_chosen_and_other_files_forget_it(fresh, chos
     upload(fresh, "gold", chosen / "gold.jsonl")
     upload(fresh, "predictions", chosen / "stray.jsonl")
     fresh.locator("#evaluate-run").click()
-    expect_refusal(fresh, 'stray.jsonl: "x" is no id of a gold document', result="#evaluate-result")
+    expect_refusal(fresh, 'stray.jsonl: "x" is not the id of a gold document', result="#evaluate-result")
     expect(fresh.locator("#evaluate-predictions")).to_contain_text("stray")
     expect(fresh.locator("#evaluate-gold")).to_contain_text("gold")
     fresh.locator("#evaluate-predictions input[type=file]").first.set_input_files(str(chosen / "found.jsonl"))

@@ -289,7 +289,7 @@ def test_a_leader_of_a_project_revokes_a_link(site, browser, project):
     expect(page.locator("#members-revoked")).to_contain_text("it can no longer be used")
     expect(open_links).to_contain_text("No links are open.")
     page.goto(link)
-    expect(page.get_by_role("alert")).to_contain_text("This link is not, or no longer, known")
+    expect(page.get_by_role("alert")).to_contain_text("This link is unknown or no longer valid")
 
 
 def test_what_raters_said_is_read_as_text_and_saved(site, browser, project):

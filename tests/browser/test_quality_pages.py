@@ -166,4 +166,4 @@ def test_an_administrator_brings_pairs_sets_the_mark_excuses_and_pauses(site, br
     expect(page.locator("#members-list")).to_contain_text("rater (paused)")
     rater = site.context(browser, "Tom").new_page()
     rater.goto(f"{site.address}/annotate/rate?project={project}")
-    expect(rater.locator("#rate-message")).to_contain_text("is paused: what you graded is kept and counts")
+    expect(rater.locator("#rate-message")).to_contain_text("is paused: your grades are kept and count")

@@ -259,7 +259,7 @@ def test_a_rating_that_changed_meanwhile_is_told(rated, service, database):
     rated.clock.move()
     ana = AccountService(database).user("ana").id
     RatingService(database, rated.clock).rate(rated.pair_id("far"), ana, Decimal("1"))
-    with pytest.raises(ConflictError, match="A rating of this pair changed"):
+    with pytest.raises(ConflictError, match="A rating of this pair has changed"):
         decide(rated, service, "far", "3", expected=seen)
 
 

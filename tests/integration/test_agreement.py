@@ -524,7 +524,7 @@ def test_the_command_says_why_there_is_no_figure(tmp_path, capsys):
         (["agreement", "nowhere"], 1, "There is no project 'nowhere'"),
         (["agreement", "harbour", "--resamples", "-1"], 2, "resamples"),
         (["agreement", "harbour", "--seed", "x"], 2, "seed"),
-        (["agreement", "harbour", "--json", "--latex"], 2, "--json and --latex exclude each other;"),
+        (["agreement", "harbour", "--json", "--latex"], 2, "--json and --latex cannot be combined;"),
     ],
 )
 def test_a_wrong_call_is_one_sentence(url, capsys, arguments, status, said):

@@ -127,14 +127,14 @@ def test_accounts_that_an_import_makes_raters_are_named(call):
     Path("many.jsonl").write_text(json.dumps(row) + "\n")
     assert call("import", "News", "many.jsonl")[1] == (
         "Imported 1 pair and 8 ratings into News.\n"
-        "7 accounts that were there became raters of the project: rater a, rater b, rater c, rater d, "
-        "rater e and 2 more. Take the role away where that is not meant.\n"
+        "7 existing accounts became raters of the project: rater a, rater b, rater c, rater d, "
+        "rater e and 2 more. Take the role away if that was not intended.\n"
     )
     assert json.loads(call("import", "Fables", "many.jsonl", "--json")[1])["joined"] == names
 
 
 @pytest.mark.parametrize(
-    ("name", "way"), [("nws", "take 'News', or another of"), ("weather", "see"), ("\ud800", "see")]
+    ("name", "way"), [("nws", "use 'News', or another of"), ("weather", "see"), ("\ud800", "see")]
 )
 def test_a_project_that_is_not_there_has_the_nearest_name_and_the_command_that_lists_all(call, name, way):
     for project in ("News", "Fables"):
@@ -210,7 +210,7 @@ def test_a_file_named_for_another_type_than_the_only_one_is_refused(call):
     Path("paragraph2sentence.trial.input.tsv").write_text("A long one.\tShort.\ttrial-p2s-1\n")
     status, _, errors = call("import", "words", "paragraph2sentence.trial.input.tsv")
     assert status == 1
-    assert "'paragraph2sentence' is no type of the project" in errors
+    assert "'paragraph2sentence' is not a type of the project" in errors
 
 
 def test_the_tasks_own_files_are_imported_by_their_names(call):
@@ -273,23 +273,23 @@ def test_members_are_added_and_removed(call):
     ("arguments", "status", "part"),
     [
         (("project", "create", "X", "--threshold", "9"), 2, "The threshold is 0.25 to 4"),
-        (("project", "create", "X", "--threshold", "high"), 2, "'high' is no number, such as 0.25"),
-        (("quality", "X", "--check-distance", "far"), 2, "'far' is no number, such as 0.25"),
-        (("bridge", "X", "--threshold", "all"), 2, "'all' is no number, such as 0.25"),
+        (("project", "create", "X", "--threshold", "high"), 2, "'high' is not a number, such as 0.25"),
+        (("quality", "X", "--check-distance", "far"), 2, "'far' is not a number, such as 0.25"),
+        (("bridge", "X", "--threshold", "all"), 2, "'all' is not a number, such as 0.25"),
         (("project", "create", "X", "--step", "0.3"), 2, "The step is 0.25, 0.5 or 1, not 0.3"),
         (("project", "create", "X", "--raters", "0"), 2, "from 1 to 20, not 0"),
         (("project", "create", "X", "--most-per-rater", "-1"), 2, "The limit of pairs per rater is a"),
         (("project", "change", "News", "--most-per-rater", "1000001"), 2, "from 1 to 1000000, not 1000001"),
         (("project", "change", "News", "--most-per-rater", "few"), 2, "it should be a valid integer"),
         (("project", "change", "News"), 2, "Nothing to change: name a setting, such as --raters 3"),
-        (("project", "change", "News", "--step", "sNaN"), 2, "'sNaN' is no number, such as 0.25"),
+        (("project", "change", "News", "--step", "sNaN"), 2, "'sNaN' is not a number, such as 0.25"),
         (("project", "change", "News", "--consent", "gone.md"), 2, "gone.md: cannot be read"),
         (("project", "change", "Olds", "--most-per-rater", "1"), 1, "There is no project 'Olds'"),
         (("project", "create", "X", "--types", " ,"), 2, "The project has no comparison types: give"),
-        (("project", "create", "X", "--types", "a b"), 2, "'a b' is no name of a comparison type"),
+        (("project", "create", "X", "--types", "a b"), 2, "'a b' is not a valid name for a comparison type"),
         (("project", "create", "X", "--guidelines", "gone.md"), 2, "gone.md: cannot be read"),
         (("project", "create", " "), 2, "name is empty"),
-        (("project", "create", "NEWS"), 1, "There is a project named 'NEWS' already"),
+        (("project", "create", "NEWS"), 1, "A project named 'NEWS' already exists"),
         (("project", "show", "Olds"), 1, "There is no project 'Olds'"),
         (("project", "add-member", "News", "Nobody"), 1, "There is no account named 'Nobody'"),
         (("project", "add-member", "News", "Ana", "--role", "king"), 2, "'king' is not one of"),
@@ -341,7 +341,7 @@ def test_a_command_that_begins_nothing_makes_no_database(call, tmp_path, command
     assert call(*command, "--database-url", url) == (
         1,
         "",
-        f"There is no database at {tmp_path}/typo/kpdemo.db: check the URL, or make one with "
+        f"There is no database at {tmp_path}/typo/kpdemo.db: check the URL, or create one with "
         f"`python -m db upgrade --database-url {url}`.\n",
     )
     assert not (tmp_path / "typo").exists()

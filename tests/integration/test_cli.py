@@ -248,13 +248,13 @@ class TestWrongCalls:
             (["predict", "-", "--device", "tpu"], "Invalid value for '--device': 'tpu' is not one of"),
             (["predict", "missing.txt"], "missing.txt: no such file"),
             (["predict", "tests"], "tests: a folder"),
-            (["predict", "pyproject.toml"], "pyproject.toml: a file of one document ends in .txt"),
+            (["predict", "pyproject.toml"], "pyproject.toml: a file with one document ends in .txt"),
             (["predict", "--input", "x.jsonl"], "--input and --output go together"),
             (["predict", "--output", "x.jsonl"], "--input and --output go together"),
             (["predict", "--input", "x.jsonl", "--output", "-", "--json"], "--json is for one document"),
             (["predict", "-", "--input", "-", "--output", "-"], "FILE and --title are for one document"),
-            (["predict", "x.txt", "--output", "y"], "--output is for the many documents of --input; of one "
-             "document write `predict x.txt --json > y`"),
+            (["predict", "x.txt", "--output", "y"], "--output is for the documents of --input; for one "
+             "document use `predict x.txt --json > y`"),
             (["predict", "--input", "missing.jsonl", "--output", "-"], "missing.jsonl: no such file"),
             (["predict", "--input", "a", "--input", "b", "--output", "-"], "--input is given 2 times"),
             (["predict", "-", "--batch-size", "0"], "Invalid value for '--batch-size'"),
@@ -262,7 +262,7 @@ class TestWrongCalls:
             (["evaluate", "--gold", "x.jsonl"], "Evaluate either --predictions FILE or --model NAME"),
             (["evaluate", "--gold", "x.jsonl", "--model", "m"], "x.jsonl: no such file"),
             (["evaluate", "--gold", "x", "--model", "m", "--json", "--markdown"], "--json and --markdown"),
-            (["evaluate", "--gold", "x", "--model", "m", "--latex", "--json"], "--json and --latex exclude"),
+            (["evaluate", "--gold", "x", "--model", "m", "--latex", "--json"], "--json and --latex"),
             (
                 ["evaluate", "--gold", "x", "--model", "m", "--convention", "skip_empty"],
                 "--convention skip_empty is for --latex",
@@ -319,7 +319,7 @@ class TestProcess:
         result = run("predict", "Graph kernels compare molecules. " * times)
         assert (result.status, result.out) == (2, "")
         assert result.err == (
-            "Graph kernels compare molecules.…: no such file; a text itself goes to standard input: "
+            "Graph kernels compare molecules.…: no such file; to predict a text, pass it on standard input: "
             'echo "TEXT" | python -m kpdemo predict -\n'
         )
 
@@ -426,7 +426,9 @@ class TestManyDocuments:
     def test_an_input_without_documents_is_told(self, run: Run, tmp_path: Path) -> None:
         result = run("predict", "--input", "-", "--output", "-", stdin="\n")
         assert (result.status, result.out) == (1, "")
-        assert result.err == "standard input: no document in it; give a file with a document a line.\n"
+        assert (
+            result.err == "standard input: contains no documents; give a file with one document per line.\n"
+        )
 
     def test_other_weights_of_the_same_model_are_refused(
         self, run: Run, documents: Path, tmp_path: Path
@@ -442,7 +444,7 @@ class TestManyDocuments:
         sums.write_text("78ab  MODEL_CARD.md\n34cd  model.safetensors\n", encoding="utf-8")
         result = run(*call)
         assert result.status == 2
-        assert "was begun with other weights of the model fake; " in result.err
+        assert "was started with other weights of the model fake; " in result.err
         assert is_one_sentence(result.err)
 
     @pytest.mark.skipif(not UNREADABLE.exists(), reason="needs a file that opens but cannot be read")
@@ -517,7 +519,7 @@ class TestManyDocuments:
         wait_for_bytes(output)
         process.send_signal(signal.SIGINT)
         result = finish(process)
-        assert (result.status, result.err) == (130, "Stopped; run the same command to go on.\n")
+        assert (result.status, result.err) == (130, "Stopped; run the same command to continue.\n")
         assert finish(command(*options, program=FAKE_PROGRAM)).status == 0
         assert len(output.read_text(encoding="utf-8").splitlines()) == 40
 
@@ -600,7 +602,7 @@ class TestEvaluate:
 
         result = run("evaluate", "--gold", gold, "--predictions", tmp_path / "out.jsonl")
         assert result.status == 1
-        assert '"o" is no id of a gold document' in result.err
+        assert '"o" is not the id of a gold document' in result.err
 
     def test_a_refused_document_counts_as_an_empty_prediction(
         self, run: Run, gold: Path, tmp_path: Path
@@ -821,7 +823,7 @@ class TestEvaluate:
         some.write_text('{"id": "a", "present": []}\n{"id": "z", "present": []}\n', encoding="utf-8")
         result = run("evaluate", "--gold", gold, "--predictions", some)
         assert (result.status, result.out) == (1, "")
-        assert '"z" is no id of a gold document' in result.err
+        assert '"z" is not the id of a gold document' in result.err
         assert is_one_sentence(result.err)
         assert run("evaluate", "--gold", gold, "--predictions", some, "--limit", 1).status == 0
 
@@ -952,7 +954,7 @@ class TestOtherCommands:
 
         monkeypatch.setattr("kpdemo.training.run", train)
         result = run("train", "tagger")
-        message = f"{missing}: cannot be used (No such file or directory); mend that and try again.\n"
+        message = f"{missing}: cannot be used (No such file or directory); fix that and try again.\n"
         assert (result.status, result.out, result.err) == (1, "", message)
 
     def test_candidates_are_measured(self, run: Run, tmp_path: Path) -> None:

@@ -38,14 +38,14 @@ def test_a_new_database_is_made_checked_backed_up_and_restored(tmp_path, capsys)
     for command in (("current",), ("check",), ("backup", tmp_path / "b.db")):
         status, out, err = run(capsys, *command, "--database-url", made)
         assert (status, out) == (1, "")
-        assert err.startswith(f"There is no database at {tmp_path}/made.db: check the URL, or make ")
+        assert err.startswith(f"There is no database at {tmp_path}/made.db: check the URL, or create ")
     assert list(tmp_path.iterdir()) == []
     status, out, _ = run(capsys, "upgrade", "--database-url", made)
     assert (status, out) == (0, f"{tmp_path}/made.db is upgraded: revision none to {HEAD}.\n")
     assert "is up to date" in run(capsys, "upgrade", "--database-url", made)[1]
     fill(Database(made))
     status, out, _ = run(capsys, "check", "--database-url", made)
-    assert (status, out) == (0, f"{tmp_path}/made.db is whole: revision {HEAD}, 68 rows.\n")
+    assert (status, out) == (0, f"{tmp_path}/made.db is intact: revision {HEAD}, 68 rows.\n")
     assert run(capsys, "backup", tmp_path / "b.db", "--database-url", made)[0] == 0
     status, out, _ = run(capsys, "restore", tmp_path / "b.db", "--database-url", other)
     assert status == 0
@@ -75,7 +75,7 @@ def test_a_problem_is_an_exit_status_with_the_problems_on_standard_output(sqlite
         connection.commit()
     status, out, err = run(capsys, "check", "--database-url", url_of(sqlite_database))
     assert status == 1
-    assert out.startswith("Not so for 3 pairs (1, 2, 3): open slots are the raters per pair less ")
+    assert out.startswith("Violated by 3 pairs (1, 2, 3): open slots are the raters per pair less ")
     assert out.count("\n") == 1
     assert err == f"{sqlite_database.path} has one problem.\n"
 

@@ -319,10 +319,10 @@ def test_pairs_that_are_not_there_or_have_known_grades_are_told(study):
         (
             "1.23457E+19",
             "",
-            "field 'id': the project harbour has no pair '1.23457E+19'; mend the id, which a spreadsheet may "
+            "field 'id': the project harbour has no pair '1.23457E+19'; fix the id, which a spreadsheet may "
             "have rewritten (open the column id as text), or leave the row out.",
         ),
-        ("far", "x2y", "field 'id': the pair 'far' is of the type sentence2phrase, not x2y; mend it."),
+        ("far", "x2y", "field 'id': the pair 'far' is of the type sentence2phrase, not x2y; fix it."),
         ("single", "", "The pair 'single' has 1 of 2 ratings, none far apart: wait for the others."),
         ("near", "", "The ratings of this pair are 0.75 apart, less than 1: their mean is its gold grade."),
     ):
@@ -361,7 +361,7 @@ def test_who_may_still_grade_a_pair_neither_sees_it_in_a_table_nor_decides_on_it
     assert [row["id"] for row in study.rows(viewer=judith)] == ["done"]
     rows = filled(study.rows(), lacking="1", done="2")
     assert study.refused(rows) == (
-        "flagged.csv, line 3: judith may still grade the pair 'lacking', and who decides on it must not; "
+        "flagged.csv, line 3: judith may still grade the pair 'lacking' and so must not decide on it; "
         "leave the row out, or let another adjudicator decide."
     )
     study.add("kim", Role.ADJUDICATOR)
@@ -379,19 +379,19 @@ def test_who_may_still_grade_a_pair_neither_sees_it_in_a_table_nor_decides_on_it
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"grade": "5"}, "field 'grade': 5 is not 0 to 4 in steps of 0.25; mend it or delete the row."),
-        ({"grade": "high"}, "field 'grade': 'high' is no grade; write 0 to 4 such as 2.75."),
+        ({"grade": "5"}, "field 'grade': 5 is not 0 to 4 in steps of 0.25; fix it or delete the row."),
+        ({"grade": "high"}, "field 'grade': 'high' is not a grade; write 0 to 4 such as 2.75."),
         ({"grade": "2.25"}, "field 'grade': A decision is a grade of 0 to 4 in steps of 0.5, not 2.25: "
          "choose one."),
         ({"grade": " "}, "field 'grade': is empty; write it, or empty cause and note too."),
         ({"grade": "", "cause": "", "note": "nobody knew"}, "field 'grade': is empty; write it, or empty "
          "cause and note too."),
         ({"cause": " "}, f"field 'cause': is empty; write one of {CAUSES}."),
-        ({"cause": "mood"}, f"field 'cause': 'mood' is no cause; write one of {CAUSES}."),
+        ({"cause": "mood"}, f"field 'cause': 'mood' is not a cause; write one of {CAUSES}."),
         ({"note": "x" * 4001}, "field 'note': has 4,001 characters; shorten it to 4,000."),
         ({"id": ""}, "field 'id': is empty; fill it in or delete the row."),
-        ({"version_seen": "Mar 1"}, "field 'version_seen': 'Mar 1' is not what a table of decisions has "
-         "there; write what it had, or nothing."),
+        ({"version_seen": "Mar 1"}, "field 'version_seen': 'Mar 1' is not a value that a table of decisions "
+         "has there; restore the value, or leave it empty."),
     ],
 )  # fmt: skip
 def test_a_row_that_cannot_be_used_is_told_and_nothing_is_decided(sqlite_database, changes, told):
@@ -408,8 +408,8 @@ def test_a_pair_twice_in_a_table_and_an_id_of_two_types(database):
         "them."
     )
     assert study.refused([rows[0] | {"type": ""}]) == (
-        "flagged.csv, line 2, field 'type': is missing, and there are pairs 'far' of several types "
-        "(phrase2word, sentence2phrase); write which."
+        "flagged.csv, line 2, field 'type': is missing, and several types have a pair 'far' "
+        "(phrase2word, sentence2phrase); write the type."
     )
     assert study.read(rows).decided == 2
 
@@ -514,7 +514,7 @@ def test_a_group_writes_a_table_fills_it_in_and_has_it_read(call, sqlite_databas
         writer.writeheader()
         writer.writerows(rows)
     filled_in = file.read_bytes()
-    problem = "flagged.csv is there already: give another name, or --force to replace it.\n"
+    problem = "flagged.csv already exists: give another name, or --force to replace it.\n"
     assert call("adjudications", "harbour", "--output", "flagged.csv") == (2, "", problem)
     assert file.read_bytes() == filled_in
     decide = ("adjudicate", "harbour", "flagged.csv", "--as", "Judith")
@@ -544,8 +544,12 @@ def test_wrong_calls_are_told(call, sqlite_database, tmp_path):
     Study(sqlite_database)
     table = ("adjudications", "harbour", "--output")
     for arguments, status, told in (
-        ((*table, "t.txt"), 2, "t.txt: the name of the file says its format; end it in .csv or .tsv."),
-        ((*table, "t.csv", "--json"), 2, "A table is no JSON: give either --output or --json."),
+        (
+            (*table, "t.txt"),
+            2,
+            "t.txt: the format is chosen by the name of the file; end it in .csv or .tsv.",
+        ),
+        ((*table, "t.csv", "--json"), 2, "A table is not JSON: give either --output or --json."),
         (
             (*table, "t.csv", "--as", "ana"),
             1,

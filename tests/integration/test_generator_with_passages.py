@@ -118,7 +118,7 @@ def test_an_index_that_another_encoder_made_is_refused(predict, model, tmp_path)
     status, out, err = predict("--model", model, "--index", strange)
     assert (status, out, err.count("\n")) == (1, "", 1)
     assert f"was built with the encoder {other}" in err
-    assert "build the index anew with that one" in err
+    assert "rebuild the index with that encoder" in err
 
 
 def test_an_index_whose_encoder_has_changed_since_is_refused(predict, train, tmp_path):

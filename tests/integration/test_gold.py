@@ -676,7 +676,7 @@ def test_the_command_tells_which_gold_grades_to_look_at_again(url, tmp_path, cap
     RatingService(database).rate(pairs["c-3"], ben, Decimal("3.5"))  # it was 4, and c-3 is decided
     assert main(["export", "harbour", "--output", str(tmp_path / "gold"), "--database-url", url]) == 0
     told = capsys.readouterr().out
-    assert "Pairs among them that a rater marked as a problem: 1;" in told
+    assert "Exported pairs that a rater marked as a problem: 1;" in told
     assert "graded after their decision and are open again: 1;" in told
 
 

@@ -309,7 +309,7 @@ def test_one_row_for_each_rating_makes_one_pair(database):
 @pytest.mark.parametrize(
     ("items", "part"),
     [
-        ([pair(2, type="a2b", place="f.tsv, line 9")], "f.tsv, line 9, field 'type': 'a2b' is no type of"),
+        ([pair(2, type="a2b", place="f.tsv, line 9")], "f.tsv, line 9, field 'type': 'a2b' is not a type of"),
         ([pair(1, left="other")], "field 'id': 'p1' is the id of another pair, in the project or further up"),
         ([pair(2, {"Ana": "0.5"})], "Pair 'p2': the grade 0.5 is off the project's steps of 1"),
         ([pair(2, {"A": "1", "B": "1", "C": "1", "D": "1"})], "4 ratings, but the project asks for 3"),

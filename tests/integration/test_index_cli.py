@@ -157,7 +157,7 @@ def test_calls_that_make_no_sense_are_explained(run, index, tmp_path, encoder):
     for status, message, arguments in (
         (2, "no such file", ("build", "--input", "none.jsonl", "--output", tmp_path / "new")),
         (2, "--input is given 2 times", ("build", *["--input", passages] * 2, "--output", tmp_path / "new")),
-        (1, "is there already", ("build", "--input", passages, "--output", index, "--model", encoder)),
+        (1, "already exists", ("build", "--input", passages, "--output", index, "--model", encoder)),
         (2, "No passage index at", ("search", "words", "--index", tmp_path / "none")),
         (1, "The query is empty", ("search", " ", "--index", index)),
         (1, ", or leave --model out.", ("search", "words", "--index", index, "--model", other)),
@@ -186,4 +186,4 @@ def test_a_damaged_index_is_found_out(run, index):
     vectors.write_bytes(bytes(vectors.stat().st_size))
     status, _, err = run("info", "--index", index, "--check")
     assert status == 1
-    assert err == f"The index {index} is damaged (vectors.f32 differs): build it anew.\n"
+    assert err == f"The index {index} is damaged (vectors.f32 differs): rebuild it.\n"

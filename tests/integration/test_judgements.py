@@ -165,7 +165,7 @@ def test_a_phrase_with_a_known_grade_is_refused_by_name_and_nothing_is_kept(data
 def test_an_id_with_another_text_is_refused_and_nothing_is_kept(database):
     project = sent_project(database)
     other = PredictedDocument("ferry", "", "Another text altogether.", "en", (run("west", {"text": 0.4}),))
-    with pytest.raises(ImportFileError, match="'ferry' is there already with another text"):
+    with pytest.raises(ImportFileError, match="'ferry' already exists with another text"):
         SendService(database).send(project.id, [*documents(), other])
     with pytest.raises(ImportFileError, match="There is no document"):
         SendService(database).send(project.id, [])

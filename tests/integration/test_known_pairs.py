@@ -96,10 +96,10 @@ def test_a_pair_is_met_once_in_training_checks_and_work(services, project):
     bring(services, project, "checks", known("c"))
     services.importing.import_pairs(project.id, [known("w").pair])
     for kind, text, told in (
-        ("training", "w", r"is a pair of the project too, there called 'w', and training would tell"),
-        ("training", "c", r"is a check pair of the project too, there called 'c', and training would tell"),
-        ("checks", "w", r"is a pair of the project too, there called 'w', and a rater who met it twice"),
-        ("checks", "t", r"is a training pair of the project too, there called 't', and a rater who met it"),
+        ("training", "w", r"is a pair of the project too, there called 'w', and training would reveal"),
+        ("training", "c", r"is a check pair of the project too, there called 'c', and training would reveal"),
+        ("checks", "w", r"is a pair of the project too, there called 'w', and a rater who saw it twice"),
+        ("checks", "t", r"is a training pair of the project too, there called 't', and a rater who saw it"),
     ):
         with pytest.raises(ImportFileError, match=told):
             bring(services, project, kind, known("x", text=text))

@@ -368,8 +368,8 @@ def test_all_systems_of_a_call_are_added_or_none_with_the_sentences_of_the_page(
     assert short in by_page(rated, rated.id, uploads=["short.txt"])
     assert call("leaderboard", "add", "harbour", "--system", "lcs")[0] == 0
     twice = refused("--system", "gst", "--system", "LCS=gst")
-    assert twice == "There is a system 'LCS' already: give another name, or remove that one."
-    assert refused("--system", "a=gst", "--system", "A=gst").startswith("There is a system 'A' already")
+    assert twice == "A system named 'LCS' already exists: give another name, or remove that one."
+    assert refused("--system", "a=gst", "--system", "A=gst").startswith("A system named 'A' already")
     monkeypatch.setattr(system_limits, "MOST_SYSTEMS", 2)
     assert refused("--system", "a=gst", "--system", "b=gst") == (
         "3 systems would be on this gold set, and 2 can be: add fewer, or remove some first."
@@ -415,11 +415,11 @@ def test_a_wrong_call_is_refused(call):
     for arguments, told in (
         (
             ("show", "harbour", "--csv", "--latex"),
-            "--latex and --csv exclude each other; give one of them.\n",
+            "--latex and --csv cannot be combined; give one of them.\n",
         ),
         (
             ("add", "harbour", "--system", "gst", "--gold", "train.jsonl", "--gold-set", "a"),
-            "--gold and --gold-set exclude each other; give one of them.\n",
+            "--gold and --gold-set cannot be combined; give one of them.\n",
         ),
     ):
         assert call("leaderboard", *arguments) == (2, "", told)

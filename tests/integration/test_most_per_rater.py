@@ -409,8 +409,8 @@ def test_a_limit_that_is_too_low_for_the_raters_is_told_before_they_reach_it(sho
     )
     html = stuck_html(early, project)
     assert f'project={project}&amp;tab=settings">raise the limit</a>, or <a' in html
-    assert "open link" not in html
-    assert "1 open link for a rater is out" in stuck_html(replace(early, open_links=1), project)
+    assert "not been used" not in html
+    assert "1 link for a rater has not been used" in stuck_html(replace(early, open_links=1), project)
     short.queue(first)  # who holds two
     held = stuck.stuck(project)
     assert (held.room, held.short_by) == (2, 1)

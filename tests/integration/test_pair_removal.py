@@ -123,8 +123,8 @@ def test_ids_come_from_standard_input_whatever_stands_in_them(sqlite_database, m
     ("ids", "content", "said"),
     [
         (["-"], b"\n\r\n", "Standard input names no pair: write ids to it, one per line."),
-        (["-"], b"caf\xe9\n", "The ids on standard input are not UTF-8: save them so."),
-        (["-", "p1"], b"p2\n", "There are ids beside -: give either ids, or - alone"),
+        (["-"], b"caf\xe9\n", "The ids on standard input are not UTF-8: save them as UTF-8."),
+        (["-", "p1"], b"p2\n", "Ids are given together with -: give either ids, or - alone"),
     ],
 )
 def test_standard_input_that_names_no_ids_is_explained(

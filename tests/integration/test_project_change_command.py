@@ -268,7 +268,9 @@ def test_what_somebody_else_changes_meanwhile_stays_is_not_told_and_not_replaced
     monkeypatch.setattr(ProjectService, "get", get_and_lose_the_race)
     status, told, problem = call("change", "news", "--raters", "4", "--lease", "7")
     assert (status, told) == (1, "")
-    assert problem.startswith("Somebody else changed the minutes for a pair meanwhile, so nothing was saved:")
+    assert problem.startswith(
+        "Somebody else has changed the minutes for a pair in the meantime, so nothing was saved:"
+    )
     assert "page" not in problem
     kept = replace(kept, lease_minutes=kept.lease_minutes - 1)
     assert ProjectService(sqlite_database).get(project.id).settings == kept

@@ -123,7 +123,7 @@ def test_a_project_is_found_by_id_and_by_name_however_it_is_written(database):
 def test_a_name_is_given_once_however_it_is_written(database):
     service = ProjectService(database)
     service.create(replace(SETTINGS, name="Café"))
-    with pytest.raises(SettingsError, match="There is a project named 'CAFÉ' already: take another name"):
+    with pytest.raises(SettingsError, match="A project named 'CAFÉ' already exists: choose another name"):
         service.create(replace(SETTINGS, name="CAFÉ"))
 
 
@@ -156,7 +156,7 @@ def test_of_many_who_make_a_project_of_one_name_at_once_one_does(database):
         ({"name": "ﷺ" * 100}, "without ligatures"),
         ({"name": "\ud800"}, "U+D800"),
         ({"types": ()}, "no comparison types"),
-        ({"types": ("a b",)}, "'a b' is no name of a comparison type"),
+        ({"types": ("a b",)}, "'a b' is not a valid name for a comparison type"),
         ({"raters_per_pair": 0}, "from 1 to 20, not 0"),
         ({"raters_per_pair": 21}, "from 1 to 20, not 21"),
         ({"threshold": Decimal(0)}, "0.25 to 4 in steps of 0.25, not 0"),
@@ -285,7 +285,7 @@ def test_a_taken_name_is_told_also_when_the_order_changes_with_it(database):
     project_with(database, name="Taken")
     project = project_with(database, pair(1), pair(2))
     message = refused(database, project, name="TAKEN", seed=project.settings.seed + 1)
-    assert message == "There is a project named 'TAKEN' already: take another name."
+    assert message == "A project named 'TAKEN' already exists: choose another name."
 
 
 def test_open_slots_follow_the_number_of_raters(database):

@@ -503,7 +503,7 @@ def test_a_pair_of_the_project_is_refused_as_a_check(make):
     told = rf"checks\.tsv, line 2: the pair 'x' is a pair of the project too, there called {own_id!r}, and"
     with pytest.raises(ImportFileError, match=told):
         place.services.known_pairs.import_checks(place.project, [KnownPair(pair, Decimal(2))])
-    with pytest.raises(ImportFileError, match="is no type of the project"):
+    with pytest.raises(ImportFileError, match="is not a type of the project"):
         place.services.known_pairs.import_training(
             place.project, [KnownPair(NewPair("y", "word2sense", "a", "b"), Decimal(2))]
         )
@@ -551,7 +551,7 @@ def test_a_pause_gives_back_what_is_held_and_keeps_what_is_graded(make):
         lambda: services.assignment.queue(place.project, first),
         lambda: services.ratings.rate(queue.pairs[0].id, first, Decimal(2)),
     ):
-        with pytest.raises(AccessError, match="Your work in Project 0 is paused: what you graded is kept"):
+        with pytest.raises(AccessError, match="Your work in Project 0 is paused: your grades are kept"):
             call()
     assert len(services.ratings.recent(place.project, first)) == 1
     assert services.ratings.progress(place.project, first).rated == 1

@@ -58,7 +58,7 @@ def test_pairs_are_imported_settings_changed_and_raters_listed(call, tmp_path):
     checks.write_text("id\tleft\tright\tgrade\nc\tA car.\tcar\t3\nd\tA cart.\tcart\t1\n")
     status, out, _ = call("checks", "import", "Project 0", str(checks))
     assert (status, out.splitlines()[0]) == (0, "Imported 2 check pairs into Project 0.")
-    assert "None is given out yet" in out
+    assert "None is given to raters yet" in out
     status, out, _ = call("quality", "Project 0", "--check-every", "20", "--pass-mark", "70", "--json")
     found = json.loads(out)
     assert found["settings"] == {
@@ -71,15 +71,15 @@ def test_pairs_are_imported_settings_changed_and_raters_listed(call, tmp_path):
     [rater] = found["raters"]
     assert (rater["paused"], rater["training"], rater["check_share"]) == (False, "not passed", None)
     name, here = rater["rater"], ("--project", "Project 0")
-    assert call("user", "pause", name, *here)[:2] == (0, f"{name} pauses in Project 0.\n")
+    assert call("user", "pause", name, *here)[:2] == (0, f"{name} is paused in Project 0.\n")
     assert call("user", "excuse", name, *here)[:2] == (
         0,
-        f"{name} works in Project 0 without its training.\n",
+        f"{name} can work in Project 0 without its training.\n",
     )
     out = call("quality", "Project 0")[1]
     assert "paused" in out
     assert "excused" in out
-    assert call("user", "resume", name, *here)[:2] == (0, f"{name} goes on in Project 0.\n")
+    assert call("user", "resume", name, *here)[:2] == (0, f"{name} can continue in Project 0.\n")
     assert call("training", "clear", "Project 0")[1] == "2 training pairs of Project 0 no longer used.\n"
 
 

@@ -103,7 +103,7 @@ def test_the_generator_predicts_with_an_index_of_its_retriever_alone(folder, tmp
     )
     assert len(found.passages) == 2
     strange = index_of(folder, tmp_path / "strange", replace(RETRIEVES, pooling="mean"))
-    with pytest.raises(PassageIndexError, match="build the index anew with that one"):
+    with pytest.raises(PassageIndexError, match="rebuild the index with that encoder"):
         load_predictor(model, device="cpu", index=strange).predict(["Cette thèse étudie le droit."])
 
 

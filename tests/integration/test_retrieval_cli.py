@@ -86,7 +86,7 @@ def test_a_file_has_them_and_is_not_resumed_with_other_passages(run, index, mode
     other = build_tiny_index(tmp_path / "other", model, PASSAGES[:1])
     status, _, err = run(*files, "--index", other)
     assert status == 2
-    assert "was begun with other weights" in err
+    assert "was started with other weights" in err
 
 
 def test_passages_that_a_model_does_not_read_do_not_tell_it_from_others(model, index):
@@ -117,7 +117,7 @@ def test_an_empty_index_gives_no_passages(run, model, tmp_path):
     write_manifest(empty, replace(read_manifest(empty), passages=0, size=0, with_keyphrases=0, languages={}))
     status, out, _ = run("-", "--language", "fr", "--json", "--index", empty)
     assert (status, json.loads(out)["passages"]) == (0, [])
-    assert "the index has none" in run("-", "--language", "fr", "--index", empty)[1]
+    assert "the index is empty" in run("-", "--language", "fr", "--index", empty)[1]
 
 
 def broken(copy: Path, name: str, content: bytes | dict[str, object] | None) -> None:
@@ -133,7 +133,7 @@ def broken(copy: Path, name: str, content: bytes | dict[str, object] | None) -> 
         ("index.json", None, "No passage index at"),
         ("index.json", b"{", "cannot be read"),
         ("index.json", {"passages": "two"}, "cannot be read"),
-        ("index.json", {"width": 16}, "is damaged (vectors of width 16"),
+        ("index.json", {"width": 16}, "is damaged (its vectors have the width 16"),
         ("vectors.f32", b"short", "is damaged"),
         ("ends.u64", None, "lacks ends.u64"),
     ],
@@ -154,7 +154,7 @@ def test_an_index_of_another_encoder_is_refused(run, tmp_path):
     assert "was built with the encoder" in err
     status, _, err = run("-", "--language", "fr", "--index", index, "--model", "multilingual")
     assert (status, err.count("\n")) == (1, 1)
-    assert err.endswith("build it anew with `python -m kpdemo index build --model multilingual`.\n")
+    assert err.endswith("rebuild it with `python -m kpdemo index build --model multilingual`.\n")
 
 
 def test_mixed_text_is_read_in_the_language_of_most_of_it(run, index):
@@ -192,7 +192,7 @@ def test_documents_in_languages_that_the_model_was_not_made_for_are_told_once(ru
 def test_a_model_that_reads_no_passages_takes_no_index(run, index):
     status, _, err = run("-", "--model", "tfidf", "--index", index)
     assert status == 2
-    assert "reads no passages" in err
+    assert "does not use passages" in err
 
 
 def test_experiments_measure_any_model_with_an_index(index, model, tmp_path, capsys):
@@ -206,7 +206,7 @@ def test_experiments_measure_any_model_with_an_index(index, model, tmp_path, cap
     assert set(told["datasets"]["gold"]["languages"]["fr"]) == {"with", "without", "difference"}
     capsys.readouterr()
     assert main([*call, "--model", "yake", "--index", str(index)]) == 2
-    assert "The model 'yake' reads no passages: leave --index out" in capsys.readouterr().err
+    assert "The model 'yake' does not use passages: leave --index out" in capsys.readouterr().err
 
 
 def test_the_program_of_the_pages_refuses_a_wrong_folder_at_once(tmp_path, index, capsys):

@@ -54,7 +54,7 @@ def test_words_for_a_type_that_somebody_else_took_away_meanwhile_are_refused(ser
     seen = seen_settings(SETTINGS)
     fewer = services.projects.update(made.id, replace(SETTINGS, types=TYPES[:2]), seen=seen)
     mine = replace(SETTINGS, scale_words=f"{FIRST}\n[word2sense]\n{OF_PHRASES}")
-    with pytest.raises(SettingsError, match="'word2sense', which is no comparison type of the project"):
+    with pytest.raises(SettingsError, match="'word2sense', which is not a comparison type of the project"):
         services.projects.update(made.id, mine, seen=seen)
     assert services.projects.get(made.id) == fewer
 
@@ -96,7 +96,7 @@ def test_words_that_change_after_grades_were_given_are_told_by_events_and_gold_s
 def test_a_type_with_words_of_its_own_goes_only_with_them(services):
     made = services.projects.create(replace(SETTINGS, scale_words=f"[word2sense]\n{FIRST}"))
     fewer = replace(made.settings, types=TYPES[:2])
-    with pytest.raises(SettingsError, match="are for 'word2sense', which is no comparison type"):
+    with pytest.raises(SettingsError, match="are for 'word2sense', which is not a comparison type"):
         services.projects.update(made.id, fewer)
     assert services.projects.get(made.id) == made
     services.projects.update(made.id, replace(fewer, scale_words=""))

@@ -106,7 +106,7 @@ def test_genres_with_too_few_pairs_are_named_once_and_have_no_row_of_dashes(call
     Path("rare.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     call_of_rare = ("--gold", "rare.jsonl", "--system", "lcs", "--system", "gst")
     out = call(*call_of_rare)[1]
-    said = "Genres with too few pairs, as a correlation takes 3 or more: News, word_2 (1); Rare (2).\n"
+    said = "Genres with too few pairs, since a correlation takes 3 or more: News, word_2 (1); Rare (2).\n"
     assert out.count(said) == out.count("Rare") == 1
     assert out.count("genre News") == out.count("genre Travel") == 2
     alone = call(*call_of_rare[:4])[1]
@@ -167,7 +167,7 @@ def test_json_and_latex_exclude_each_other(call):
     assert call("--gold", "gold.jsonl", "--system", "lcs", "--json", "--latex") == (
         2,
         "",
-        "--json and --latex exclude each other; give one of them.\n",
+        "--json and --latex cannot be combined; give one of them.\n",
     )
 
 
@@ -194,8 +194,8 @@ def test_what_cannot_be_calibrated_is_refused(call):
     )
     assert call(*gold, "--calibrate-on", "gold.jsonl", "--training-scores", "run.tsv")[::2] == (
         1,
-        "gold.jsonl, line 1: the pair is also in the training grades (gold.jsonl, line 1), like 20 of 20 in "
-        "all; calibrate on other pairs than those that are scored.\n",
+        "gold.jsonl, line 1: the pair is also in the training grades (gold.jsonl, line 1), as are 20 of 20 "
+        "in all; calibrate on pairs other than those that are scored.\n",
     )
     assert call(*gold, "--training-scores", "run.tsv")[0] == 2
 
@@ -331,8 +331,8 @@ def test_a_gold_set_that_was_changed_after_its_export_is_named_and_scored(call, 
     status, out, errors = call("--gold", named, "--system", "lcs", "--json")
     assert (status, json.loads(out)["changed_gold"]) == (0, [str(grades)])
     assert errors == (
-        f"{grades}: changed after the export (manifest.json has another SHA-256), so no single ratings are "
-        "read there; where that is not meant, export the gold set again.\n"
+        f"{grades}: changed after the export (manifest.json has another SHA-256), so its single ratings are "
+        "not used; if the change was not intended, export the gold set again.\n"
     )
 
 

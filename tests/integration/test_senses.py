@@ -105,7 +105,7 @@ def test_who_chose_a_sense_and_its_grade_never_rates_the_pair(services):
     assert services.assignment.queue(made.id, chooser.id).pairs == ()
     [seen] = services.assignment.queue(made.id, rater.id).pairs
     assert seen.right == pair.right
-    with pytest.raises(SenseError, match="is there already"):
+    with pytest.raises(SenseError, match="already exists"):
         services.senses.add_pair(made.id, choice, Decimal(3), by=chooser)
 
 

@@ -174,7 +174,9 @@ def grade_as(rated: Rated, name: str, pair: str, grade: str) -> None:
 def test_others_grade_the_pairs_anew_and_the_rater_never_does(rated):
     assert give(rated, "cleo") == []
     assert set_aside(rated, "ben") == 3
-    with pytest.raises(AccessError, match="Grades of yours in harbour are set aside and do not count: ask"):
+    with pytest.raises(
+        AccessError, match="Some of your grades in harbour are set aside and do not count: ask"
+    ):
         give(rated, "ben")
     assert give(rated, "cleo") == ["a", "b"]
     QualityService(rated.database).resume(rated.id, "ben")
@@ -285,8 +287,12 @@ def test_the_same_file_again_brings_no_grade_back_and_another_grade_is_refused(r
     summary = ImportService(rated.database).import_pairs(rated.id, again)
     assert (summary.pairs, summary.ratings) == (0, 0)
     for name, given, told in (
-        ("a", "3", "'ben' graded the pair 'a' 4, which was set aside, and others are to grade it"),
-        ("d", "3", "'ben' are set aside in this project; leave the rating out, or let the rater go on first"),
+        ("a", "3", "'ben' graded the pair 'a' 4, which was set aside, so others have to grade it"),
+        (
+            "d",
+            "3",
+            "'ben' are set aside in this project; leave the rating out, or let the rater continue first",
+        ),
     ):
         with pytest.raises(ImportFileError, match=told):
             ImportService(rated.database).import_pairs(rated.id, [pair(name, "0", given)])

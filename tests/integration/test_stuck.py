@@ -95,7 +95,7 @@ def test_a_pair_that_everybody_graded_or_skipped_is_told_until_somebody_can_grad
     assert services.stuck.stuck(1).total == 0
     services.quality.pause(1, "Cleo")
     assert services.stuck.stuck(1).total == 1
-    assert "rater</a>, or let one who is paused go on." in stuck_html(services.stuck.stuck(1), 1)
+    assert "rater</a>, or resume one who is paused." in stuck_html(services.stuck.stuck(1), 1)
 
 
 def test_a_rater_whose_grades_were_set_aside_is_not_advised_to_go_on(services):
@@ -150,7 +150,10 @@ def test_a_command_lists_the_pairs_that_nobody_is_left_for(sqlite_database, caps
     services.quality.pause(1, "Ana")
     assert main(["project", "show", "News", "--database-url", url]) == 0
     said = capsys.readouterr().out
-    assert "go on. 2 open links for raters are out: who opens one may grade these pairs too.\n" in said
+    assert (
+        "paused. 2 links for raters have not been used: the people who open them may grade these pairs too.\n"
+        in said
+    )
 
 
 def test_open_links_for_raters_are_told_beside_pairs_that_nobody_is_left_for(services, database):
@@ -162,13 +165,16 @@ def test_open_links_for_raters_are_told_beside_pairs_that_nobody_is_left_for(ser
     invitations.invite("Ana", project_id=1, role=Role.RATER)  # who is one already
     invitations.invite(project_id=1, role=Role.EDITOR)
     invitations.invite(project_id=1, role=Role.RATER, by=accounts.user("Dora"))  # who may not make it
-    assert "open link" not in stuck_html(services.stuck.stuck(1), 1)
+    assert "not been used" not in stuck_html(services.stuck.stuck(1), 1)
     invitations.invite("Cleo", project_id=1, role=Role.RATER)
     invitations.invite("Dora", project_id=1, role=Role.RATER)
     accounts.disable("Dora")
     stuck = services.stuck.stuck(1)
     assert (stuck.total, stuck.open_links) == (1, 1)
-    assert "1 open link for a rater is out: who opens it may grade these pairs too." in stuck_html(stuck, 1)
+    assert (
+        "1 link for a rater has not been used: the person who opens it may grade these pairs too."
+        in stuck_html(stuck, 1)
+    )
     for name in ("Ana", "Ben"):
         services.quality.pause(1, name)
-    assert "1 open link for a rater is out" in stuck_html(services.stuck.stuck(1), 1)
+    assert "1 link for a rater has not been used" in stuck_html(services.stuck.stuck(1), 1)

@@ -203,7 +203,7 @@ def test_what_cannot_be_kept_is_refused_and_changes_nothing(rated, service):
     before = rows(rated.database, GoldSet, ScoredSystem, SystemScore, AuditEvent)
     strange = GoldPair("phrase2word", "x", "a\0b", "c", 1.0, place="gold.jsonl, line 1")
     for gold, system, kind, told in (
-        (own, replace(GOOD, name=" GOOD "), SettingsError, "There is a system 'GOOD' already"),
+        (own, replace(GOOD, name=" GOOD "), SettingsError, "A system named 'GOOD' already exists"),
         (own, replace(GOOD, name=" "), SettingsError, "name is empty"),
         (Gold("", "e" * 64, ()), GOOD, ScoreFileError, "no pairs with a grade yet"),
         (Gold("g", "e" * 64, (strange,)), System("x", (1.0,)), ScoreFileError, r"line 1: .*U\+0000"),

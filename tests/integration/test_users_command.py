@@ -36,7 +36,7 @@ def test_an_account_is_added_by_a_link(call, sqlite_database):
     assert status == 0
     assert out.startswith("https://rate.example/invitation/")
     assert out.count("\n") == 1  # nothing but the link, for scripts
-    assert err == "For Ana, once, within 7 days; --address names another host or port:\n"
+    assert err == "For Ana, valid once within 7 days; --address sets another host or port:\n"
     invitations = InvitationService(sqlite_database, passwords=CHEAP)
     invitations.accept_invitation(out.strip().rpartition("/")[2], "", PASSWORD)
     assert AccountService(sqlite_database).require("Ana", None)
@@ -60,7 +60,7 @@ def test_an_address_that_makes_no_link_is_a_wrong_call_and_nothing_is_made(call,
     for command in ("add", "invite"):
         status, out, err = call(command, "Ana", "--address", address)
         assert (status, out) == (2, "")
-        assert err.startswith("--address is such as http://127.0.0.1:7860 or ")
+        assert err.startswith("--address must be like http://127.0.0.1:7860 or ")
     assert json.loads(call("list", "--json")[1]) == []
 
 

@@ -141,15 +141,15 @@ def test_what_a_library_prints_does_not_come_between_the_answers(capfd):
 
 
 @pytest.mark.parametrize(
-    ("end", "cause"), [("die", "killed, perhaps for want of memory"), ("exit", "exit status 3")]
+    ("end", "cause"), [("die", "killed, perhaps because memory ran out"), ("exit", "exit status 3")]
 )
 def test_a_model_that_dies_loses_one_question_in_a_sentence(own_worker, end, cause):
     predictor, before = own_worker.open("obedient"), process_of(own_worker)
     with pytest.raises(ModelStoppedError) as caught:
         predictor.predict([end])
     assert str(caught.value) == (
-        f"The model stopped before it had answered ({cause}), and starts again: "
-        "ask once more, or with a shorter text."
+        f"The model stopped before it had answered ({cause}), and is starting again: "
+        "try again, or use a shorter text."
     )
     [prediction] = predictor.predict(["tell"])
     assert int(prediction.absent_candidates[0]) != before

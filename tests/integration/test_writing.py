@@ -57,10 +57,10 @@ def test_items_are_imported_all_or_none_and_never_twice(database):
     for item, problem in (
         (
             NewItem("x", TYPE, "Too short.", place="a.tsv, line 3"),
-            "a.tsv, line 3, field 'text': the sentence has 2 words, not 4 to 80; mend it",
+            "a.tsv, line 3, field 'text': the sentence has 2 words, not 4 to 80; fix it",
         ),
-        (NewItem("x", "word2sense", "mouse"), "'word2sense' is no type of the project"),
-        (NewItem("item 1", TYPE, sentence(99)), "'item 1' is there already with another text"),
+        (NewItem("x", "word2sense", "mouse"), "'word2sense' is not a type of the project"),
+        (NewItem("item 1", TYPE, sentence(99)), "'item 1' already exists with another text"),
     ):
         with pytest.raises(ImportFileError, match=problem):
             office.items.import_items(office.project.id, [*new_items(1, first=50), item])
@@ -346,7 +346,7 @@ def test_whoever_saw_the_requested_grade_never_grades_the_pair(database):
         "ben": [],
         "ana": [pair_id],
     }
-    with pytest.raises(NotFoundError, match="waits no longer"):
+    with pytest.raises(NotFoundError, match="is no longer waiting"):
         office.editing.text(office.project.id, task.id, office.id("ana"))
     assert office.queue("ana") == [pair_id]
 
@@ -358,7 +358,7 @@ def test_a_text_is_not_sent_back_to_a_writer_who_has_left(office, how):
         ProjectService(office.database).remove_member(project, "wim")
     else:
         AccountService(office.database).disable("wim")
-    with pytest.raises(WritingError, match="wim writes in this project no longer"):
+    with pytest.raises(WritingError, match="wim is no longer a writer in this project"):
         office.editing.send_back(project, task.id, eda, "Shorter.", version=1)
     assert len(office.editing.queue(project, eda)) == 1
     office.editing.hand_on(project, task.id, eda, "Shorter.", version=1)

@@ -389,7 +389,7 @@ def test_the_plan_is_called_an_estimate_and_says_whether_the_project_has_the_pai
     more = [pair(f"x{n}") for n in range(4)]
     many = rated_project(rated.database, [*graded, *more], name="many", raters_per_pair=3)
     said = unescape(handlers.plan(0.05, ask("judith", many.id)))
-    assert "This is an estimate" in said
+    assert "This estimate assumes" in said
     assert "more pairs, graded as those so far (2.3 grades a pair on average), would bring" in said
     assert "4 pairs of the project lack two grades, so that more would have to be imported" in said
     assert "narrow enough (at most 2)" in handlers.plan(2, ask("judith", many.id))

@@ -155,7 +155,7 @@ def test_each_document_has_its_answer_or_its_refusal_in_its_place(client):
         ({"text": "<p> </p>"}, 422, "The text is empty"),
         ({"text": "word"}, 422, "The text is only one word"),
         ({"text": "知識グラフの埋め込み"}, 422, "which this model does not read"),
-        ({"text": TEXT, "language": "Frnch"}, 422, '"language" Frnch: not a language known here; give one'),
+        ({"text": TEXT, "language": "Frnch"}, 422, '"language" Frnch: not a known language; give one'),
         ({"text": TEXT, "top_k": 0}, 422, '"top_k" is 0: give a whole number from 1 to'),
         ({"text": TEXT, "top_k": 10**4000}, 422, '"top_k" is 1000000'),
         ({"text": TEXT, "top_k": True}, 422, '"top_k" is true: give a whole number'),

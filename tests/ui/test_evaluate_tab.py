@@ -423,7 +423,7 @@ def refused(handlers, gold, *predictions, at=""):
         (
             GOLD,
             [FOUND[0], {"id": "c", "present": []}],
-            "found.jsonl: &quot;c&quot; is no id of a gold document",
+            "found.jsonl: &quot;c&quot; is not the id of a gold document",
         ),
         (GOLD, [], "found.jsonl: no prediction in the file"),
     ],

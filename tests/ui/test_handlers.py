@@ -600,7 +600,7 @@ def test_uploads_may_go_while_they_are_read_and_earlier_ones_are_asked_for_again
         ("a.exe", b"MZ", "a.exe cannot be read here: use one of"),
         ("a.txt.gz", b"", "a.txt.gz cannot be read here"),
         ("a.txt", b"\xff\xfe\x00", "a.txt: not a text file"),
-        ("a.jsonl", b"", "a.jsonl: no document in it; give a file with a document a line"),
+        ("a.jsonl", b"", "a.jsonl: contains no documents; give a file with one document per line"),
         ("a.csv", b"x,y\n1,2\n", "a.csv: no column"),
     ],
 )

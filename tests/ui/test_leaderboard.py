@@ -190,18 +190,18 @@ def test_uploaded_scores_and_systems_that_run_here_are_ranked(handlers, form, ra
             "run.txt, line 3: no score, the file ends after 2 and the gold grades have 8 pairs",
         ),
         ([("run.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n")], "run.txt, line 9: one score too many"),
-        ([("run.txt", "1\ntwo\n")], "run.txt, line 2: &#x27;two&#x27; is no number"),
+        ([("run.txt", "1\ntwo\n")], "run.txt, line 2: &#x27;two&#x27; is not a number"),
         ([("run.jsonl", '{"id": "zz", "score": 1}\n')], "run.jsonl, line 1: the gold grades have no"),
         ([("run.gz", "1\n")], "run.gz cannot be read here"),
-        ([("a.txt", "1\n"), ("b.txt", "1\n")], "a.txt: its name tells no comparison type"),
+        ([("a.txt", "1\n"), ("b.txt", "1\n")], "a.txt: its name contains no comparison type"),
         ([("run.txt", "")], "run.txt, line 1: no score, the file ends after 0"),
         ([("run.txt", "\n")], "run.txt, line 1: no score, the file ends after 0"),
-        ([("run.txt", "1\r\n2\r\nNaN\r\n")], "run.txt, line 3: &#x27;NaN&#x27; is no number"),
-        ([("run.txt", "1\n²\n")], "run.txt, line 2: &#x27;²&#x27; is no number"),
-        ([("run.txt", "1\n١\n")], "run.txt, line 2: &#x27;١&#x27; is no number"),
+        ([("run.txt", "1\r\n2\r\nNaN\r\n")], "run.txt, line 3: &#x27;NaN&#x27; is not a number"),
+        ([("run.txt", "1\n²\n")], "run.txt, line 2: &#x27;²&#x27; is not a number"),
+        ([("run.txt", "1\n١\n")], "run.txt, line 2: &#x27;١&#x27; is not a number"),
         ([("run.txt", "1\n1e999\n")], "run.txt, line 2: "),
         ([("run.txt", "1\n\n3\n")], "run.txt, line 2: is empty"),
-        ([("run.txt", "\ufeffx\n")], "run.txt, line 1: &#x27;x&#x27; is no number"),
+        ([("run.txt", "\ufeffx\n")], "run.txt, line 1: &#x27;x&#x27; is not a number"),
         ([("run.txt", "7" * 1_000_000)], "run.txt, line 1: "),
         ([("run.txt", "1\n" * 500_000)], "run.txt, line 9: one score too many"),
         ([("run.jsonl", '{"id": "a", "score": NaN}\n')], "run.jsonl, line 1"),
@@ -350,7 +350,7 @@ def test_what_cannot_be_calibrated_is_refused_and_right_files_stay_in_their_boxe
     assert "No file of its scores of the training pairs is chosen" in said
     short = [upload("taught.txt", "1\n2\nx\n")]
     said, _, files, _, training, taught, _ = add(form, rated, "", run, training=grades, training_scores=short)
-    assert "taught.txt, line 3: &#x27;x&#x27; is no number" in said
+    assert "taught.txt, line 3: &#x27;x&#x27; is not a number" in said
     assert (files, training) == (gr.skip(), gr.skip())
     assert taught == gr.skip()
     assert "The file is still chosen; to choose another one, remove it with × first." in said
@@ -362,7 +362,7 @@ def test_what_cannot_be_calibrated_is_refused_and_right_files_stay_in_their_boxe
     ]
     same = [upload("same.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows))]
     said = add(form, rated, "", what="lcs", training=same)[0]
-    assert "also in the training grades (same.jsonl, line 1), like 8 of 8 in all" in said
+    assert "also in the training grades (same.jsonl, line 1), as are 8 of 8 in all" in said
     assert form.systems.golds(rated.id) == []
 
 

@@ -123,7 +123,7 @@ def test_passages_no_nearer_than_chance_are_folded_and_said_to_be_on_other_subje
     both = passages_html(replace(found(), chance=0.85))
     one = passages_html(replace(found(), chance=0.45))
     assert "with a score of up to 0.85 are mostly on other subjects" in both
-    assert "their keyphrases are read all the same" in both
+    assert "their keyphrases are used all the same" in both
     assert both.index("<summary>2 passages that may be on other subjects") < both.index("Kernels for graphs")
     near, far = one.split("<summary>1 passage that may be on another subject</summary>")
     assert ("Kernels for graphs" in near, "Who does the housework" in far) == (True, True)
@@ -172,7 +172,7 @@ def test_many_passages_are_folded():
 
 def test_an_empty_index_is_told():
     html = passages_html(found(passages=()))
-    assert "the index has none" in html
+    assert "the index is empty" in html
     assert "Without them" not in html
 
 

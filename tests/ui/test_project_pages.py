@@ -524,7 +524,7 @@ def test_the_first_wrong_lines_are_told_each_with_its_reason_and_how_many_there_
     said, _ = import_file(imports, path)
     assert "<b>Nothing was imported.</b> 7 lines cannot be imported; the first 5 are:" in said
     assert said.count("<li>") == 5
-    assert "<li>new.tsv, line 2, field &#x27;type&#x27;: &#x27;word2sense&#x27; is no type of the" in said
+    assert "<li>new.tsv, line 2, field &#x27;type&#x27;: &#x27;word2sense&#x27; is not a type of the" in said
     assert "<li>new.tsv, line 3, field &#x27;id&#x27;: &#x27;2&#x27; is the id of another pair" in said
     assert "<li>new.tsv, line 4, field &#x27;left&#x27;: is empty" in said
     assert imports.projects.counts(1).pairs == 3
@@ -555,7 +555,7 @@ def test_an_account_that_an_import_makes_a_rater_is_named_on_the_page(imports, t
     quoted = EVIL.replace('"', '""')
     path.write_text(f'id,rater,grade\n0,Ana,1\n0,"{quoted}",2\n', encoding="utf-8")
     said, _ = import_file(imports, path)
-    assert "1 account that was there became a rater of the project: &lt;img src=x" in said
+    assert "1 existing account became a rater of the project: &lt;img src=x" in said
     assert "<img" not in said
 
 

@@ -169,8 +169,8 @@ def test_a_paused_rater_is_told_so_in_one_sentence(browser, services, world):
     refused = browser.get(f"projects/{world.project}/queue")
     assert refused.status_code == 403
     assert refused.json()["error"] == (
-        "Your work in Project 0 is paused: what you graded is kept and counts, and your administrator can "
-        "tell you when it goes on."
+        "Your work in Project 0 is paused: your grades are kept and count, and your administrator can "
+        "tell you when you can continue."
     )
     assert browser.get(f"projects/{world.project}/history").json()["pairs"][0]["grade"] == 2.75
     services.quality.resume(world.project, name)

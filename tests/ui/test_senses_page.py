@@ -104,7 +104,7 @@ def test_only_projects_with_words_and_senses_have_the_page(handlers, services):
         ({"key": tiny.LETTERING.key}, "That sense is not near the word&#x27;s meaning"),
         ({"grade": "seven"}, "No grade is chosen"),
         ({"grade": "9"}, "A grade is 0 to 4"),
-        ({"own": True, "definition": " \n"}, "The word&#x27;s meaning is not written"),
+        ({"own": True, "definition": " \n"}, "The word&#x27;s meaning is missing"),
         ({"own": True, "definition": "d" * 1001}, "The meaning has 1,001 characters"),
         ({"own": True, "definition": "d", "meaning": ""}, "No closest sense is chosen"),
         ({"own": True, "definition": "d"}, "The part of speech is not known"),
@@ -121,7 +121,7 @@ def test_a_pair_is_made_once_with_its_meanings(handlers, services):
     assert "Made pair w2s-1: mouse#n and keyboard%1:06:00::." in said(
         handlers.make(asked(FILLED), Asked("root"))
     )
-    assert "is there already" in said(handlers.make(asked(FILLED), Asked("root")))
+    assert "already exists" in said(handlers.make(asked(FILLED), Asked("root")))
     [pair] = services.assignment.queue(1, services.accounts.user("Ana").id).pairs
     assert pair.senses is not None
     assert (pair.senses.word_key, pair.senses.word_definition) == (tiny.POINTER.key, tiny.POINTER.gloss)

@@ -453,7 +453,7 @@ def test_a_made_up_link_is_explained(client, token):
     for path in ("/set-up", "/invitation"):
         for response in (client.get(f"{path}/{token}"), client.post(f"{path}/{token}", data={"name": "x"})):
             assert response.status_code == 410
-            assert alert(response).startswith("This link is not, or no longer, known")
+            assert alert(response).startswith("This link is unknown or no longer valid")
             assert "onclick" not in response.text
 
 

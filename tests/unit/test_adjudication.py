@@ -77,7 +77,7 @@ def test_a_conflict_says_what_the_other_decided():
     other = Decision(Decimal("2.50"), Cause.SCALE, "both see it", "judith", NOON)
     sentence = conflict_sentence("0-a", "3-a", other)
     assert sentence == (
-        "judith decided 2.5, scale, “both see it” meanwhile, and yours was not saved: "
+        "judith decided 2.5, scale, “both see it” in the meantime, and yours was not saved: "
         "save again to replace it."
     )
 
@@ -85,8 +85,8 @@ def test_a_conflict_says_what_the_other_decided():
 def test_a_conflict_says_that_a_decision_was_withdrawn_or_a_rating_changed():
     withdrawn = Decision(None, None, "", "judith", NOON)
     assert "judith withdrew" in conflict_sentence("3-a", "4-a", withdrawn)
-    assert "A rating of this pair changed" in conflict_sentence("4-a", "4-b", withdrawn)
-    assert "A rating of this pair changed" in conflict_sentence("0-a", "0-b", None)
+    assert "A rating of this pair has changed" in conflict_sentence("4-a", "4-b", withdrawn)
+    assert "A rating of this pair has changed" in conflict_sentence("0-a", "0-b", None)
 
 
 def test_a_decision_is_a_grade_on_the_projects_scale():

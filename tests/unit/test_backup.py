@@ -136,7 +136,7 @@ def test_a_backup_replaces_a_file_only_when_it_is_told_to(database, tmp_path):
     fill(database)
     file = tmp_path / "backup.db"
     file.write_text("precious")
-    with pytest.raises(DatabaseError, match=r"backup\.db is there already: .* --force"):
+    with pytest.raises(DatabaseError, match=r"backup\.db already exists: .* --force"):
         backup(database, file)
     assert file.read_text() == "precious"
     backup(database, file, overwrite=True)
@@ -186,7 +186,7 @@ def test_a_backup_never_replaces_the_database_itself(sqlite_database):
 
 def test_a_backup_of_nothing_is_refused(tmp_path):
     nothing = Database(f"sqlite:///{tmp_path / 'none.db'}")
-    with pytest.raises(DatabaseError, match=r"There is no database at .* make one with `python -m db"):
+    with pytest.raises(DatabaseError, match=r"There is no database at .* create one with `python -m db"):
         backup(nothing, tmp_path / "backup.db")
     assert list(tmp_path.iterdir()) == []
     nothing.path.touch()
@@ -198,14 +198,16 @@ def test_a_backup_of_nothing_is_refused(tmp_path):
 def test_a_backup_that_could_not_be_restored_is_refused(database, tmp_path):
     with database.session() as session:
         session.execute(text("DROP TABLE comments"))
-    message = r"is not whole, and nothing was backed up: tables are missing \(comments\), restore a backup\.$"
+    message = (
+        r"is incomplete, and nothing was backed up: tables are missing \(comments\), restore a backup\.$"
+    )
     with pytest.raises(DatabaseError, match=message):
         backup(database, tmp_path / "backup.db")
     assert not (tmp_path / "backup.db").exists()
 
 
 def test_a_folder_that_is_not_there_is_said(database, tmp_path):
-    with pytest.raises(DatabaseError, match="none is no folder: make it"):
+    with pytest.raises(DatabaseError, match="none is not a folder: create it"):
         backup(database, tmp_path / "none" / "backup.db")
 
 
@@ -215,7 +217,7 @@ def test_a_database_with_rows_is_replaced_only_when_it_is_told_to(sqlite_databas
     with other.session() as session:
         session.add(User(name="Eve", name_key="eve", created_at=NOON))
     before = contents(other)
-    with pytest.raises(DatabaseError, match=r"holds rows already \(users\): give --force"):
+    with pytest.raises(DatabaseError, match=r"already contains rows \(users\): give --force"):
         restore(other, tmp_path / "backup.db")
     assert contents(other) == before
     restore(other, tmp_path / "backup.db", overwrite=True)
@@ -312,7 +314,7 @@ def test_a_file_that_is_no_backup_is_refused(database, tmp_path, content):
     with pytest.raises(DatabaseError, match=r"notes\.txt is not a backup"):
         restore(database, file)
     assert file.read_bytes() == content
-    with pytest.raises(DatabaseError, match="is not there: give the file of a backup"):
+    with pytest.raises(DatabaseError, match="does not exist: give the file of a backup"):
         restore(database, tmp_path / "none.db")
     with pytest.raises(DatabaseError, match="is a folder, not a file: give the file of a backup"):
         restore(database, tmp_path)

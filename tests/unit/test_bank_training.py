@@ -208,7 +208,9 @@ class TestProposing:
 
         class Meanwhile(Proposer):
             def propose(self, waiting):
-                with pytest.raises(TrainingError, match=r"Another training is writing .*: begin when it has"):
+                with pytest.raises(
+                    TrainingError, match=r"Another training run is writing .*: start when it has"
+                ):
                     proposed(Proposer(None, None))
                 yield from [CANDIDATES, []]
 
@@ -467,11 +469,11 @@ class TestTraining:
     def test_a_style_of_another_version_of_its_base_is_refused(self, style, folder, tmp_path):
         shutil.copytree(folder / "style", tmp_path / "style")
         shutil.copytree(style / "checkpoint", tmp_path / "model")
-        with pytest.raises(ModelLoadError, match=r"changes another version of .*model"):
+        with pytest.raises(ModelLoadError, match=r"stores differences from another version of .*model"):
             load_system(tmp_path / "style", device="cpu")
 
     def test_a_base_elsewhere_is_refused(self, style, folder, tmp_path):
-        with pytest.raises(ConfigError, match="must stand beside the output"):
+        with pytest.raises(ConfigError, match="must be next to the output"):
             run("model", folder / "style.toml", output=tmp_path / "style", overrides={})
 
     def test_more_layers_than_there_are_cannot_be_trained(self, style, folder, tmp_path):

@@ -100,7 +100,7 @@ def test_beside_another_extractor_it_is_refused(parts, model, tmp_path):
     extractor = ContrastiveExtractor(encoder, ExtractorConfig(window=LENGTH, overlap=8))
     extractor.load_state_dict(half)
     save_checkpoint(other, extractor, tokenizer, SELECTION, name="other", card="# other")
-    with pytest.raises(ModelLoadError, match="changes another version of"):
+    with pytest.raises(ModelLoadError, match="stores differences from another version of"):
         load_system(other, device="cpu")
 
 

@@ -234,8 +234,8 @@ def test_other_settings_are_refused(
     before = output.read_bytes()
     with pytest.raises(ResumeError) as caught:
         predict_file(FakePredictor(name=name), source, output, **{"identity": "a", **options})
-    advice = "give the same, name another output or delete it."
-    assert str(caught.value) == f"{output} was begun with {difference}; {advice}"
+    advice = "use the same settings, name another output or delete it."
+    assert str(caught.value) == f"{output} was started with {difference}; {advice}"
     assert output.read_bytes() == before
 
 
@@ -287,7 +287,7 @@ def test_another_input_is_refused(tmp_path: Path, output: Path, lines: list[str]
     other.write_text("\n".join(lines), encoding="utf-8")
     predict_file(FakePredictor(), source, output, batch_size=1)
     before = output.read_bytes()
-    with pytest.raises(ResumeError, match=f"begun with {difference}.*; give the same"):
+    with pytest.raises(ResumeError, match=f"started with {difference}.*; use the same"):
         predict_file(FakePredictor(), other, output, batch_size=1)
     assert output.read_bytes() == before
 
@@ -447,7 +447,7 @@ def test_a_language_that_is_none_is_told_unless_the_call_says_another(tmp_path: 
     assert summary == BatchSummary(done=6, failed=2)
     assert [problem.line for problem in problems] == [7, 8]
     assert problems[0].message.endswith(
-        'line 7: "xx" is not a language known here; write a code such as "sw", or leave "language" out.'
+        'line 7: "xx" is not a known language; write a code such as "sw", or leave "language" out.'
     )
     assert predict_file(FakePredictor(), source, io.BytesIO(), language="fr") == BatchSummary(done=8)
 

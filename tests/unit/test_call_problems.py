@@ -81,7 +81,7 @@ def test_an_argument_that_is_not_utf8_is_one_sentence(call, sqlite_database, cap
     url = f"sqlite:///{sqlite_database.path}"
     assert annotation_main([*call, "--database-url", url]) == 2
     assert capsys.readouterr().err == (
-        "'\\udcff' is not UTF-8, so it is neither kept nor found: see how it is written.\n"
+        "'\\udcff' is not UTF-8, so it can be neither stored nor found: check how it is encoded.\n"
     )
 
 

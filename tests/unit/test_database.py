@@ -122,7 +122,7 @@ def test_writing_waits_for_others_no_longer_than_the_limit(sqlite_database, monk
     monkeypatch.setattr("db.database.WAIT_SECONDS", 0.01)
     monkeypatch.setattr("db.database._PRAGMAS", ("PRAGMA busy_timeout = 3600000",))
     sqlite_database.dispose()
-    said = r"test\.db is being written to, as by a long import; try again in a moment\.$"
+    said = r"test\.db is locked, perhaps by a long import; try again in a moment\.$"
     with ThreadPoolExecutor(1) as writer, somebody_writes(sqlite_database):
         refused = writer.submit(write, sqlite_database)
         with pytest.raises(UnreachableError, match=said):
@@ -191,7 +191,7 @@ def test_on_postgresql_writing_waits_for_a_lock_no_longer_than_the_limit(
         holder.execute(update(User).values(created_at=NOON))
         monkeypatch.setattr("db.database.WAIT_SECONDS", limit)
         refused = writer.submit(change, postgresql_database, **options)
-        with pytest.raises(UnreachableError, match="is being written to, as by a long import; try again"):
+        with pytest.raises(UnreachableError, match="is locked, perhaps by a long import; try again"):
             refused.result(60)
     monkeypatch.undo()
     assert count(postgresql_database, User) == 2  # who held it wrote all
@@ -363,18 +363,18 @@ def test_a_file_that_is_there_keeps_its_permissions(tmp_path):
 
 def test_a_folder_that_cannot_be_made_is_said_in_one_sentence():
     database = Database("sqlite:////proc/none/kpdemo.db")
-    with pytest.raises(DatabaseError, match=r"^/proc/none/kpdemo\.db cannot be made \(.+\); give"):
+    with pytest.raises(DatabaseError, match=r"^/proc/none/kpdemo\.db cannot be created \(.+\); give"):
         database.engine.connect()
 
 
 @pytest.mark.parametrize(
     ("code", "reason", "remedy"),
     [
-        (sqlite3.SQLITE_IOERR_SHMSIZE, "disk I/O error", "see that its disk is not full and works"),
+        (sqlite3.SQLITE_IOERR_SHMSIZE, "disk I/O error", "check that its disk works and is not full"),
         (
             sqlite3.SQLITE_READONLY_DIRECTORY,
             "attempt to write a readonly database",
-            "see that you may write to the file and to its folder",
+            "check that you may write to the file and to its folder",
         ),
     ],
 )

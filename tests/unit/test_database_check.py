@@ -51,7 +51,7 @@ def test_the_check_finds_what_does_not_agree(sqlite_database, rule, lie):
         session.execute(text(lie))
     problems = check(sqlite_database).problems
     assert any(
-        re.match(rf"Not so for 1 (pair|larger item|project) \(\d\): .*{rule}", problem)
+        re.match(rf"Violated by 1 (pair|larger item|project) \(\d\): .*{rule}", problem)
         for problem in problems
     ), problems
 
@@ -73,7 +73,7 @@ def test_the_check_finds_what_belongs_to_another_project(database):
         session.execute(text(COPY_PROJECT))
         session.execute(text("UPDATE comments SET project_id = 2"))
     assert check(database).problems == (
-        "Not so for 1 pair (3): what is in comments belongs to the project of its pair.",
+        "Violated by 1 pair (3): what is in comments belongs to the project of its pair.",
     )
 
 

@@ -358,7 +358,7 @@ class TestOverGeneration:
         monkeypatch.setattr(generator.module.decoder, "search", tight)
         found = list(over_generate(generator, DOCUMENTS, search=SEARCH))
         assert sizes == [3, 1, 2, 1, 1]
-        assert "going on with 1" in caplog.text
+        assert "continuing with 1" in caplog.text
         assert [[phrase.text for phrase in phrases] for phrases in found] == [
             [phrase.text for phrase in phrases] for phrases in expected
         ]

@@ -154,7 +154,7 @@ class TestJsonLines:
 
     def test_a_broken_array_is_one_sentence(self, tmp_path: Path) -> None:
         path = write(tmp_path / "docs.json", '[\n{"text": "A"}\n{"text": "B"}\n')
-        told = r"docs\.json: begins with \[ as a JSON array, but is not JSON \(.* line 3 .*\); mend it"
+        told = r"docs\.json: begins with \[ as a JSON array, but is not JSON \(.* line 3 .*\); fix it"
         with pytest.raises(InputError, match=told):
             list(read_documents(path, on_error=unexpected))
 
@@ -447,7 +447,9 @@ class TestFiles:
     @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
     def test_utf_16_is_named(self, tmp_path: Path, name: str, encoding: str) -> None:
         path = write(tmp_path / name, '{"text": "a"}\n'.encode(encoding))
-        with pytest.raises(InputError, match=f"{name}: not UTF-8 but UTF-16 text, or none; save it as UTF-8"):
+        with pytest.raises(
+            InputError, match=f"{name}: not UTF-8 but UTF-16 text, or not text at all; save it as UTF-8"
+        ):
             list(read_documents(path, on_error=unexpected))
         with (
             path.open("rb") as stream,

@@ -208,9 +208,7 @@ def test_a_tsv_with_marks_around_each_text_with_a_comma_and_no_other_is_refused_
     content = HEADER + "".join(f"{number}\tt\t{left}\ty\tTravel\n" for number, left in enumerate(lefts))
     if is_refused:
         told = message(content, "p.tsv")
-        assert told.startswith(
-            "p.tsv, line 2: here and further down the cells with a comma stand in quotation"
-        )
+        assert told.startswith("p.tsv, line 2: from here on only cells with a comma are in quotation")
         assert told.endswith("; save the file as “CSV UTF-8” instead.")
     else:
         assert [pair.left for pair in read(content, "p.tsv")] == list(lefts)
@@ -290,23 +288,23 @@ def test_a_header_of_other_columns_and_scores_are_no_pairs(content, told):
     ("content", "part"),
     [
         (line() + line(left=" "), "pairs.jsonl, line 2, field 'left': is empty"),
-        (line(right=5), "line 1, field 'right': 5 is no text"),
+        (line(right=5), "line 1, field 'right': 5 is not text"),
         (line(left="a\0b"), "holds a NUL character"),
         ('{"id": "a", "type": "t", "left": "\\ud83d", "right": "b"}', "half a character, U+D83D"),
         (line(id=""), "field 'id': is empty"),
         (line(id="x" * 201), "field 'id': has 201 characters"),
-        (line(id=True), "field 'id': True is no text"),
+        (line(id=True), "field 'id': True is not text"),
         (line(type=None), "field 'type': is missing"),
         (line(left="x" * 250_001), "has 250,001 characters"),
         (line(intended=5), "field 'intended': 5 is not 0 to 4 in steps of 0.25"),
         (line(ratings=[4.25]), "field 'ratings': 4.25 is not 0 to 4"),
         (line(ratings=[2.1]), "field 'ratings': 2.1 is not 0 to 4 in steps of 0.25"),
         (line(ratings=[-1]), "-1 is not 0 to 4"),
-        (line(ratings=[True]), "True is no grade"),
-        (line(ratings=["two"]), "'two' is no grade"),
+        (line(ratings=[True]), "True is not a grade"),
+        (line(ratings=["two"]), "'two' is not a grade"),
         (line(ratings=[float("nan")]), "NaN is not 0 to 4"),
-        (line(ratings=float("inf")), "Infinity is no list"),
-        (line(ratings="[3"), "is no list; write 3;2.5 or [3, 2.5]"),
+        (line(ratings=float("inf")), "Infinity is not a list"),
+        (line(ratings="[3"), "is not a list; write 3;2.5 or [3, 2.5]"),
         (line(ratings=[{"rater": "ana"}]), "needs \"rater\" and \"grade\""),
         (line(ratings=[{"rater": "ana", "score": 3}]), "needs \"rater\" and \"grade\""),
         (line(ratings="1E-2000000"), "1E-2000000 is not 0 to 4 in steps of 0.25"),
@@ -315,15 +313,15 @@ def test_a_header_of_other_columns_and_scores_are_no_pairs(content, told):
         (line(ratings=[{"rater": "a", "grade": 1}, {"rater": "a", "grade": 1}]), "'a' rated the pair twice"),
         (line(ratings=[1], scale="0-10"), "field 'scale': '0-10' is not 0-4"),
         ('{"id": "a", "rater": "ana"}', "field 'grade': is missing"),
-        ("{broken\n", "line 1: no JSON"),
-        ('"text"', "line 1: JSON, but no object"),
-        (line() + "[1]\n", "line 2: JSON, but no object"),
+        ("{broken\n", "line 1: not JSON"),
+        ('"text"', "line 1: JSON, but not an object"),
+        (line() + "[1]\n", "line 2: JSON, but not an object"),
         ("[" * 100_000, "nested too deeply"),
         ('{"id": ' + "9" * 5_000 + "}", "a number with too many digits"),
         ('{"id": 1e99999999999999999999}', "a number with too many digits"),
-        (line(ratings="[1e99999999999999999999]"), "is no list; write 3;2.5 or [3, 2.5]"),
+        (line(ratings="[1e99999999999999999999]"), "is not a list; write 3;2.5 or [3, 2.5]"),
         (b'\xff\xfe{\x00"\x00', "UTF-16; save it as UTF-8"),
-        (line().encode() + b'{"id": "\xe9"}', "line 2: byte 9 is no UTF-8 (0xe9)"),
+        (line().encode() + b'{"id": "\xe9"}', "line 2: byte 9 is not UTF-8 (0xe9)"),
         (b'{"id": "\xe9"}', "save it as UTF-8 (in Excel: Save As, “CSV UTF-8”)."),
         (b"%PDF-1.7 \xe2", "pairs.jsonl: this is a PDF, not a text file; save it as TSV, CSV or JSON Lines."),
         (b"PK\x03\x04\x00", "this is a workbook of a spreadsheet or another zipped file, not a text file"),
@@ -344,12 +342,12 @@ def test_a_bad_line_is_told_with_its_place(content, part):
     ("content", "part"),
     [
         ("ident,left,right\n", "the header has ident, left, right; it needs id, left and right"),
-        ("id,left,LEFT,right\n", "the column 'left' stands twice"),
+        ("id,left,LEFT,right\n", "the column 'left' occurs twice"),
         ("id,type,left,right\na,t,b,c,d\n", "line 2: 5 fields under a header of 4"),
         ("id,type,left,right\na,t,b\n", "line 2, field 'right': is missing"),
         ('id,type,left,right\na,t,"b\nc,d\n', "line 2: a field begins with \" and is never closed"),
         ('id,type,left,right\na,t,"b\nc,d\n', "close it (what follows was not read)."),
-        ('id,type,left,right\na,t,"b" c,d\n', "goes on after the closing one"),
+        ('id,type,left,right\na,t,"b" c,d\n', "continues after the closing one"),
         ('id,type,left,right\na,t,"b\n\nc",d\nb,t,,d\n', "line 5, field 'left'"),
     ],
 )  # fmt: skip

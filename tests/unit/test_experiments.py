@@ -458,7 +458,7 @@ def test_validation_documents_that_are_not_at_hand_are_missed_aloud(folder, caps
     assert experiments(folder, "main", "--model", "first", "--gold", gold) == 0
     assert "left out" not in capsys.readouterr().err
     assert experiments(folder, "main", "--model", "first", "--gold", gold, "--set", "data=elsewhere") == 0
-    assert "not at hand, so that none of the gold documents is left out" in capsys.readouterr().err
+    assert "were not found, so no gold document is left out" in capsys.readouterr().err
 
 
 def test_the_space_of_a_document_is_stored_as_places(folder, monkeypatch):
@@ -514,7 +514,7 @@ def test_gold_files_of_one_name_are_told_apart_over_several_calls(folder, caplog
     write(copy, documents(200, 4))
     assert experiments(folder, "main", "--model", "english", f"--gold={copy}") == 0
     assert stored(folder, "main-english")["datasets"]["inspec"]["documents"] == 4
-    assert "figures of inspec were those of another file of that name and folder" in caplog.text
+    assert "figures of inspec are from another file of that name and folder" in caplog.text
 
 
 def test_figures_that_do_not_tell_their_file_are_kept_beside_files_of_other_names(folder, caplog):
@@ -532,7 +532,7 @@ def test_figures_that_do_not_tell_their_file_are_kept_beside_files_of_other_name
     found = stored(folder, "main-first")
     assert {name: one["documents"] for name, one in found["datasets"].items()} == {"test": 2, "measured": 4}
     assert found["files"] == ["test.jsonl", "measured.jsonl"]
-    assert "figures of test were those of a file whose content was not stored" in caplog.text
+    assert "figures of test are from a file whose content was not stored" in caplog.text
 
 
 def test_figures_with_passages_that_are_not_told_are_not_kept_beside_others():

@@ -472,7 +472,7 @@ def test_unfinished_and_doubtful_pairs_are_counted(tmp_path, unfinished):
     assert f"- 1 pair with too few ratings, {where}" in card
     assert f"- 1 pair flagged and without a decision, {where}" in card
     assert "- 3 pairs withdrawn from the project, in no file and no other count" in card
-    assert "- 1 pair graded again after the decision, which stands until it is taken anew" in card
+    assert "- 1 pair graded again after the decision, which remains in force until a new one is made" in card
     complete = {"counts": dict.fromkeys(("too_few_ratings", "not_adjudicated"), 0)}
     (tmp_path / "new").mkdir()
     assert "None: every pair" in gold_card(export(tmp_path / "new", more=complete))

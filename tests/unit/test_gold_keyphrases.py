@@ -33,7 +33,7 @@ def test_lists_with_another_mark_are_no_phrases(write, name, mark):
     with pytest.raises(InputError) as refusal:
         read_gold(path)
     assert str(refusal.value).startswith(
-        f'{path}: the keyphrases of 2 of 3 documents hold "{mark.strip()}" and none ";", so that each list'
+        f'{path}: the keyphrases of 2 of 3 documents have "{mark.strip()}" but no ";", so each list'
     )
 
 

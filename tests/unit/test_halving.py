@@ -45,7 +45,7 @@ def test_an_extractor_that_runs_out_of_memory_halves_its_batch_and_says_so(tmp_p
     monkeypatch.setattr(ContrastiveExtractor, "forward", tight)
     found = predictor.predict(DOCUMENTS)
     assert sizes == [3, 1, 2, 1, 1]
-    assert "out of memory with 3 texts at once: going on with 1" in caplog.text
+    assert "out of memory with 3 texts at once: continuing with 1" in caplog.text
     assert [[one.text for one in row.present] for row in found] == [
         [one.text for one in row.present] for row in expected
     ]

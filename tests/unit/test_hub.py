@@ -340,7 +340,7 @@ class TestFetching:
             raise ConnectError("no route to host")
 
         monkeypatch.setattr(HfApi, "model_info", unreachable)
-        with pytest.raises(ModelLoadError, match=r"cannot be asked .*\(ConnectError\): connect"):
+        with pytest.raises(ModelLoadError, match=r"cannot be reached .*\(ConnectError\): connect"):
             fetch("somebody/something")
         assert len(calls) == 1
         assert calls[0] <= 5

@@ -126,7 +126,7 @@ def test_passages_are_read_as_by_the_same_folder(parts, cache, tmp_path):
 
 def test_a_model_that_reads_no_passages_refuses_an_index(parts, cache, tmp_path):
     publish(cache, NAME, parts / "model")
-    with pytest.raises(ModelLoadError, match=f"'{NAME}' reads no passages"):
+    with pytest.raises(ModelLoadError, match=f"'{NAME}' does not use passages"):
         load_predictor(NAME, index=tmp_path)
     with pytest.raises(ModelLoadError, match=r"no folder 'some/other' nor .* HF_HUB_OFFLINE"):
         load_predictor("some/other", index=tmp_path)  # its configuration cannot be had
@@ -134,7 +134,7 @@ def test_a_model_that_reads_no_passages_refuses_an_index(parts, cache, tmp_path)
 
 def test_the_page_offers_it_with_its_card(parts, cache):
     shelf = ModelShelf({NAME: "given with --model"}, lambda name: load_predictor(name, device="cpu"))
-    assert shelf.card(NAME).startswith("This model is not on this machine yet")
+    assert shelf.card(NAME).startswith("This model has not been downloaded yet")
     publish(cache, NAME, parts / "model")
     assert shelf.choices == [(f"{NAME} – given with --model", NAME)]
     assert shelf.answer(Question(DOCUMENT, NAME)).prediction.present
@@ -172,16 +172,19 @@ def test_a_download_that_was_broken_off_is_no_model_yet(parts, cache):
     ("values", "message"),
     [
         ({"format": 2}, "of format 2, from a newer kpdemo: update kpdemo"),
-        ({"kind": "mind-reader"}, "a 'mind-reader' of format 1, which is none"),
-        ({"kind": "simckp-bank"}, "a 'simckp-bank' of format 1, which is none"),
-        ({"kind": ["kea"]}, "which is none"),
-        ({"base": {"folder": "../../secret", "weights": "0"}}, "only what it changes of another"),
-        ({"backbone": {"attn_implementation": "somebody/kernel"}}, "asks for code"),
-        ({"backbone": [{"text": {"_attn_implementation": "somebody/kernel"}}]}, "asks for code"),
-        ({"backbone": {"model_type": "detr", "backbone": "other/secret"}}, "a 'detr', which is no encoder"),
+        ({"kind": "mind-reader"}, "a 'mind-reader' of format 1, which this version of kpdemo cannot open"),
+        ({"kind": "simckp-bank"}, "a 'simckp-bank' of format 1, which this version of kpdemo cannot open"),
+        ({"kind": ["kea"]}, "which this version of kpdemo cannot open"),
+        ({"base": {"folder": "../../secret", "weights": "0"}}, "only its differences from another"),
+        ({"backbone": {"attn_implementation": "somebody/kernel"}}, "needs code from the Hub"),
+        ({"backbone": [{"text": {"_attn_implementation": "somebody/kernel"}}]}, "needs code from the Hub"),
+        (
+            {"backbone": {"model_type": "detr", "backbone": "other/secret"}},
+            "a 'detr', which is not a text encoder",
+        ),
         (
             {"backbone": {"model_type": "encoder-decoder", "encoder": {"model_type": []}}},
-            "no encoder of texts",
+            "not a text encoder",
         ),
     ],
 )
@@ -197,7 +200,7 @@ def test_no_file_elsewhere_is_read(copy, cache, file):
     with (copy / "bank" / "SHA256SUMS").open("a", encoding="utf-8") as sums:
         sums.write(f"0000  {file}\n")
     publish(cache, NAME, copy)
-    with pytest.raises(ModelLoadError, match="leads out of its own folder"):
+    with pytest.raises(ModelLoadError, match="points outside its own folder"):
         load_predictor(NAME, device="cpu").predict([DOCUMENT])
 
 
@@ -287,7 +290,7 @@ def test_a_name_that_no_file_can_have_is_a_missing_file(copy, cache):
 def test_a_bank_changes_its_own_model_only(copy, cache, base):
     change(copy / "bank" / "config.json", base=base)
     publish(cache, NAME, copy)
-    with pytest.raises(ModelLoadError, match="leads out of its own folder"):
+    with pytest.raises(ModelLoadError, match="points outside its own folder"):
         load_predictor(NAME, device="cpu").predict([DOCUMENT])
 
 
@@ -296,7 +299,7 @@ def test_a_model_stored_as_a_change_of_another_is_no_whole_one(parts, cache, tmp
         shutil.copytree(parts / name, tmp_path / name)
     store_as_change(tmp_path / "second", tmp_path / "first")
     publish(cache, NAME, tmp_path / "second")
-    with pytest.raises(ModelLoadError, match="only what it changes of another one"):
+    with pytest.raises(ModelLoadError, match="only its differences from another model"):
         load_predictor(NAME, device="cpu").predict([DOCUMENT])
 
 

@@ -73,13 +73,18 @@ def test_a_model_that_writes_is_listed_so_and_one_of_unknown_languages_without_a
 @pytest.mark.parametrize(
     ("change", "call", "status", "message"),
     [
-        (None, ["{model}", "name", "--licence", "mit"], 2, "'name' is no name on the Hub"),
-        (None, ["{model}", "me/kp.git", "--licence", "mit"], 2, "'me/kp.git' is no name on the Hub"),
-        (None, ["{model}", "me/a--b", "--licence", "mit"], 2, "'me/a--b' is no name on the Hub"),
-        (None, ["{model}", "me/a..b", "--licence", "mit"], 2, "'me/a..b' is no name on the Hub"),
-        (None, ["{model}", NAME, "--licence", "CC BY"], 2, "'CC BY' is not as the Hub writes it"),
-        (None, ["{model}/nothing", NAME, "--licence", "mit"], 2, "is no model that `train` wrote"),
-        ("README.md", ["{model}", NAME, "--licence", "mit"], 2, "delete it to have it written anew"),
+        (None, ["{model}", "name", "--licence", "mit"], 2, "'name' is not a valid Hub name"),
+        (None, ["{model}", "me/kp.git", "--licence", "mit"], 2, "'me/kp.git' is not a valid Hub name"),
+        (None, ["{model}", "me/a--b", "--licence", "mit"], 2, "'me/a--b' is not a valid Hub name"),
+        (None, ["{model}", "me/a..b", "--licence", "mit"], 2, "'me/a..b' is not a valid Hub name"),
+        (None, ["{model}", NAME, "--licence", "CC BY"], 2, "'CC BY' is not a licence identifier"),
+        (None, ["{model}/nothing", NAME, "--licence", "mit"], 2, "is not a model that `train` wrote"),
+        (
+            "README.md",
+            ["{model}", NAME, "--licence", "mit"],
+            2,
+            "already exists: delete it to write a new one",
+        ),
         ("tables.json.gz", ["{model}", NAME, "--licence", "mit"], 1, "is damaged"),
     ],
 )

@@ -55,14 +55,14 @@ def test_an_array_that_is_too_large_is_refused(monkeypatch):
     [
         (
             json.dumps([PAIRS[0], 7, {**PAIRS[1], "left": ""}, PAIRS[2]]),
-            ["p0", "entry 2: JSON, but no object", "entry 3, field 'left': is empty", "p2"],
+            ["p0", "entry 2: JSON, but not an object", "entry 3, field 'left': is empty", "p2"],
         ),
-        (json.dumps(PAIRS)[:-1], ["p0", "p1", "p2", "entry 3: no JSON (no comma and no ] follows)"]),
-        (json.dumps(PAIRS[:1])[:-1] + ",]", ["p0", "entry 2: no JSON (Expecting value)"]),
-        (json.dumps(PAIRS[:1], indent=1) + "x", ["p0", "entry 1: no JSON (something follows the array)"]),
+        (json.dumps(PAIRS)[:-1], ["p0", "p1", "p2", "entry 3: not JSON (no comma and no ] follows)"]),
+        (json.dumps(PAIRS[:1])[:-1] + ",]", ["p0", "entry 2: not JSON (Expecting value)"]),
+        (json.dumps(PAIRS[:1], indent=1) + "x", ["p0", "entry 1: not JSON (something follows the array)"]),
         ("[\n" + "[" * 100_000, ["entry 1: nested too deeply"]),
         (" [ ] ", ["pairs.json: the array is empty; give one with at least one object."]),
-        ("[1]\n" + json.dumps(PAIRS[0]), ["line 1: JSON, but no object", "p0"]),
+        ("[1]\n" + json.dumps(PAIRS[0]), ["line 1: JSON, but not an object", "p0"]),
     ],
 )
 def test_what_is_wrong_in_an_array_is_told_with_the_number_of_the_entry(content, told):

@@ -184,8 +184,8 @@ def test_a_model_for_another_language_is_named():
     assert "was made for English and Polish," in language_note("ko", "m", {"pl", "en"})
     assert "was not made for it," in language_note("th", "yake", {"ar", "da", "de", "fr", "it"})
     assert language_note("he", "positionrank", {"ar", "da", "de", "fr", "it"}) == (
-        "This text is Hebrew; the model 'positionrank' reads every language, but has learnt none, so treat "
-        "its answer with care."
+        "This text is Hebrew; the model 'positionrank' reads every language, but was trained on none, so "
+        "treat its answer with care."
     )
     assert language_note("fr", "m", {"fr"}) == language_note("fr", "m", ()) == ""
 

@@ -196,7 +196,7 @@ def test_a_run_that_goes_on_with_other_visits_tells_that_its_rate_is_not_that_of
         train(Points(stop_at=1), longer, tmp_path, CPU, identity="a")
     [told] = caplog.messages
     assert told.startswith(
-        "planned for 160 document visits and goes on for 200: its learning rate is not that"
+        "planned for 160 document visits and extended to 200: its learning rate is not that"
     )
     assert train(Points(), longer, tmp_path, CPU, identity="a").planned == [160]
     assert len(caplog.messages) == 1
@@ -214,7 +214,7 @@ def test_a_run_that_has_made_more_visits_than_are_asked_for_says_so(tmp_path, ca
     assert (again.calls, progress.documents, progress.planned) == (0, 160, [])
     assert caplog.messages == [
         "has made 160 document visits, more than the 100 asked for, and stays as it is; for a run of 100 "
-        "begin anew with another --output"
+        "start again with another --output"
     ]
 
 
@@ -395,5 +395,5 @@ def test_a_state_that_may_not_be_read_is_not_to_be_deleted(monkeypatch, tmp_path
         raise PermissionError
 
     monkeypatch.setattr(torch, "load", refuse)
-    with pytest.raises(TrainingError, match=r"last\.pt may not be read: mend its permissions"):
+    with pytest.raises(TrainingError, match=r"last\.pt may not be read: fix its permissions"):
         load_state(tmp_path / "last.pt")

@@ -264,7 +264,7 @@ def test_a_file_that_is_no_rounds_is_refused_before_anything_is_measured(tmp_pat
     gold.write_text('{"id": "a", "text": "Un graphe.", "keyphrases": ["graphe"]}\n', encoding="utf-8")
     call = ["experiments", "ramkg", "--gold", str(gold), "--model", "first", "--rounds", str(path)]
     assert main([*call, "--output", str(output)]) == 2
-    assert f"{path} tells of no rounds: give the rgit.json" in capsys.readouterr().err
+    assert f"{path} has no rounds: give the rgit.json" in capsys.readouterr().err
     assert not output.exists()
 
 

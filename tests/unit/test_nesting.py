@@ -101,7 +101,7 @@ def test_a_file_is_not_gone_on_with_otherwise(tmp_path):
     predict_file(FakePredictor(), source, output, nested=False)
     texts = [one["text"] for one in json.loads(output.read_text())["present"]]
     assert len(list(unnested(texts))) == len(texts) == 5
-    with pytest.raises(ResumeError, match="was begun with no nested keyphrases;"):
+    with pytest.raises(ResumeError, match="was started with no nested keyphrases;"):
         predict_file(FakePredictor(), source, output)
 
 

@@ -127,7 +127,7 @@ def test_a_model_that_ships_without_a_pair_encoder_is_not_looked_for_on_the_hub(
 
 
 def test_what_is_no_encoder_is_explained(tmp_path):
-    with pytest.raises(ModelLoadError, match=r"holds no encoder as .* names a `model_type`"):
+    with pytest.raises(ModelLoadError, match=r"holds no encoder saved by .* with a `model_type`"):
         load_encoder(EncoderConfig(str(tmp_path)), device="cpu")
     with pytest.raises(ModelLoadError, match="has no trained pooler: choose another pooling"):
         load_encoder(EncoderConfig(str(tiny_bart(tmp_path / "bart")), "pooler"), device="cpu")

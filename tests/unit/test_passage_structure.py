@@ -92,7 +92,7 @@ def test_the_best_of_compressed_vectors_are_compared_again():
 
 
 def test_an_index_of_few_passages_has_no_codes():
-    with pytest.raises(ConfigError, match=r"ivfpq learns its codes from 9,984 passages .* use --type flat"):
+    with pytest.raises(ConfigError, match=r"ivfpq needs 9,984 passages .* use --type flat"):
         build_structure(IndexConfig("ivfpq"), np.ones((100, 8), dtype=np.float32))
 
 

@@ -164,7 +164,7 @@ def test_a_model_has_the_bank_with_the_profiles(folder, tmp_path):
         ({"train": "[{path = 'none.jsonl'}]"}, "No training data at"),
         ({"train": "[{path = 'train.jsonl', repeat = 3}]"}, "Word profiles count each document once, not 3"),
         ({"train": "[{path = 'train.jsonl', where = {id = 'x'}}]"}, "No training document has a keyphrase"),
-        ({"least": "99"}, "No word stands in 99 documents: give more of them, or a smaller `least`"),
+        ({"least": "99"}, "No word occurs in 99 documents: give more of them, or a smaller `least`"),
         ({"shared": "99"}, "No term has a word in its profile: .* a smaller `shared` than 99"),
         ({"bank": "nowhere"}, "No model at nowhere"),
     ],

@@ -134,7 +134,7 @@ def test_a_language_is_measured_alike_however_it_is_written(written):
 
 def test_a_language_that_is_not_known_is_refused_with_its_document():
     gold = replace(DOCUMENT, language="Klingon")
-    with pytest.raises(InputError, match='language of the document "d1" is Klingon: not a language known'):
+    with pytest.raises(InputError, match='language of the document "d1" is Klingon: not a known language'):
         evaluate([gold], [predict()])
 
 

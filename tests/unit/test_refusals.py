@@ -42,7 +42,7 @@ from annotation.web.refusals import refused, status_of
     ],
 )
 def test_an_error_has_one_status_everywhere(kind, status):
-    assert status_of(kind("It is wrong: mend it.")) == status
+    assert status_of(kind("It is wrong: fix it.")) == status
 
 
 def test_a_refusal_says_its_sentence():

@@ -106,5 +106,5 @@ def test_a_model_that_reads_no_passages_takes_no_index(shipped, tmp_path):
         "default",
         "multilingual",
     ]
-    with pytest.raises(ModelLoadError, match="'tfidf' reads no passages: leave the index out"):
+    with pytest.raises(ModelLoadError, match="'tfidf' does not use passages: leave the index out"):
         load_predictor("tfidf", index=tmp_path)

@@ -103,7 +103,10 @@ def test_names_are_text_whatever_they_hold():
         ),
         (line(4, "4 Ri\x07ght: e"), r"line 5 holds the invisible character U\+0007"),
         (line(4, "4 Right: \u202ee"), r"line 5 holds the invisible character U\+202E"),
-        (f"[phrase2word]\n{OWN}", "are for 'phrase2word', which is no comparison type of the project: add"),
+        (
+            f"[phrase2word]\n{OWN}",
+            "are for 'phrase2word', which is not a comparison type of the project: add",
+        ),
         (f"[own]\n{OWN}\n[own]\n{OWN}", r"line 7: '\[own\]' names no type, or one a second time"),
         (f"[]\n{OWN}", r"line 1: '\[\]' names no type"),
         ("[own]", "for own lack those of 0, 1, 2, 3, 4"),

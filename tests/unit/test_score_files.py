@@ -134,7 +134,7 @@ def test_a_score_without_a_type_is_that_of_the_pair_with_a_gold_grade(tmp_path):
     [
         ("id,score\nNews-1,1\nNews-2,2\nNews-4,3\n", "line 4: the gold grades have no 'News-4'"),
         ("id,score\nNews-1,1\nNews-3,2\n", "no score for phrase2word 'News-2'"),
-        ("id,score\nNews-1,1\nNews-2,2\nNews-3,x\n", "line 4, field 'score': 'x' is no number"),
+        ("id,score\nNews-1,1\nNews-2,2\nNews-3,x\n", "line 4, field 'score': 'x' is not a number"),
         ("id,score\nNews-1,1\nNews-2,2\nNews-3,3\nNews-3,3\n", "line 5: phrase2word 'News-3' has a score"),
         ("id,score\nNews-3,3\n", "has scores of pairs without a gold grade only"),
         ("1\n2\n3\n4\n", "line 4: one score too many, the gold grades have 3 pairs"),
@@ -168,8 +168,8 @@ def test_a_list_of_unfinished_pairs_that_is_broken_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"gold": None}, "line 2, field 'gold': None is no number; write a grade such as 2.75."),
-        ({"gold": "high"}, "line 2, field 'gold': 'high' is no number; write a grade such as 2.75."),
+        ({"gold": None}, "line 2, field 'gold': None is not a number; write a grade such as 2.75."),
+        ({"gold": "high"}, "line 2, field 'gold': 'high' is not a number; write a grade such as 2.75."),
         ({"gold": float("nan")}, "line 2, field 'gold': NaN is not finite; write a grade such as 2.75."),
         ({"left": " "}, "line 2, field 'left': is empty; fill it in or delete the row."),
         ({"type": None}, "line 2, field 'type': is empty; fill it in or delete the row."),
@@ -266,14 +266,14 @@ def test_ids_of_two_types_need_the_type(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("run.tsv", "1\nx\n3\n", "run.tsv, line 2: 'x' is no number; write a score such as 2.75."),
-        ("run.tsv", "1\n2,5\n3\n", "run.tsv, line 2: '2,5' is no number; write a score such as 2.5."),
+        ("run.tsv", "1\nx\n3\n", "run.tsv, line 2: 'x' is not a number; write a score such as 2.75."),
+        ("run.tsv", "1\n2,5\n3\n", "run.tsv, line 2: '2,5' is not a number; write a score such as 2.5."),
         (
             "run.csv", "id,Similarity\nNews-1,2.5\n",
             "run.csv, line 1: 'id,Similarity' is neither a score nor a header with id and score; begin the "
             "file with a line that names these columns.",
         ),
-        ("run.tsv", "1\nnan\n3\n", "run.tsv, line 2: 'nan' is no number; write a score such as 2.75."),
+        ("run.tsv", "1\nnan\n3\n", "run.tsv, line 2: 'nan' is not a number; write a score such as 2.75."),
         ("run.tsv", "1\n1e999\n3\n", "run.tsv, line 2: '1e999' is not finite; write a score such as 2.75."),
         (
             "run.tsv", "1\n1e99999999999999999999\n3\n",
@@ -291,7 +291,7 @@ def test_ids_of_two_types_need_the_type(tmp_path):
         ),
         (
             "run.jsonl", '{"id": "News-1", "score": 1e99999999999999999999}\n',
-            "run.jsonl, line 1: no JSON (a number with too many digits); write one object a line.",
+            "run.jsonl, line 1: not JSON (a number with too many digits); write one object a line.",
         ),
         ("run.tsv", "1\n\n3\n", "run.tsv, line 2: is empty; write the score of its pair."),
         (
@@ -329,13 +329,13 @@ def test_ids_of_two_types_need_the_type(tmp_path):
         ),
         (
             "run.jsonl", '{"id": "News-7", "score": 1}\n',
-            "run.jsonl, line 1: the gold grades have no 'News-7', be it unknown or without a gold grade so "
-            "far; mend or delete the line.",
+            "run.jsonl, line 1: the gold grades have no 'News-7', or it has no gold grade yet; "
+            "fix or delete the line.",
         ),
         (
             "run.jsonl", '{"id": "News-1", "type": "word2sense", "score": 1}\n',
-            "run.jsonl, line 1: the gold grades have no 'News-1' of type 'word2sense', be it unknown or "
-            "without a gold grade so far; mend or delete the line.",
+            "run.jsonl, line 1: the gold grades have no 'News-1' of type 'word2sense', or it has no "
+            "gold grade yet; fix or delete the line.",
         ),
         (
             "run.jsonl", '{"id": "w2s-1", "score": 1}\n{"id": "w2s-1", "score": 1}\n',
@@ -343,7 +343,7 @@ def test_ids_of_two_types_need_the_type(tmp_path):
         ),
         (
             "run.jsonl", '{"id": "w2s-1", "score": true}\n',
-            "run.jsonl, line 1, field 'score': True is no number; write a score such as 2.75.",
+            "run.jsonl, line 1, field 'score': True is not a number; write a score such as 2.75.",
         ),
         (
             "run.jsonl", '{"id": "w2s-1", "grade": 1}\n',
@@ -372,9 +372,12 @@ def test_a_score_that_is_missing_too_much_or_no_number_is_refused(
     ("content", "message"),
     [
         ("id,score\nNews-1,1,5\n", "line 2: 3 fields under a header of 2"),
-        ("id,score,Score\nNews-1,1,9\n", "line 1: the column 'score' stands twice"),
+        ("id,score,Score\nNews-1,1,9\n", "line 1: the column 'score' occurs twice"),
         ('id,score\n"News-1,1\n', "is never closed"),
-        (f"id,score,note\nNews-1,1,{'x' * 200_000}\nNews-2,x,\n", "line 3, field 'score': 'x' is no number"),
+        (
+            f"id,score,note\nNews-1,1,{'x' * 200_000}\nNews-2,x,\n",
+            "line 3, field 'score': 'x' is not a number",
+        ),
     ],
 )
 def test_a_table_of_scores_is_read_as_tables_of_pairs_are(tmp_path, content, message):
@@ -436,7 +439,7 @@ def test_of_types_that_files_call_the_same_the_one_that_is_so_called_has_the_fil
 
 def test_a_file_of_bytes_is_explained(tmp_path):
     (tmp_path / "run.tsv").write_bytes(b"1\n\xff\xfe\n")
-    with pytest.raises(ImportFileError, match=r"line 2: byte 1 is no UTF-8"):
+    with pytest.raises(ImportFileError, match=r"line 2: byte 1 is not UTF-8"):
         read_scores(tmp_path / "run.tsv", PAIRS)
 
 

@@ -129,11 +129,11 @@ def test_an_import_takes_the_texts_of_each_sense_from_wordnet(wordnet):
 @pytest.mark.parametrize(
     ("right", "has_wordnet", "problem"),
     [
-        ("mouse%1:6:0", True, "'mouse%1:6:0' is no sense key; write one such as"),
-        ("mouse%1:6:0", False, "'mouse%1:6:0' is no sense key; write one such as"),
-        ("mouse%1:06:07::", True, "WordNet 3.0 has no sense 'mouse%1:06:07::'; mend the key"),
-        ("mouse#n#9", True, "WordNet 3.0 has no sense 'mouse#n#9'; mend the number"),
-        ("mouse#n#1", False, "'mouse#n#1' is a sense number, for which there is no WordNet here"),
+        ("mouse%1:6:0", True, "'mouse%1:6:0' is not a sense key; write one such as"),
+        ("mouse%1:6:0", False, "'mouse%1:6:0' is not a sense key; write one such as"),
+        ("mouse%1:06:07::", True, "WordNet 3.0 has no sense 'mouse%1:06:07::'; fix the key"),
+        ("mouse#n#9", True, "WordNet 3.0 has no sense 'mouse#n#9'; fix the number"),
+        ("mouse#n#1", False, "'mouse#n#1' is a sense number, which needs WordNet, and there is none here"),
     ],
 )
 def test_a_sense_that_is_none_is_refused_by_its_line(wordnet, right, has_wordnet, problem):
@@ -155,13 +155,13 @@ def test_without_wordnet_keys_and_definitions_in_words_stay_as_they_are():
 @pytest.mark.parametrize(
     ("fields", "problem"),
     [
-        ({"word_flag": "maybe"}, "field 'word_flag': 'maybe' is no flag; write oov, oos or nothing"),
+        ({"word_flag": "maybe"}, "field 'word_flag': 'maybe' is not a flag; write oov, oos or nothing"),
         ({"word_flag": "oov"}, "field 'word_definition': is empty; a word with the flag oov needs"),
-        ({"word_key": "mouse"}, "field 'word_key': 'mouse' is no sense key"),
+        ({"word_key": "mouse"}, "field 'word_key': 'mouse' is not a sense key"),
         ({"sense_words": "x", "sense_parents": "[1]"}, "field 'sense_parents': '1' needs"),
-        ({"sense_words": "x", "sense_siblings": "{"}, "field 'sense_siblings': is no list"),
-        ({"sense_words": "x", "sense_sibling_count": -1}, "'-1' is no number of senses"),
-        ({"word_definition": "\ud800"}, "holds a character that is no text"),
+        ({"sense_words": "x", "sense_siblings": "{"}, "field 'sense_siblings': is not a list"),
+        ({"sense_words": "x", "sense_sibling_count": -1}, "'-1' is not a number of senses"),
+        ({"word_definition": "\ud800"}, "holds a character that is not text"),
     ],
 )
 def test_a_wrong_field_is_named(fields, problem):

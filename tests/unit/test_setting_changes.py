@@ -30,14 +30,14 @@ def test_the_same_change_twice_is_one():
 
 def test_the_same_setting_changed_by_both_is_refused_by_its_name():
     mine, theirs = replace(BEFORE, raters_per_pair=3), replace(BEFORE, raters_per_pair=4)
-    with pytest.raises(SettingsError, match="changed the number of raters per pair meanwhile, so"):
+    with pytest.raises(SettingsError, match="has changed the number of raters per pair in the meantime, so"):
         merged_settings(mine, theirs, SEEN)
 
 
 def test_a_limit_that_somebody_else_set_stays_and_two_limits_are_refused_by_name():
     mine, theirs = replace(BEFORE, threshold=Decimal(2)), replace(BEFORE, most_per_rater=9)
     assert merged_settings(mine, theirs, SEEN) == replace(mine, most_per_rater=9)
-    with pytest.raises(SettingsError, match="changed the limit of pairs per rater meanwhile"):
+    with pytest.raises(SettingsError, match="changed the limit of pairs per rater in the meantime"):
         merged_settings(replace(BEFORE, most_per_rater=8), theirs, SEEN)
 
 

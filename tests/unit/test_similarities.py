@@ -51,12 +51,12 @@ def test_a_paragraph_is_read_to_its_end_and_nothing_is_nothing(encoder):
 def test_a_lazy_model_compares_once_it_is_open_or_says_that_it_cannot():
     comparing = SimpleNamespace(similarities=lambda pairs: [0.5 for _ in pairs])
     assert LazyPredictor("lazy", lambda: comparing).similarities([("a", "b")]) == [0.5]
-    with pytest.raises(ModelLoadError, match="'first' compares no texts: choose default"):
+    with pytest.raises(ModelLoadError, match="'first' does not compare texts: choose default"):
         LazyPredictor("first", FakePredictor).similarities([("a", "b")])
 
 
 def test_a_model_without_nested_keyphrases_compares_as_the_model_does():
     comparing = SimpleNamespace(similarities=lambda pairs: [0.5 for _ in pairs])
     assert Unnested(comparing).similarities([("a", "b")]) == [0.5]
-    with pytest.raises(ModelLoadError, match="'first' compares no texts: choose default"):
+    with pytest.raises(ModelLoadError, match="'first' does not compare texts: choose default"):
         load_predictor("first", nested=False).similarities([("a", "b")])

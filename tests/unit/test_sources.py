@@ -66,7 +66,7 @@ def test_predictions_of_a_folder_whose_rows_were_called_otherwise_are_not_gone_o
     predict_file(FakePredictor(), folder, output)
     before = output.read_text(encoding="utf-8").replace('"d.csv:2"', '"2"')
     output.write_text(before, encoding="utf-8")
-    with pytest.raises(ResumeError, match=r'begun with a document "2", which .*papers lacks; give the same'):
+    with pytest.raises(ResumeError, match=r'started with a document "2", which .*papers lacks; use the same'):
         predict_file(FakePredictor(), folder, output)
     assert output.read_text(encoding="utf-8") == before
 
@@ -103,12 +103,12 @@ def test_what_cannot_be_read_is_named_and_the_rest_goes_on(folder: Path, tmp_pat
 def test_a_file_without_a_document_is_told(folder: Path, tmp_path: Path, name: str, content: str) -> None:
     output, empty = tmp_path / "out.jsonl", folder / name
     empty.write_text(content, encoding="utf-8")
-    with pytest.raises(InputError, match=rf"{name}: no document in it; give a file with"):
+    with pytest.raises(InputError, match=rf"{name}: contains no documents; give a file with"):
         predict_file(FakePredictor(), empty, output, on_error=pytest.fail)
     assert not output.exists()
     told: list[str] = []
     predict_file(FakePredictor(), folder, output, on_error=lambda problem: told.append(problem.message))
-    assert [f"{name}: no document in it" in one for one in told] == [True]
+    assert [f"{name}: contains no documents" in one for one in told] == [True]
     assert written(output) == ["a", "b", "row"]
 
 
@@ -128,7 +128,7 @@ def test_a_folder_is_resumed_as_a_file_is(folder: Path, tmp_path: Path) -> None:
 
 
 def test_the_predictions_do_not_go_into_the_folder(folder: Path) -> None:
-    with pytest.raises(ResumeError, match="in the folder whose documents are read"):
+    with pytest.raises(ResumeError, match="inside the input folder"):
         predict_file(FakePredictor(), folder, folder / "out.jsonl")
     assert not (folder / "out.jsonl").exists()
 

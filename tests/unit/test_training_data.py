@@ -339,7 +339,7 @@ def test_a_tagger_needs_a_treebank(tmp_path):
 def test_a_number_that_no_library_takes_is_refused_by_its_name(tmp_path, content, place):
     path = tmp_path / "config.toml"
     path.write_text(f'[frequency]\ndata = "."\n[[frequency.train]]\npath = "docs.jsonl"\n{content}\n')
-    with pytest.raises(ConfigError, match=rf"\[frequency\] {place}: no number that can.*\(.{{1,100}}\);"):
+    with pytest.raises(ConfigError, match=rf"\[frequency\] {place}: not a usable number.*\(.{{1,100}}\);"):
         load_section(path, "frequency", FrequencyConfig)
 
 
@@ -350,7 +350,7 @@ def test_a_setting_that_cannot_be_read_is_refused(tmp_path, value):
     with pytest.raises(ConfigError, match=r"\[tagger\] passes: .{1,250}$"):
         load_section(path, "tagger", TaggerConfig, {"passes": value})
     path.write_text(f"[tagger]\npasses = {value}\n")
-    with pytest.raises(ConfigError, match=r"not a TOML file|no number"):
+    with pytest.raises(ConfigError, match=r"not a TOML file|not a usable number"):
         load_section(path, "tagger", TaggerConfig)
 
 
@@ -478,7 +478,7 @@ def test_a_model_for_no_language_and_a_share_above_one_are_refused(file, kind, k
         ("limit = -1", r"train\.0\.limit: Input should be greater than or equal to 1, not -1"),
         (
             'skip_ids = "("',
-            r"\[kea\] train\.0: `skip_ids` of a is no regular expression \(.*\): correct '\('\.$",
+            r"\[kea\] train\.0: `skip_ids` of a is not a regular expression \(.*\): correct '\('\.$",
         ),
     ],
 )

@@ -27,7 +27,7 @@ def test_a_second_training_is_refused_until_the_first_has_written_its_checkpoint
     config = tmp_path / "config.toml"
     config.write_text(f'[one2seq]\noutput = "{tmp_path}/run"\n', encoding="utf-8")
     passed = []
-    busy = f"^Another training is writing to {tmp_path}/run: wait until"
+    busy = f"^Another training run is writing to {tmp_path}/run: wait until"
 
     def second(at: str) -> None:
         with pytest.raises(TrainingError, match=busy):

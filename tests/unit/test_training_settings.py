@@ -50,7 +50,7 @@ def test_each_part_takes_the_settings_that_it_has():
         ),
         ({"loop.sed": "7"}, r"\[extractor\] has no setting 'loop.sed'"),
         ({"minimum": "many"}, r"\[bank\] minimum"),
-        ({"output": "x"}, "a folder each"),
+        ({"output": "x"}, "its own folder"),
     ],
 )
 def test_a_wrong_setting_is_refused_before_the_first_part_is_trained(monkeypatch, overrides, message):

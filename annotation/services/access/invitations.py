@@ -88,14 +88,14 @@ def find_invitation(session: Session, token: str, now: datetime, *, lock: bool =
     statement = select(models.Invitation).where(models.Invitation.token_hash == token_hash(token))
     row = session.scalar(statement.with_for_update() if lock else statement)
     if row is None:
-        raise InvitationError(f"This link is not, or no longer, known: use the newest one, or {_ASK}.")
+        raise InvitationError(f"This link is unknown or no longer valid: use the newest one, or {_ASK}.")
     if row.used_at is not None:
         raise InvitationError(f"This link was used already: sign in, or {_ASK}.")
     if row.expires_at <= now:
         ended = f"{row.expires_at.day} {row.expires_at:%B}"
-        raise InvitationError(f"This link ended on {ended}: {_ASK}.")
+        raise InvitationError(f"This link expired on {ended}: {_ASK}.")
     if not session.scalar(select(MAKER_MAY).where(models.Invitation.id == row.id)):
-        raise InvitationError(f"Whoever made this link may no longer make it: {_ASK}.")
+        raise InvitationError(f"The person who made this link may no longer invite people: {_ASK}.")
     return row
 
 

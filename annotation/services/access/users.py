@@ -70,7 +70,7 @@ def new_user(
 
 
 def name_is_taken(name: str) -> SettingsError:
-    return SettingsError(f"There is an account named {name!r} already: take another name.")
+    return SettingsError(f"An account named {name!r} already exists: choose another name.")
 
 
 def as_user(row: models.User) -> User:

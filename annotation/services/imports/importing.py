@@ -168,7 +168,7 @@ def _problem(item: NewPair | NewRating, settings: ProjectSettings) -> str:
         if grade % settings.step != 0:
             return (
                 f": the grade {grade} is off the project's steps of {settings.step}; "
-                "mend it or make the step finer."
+                "fix it or make the step finer."
             )
     if isinstance(item, NewPair) and len(item.ratings) > settings.raters_per_pair:
         return (

@@ -86,8 +86,8 @@ class ItemImporter:
         there = part.by_id.get((item.type, item.id)) or self._withheld.fingerprint_of(item.type, item.id)
         if there not in (None, print):
             return ImportFileError(
-                f"{item.where}, field 'id': {item.id!r} is there already with another text; give this "
-                "item another id."
+                f"{item.where}, field 'id': {item.id!r} already exists with another text; give this item "
+                "another id."
             )
         if print in part.taken or print in self._withheld:
             self.duplicates[item.id] = None
@@ -105,7 +105,7 @@ class ItemImporter:
         if problem := bounds.larger.problem(size_of(item.text)):
             larger = comparison_type(item.type).larger.lower()
             return ImportFileError(
-                f"{item.where}, field 'text': the {larger} {problem}; mend it, leave it out, or set "
+                f"{item.where}, field 'text': the {larger} {problem}; fix it, leave it out, or set "
                 "other bounds for its type."
             )
         return None

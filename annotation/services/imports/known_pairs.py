@@ -62,7 +62,7 @@ def new_training_pairs(
         (row.type, row.external_id): _Known(_print_of_row(row), row.quarters, row.explanation)
         for row in _training_pairs(session, project.id)
     }
-    told = "training would tell its grade"
+    told = "training would reveal its grade"
     return _new_pairs(session, pairs, project, there, MOST_TRAINING_PAIRS, KnownKind.TRAINING, told)
 
 
@@ -73,7 +73,7 @@ def new_check_pairs(
     rows = session.scalars(select(Pair).where(Pair.project_id == shelf_of(session, project.id)))
     there = {(row.type, row.external_id): _Known(row.fingerprint, row.intended_quarters or 0) for row in rows}
     bare = (KnownPair(each.pair, each.grade) if isinstance(each, KnownPair) else each for each in pairs)
-    told = "a rater who met it twice would know"
+    told = "a rater who saw it twice would notice"
     return _new_pairs(session, bare, project, there, MOST_CHECK_PAIRS, KnownKind.CHECK, told)
 
 
@@ -174,7 +174,7 @@ def _met(session: Session, project: Project, prints: set[str]) -> dict[str, _Met
 
 def _out_of_reach(pair: NewPair, problem: str) -> ImportFileError:
     return ImportFileError(
-        f"{pair.where}, field 'grade': {problem}; mend it, make the step finer or accept a larger "
+        f"{pair.where}, field 'grade': {problem}; fix it, make the step finer or accept a larger "
         "distance on the tab Quality of the project."
     )
 
@@ -190,7 +190,7 @@ def _change(pair: NewPair, old: _Known, new: _Known) -> ImportFileError | None:
         remedy = "leave the row out, and set the known grade on the tab Quality of the project"
     elif new.explanation != old.explanation:
         field, what = "explanation", "another explanation"
-        remedy = "leave the row out, or stop using the training pairs and import all of them anew"
+        remedy = "leave the row out, or stop using the training pairs and import all of them again"
     else:
         return None
     if old.is_new and field != "id":
@@ -202,5 +202,5 @@ def _change(pair: NewPair, old: _Known, new: _Known) -> ImportFileError | None:
 def _met_twice(pair: NewPair, twin: _Met, told: str) -> ImportFileError:
     called = "," if twin.id == pair.id else f", there called {twin.id!r},"
     return ImportFileError(
-        f"{pair.where}: the pair {pair.id!r} is a {twin.what} too{called} and {told}; take another."
+        f"{pair.where}: the pair {pair.id!r} is a {twin.what} too{called} and {told}; choose another pair."
     )

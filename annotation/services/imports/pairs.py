@@ -133,8 +133,8 @@ class PairImporter:
         print = part.prints[id(item)]
         if print in part.checks:  # it would be met twice; `import_checks` refuses the same
             return ImportFileError(
-                f"{item.where}: the pair {item.id!r} is a check pair of the project, and a rater who "
-                "met it twice would know; leave it out."
+                f"{item.where}: the pair {item.id!r} is a check pair of the project, and a rater who saw it "
+                "twice would notice; leave it out."
             )
         types = part.by_id.setdefault(item.id, {})
         known = types.get(item.type)
@@ -149,8 +149,8 @@ class PairImporter:
             self._duplicates[item.id] = None
         elif print in self._training:  # `import_training` refuses the same
             return ImportFileError(
-                f"{item.where}: the pair {item.id!r} is a training pair of the project, and "
-                "training would tell its grade; leave it out."
+                f"{item.where}: the pair {item.id!r} is a training pair of the project, and training would "
+                "reveal its grade; leave it out."
             )
         else:
             types[item.type] = _Known(print)

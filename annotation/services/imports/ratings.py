@@ -149,14 +149,14 @@ class RatingWriter:
         if aside is not None:
             raise ImportFileError(
                 f"{rating.place}: {rating.rater!r} graded the pair {rating.external_id!r} "
-                f"{from_quarters(aside)}, which was set aside, and others are to grade it; leave the rating "
+                f"{from_quarters(aside)}, which was set aside, so others have to grade it; leave the rating "
                 "out."
             )
         self._check_counts(rating, rater_id)
         if pairs.states.get(key) == BARRED:
             raise ImportFileError(
-                f"{rating.place}: {rating.rater!r} wrote the pair {rating.external_id!r}, saw its "
-                "requested grade or decided on it, and others are to grade it; leave the rating out."
+                f"{rating.place}: {rating.rater!r} wrote the pair {rating.external_id!r}, saw its requested "
+                "grade or decided on it, so others have to grade it; leave the rating out."
             )
         if pairs.states.get(key) not in TAKES_A_SLOT:
             self._take_slot(rating, pairs)
@@ -193,7 +193,7 @@ class RatingWriter:
         if rater_id in self._sent_away:
             raise ImportFileError(
                 f"{rating.place}: the grades of {rating.rater!r} are set aside in this project; leave the "
-                "rating out, or let the rater go on first."
+                "rating out, or let the rater continue first."
             )
 
     @cached_property

@@ -81,12 +81,12 @@ class Desk:
         """
         if self.is_paused and self.has_set_aside:
             raise AccessError(
-                f"Grades of yours in {self.project.name} are set aside and do not count: ask your "
-                "administrator why, and whether your work goes on."
+                f"Some of your grades in {self.project.name} are set aside and do not count: ask your "
+                "administrator why, and whether you can continue."
             )
         if self.is_paused:
             raise AccessError(
-                f"Your work in {self.project.name} is paused: what you graded is kept and counts, and your "
-                "administrator can tell you when it goes on."
+                f"Your work in {self.project.name} is paused: your grades are kept and count, and your "
+                "administrator can tell you when you can continue."
             )
         self.check_consent()

@@ -121,7 +121,7 @@ class StuckPairs:
     @property
     def paused_text(self) -> str:
         """How to get somebody back, as the end of a sentence; nothing where nobody is paused."""
-        return ", or let one who is paused go on" if self.paused else ""
+        return ", or resume one who is paused" if self.paused else ""
 
     @property
     def links_text(self) -> str:
@@ -129,8 +129,11 @@ class StuckPairs:
         if not self.open_links:
             return ""
         if self.open_links == 1:
-            return "1 open link for a rater is out: who opens it may grade these pairs too."
-        return f"{self.open_links:,} open links for raters are out: who opens one may grade these pairs too."
+            return "1 link for a rater has not been used: the person who opens it may grade these pairs too."
+        return (
+            f"{self.open_links:,} links for raters have not been used: the people who open them may grade "
+            "these pairs too."
+        )
 
 
 class StuckService:

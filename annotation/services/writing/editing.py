@@ -191,7 +191,7 @@ class EditingService:
     ) -> None:
         said = kept_text(note, "note", LONGEST_NOTE)
         if not said:
-            raise WritingError("The note is empty: say in a sentence what the writer should do otherwise.")
+            raise WritingError("The note is empty: say in a sentence what the writer should do differently.")
 
         def refuse(session: Session, now: datetime) -> None:
             admit(session, project_id, editor_id, *EDITORS)
@@ -221,7 +221,7 @@ def _open(session: Session, project_id: int, writing_id: int, editor_id: int, no
 
 
 def _gone(writing_id: int) -> NotFoundError:
-    return NotFoundError(f"The text {writing_id} waits no longer: choose another one.")
+    return NotFoundError(f"The text {writing_id} is no longer waiting for an editor: choose another one.")
 
 
 def _lock(session: Session, project_id: int, writing_id: int, version: int) -> Writing:

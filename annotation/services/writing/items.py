@@ -161,7 +161,7 @@ class ItemService:
             if type is not None and bounds is not None:
                 if type not in project.settings.types:
                     listed = ", ".join(project.settings.types)
-                    raise SettingsError(f"{type!r} is no type of the project: choose one of {listed}.")
+                    raise SettingsError(f"{type!r} is not a type of the project: choose one of {listed}.")
                 if has_zeros is not None and seen is not None:
                     now_set = terms_of(row).of_type(type)
                     merged = merged_settings(type_terms(bounds, has_zeros), now_set, seen)

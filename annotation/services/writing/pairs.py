@@ -62,11 +62,11 @@ def add_pair(
     settings = project.settings
     mark = fingerprint(item.type, item.text, right)
     if session.scalar(_pair_prints(session, project.id).where(Pair.fingerprint == mark).limit(1)) is not None:
-        raise WritingError("The same pair is there already: change the text, or hand the item on.")
+        raise WritingError("The same pair already exists: change the text, or hand the item on.")
     if mark in training_prints(session, project.id):
         raise WritingError(
-            "This is a training pair of the project, and training tells its grade: change the text, or hand "
-            "the item on."
+            "This is a training pair of the project, and training reveals its grade: change the text, or "
+            "hand the item on."
         )
     order = next_order(session, Pair, project.id)
     external_id = _free_id(session, project.id, item)

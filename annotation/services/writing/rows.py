@@ -46,8 +46,8 @@ def refuse_absent(session: Session, project_id: int, writer_id: int) -> None:
     may_write = writer.is_administrator or Role.WRITER in roles_of(session, writer_id, project_id)
     if writer.disabled_at is not None or not may_write:
         raise WritingError(
-            f"{writer.name} writes in this project no longer and would not see it: give the item to another "
-            "writer, or edit and accept the text."
+            f"{writer.name} is no longer a writer in this project and would not see it: give the item to "
+            "another writer, or edit and accept the text."
         )
 
 

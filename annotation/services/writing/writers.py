@@ -229,8 +229,8 @@ class WritingService:
 _IS_WITHDRAWN = and_(LargerItem.withdrawn_at.is_not(None), Writing.state == "returned", Writing.text != "")
 """Of a text: its item was withdrawn while the writer was at it."""
 ITEM_WITHDRAWN = (
-    "This item was withdrawn, and nothing more is to be written for it. Your text is kept; go on with the "
-    "next one."
+    "This item was withdrawn, and no text is needed for it any more. Your text is kept; go on with the next "
+    "one."
 )
 GONE = (
     "The time for this item ran out, and it went to somebody else or is wanted at another grade. Your text "
@@ -284,6 +284,6 @@ def _change(row: Writing, text: str, version: int, seconds: float | None, now: d
         return
     if version != row.version:
         raise StaleTextError(
-            "This text was changed in another window: what stands there is shown, and yours below it."
+            "This text was changed in another window: the text from there is shown, and yours below it."
         )
     row.text, row.version, row.updated_at = kept, row.version + 1, now

@@ -103,12 +103,11 @@ def _hub_errors(name: str) -> Iterator[None]:
     except OfflineModeIsEnabled as error:
         raise ModelLoadError(
             f"There is no folder {name!r} nor a model of that name on this machine, and HF_HUB_OFFLINE "
-            "forbids to fetch one: unset it, or give a folder."
+            "forbids downloading one: unset it, or give a folder."
         ) from error
     except GatedRepoError as error:
         raise ModelLoadError(
-            f"The model {name!r} is given to those who ask for it on its page: do so, then log in with "
-            "`hf auth login`."
+            f"The model {name!r} is gated: request access on its page, then log in with `hf auth login`."
         ) from error
     except HFValidationError as error:  # a path, or what no model there can be called
         raise ModelLoadError(f"There is no folder {name!r}: check the name.") from error
@@ -118,6 +117,6 @@ def _hub_errors(name: str) -> Iterator[None]:
         ) from error
     except (HTTPError, OSError) as error:
         raise ModelLoadError(
-            f"There is no folder {name!r}, and the Hugging Face Hub cannot be asked for a model of that name "
-            f"({type(error).__name__}): connect to the network, or give a folder."
+            f"There is no folder {name!r}, and the Hugging Face Hub cannot be reached to look for a model of "
+            f"that name ({type(error).__name__}): connect to the network, or give a folder."
         ) from error

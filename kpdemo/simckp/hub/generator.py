@@ -121,7 +121,7 @@ class HubGenerator:
     def _check(self) -> None:
         for token in filter(None, (self.profile.forced_first, *self.profile.languages.values())):
             if self._id(token) in (None, self.tokenizer.unk_token_id):
-                raise ModelLoadError(f"The model {self.name!r} has no token {token!r}: mend its profile.")
+                raise ModelLoadError(f"The model {self.name!r} has no token {token!r}: fix its profile.")
         if self._room < LEAST_ROOM:
             raise ModelLoadError(
                 f"The model {self.name!r} reads {self.window} tokens, of which its profile leaves "

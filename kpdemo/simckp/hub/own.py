@@ -75,13 +75,13 @@ def _check_config(name: str, folder: Path) -> None:
         raise ModelLoadError(f"The model {name!r} is of format {form}, from a newer kpdemo: update kpdemo.")
     if kind not in KINDS or form != FORMAT:
         raise ModelLoadError(
-            f"The model {name!r} is a {kind!r} of format {form}, which is none that this kpdemo opens: "
+            f"The model {name!r} is a {kind!r} of format {form}, which this version of kpdemo cannot open: "
             "update kpdemo, or give another."
         )
     if BASE in described:
         raise ModelLoadError(
-            f"The model {name!r} holds only what it changes of another one, which is not on the Hub with it: "
-            "give another, or ask its owner for the whole."
+            f"The model {name!r} stores only its differences from another model, which is not on the Hub "
+            "with it: give another, or ask its owner for the complete model."
         )
 
 
@@ -89,20 +89,21 @@ def _check_part(name: str, folder: Path, part: Path) -> None:
     described = stored_config(part)
     base = described.get(BASE, {"folder": "."})  # the model one folder up
     if not isinstance(base, dict) or base.get("folder") != ".":
-        raise ModelLoadError(f"The model {name!r} leads out of its own folder ({base!r}): give another.")
+        raise ModelLoadError(f"The model {name!r} points outside its own folder ({base!r}): give another.")
     for setting, value in _settings(described):
         if setting.endswith(_FETCHES_CODE):
             raise ModelLoadError(
-                f"The model {name!r} asks for code (*{_FETCHES_CODE}), and none is run: give another."
+                f"The model {name!r} needs code from the Hub (*{_FETCHES_CODE}), which is never run: give "
+                "another."
             )
         if setting == "model_type" and not _reads_text(str(value)):
             raise ModelLoadError(
-                f"The model {name!r} holds a {str(value)!r}, which is no encoder of texts: give another."
+                f"The model {name!r} holds a {str(value)!r}, which is not a text encoder: give another."
             )
     for file in _sums(name, folder, part):
         if Path(file).name != file:
             raise ModelLoadError(
-                f"The model {name!r} leads out of its own folder ({shortened(file, _SHOWN)}): give another."
+                f"The model {name!r} points outside its own folder ({shortened(file, _SHOWN)}): give another."
             )
         if not isfile(part / file):
             inside = (part / file).relative_to(folder).as_posix()
@@ -147,5 +148,6 @@ def _sums(name: str, folder: Path, part: Path) -> dict[str, str]:
 
 def _damaged(name: str, what: str) -> ModelLoadError:
     return ModelLoadError(
-        f"The model {name!r} is damaged ({what}): run `hf cache rm model/{name}`, and it is downloaded anew."
+        f"The model {name!r} is damaged ({what}): run `hf cache rm model/{name}`, and it will be downloaded "
+        "again."
     )

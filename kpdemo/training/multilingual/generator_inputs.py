@@ -63,7 +63,8 @@ def retrieved_of(row: Mapping[str, Any], name: str) -> tuple[tuple[str, ...], ..
         for passage in passages
     ):
         raise ConfigError(
-            f'The document {name!r} has a field "retrieved" that is no list of lists of keyphrases: mend it.'
+            f'The document {name!r} has a field "retrieved" that is not a list of lists of keyphrases: fix '
+            "it."
         )
     return tuple(map(tuple, passages))
 
