@@ -382,7 +382,7 @@ def test_of_two_adjudicators_the_second_is_told_and_loses_nothing(bench):
     one.keyboard.press("Control+Enter")
     expect(said(one)).to_have_text("Saved p1: 1.")
     two.keyboard.press("Control+Enter")
-    expect(said(two)).to_contain_text(f"{desk.judge.name} decided 1, scale, “first” meanwhile")
+    expect(said(two)).to_contain_text(f"{desk.judge.name} decided 1, scale, “first” in the meantime")
     expect(two.get_by_label("Note (optional)")).to_have_value("second thoughts")
     expect(two.locator("#adjudicate-value b")).to_have_text("4")
     assert desk.item("p1").decision.grade == 1

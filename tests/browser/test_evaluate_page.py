@@ -120,7 +120,7 @@ def test_other_numbers_of_predictions_are_asked_for_in_a_fold_and_a_wrong_one_ke
     expect(heads).to_have_text(["Model or file", *shown, "AbsentR@50", "PooledF1@M", "Documents"])
     at.fill("1, 50")
     fresh.locator("#evaluate-run").click()
-    expect_refusal(fresh, "Also F1 at 50: R@50 is that of the candidates", result="#evaluate-result")
+    expect_refusal(fresh, "Also F1 at 50: R@50 is computed on the candidates", result="#evaluate-result")
     fresh.get_by_text("Earlier answer").click()
     expect(heads.nth(3)).to_have_text("PresentF1@O")
     with fresh.expect_download() as download:

@@ -247,7 +247,7 @@ def test_a_rating_that_ends_the_disagreement_leaves_the_decision_standing(rated,
 def test_the_second_of_two_adjudicators_is_told_what_the_first_decided(rated, service):
     seen = service.item(rated.id, rated.pair_id("far")).version
     decide(rated, service, "far", "1", expected=seen, note="read it twice")
-    with pytest.raises(ConflictError, match="judith decided 1, scale, “read it twice” meanwhile"):
+    with pytest.raises(ConflictError, match="judith decided 1, scale, “read it twice” in the meantime"):
         decide(rated, service, "far", "3", expected=seen)
     item = service.item(rated.id, rated.pair_id("far"))
     assert item.decision.grade == 1

@@ -514,7 +514,7 @@ def test_the_files_of_bridge_are_written_all_or_none(sqlite_database, tmp_path, 
         patched.setattr(JudgedPool, "run_lines", full)
         status, errors = bridge(gold=gold, qrels=qrels, runs=out / "runs")
         assert status == 1
-        assert "1-north.run cannot be written (No space left on device): nothing is changed" in errors
+        assert "1-north.run cannot be written (No space left on device): nothing was changed" in errors
     status, errors = bridge(gold=gold, qrels="/dev/full")  # a device has no file to be put in place of
     assert (status, errors.count("\n")) == (1, 1)
     assert gold.read_text() == "older"

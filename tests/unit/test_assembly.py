@@ -31,18 +31,18 @@ def check(output: Path, runs: Path, **given: Path) -> None:
 @pytest.mark.parametrize("output", [".", "..", "extractor", "extractor/checkpoint"])
 def test_an_output_that_holds_a_part_is_refused(runs, monkeypatch, output):
     monkeypatch.chdir(runs)
-    with pytest.raises(ConfigError, match="also extractor/checkpoint, which it is made from: give another"):
+    with pytest.raises(ConfigError, match="including extractor/checkpoint, which it is made from: give"):
         check(Path(output), Path())
 
 
 def test_an_output_that_is_the_base_is_refused(runs):
-    with pytest.raises(ConfigError, match=r"also .*model, which it is made from: give another"):
+    with pytest.raises(ConfigError, match=r"including .*model, which it is made from: give another"):
         check(runs / "model", runs, base=runs / "model")
 
 
 def test_an_output_that_holds_the_opening_of_the_card_is_refused(runs):
     (runs / "model" / "opening.md").write_text("# Mine")
-    with pytest.raises(ConfigError, match=r"also .*opening\.md, which it is made from: give another"):
+    with pytest.raises(ConfigError, match=r"including .*opening\.md, which it is made from: give another"):
         check(runs / "model", runs, card=runs / "model" / "opening.md")
 
 

@@ -233,7 +233,7 @@ def test_documents_without_ids_of_their_own_and_validation_that_is_trained_on_ar
         iterate(FakeRetriever(Plug()), FakeGenerator(Plug()), twice, RgitConfig(), tmp_path)
     for other in (paper(10), replace(paper(10), id="fr95")):
         seen = replace(data(), validation=[Pair(other, "en10")])
-        with pytest.raises(TrainingError, match=f"'{other.id}' has the (id|text) of one that is trained on"):
+        with pytest.raises(TrainingError, match=f"'{other.id}' has the (id|text) of a training document"):
             iterate(FakeRetriever(Plug()), FakeGenerator(Plug()), seen, RgitConfig(), tmp_path)
     empty = replace(data(), validation=[])
     with pytest.raises(TrainingError, match="no validation pair"):
