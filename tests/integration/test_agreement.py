@@ -556,7 +556,9 @@ def test_agreement_is_read_while_an_import_writes_also_for_the_first_time(
 @pytest.mark.parametrize("opened", [open_services, lambda database: open_database(str(database.engine.url))])
 def test_a_grade_saved_just_then_does_not_leave_the_keys_to_the_first_page(sqlite_database, opened):
     forget_the_keys(sqlite_database)
-    with closing(sqlite3.connect(sqlite_database.path, isolation_level=None, check_same_thread=False)) as other:
+    with closing(
+        sqlite3.connect(sqlite_database.path, isolation_level=None, check_same_thread=False)
+    ) as other:
         other.execute("BEGIN IMMEDIATE")
         threading.Timer(0.2, other.execute, ["COMMIT"]).start()
         opened(sqlite_database)
