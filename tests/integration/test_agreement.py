@@ -30,8 +30,8 @@ from annotation.services.numbering import NumberService
 from annotation.services.projects import ProjectService, find_project
 from annotation.services.rating.ratings import RatingService
 from annotation.types import Cause, NewPair, ProjectSettings, Role
-from annotation.ui.agreement import texts_of
 from annotation.ui.agreement_parts import figures_html
+from annotation.ui.agreement_texts import texts_of
 from db.models import ServerKey
 from kpdemo.latex import latex_table
 from tests.commands import main
