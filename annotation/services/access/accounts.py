@@ -14,7 +14,15 @@ from annotation.passwords import Passwords
 from annotation.services.access import sessions
 from annotation.services.access.roles import check_not_the_last, roles_by_user, roles_of
 from annotation.services.access.sign_ins import NOT_SIGNED_IN
-from annotation.services.access.users import as_user, end_invitations_of, find_user, get_user, id_of, new_user
+from annotation.services.access.users import (
+    as_user,
+    end_invitations_of,
+    find_user,
+    get_user,
+    id_of,
+    lock_user,
+    new_user,
+)
 from annotation.services.audit import record, record_account
 from annotation.services.rating.returns import give_back
 from annotation.services.transactions import repeated_if_undone
@@ -138,8 +146,9 @@ class AccountService:
         """
         password_hash = self._passwords.checked_hash(password, self.user(name).name)
         with self._database.session() as session:
-            end_invitations_of(session, get_user(session, name).id)
-            row = get_user(session, name, lock=True)
+            user_id = get_user(session, name).id
+            end_invitations_of(session, user_id)
+            row = lock_user(session, user_id)
             row.password_hash = password_hash
             sessions.end_sessions_of(session, row.id)
             record(session, self._clock(), "password set", user_id=id_of(by), name=row.name)

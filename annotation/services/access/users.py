@@ -38,6 +38,14 @@ def get_user(session: Session, name: str, *, lock: bool = False) -> models.User:
     return row
 
 
+def lock_user(session: Session, user_id: int) -> models.User:
+    """The row of an account, whose password and state nobody else changes until the transaction ends.
+
+    An import of the account's grades, which refers to the row until it ends, is not waited for.
+    """
+    return session.get_one(models.User, user_id, with_for_update={"key_share": True}, populate_existing=True)
+
+
 def new_user(
     session: Session,
     name: str,
