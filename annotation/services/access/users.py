@@ -70,11 +70,20 @@ def new_user(
         created_at=now,
     )
     session.add(row)
+    flush_name(session, kept)
+    return row
+
+
+def flush_name(session: Session, name: str) -> None:
+    """Write the row of an account with this name, of which another one may have it, or take it at once.
+
+    Raises:
+        SettingsError: the name is taken.
+    """
     try:
         session.flush()
-    except IntegrityError:  # somebody else was quicker
-        raise name_is_taken(kept) from None
-    return row
+    except IntegrityError:
+        raise name_is_taken(name) from None
 
 
 def name_is_taken(name: str) -> SettingsError:
