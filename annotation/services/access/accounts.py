@@ -183,8 +183,8 @@ class AccountService:
         Raises:
             NotFoundError: there is no such account.
             SettingsError: it is the last administrator.
-            UnreachableError: an import has locked what it held. The account is disabled all the same, and
-                the pairs go to others once their leases have ended.
+            UnreachableError: an import brings grades of the account, which stays as it is; or it has locked
+                what it held: the account is disabled then, and the pairs go to others once their leases end.
         """
 
         def shut_out() -> int:
