@@ -13,6 +13,8 @@ DIGEST_LENGTH = 12
 """Letters of a SHA-256 that tell files apart."""
 _TOLD_APART = frozenset({"settings", "before", "after", "former_name"})
 """Fields of a change of settings."""
+_RIGHT, _RIGHT_WORDS = "is_administrator", "administrator of the server"
+"""A field of a new account: what it says where it is true; else there is nothing to tell."""
 
 
 def detail_words(detail: Mapping[str, Any], grouped: Callable[[int], str] = "{:,}".format) -> str:
@@ -26,9 +28,10 @@ def detail_words(detail: Mapping[str, Any], grouped: Callable[[int], str] = "{:,
     others = [
         f"{name.replace('_', ' ')}: {_value(name, value, grouped)}"
         for name, value in detail.items()
-        if value not in (None, "", [], {}) and not (changes and name in _TOLD_APART)
+        if value not in (None, "", [], {}) and name != _RIGHT and not (changes and name in _TOLD_APART)
     ]
-    return "; ".join([*changes, *others])
+    right = [_RIGHT_WORDS] if detail.get(_RIGHT) else []
+    return "; ".join([*changes, *others, *right])
 
 
 def earlier_texts(detail: Mapping[str, Any]) -> dict[str, str]:

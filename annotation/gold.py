@@ -122,7 +122,7 @@ class GoldStanding:
         return (self.total / self.ratings).quantize(PLACES, ROUND_HALF_EVEN) if self.ratings else None
 
     def reason(self, settings: ProjectSettings) -> Reason | None:
-        """Why there is no gold grade yet; `lacks` of annotation.services.gold_rows asks a database for it."""
+        """Why there is no gold grade yet; annotation.services.gold_counts asks a database for it."""
         if self.decided is not None:
             return None
         if self.ratings < settings.raters_per_pair:

@@ -17,7 +17,7 @@ from annotation.adjudication import Which
 from annotation.cards.gold_card import gold_card
 from annotation.errors import ExportError
 from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
-from annotation.reliability.report_json import report_to_json
+from annotation.reliability.report_json import agreement_to_json
 from annotation.senses.network import WORD_TO_SENSE, PairSenses
 from annotation.services.access.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
@@ -156,7 +156,7 @@ def shown(rated: Rated) -> dict[str, object]:
     database, id = rated.database, rated.id
     agreement, gold = AgreementService(database), GoldService(database)
     root = replace(rated.adjudicator, is_administrator=True)
-    report = report_to_json(replace(agreement.report(id, resamples=50), withdrawn=0))
+    report = agreement_to_json(replace(agreement.report(id, resamples=50), withdrawn=0))
     [line] = [line for line in OverviewService(database).projects(root) if line.id == id]
     return {
         "agreement": report,

@@ -23,8 +23,8 @@ from annotation.figures import figure_text, range_text
 from annotation.reliability.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED, Alpha
 from annotation.reliability.planning import DEFAULT_WIDTH, NARROWEST, WIDEST, plan_sentences, plan_to_json
 from annotation.reliability.report import BUCKET_NAMES, AgreementReport, Part, shares
-from annotation.reliability.report_json import report_to_json
-from annotation.reliability.report_latex import report_to_latex
+from annotation.reliability.report_json import agreement_to_json
+from annotation.reliability.report_latex import agreement_to_latex
 from annotation.reliability.upper_bound import AgainstOthers, UpperBound, mean_of_text
 from annotation.scoring import Estimate
 from annotation.services.agreement import AgreementService
@@ -77,9 +77,9 @@ def agreement(
     database, of = open_project(database_url, project)
     report = AgreementService(database).report(of.id, resamples=resamples, seed=seed)
     if as_json:
-        show_json(report_to_json(report))
+        show_json(agreement_to_json(report))
     elif as_latex:
-        show_line(report_to_latex(report, handed.latex, made_by="python -m annotation agreement --latex"))
+        show_line(agreement_to_latex(report, handed.latex, made_by="python -m annotation agreement --latex"))
     else:
         _show(report)
 

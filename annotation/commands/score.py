@@ -38,8 +38,8 @@ from annotation.reliability.report_json import bound_json
 from annotation.systems.baselines import UnknownWords
 from annotation.systems.people import people_of
 from annotation.systems.report import score_systems
-from annotation.systems.report_json import report_to_json
-from annotation.systems.report_latex import report_to_latex
+from annotation.systems.report_json import scores_to_json
+from annotation.systems.report_latex import scores_to_latex
 from annotation.terminal import show_json, show_line
 
 _EXAMPLES = """
@@ -98,7 +98,7 @@ def score(
     if as_latex:
         named = f"gold from {', '.join(map(str, gold))}, SHA-256 of its pairs {gold_digest(pairs)}"
         made_by = f"python -m annotation score --latex, {named}"
-        show_line(report_to_latex(report, handed.latex, made_by=made_by, remarks=remarks))
+        show_line(scores_to_latex(report, handed.latex, made_by=made_by, remarks=remarks))
         return
     people = people_of(pairs, count_undecided(gold), resamples=resamples, seed=seed)
     if as_json:
@@ -106,6 +106,6 @@ def score(
         bounds = {bound.type: bound_json(bound, people.raters) for bound in people.bounds}
         of_people = {"upper_bound": bounds, "not_adjudicated": people.undecided}
         told = {**of_people, "changed_gold": changed, "left_out": left_out}
-        show_json({**report_to_json(report), **told})
+        show_json({**scores_to_json(report), **told})
     else:
         show_report(report, people)

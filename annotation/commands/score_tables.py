@@ -11,7 +11,7 @@ from annotation.reliability.upper_bound import mean_of_text
 from annotation.scoring import FEWEST_PAIRS, Estimate
 from annotation.senses.network import WORD_TO_SENSE
 from annotation.systems.people import People
-from annotation.systems.report import Contrast, Difference, Part, ScoreReport, SystemReport
+from annotation.systems.report import Contrast, Correlations, Difference, ScoreReport, SystemReport
 from annotation.systems.scored import LEFT_OUT
 from annotation.systems.wide_intervals import wide_intervals_text
 from annotation.terminal import show_line, show_table
@@ -88,7 +88,7 @@ def _show_system(system: SystemReport, report: ScoreReport) -> None:
             show_line(f"{name}: {reason}")
 
 
-def _named_parts(system: SystemReport) -> Iterator[tuple[str, Part]]:
+def _named_parts(system: SystemReport) -> Iterator[tuple[str, Correlations]]:
     yield from system.types.items()
     for _, named, part in _genre_parts(system):
         if not _is_small(part):
@@ -101,7 +101,7 @@ def _genre_rows(system: SystemReport) -> Iterator[Sequence[str]]:
             yield f"  {type}" if type else f"genre {named}", *_part_cells(part)
 
 
-def _genre_parts(system: SystemReport) -> Iterator[tuple[str, str, Part]]:
+def _genre_parts(system: SystemReport) -> Iterator[tuple[str, str, Correlations]]:
     """Type, name and figures of each genre; where it has several types, of each of them after all."""
     for genre, part in system.genres.items():
         yield "", genre, part.all
@@ -109,7 +109,7 @@ def _genre_parts(system: SystemReport) -> Iterator[tuple[str, str, Part]]:
             yield from ((type, f"{genre}, {type}", of_type) for type, of_type in part.by_type.items())
 
 
-def _is_small(part: Part) -> bool:
+def _is_small(part: Correlations) -> bool:
     return part.pairs < FEWEST_PAIRS
 
 
@@ -179,7 +179,7 @@ def _contrast_cells(contrast: Contrast) -> Sequence[str]:
     )
 
 
-def _part_cells(part: Part) -> Sequence[str]:
+def _part_cells(part: Correlations) -> Sequence[str]:
     return f"{part.pairs:,}", *_estimate_cells(part.pearson), *_estimate_cells(part.spearman)
 
 

@@ -10,7 +10,7 @@ import typer
 
 from annotation.commands.options import DatabaseOption, JsonOption, open_database, open_project
 from annotation.passwords import LONGEST_PASSWORD
-from annotation.services.access.accounts import Account, AccountService
+from annotation.services.access.accounts import Account, AccountService, renamed_text
 from annotation.services.access.invitations import LASTS, InvitationService
 from annotation.services.access.open_invitations import OpenInvitation
 from annotation.services.projects import ProjectService
@@ -30,6 +30,7 @@ Examples:
   echo "correct horse battery" | python -m annotation user add Ben --password-stdin
   python -m annotation user invite --project news --role rater --address https://rate.example.org
   python -m annotation user invite Ana          a link with which Ana chooses a new password
+  python -m annotation user rename Bem Ben      a name that was mistyped
   python -m annotation user list --json
   python -m annotation user invitations         unused links; user revoke NUMBER invalidates one
   python -m annotation user pause Ben --project news    Ben's grades are kept; user resume undoes it
@@ -82,6 +83,18 @@ def list_users(as_json: JsonOption = False, database_url: DatabaseOption = DEFAU
         return
     for account in found:
         show_line("\t".join((account.user.name, account.state, *(f"{p}: {r}" for p, r in account.roles))))
+
+
+@users.command()
+def rename(
+    name: NameArgument,
+    new_name: Annotated[str, typer.Argument(metavar="NEW", help="The name to sign in with from now on.")],
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """Rename an account; its password, roles and grades stay."""
+    accounts = _accounts(database_url)
+    before = accounts.user(name)
+    show_line(renamed_text(before.name, accounts.rename(before.name, new_name).name))
 
 
 @users.command()

@@ -15,7 +15,7 @@ from annotation.reliability.upper_bound import AgainstOthers, UpperBound
 from annotation.scoring import Estimate
 
 
-def report_to_json(report: AgreementReport) -> dict[str, Any]:
+def agreement_to_json(report: AgreementReport) -> dict[str, Any]:
     """The report as JSON holds it: what is undefined is null and has a reason beside it."""
     names = report.rater_names
     return {

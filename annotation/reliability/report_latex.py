@@ -13,7 +13,7 @@ from annotation.reliability.report import AgreementReport, Part
 _HEADS = ("Pairs", "α", "95 %")
 
 
-def report_to_latex(report: AgreementReport, table: LatexTable, *, made_by: str) -> str:
+def agreement_to_latex(report: AgreementReport, table: LatexTable, *, made_by: str) -> str:
     """α with its interval, on all pairs with two grades and on the unadjudicated ones, by type and of all.
 
     `made_by` names what made it, the command or the page, in the comments.

@@ -16,11 +16,11 @@ from annotation.reliability.planning import Plan, check_width, plan_pairs
 from annotation.reliability.report import AgreementReport, build_report
 from annotation.services.agreement_rows import count_held_back, read_grades, read_widest
 from annotation.services.audit import GRADES_CHANGED, PAIRS_CHANGED
-from annotation.services.gold_rows import names_of
 from annotation.services.in_use import count_withdrawn
 from annotation.services.keys import KeyService
 from annotation.services.numbering import NumberService
 from annotation.services.projects import find_project
+from annotation.services.raters import names_of
 from annotation.services.rating.held_back import held_back_from
 from annotation.services.set_aside_rows import read_set_aside
 from db import Database

@@ -13,7 +13,7 @@ from db.models import AuditEvent
 PROJECT_CREATED, PROJECT_CHANGED = NAMES_PROJECT = ("project created", "project changed")
 """What gives a project a name."""
 FORMER_NAME = "former_name"
-"""Where the event `PROJECT_CHANGED` keeps what a project was called before."""
+"""Where events keep what a project or an account was called before."""
 ACCOUNT_ADDED = "account added"
 PAIRS_REMOVED, PAIRS_WITHDRAWN, PAIRS_RESTORED = PAIRS_CHANGED = (
     "pairs removed",

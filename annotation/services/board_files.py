@@ -11,9 +11,9 @@ from annotation.latex import LatexTable
 from annotation.scoring import Estimate
 from annotation.services.system_rows import Gold, GoldVersion
 from annotation.services.systems import Board
-from annotation.systems.report import Part, SystemReport
-from annotation.systems.report_json import report_to_json
-from annotation.systems.report_latex import report_to_latex
+from annotation.systems.report import Correlations, SystemReport
+from annotation.systems.report_json import scores_to_json
+from annotation.systems.report_latex import scores_to_latex
 
 _FIGURES = ("pearson", "pearson_low", "pearson_high", "spearman", "spearman_low", "spearman_high")
 _HEADER = ("system", "rank", "origin", "added", "by", "type", "genre", "pairs", *_FIGURES, "reason")
@@ -61,7 +61,7 @@ def gold_as_json(gold: GoldVersion) -> dict[str, Any]:
 
 def board_as_json(board: Board) -> dict[str, Any]:
     """As `python -m annotation score --json`, with what is known of the gold set and of each system."""
-    told = report_to_json(board.report)
+    told = scores_to_json(board.report)
     systems = [
         {"origin": entry.origin, "at": entry.at.isoformat(), "by": entry.by, **system}
         for entry, system in zip(board.entries, told["systems"], strict=True)
@@ -90,7 +90,7 @@ def board_as_latex(board: Board, own: Gold, table: LatexTable, *, made_by: str) 
     named = f"gold from {gold.name or 'the project'}, SHA-256 of its pairs {gold.sha256}"
     is_older = gold.is_own and gold.sha256 != own.sha256
     remarks = [gold_text(gold, own)] if is_older else []
-    return report_to_latex(board.report, table, made_by=f"{made_by}, {named}", remarks=remarks)
+    return scores_to_latex(board.report, table, made_by=f"{made_by}, {named}", remarks=remarks)
 
 
 def _rows(system: SystemReport) -> Iterator[_Row]:
@@ -104,7 +104,7 @@ def _rows(system: SystemReport) -> Iterator[_Row]:
             yield _row(type, genre, part)
 
 
-def _row(type: str, genre: str, part: Part) -> _Row:
+def _row(type: str, genre: str, part: Correlations) -> _Row:
     figures = (*_cells(part.pearson), *_cells(part.spearman))
     return (type, genre, part.pairs, *figures, part.pearson.reason or part.pearson.interval_reason)
 

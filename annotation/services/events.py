@@ -25,7 +25,8 @@ MOST_DECISIONS = 500
 _NAMED = 5
 USUAL_LIMIT = 50
 SERVER_ACTIONS = (
-    *(ACCOUNT_ADDED, "account disabled", "account enabled", "administrator made", "administrator unmade"),
+    *(ACCOUNT_ADDED, "account renamed", "account disabled", "account enabled"),
+    *("administrator made", "administrator unmade"),
     *("password set", "password changed", "signed out everywhere", "server set up", "project deleted"),
     *("invitation made", "invitation revoked", "invitation used"),
 )

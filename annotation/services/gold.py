@@ -33,21 +33,13 @@ from annotation.predictions.queue_order import QueueOrder
 from annotation.reliability.gold_agreement import AgreementTally
 from annotation.services.audit import record
 from annotation.services.consents import told_consent
-from annotation.services.gold_counts import GoldCounts, checked_counts
+from annotation.services.gold_counts import GoldCounts, checked_counts, count_gold
 from annotation.services.gold_origin import other_counts, told_quality
-from annotation.services.gold_rows import (
-    count_problems,
-    count_reopened,
-    count_unfinished,
-    has_senses,
-    names_of,
-    rater_ids,
-    stream_pairs,
-)
-from annotation.services.in_use import count_withdrawn
+from annotation.services.gold_rows import has_senses, stream_pairs
 from annotation.services.numbering import NumberService, keep_exported
 from annotation.services.projects import as_project, find_project
 from annotation.services.protocol_history import protocol_history
+from annotation.services.raters import names_of, rater_ids
 from annotation.services.rating.queue_order import order_of
 from annotation.services.set_aside_rows import read_set_aside, told_in_gold
 from annotation.types import ProjectSettings
@@ -85,13 +77,7 @@ class GoldService:
     def counts(self, project_id: int) -> GoldCounts:
         """How many pairs have a gold grade, and what the others lack."""
         with self._database.reading() as session:
-            project = find_project(session, project_id)
-            return GoldCounts(
-                *count_unfinished(session, project),
-                count_withdrawn(session, project_id),
-                count_problems(session, project),
-                count_reopened(session, project),
-            )
+            return count_gold(session, find_project(session, project_id))
 
     def check(self, project_id: int, options: ExportOptions) -> GoldCounts:
         """What an export would find.

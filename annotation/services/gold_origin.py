@@ -9,9 +9,10 @@ from sqlalchemy.orm import Session
 
 from annotation.services.bulk import count_where
 from annotation.services.checks import shelf_of
-from annotation.services.gold_rows import count_problems, count_reopened, rater_ids
+from annotation.services.gold_counts import count_problems, count_reopened
 from annotation.services.in_use import count_withdrawn, of_pair_in_use
 from annotation.services.known_grades import quality_of, training_in_use
+from annotation.services.raters import rater_ids
 from db.models import Adjudication, Pair, Project, Rating, RatingChange
 
 

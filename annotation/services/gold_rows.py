@@ -8,15 +8,15 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import ColumnElement, Executable, Row, and_, exists, func, or_, select
+from sqlalchemy import Executable, Row, exists, or_, select
 from sqlalchemy.orm import Session
 
 from annotation.senses.pair_senses import senses_from_json
-from annotation.services.bulk import AT_ONCE, count_where
-from annotation.services.in_use import IN_USE, of_pair_in_use
-from annotation.services.pair_states import HAS_DECISION, is_flagged, is_fully_rated, is_reopened
+from annotation.services.bulk import AT_ONCE
+from annotation.services.in_use import IN_USE
+from annotation.services.raters import names_of, rater_ids
 from annotation.types import Cause, RatedPair, RaterComment, from_quarters
-from db.models import Adjudication, Comment, Pair, Project, Rating, User
+from db.models import Adjudication, Comment, Pair, Rating, User
 
 
 def stream_pairs(session: Session, project_id: int, *, with_comments: bool = False) -> Iterator[RatedPair]:
@@ -38,63 +38,6 @@ def has_senses(session: Session, project_id: int) -> bool:
     """Whether a pair of the project has definitions of a word or a sense."""
     described = exists().where(Pair.project_id == project_id, Pair.senses.is_not(None), IN_USE)
     return bool(session.scalar(select(described)))
-
-
-def rater_ids(session: Session, project_id: int) -> list[int]:
-    """Everybody who has rated a pair of the project that counts."""
-    counts = of_pair_in_use(Rating.pair_id, project_id)
-    rated = select(Rating.rater_id).where(Rating.project_id == project_id, counts)
-    return list(session.scalars(rated.distinct()))
-
-
-def names_of(session: Session, user_ids: Sequence[int]) -> dict[int, str]:
-    """The names of these accounts, in their order."""
-    rows = session.execute(select(User.id, User.name).where(User.id.in_(user_ids)))
-    names = {row.id: row.name for row in rows}
-    return {id: names[id] for id in user_ids}
-
-
-def count_unfinished(session: Session, project: Project) -> tuple[int, int, int]:
-    """How many pairs there are, how many have too few ratings, how many are flagged and undecided."""
-    few, flagged = lacks(project)
-    counted = select(func.count(), func.count().filter(few), func.count().filter(flagged))
-    of_project = counted.where(Pair.project_id == project.id, IN_USE)
-    pairs, without_ratings, without_decision = session.execute(of_project).one()
-    return pairs, without_ratings, without_decision
-
-
-def count_problems(session: Session, project: Project) -> int:
-    """How many pairs with a gold grade a rater has marked as a problem."""
-    few, flagged = lacks(project)
-    marked = exists().where(Comment.pair_id == Pair.id, Comment.is_flagged)
-    return count_where(session, Pair.project_id == project.id, IN_USE, ~few, ~flagged, marked)
-
-
-def count_reopened(session: Session, project: Project) -> int:
-    """How many flagged pairs have a decision that is older than one of their ratings."""
-    counted = (
-        select(func.count(Pair.id))
-        .join(Adjudication, Adjudication.pair_id == Pair.id)
-        .where(Pair.project_id == project.id, IN_USE, is_reopened(project))
-    )
-    return session.scalar(counted) or 0
-
-
-def first_unfinished(session: Session, project: Project) -> tuple[str, str] | None:
-    """Type and id of the first pair, in the order of import, without a gold grade."""
-    row = session.execute(
-        select(Pair.type, Pair.external_id)
-        .where(Pair.project_id == project.id, IN_USE, or_(*lacks(project)))
-        .order_by(Pair.import_order)
-        .limit(1)
-    ).first()
-    return None if row is None else (row.type, row.external_id)
-
-
-def lacks(project: Project) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-    """`annotation.gold.GoldStanding.reason` for a query: an unfinished pair meets one of the two."""
-    few, enough = ~is_fully_rated(project), is_fully_rated(project)
-    return and_(~HAS_DECISION, few), and_(~HAS_DECISION, enough, is_flagged(project))
 
 
 def _pairs_after(project_id: int, import_order: int) -> Executable:

@@ -17,6 +17,8 @@ from db.models import ServerKey
 
 _NAMES = ("pairs", "raters")
 _BYTES = 32
+_OPENING_WAITS = 1.0
+"""Seconds: for a write of a moment, such as a grade, and not for an import."""
 
 
 class KeyService:
@@ -27,13 +29,13 @@ class KeyService:
     def make_missing(self) -> None:
         """Make them in advance, so that readers need not wait for a long import.
 
-        Where somebody else is writing, or nobody can, that is left to whoever first needs one.
+        Where somebody else writes for long, or nobody can, that is left to whoever first needs one.
         """
         with suppress(UnreachableError, DamagedError), self._database.reached():
             with self._database.reading() as session:
                 missing = set(_NAMES) - set(session.scalars(select(ServerKey.name)))
             if missing:
-                with self._database.session(wait=0) as session:
+                with self._database.session(wait=_OPENING_WAITS) as session:
                     for name in sorted(missing):
                         self._make(session, name)
 

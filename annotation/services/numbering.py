@@ -9,9 +9,9 @@ from sqlalchemy.orm import Session
 
 from annotation.clock import Clock, utcnow
 from annotation.gold import rater_numbers
-from annotation.services.gold_rows import rater_ids
 from annotation.services.keys import KeyService
 from annotation.services.projects import find_project
+from annotation.services.raters import rater_ids
 from annotation.types import Role
 from db import Database
 from db.errors import UnreachableError

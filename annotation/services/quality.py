@@ -19,7 +19,7 @@ from annotation.services.projects import find_project
 from annotation.services.rating.returns import return_kept
 from annotation.services.standings import Standing, standings_of
 from annotation.services.transactions import repeated_if_undone
-from annotation.setting_changes import merged_settings
+from annotation.setting_changes import merged_settings, told_changes
 from annotation.types import Role, User, from_quarters, to_quarters
 from db import Database, models
 from db.models import Membership, Pair, RaterState
@@ -80,17 +80,8 @@ class QualityService:
             session.merge(_row_of(project.id, kept))
             if kept.check_every != before.check_every:  # else all that was missed would come at once
                 begin_checks_anew(session, project.id)
-            record(
-                session,
-                self._clock(),
-                "quality settings changed",
-                user_id=id_of(by),
-                project_id=project.id,
-                pass_percent=kept.pass_percent,
-                training_distance=str(kept.training_distance),
-                check_every=kept.check_every,
-                check_distance=str(kept.check_distance),
-            )
+            detail = {"user_id": id_of(by), "project_id": project.id, **told_changes(before, kept)}
+            record(session, self._clock(), "quality settings changed", **detail)
         return kept
 
     def pause(self, project_id: int, user_name: str, *, by: User | None = None) -> int:

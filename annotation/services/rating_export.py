@@ -17,10 +17,10 @@ from annotation.files.rating_files import RatingFormat, SingleRating, rating_lin
 from annotation.gold import RaterColumns, anonymous_label, label_key
 from annotation.services.audit import record
 from annotation.services.bulk import STREAMED_AT_ONCE, count_where
-from annotation.services.gold_rows import names_of, rater_ids
 from annotation.services.in_use import IN_USE, of_pair_in_use
 from annotation.services.numbering import NumberService, keep_exported
 from annotation.services.projects import find_project
+from annotation.services.raters import names_of, rater_ids
 from annotation.types import from_quarters
 from db import Database
 from db.models import Pair, Rating, RatingChange

@@ -30,7 +30,7 @@ from annotation.types import NewPair, User
 from db import Database
 from db.models import Pair, TrainingPair
 
-AT_ONCE = 200
+_DESCRIBED_AT_ONCE = 200
 _Kind: TypeAlias = type[Pair] | type[TrainingPair]
 _KINDS: tuple[_Kind, ...] = (Pair, TrainingPair)
 
@@ -128,7 +128,7 @@ class SenseService:
                         select(kind.id, kind.right)
                         .where(*_lacking(session, kind, project_id), kind.id > last)
                         .order_by(kind.id)
-                        .limit(AT_ONCE)
+                        .limit(_DESCRIBED_AT_ONCE)
                     ).all()
                     for id, right in rows:
                         senses = described(right.strip(), wordnet) if is_sense_key(right.strip()) else None

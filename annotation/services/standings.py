@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from annotation.quality import QualitySettings
 from annotation.services.access.roles import is_rater
 from annotation.services.access.users import as_user
-from annotation.services.gold_rows import rater_ids
+from annotation.services.raters import rater_ids
 from annotation.types import User, to_quarters
 from db import models
 from db.models import Membership, Pair, RaterState, Rating, TrainingAttempt

@@ -42,7 +42,7 @@ class System:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Correlations:
     """How a system does on some pairs."""
 
     pearson: Estimate
@@ -51,18 +51,18 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class GenrePart:
+class GenreCorrelations:
     """How a system does on a genre, all types together and each."""
 
-    all: Part
-    by_type: Mapping[str, Part]
+    all: Correlations
+    by_type: Mapping[str, Correlations]
 
 
 @dataclass(frozen=True, slots=True)
 class SystemReport:
     name: str
-    types: Mapping[str, Part]
-    genres: Mapping[str, GenrePart]
+    types: Mapping[str, Correlations]
+    genres: Mapping[str, GenreCorrelations]
     sum_pearson: Estimate
     """Over types; one without a value adds nothing. The task's official ranking is by it."""
     sum_spearman: Estimate
@@ -127,11 +127,11 @@ class _Group:
     """Of all pairs, each once (S, 1)."""
     drawn: Resampled
 
-    def part(self, system: int) -> Part:
+    def part(self, system: int) -> Correlations:
         if reason := self.reasons[system]:
             undefined = Estimate(None, reason=reason)
-            return Part(undefined, undefined, self.pairs)
-        return Part(
+            return Correlations(undefined, undefined, self.pairs)
+        return Correlations(
             estimate(float(self.whole.pearson[system, 0]), self.drawn.pearson[system]),
             estimate(float(self.whole.spearman[system, 0]), self.drawn.spearman[system]),
             self.pairs,
@@ -228,7 +228,9 @@ def _system_report(
         system.name,
         types,
         {
-            genre: GenrePart(whole.part(place), {type: part.part(place) for type, part in parts.items()})
+            genre: GenreCorrelations(
+                whole.part(place), {type: part.part(place) for type, part in parts.items()}
+            )
             for genre, (whole, parts) in by_genre.items()
         },
         _sum([part.pearson for part in types.values()], [drawn.pearson[place] for drawn in defined]),

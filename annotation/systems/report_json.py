@@ -6,10 +6,10 @@ from dataclasses import asdict
 from typing import Any
 
 from annotation.scoring import Estimate
-from annotation.systems.report import Contrast, Part, ScoreReport, SystemReport
+from annotation.systems.report import Contrast, Correlations, ScoreReport, SystemReport
 
 
-def report_to_json(report: ScoreReport) -> dict[str, Any]:
+def scores_to_json(report: ScoreReport) -> dict[str, Any]:
     """The first system's figures, as scripts expect them, then everything."""
     first, ranks = report.systems[0], report.ranks()
     return {
@@ -36,15 +36,15 @@ def report_to_json(report: ScoreReport) -> dict[str, Any]:
 def _system_json(system: SystemReport) -> dict[str, Any]:
     return {
         "system": system.name,
-        "types": {type: _part_json(part) for type, part in system.types.items()},
+        "types": {type: _correlations_json(part) for type, part in system.types.items()},
         "sum_pearson": system.sum_pearson.value,
         "sum_pearson_interval": _interval_json(system.sum_pearson),
         "sum_spearman": system.sum_spearman.value,
         "sum_spearman_interval": _interval_json(system.sum_spearman),
         "genres": {
             genre: {
-                **_part_json(part.all),
-                "types": {type: _part_json(of_type) for type, of_type in part.by_type.items()},
+                **_correlations_json(part.all),
+                "types": {type: _correlations_json(of_type) for type, of_type in part.by_type.items()},
             }
             for genre, part in system.genres.items()
         },
@@ -52,7 +52,7 @@ def _system_json(system: SystemReport) -> dict[str, Any]:
     }
 
 
-def _part_json(part: Part) -> dict[str, Any]:
+def _correlations_json(part: Correlations) -> dict[str, Any]:
     return {
         "pearson": part.pearson.value,
         "pearson_interval": _interval_json(part.pearson),

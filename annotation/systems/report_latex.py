@@ -10,7 +10,7 @@ from annotation.systems.report import ScoreReport, SystemReport
 from annotation.systems.wide_intervals import wide_intervals_text
 
 
-def report_to_latex(
+def scores_to_latex(
     report: ScoreReport, table: LatexTable, *, made_by: str, remarks: Iterable[str] = ()
 ) -> str:
     """Pearson by type, its sum and rank, and the sum and rank of Spearman; the best system first.

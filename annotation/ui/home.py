@@ -174,7 +174,7 @@ def project_html(line: ProjectLine, user: User, progress: Progress | None) -> st
         f'<li class="project"><div class="project-about"><h2>{title}</h2>'
         f'<p class="small">{escape(mine)}</p></div>'
         f'<ul class="project-facts">{"".join(f"<li>{fact}</li>" for fact in facts)}</ul>'
-        f'<p class="project-steps">{_steps_html(steps)}</p></li>'
+        f'<p class="project-steps">{_steps_html(steps, _waiting_text(line, user))}</p></li>'
     )
 
 
@@ -184,8 +184,18 @@ def _without_pairs(line: ProjectLine, *, leads: bool) -> str:
     return escape(all_withdrawn_text(line.withdrawn)) if leads else "No pairs at the moment"
 
 
-def _steps_html(steps: Sequence[PageLink]) -> str:
-    return links_html(steps) if steps else '<span class="small">Nothing for you to do at the moment</span>'
+def _steps_html(steps: Sequence[PageLink], waiting: str) -> str:
+    return links_html(steps) if steps else f'<span class="small">{escape(waiting)}</span>'
+
+
+def _waiting_text(line: ProjectLine, user: User) -> str:
+    """Where this user has nothing to do: whom the project waits for, as its leaders may know."""
+    leads = user.is_administrator or Role.ADMINISTRATOR in line.roles
+    if (leads or Role.ADJUDICATOR in line.roles) and line.pairs > line.finished and line.raters:
+        return f"Waiting for {counted(line.raters, 'rater')} to grade"
+    if leads and line.unwritten:
+        return "Waiting for writers to write"
+    return "Nothing for you to do at the moment"
 
 
 def _title_address(line: ProjectLine, user: User) -> str:

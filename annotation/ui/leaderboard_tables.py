@@ -7,7 +7,7 @@ from datetime import datetime
 from annotation.scoring import Estimate
 from annotation.services.system_rows import Entry, GoldVersion
 from annotation.services.systems import UPLOADED, Board
-from annotation.systems.report import Contrast, Difference, Part, ScoreReport
+from annotation.systems.report import Contrast, Correlations, Difference, ScoreReport
 from annotation.systems.wide_intervals import wide_intervals_text
 from annotation.ui.score_charts import genre_chart
 from annotation.ui.tables import Cell, Column, Table, alpha_of, reasons_html, type_label
@@ -39,7 +39,7 @@ def spearman_table(board: Board) -> Table:
 def _figures_table(board: Board, name: str, caption: str, *, is_pearson: bool) -> Table:
     report, ranks = board.report, board.report.ranks()[f"sum_{name}"]
 
-    def estimate_of(part: Part) -> Estimate:
+    def estimate_of(part: Correlations) -> Estimate:
         return part.pearson if is_pearson else part.spearman
 
     rows: list[tuple[Cell, ...]] = []

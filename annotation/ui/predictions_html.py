@@ -13,9 +13,9 @@ from annotation.ui.wording import counted, figure, grouped, progress_html
 from annotation.web.judgement_downloads import gold_keyphrases_address, qrels_address, run_address
 from kpdemo.ui.widgets import empty_html, escape
 
-NO_PREDICTIONS = (
-    "No predictions yet. Predict a document on the Keyphrases page, press Send to a project, and choose this "
-    "one."
+NO_PREDICTIONS_HTML = (
+    '<p class="empty">No predictions yet. Predict a document on the page <a href="/">Keyphrases</a>, press '
+    "Send to a project, and choose this one.</p>"
 )
 NO_GRADES = "No figures yet. They appear with the first gold grade."
 UNKNOWN = "–"
@@ -26,7 +26,7 @@ def steps_html(
 ) -> str:
     """Documents, predictions, grades, gold and figures, each with its counts, and what to do next."""
     if not counts.documents:
-        return empty_html(NO_PREDICTIONS)
+        return NO_PREDICTIONS_HTML
     models = len(pool.models)
     grades = progress_html(
         counts.graded, counts.phrases, f"{grouped(counts.graded)} of {counted(counts.phrases, 'pair')}"

@@ -38,6 +38,7 @@ from annotation.ui.quality_fields import (
     upload_box,
 )
 from annotation.ui.quality_html import (
+    NO_KNOWN,
     checks_html,
     known_html,
     known_label,
@@ -51,13 +52,14 @@ from annotation.ui.wording import counted
 from kpdemo.ui.widgets import (
     QUIETLY,
     done_html,
+    empty_html,
     escape,
     keep_reason,
     section_heading,
     unseen_box,
 )
 
-SHOWN_PARTS = 6
+SHOWN_PARTS = 10
 TRAINING_SAYS = (
     "Raters grade these pairs first, on the same page, and see after each one what was expected and why. "
     "The actual grading starts when enough of their grades are close; otherwise they try again. Raters who "
@@ -68,7 +70,6 @@ CHECKS_SAY = (
     "at most once. They never count for agreement, gold, exports or the progress of the "
     "project; only administrators see the share of accepted grades, below."
 )
-Shown = tuple[str, str, str, gr.Dropdown, gr.Dropdown, str]
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class QualityHandlers:
             settings = self.quality.settings(project_id)
         return seen_settings(settings), *quality_values(settings)
 
-    def show(self, request: gr.Request) -> Shown:
+    def show(self, request: gr.Request) -> tuple[Any, ...]:
         """How many pairs there are, and the raters; what is typed into the settings stays."""
         with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
             return self._shown(self.quality.overview(project_id), project_id)
@@ -150,15 +151,19 @@ class QualityHandlers:
             raise SettingsError("No pair is chosen: choose one from the list.")
         return lines[chosen]
 
-    def _shown(self, overview: QualityOverview, project_id: int) -> Shown:
+    def _shown(self, overview: QualityOverview, project_id: int) -> tuple[Any, ...]:
         names = [standing.user.name for standing in overview.standings if not standing.is_former]
         known = [(known_label(line), _token(line)) for line in self.known_pairs.known(project_id)]
         return (
             training_html(overview),
+            gr.Button(visible=overview.training_pairs > 0),
             checks_html(overview),
-            standings_html(overview),
-            gr.Dropdown(choices=names, value=None),
+            "" if known else empty_html(NO_KNOWN),
+            gr.Column(visible=bool(known)),
             gr.Dropdown(choices=known),  # the one that is chosen stays
+            standings_html(overview),
+            gr.Row(visible=bool(names)),
+            gr.Dropdown(choices=names, value=None),
             work_html(self.work.work(project_id), self.projects.get(project_id).name),
         )
 
@@ -187,7 +192,9 @@ def build_quality_section(handlers: QualityHandlers) -> tuple[Filling, Filling, 
             training = gr.HTML("", elem_id="quality-training", js_on_load=None)
             pass_mark, training_distance = training_fields()
             trained = upload_box("training")
-            clear = gr.Button("Stop using these pairs", size="sm", elem_id="quality-training-clear")
+            clear = gr.Button(
+                "Stop using these pairs", size="sm", visible=False, elem_id="quality-training-clear"
+            )
         with gr.Column(scale=5, min_width=320):
             section_heading("Check pairs", "quality-checks-heading")
             gr.HTML(f"<p>{escape(CHECKS_SAY)}</p>", elem_id="quality-checks-says")
@@ -199,14 +206,15 @@ def build_quality_section(handlers: QualityHandlers) -> tuple[Filling, Filling, 
     known = known_fields()
     section_heading("Raters", "quality-raters-heading")
     raters = gr.HTML("", elem_id="quality-raters", js_on_load=None)
-    with gr.Row(elem_classes="form-row"):
+    with gr.Row(visible=False, elem_classes="form-row") as excusing_row:
         chosen = gr.Dropdown([], label="Rater", allow_custom_value=True, elem_id="quality-rater", scale=3)
         excuse = gr.Button("Excuse from training", elem_id="quality-excuse", scale=1, min_width=160)
     section_heading("Who worked how much", "quality-work-heading")
     work = gr.HTML("", elem_id="quality-work-part", js_on_load=None)
     seen = unseen_box("quality-seen")
     fields = [seen, pass_mark, training_distance, check_every, check_distance]
-    shown = [training, checks, raters, chosen, known.pair, work]
+    listed = [raters, excusing_row, chosen, work]
+    shown = [training, clear, checks, known.none, known.form, known.pair, *listed]
     saving = save.click(
         handlers.save, fields, [said, *fields, *shown], js=kept.sends, api_name="save_quality"
     )

@@ -44,6 +44,9 @@ def upload_box(kind: str) -> Upload:
 
 @dataclass(frozen=True)
 class KnownFields:
+    none: gr.HTML
+    """Stands in place of the form while there is no pair."""
+    form: gr.Column
     kept: KeptForm
     pair: gr.Dropdown
     texts: gr.HTML
@@ -54,16 +57,23 @@ class KnownFields:
 
 def known_fields() -> KnownFields:
     section_heading("Known grades", "quality-known-heading")
-    gr.HTML(f'<p class="small">{CORRECTING_SAYS}</p>', elem_id="quality-known-says")
-    kept = build_kept_form("quality-known")
-    with gr.Row(elem_classes="form-row"):
-        pair = gr.Dropdown(
-            [], label="Training or check pair", allow_custom_value=True, elem_id="quality-known", scale=5
-        )
-        grade = decimal_field(None, label="Known grade", elem_id="quality-known-grade", scale=1)
-        run = gr.Button("Set this grade", elem_id="quality-known-set", scale=1, min_width=160)
-    texts = gr.HTML("", elem_id="quality-known-texts", js_on_load=None)
-    return KnownFields(kept, pair, texts, grade, run, gr.HTML("", elem_id="quality-known-said"))
+    none = gr.HTML("", elem_id="quality-known-none")
+    with gr.Column(visible=False, elem_id="quality-known-form") as form:
+        gr.HTML(f'<p class="small">{CORRECTING_SAYS}</p>', elem_id="quality-known-says")
+        kept = build_kept_form("quality-known")
+        with gr.Row(elem_classes="form-row"):
+            pair = gr.Dropdown(
+                [],
+                label="Training or check pair",
+                allow_custom_value=True,
+                elem_id="quality-known",
+                scale=5,
+            )
+            grade = decimal_field(None, label="Known grade", elem_id="quality-known-grade", scale=1)
+            run = gr.Button("Set this grade", elem_id="quality-known-set", scale=1, min_width=160)
+        texts = gr.HTML("", elem_id="quality-known-texts", js_on_load=None)
+        said = gr.HTML("", elem_id="quality-known-said")
+    return KnownFields(none, form, kept, pair, texts, grade, run, said)
 
 
 def training_fields() -> tuple[gr.Number, gr.Textbox]:

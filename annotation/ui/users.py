@@ -9,7 +9,7 @@ from typing import Any
 import gradio as gr
 
 from annotation.errors import AnnotationError, SettingsError
-from annotation.services.access.accounts import Account, AccountService
+from annotation.services.access.accounts import Account, AccountService, renamed_text
 from annotation.services.access.invitations import LASTS, InvitationService
 from annotation.services.events import EventService
 from annotation.services.projects import ProjectService
@@ -112,6 +112,13 @@ class UsersHandlers:
                 said = f"{user.name} chooses a password with this link. {_SENT}"
             return link_html(invitation_address(request, token), said), *self._shown(user.name)
 
+    def rename(self, request: gr.Request, name: str | None, new_name: str | None) -> tuple[Any, ...]:
+        """Give an account another name, and empty the field."""
+        with shown_to_user(AnnotationError):
+            by, user = self._administrator(request), self._chosen(name)
+            renamed = self.accounts.rename(user.name, new_name or "", by=by)
+            return done_html(renamed_text(user.name, renamed.name)), "", *self._shown(renamed.name)
+
     def disable(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
         """Disable an account."""
         with shown_to_user(AnnotationError):
@@ -180,6 +187,9 @@ def build_users_page(handlers: UsersHandlers, page: gr.Blocks) -> None:
                 disable, enable = _button("Disable", "users-disable"), _button("Enable", "users-enable")
                 promote = _button("Make administrator", "users-promote")
                 demote = _button("Make ordinary user", "users-demote")
+            with gr.Row(elem_classes="form-row"):
+                new_name = gr.Textbox(label="New name", max_lines=1, elem_id="users-new-name", scale=3)
+                rename = gr.Button("Rename", elem_id="users-rename", scale=1, min_width=120)
             changed = gr.HTML("", elem_id="users-changed", js_on_load=None)
             section_heading("What was done", "users-events-heading")
             events = gr.HTML("", elem_id="users-events", js_on_load=None)
@@ -221,6 +231,11 @@ def build_users_page(handlers: UsersHandlers, page: gr.Blocks) -> None:
     )
     keep_reason(inviting, invited)
     done.append(inviting)
+    renaming = rename.click(
+        handlers.rename, [chosen, new_name], [changed, new_name, *shown], api_name="rename_user"
+    )
+    keep_reason(renaming, changed)
+    done.append(renaming)
     for button, handler in zip(buttons, _changes(handlers), strict=True):
         change = button.click(handler, chosen, [changed, *shown], api_name=f"{handler.__name__}_user")
         keep_reason(change, changed)

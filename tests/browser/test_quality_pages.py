@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotation.types import KnownPair, NewPair, ProjectSettings, Role
+from annotation.ui.quality_html import NO_KNOWN
 from tests.browser.conftest import Site, Watch, choose_files, serious_violations
 from tests.browser.pressing import press
 from tests.browser.test_kept_forms import press_while_offline
@@ -119,9 +120,15 @@ def test_an_administrator_brings_pairs_sets_the_mark_excuses_and_pauses(site, br
     page = site.page(browser, "root", f"/annotate/project?project={project}&tab=pairs")
     page.get_by_role("tab", name="Quality").click()
     expect(page.locator("#quality-training")).to_contain_text("No training pairs")
+    expect(page.locator("#quality-known-none")).to_have_text(NO_KNOWN)
+    stop, correct = (page.get_by_role("button", name=name) for name in ("Stop using", "Set this grade"))
+    for choice in stop, correct:  # there is nothing to choose yet
+        expect(choice).to_be_hidden()
     choose_files(page.locator("#quality-training-file"), ("known.tsv", KNOWN.encode()))
     page.get_by_role("button", name="Import training pairs").click()
     expect(page.locator("#quality-training-result")).to_contain_text("Imported 1 training pair.")
+    expect(page.locator("#quality-known-none")).to_have_text("")
+    expect(stop).to_be_visible()
     expect(page.locator("#quality-raters")).to_contain_text("not passed yet")
     expect(page.locator("#quality-work")).to_contain_text("Grades an hour")
     expect(page.get_by_label("Known grade", exact=True)).to_have_value("")
@@ -130,7 +137,7 @@ def test_an_administrator_brings_pairs_sets_the_mark_excuses_and_pauses(site, br
     expect(page.locator("#quality-known-texts")).to_contain_text("The cat sleeps.")
     expect(page.get_by_label("Known grade", exact=True)).to_have_value("4")
     page.get_by_label("Known grade", exact=True).fill("3.3")
-    page.get_by_role("button", name="Set this grade").click()
+    correct.click()
     refusal = page.locator("#quality-known-said .refusal")
     expect(refusal).to_contain_text("A grade is 0 to 4 in steps of 0.25, not 3.3")
     page.get_by_label("Known grade", exact=True).fill("")

@@ -66,7 +66,7 @@ def test_from_the_set_up_to_a_disabled_account(browser: Browser, start_site, tmp
         expect_user(root, "Ana")
 
         root.goto(f"{site.address}/annotate/users")
-        root.get_by_label("Name").fill("Ben <b>")
+        root.get_by_label("Name", exact=True).fill("Ben <b>")
         root.get_by_role("button", name="Add and make a link").click()
         expect(root.locator("#users-list")).to_contain_text("Ben <b>")
         link = shown_link(root, "users-added")
@@ -100,6 +100,13 @@ def test_from_the_set_up_to_a_disabled_account(browser: Browser, start_site, tmp
         expect(root.locator("#users-changed")).to_contain_text("can sign in again")
         sign_in(ben, "Ben <b>")
         expect_user(ben, "Ben <b>")
+
+        root.get_by_label("New name").fill("Ben")
+        root.get_by_role("button", name="Rename").click()
+        expect(root.locator("#users-changed")).to_contain_text("Ben <b> is now called Ben")
+        expect(root.get_by_label("New name")).to_have_value("")
+        ben.reload()  # still signed in
+        expect_user(ben, "Ben")
     finally:
         site.close_pages()
 

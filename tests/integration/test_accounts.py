@@ -128,6 +128,40 @@ def test_who_is_disabled_while_argon2_is_at_work_does_not_come_in(ana, accounts,
     assert count(database, UserSession) == 0
 
 
+def test_a_renamed_account_stays_the_same_person(accounts, sign_ins, database, project):
+    root = accounts.add_user("root", PASSWORD, is_administrator=True)
+    before = accounts.add_user("Ama", PASSWORD)
+    give(database, project, before.id, Role.RATER)
+    token = sign_ins.sign_in("Ama", PASSWORD, HERE)
+    renamed = accounts.rename("ama", " Ana  Maria ", by=root)
+    assert (renamed.id, renamed.name) == (before.id, "Ana Maria")
+    assert sign_ins.user_of(token) == accounts.user("ANA MARIA")
+    assert accounts.roles("Ana Maria", project) == {Role.RATER}
+    with pytest.raises(SignInError):
+        sign_ins.sign_in("Ama", PASSWORD, HERE)
+    sign_ins.sign_in("Ana Maria", PASSWORD, HERE)
+    accounts.rename("Ana Maria", "ANA Maria")  # another spelling is no other account's
+    accounts.rename("ANA Maria", "ANA Maria")  # nothing changes, nothing is written
+    with database.reading() as session:
+        renamings = AuditEvent.action == "account renamed"
+        events = session.scalars(select(AuditEvent).where(renamings).order_by(AuditEvent.id)).all()
+    assert [(event.user_id, event.detail) for event in events] == [
+        (root.id, {"former_name": "Ama", "name": "Ana Maria"}),
+        (None, {"former_name": "Ana Maria", "name": "ANA Maria"}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [("ROOT", "already exists"), (" ", "empty"), ("a\u202eb", "invisible")]
+)
+def test_an_account_is_not_renamed_to_what_is_taken_or_no_name(accounts, name, reason):
+    for there in ("root", "Ana"):
+        accounts.add_user(there, PASSWORD)
+    with pytest.raises(SettingsError, match=reason):
+        accounts.rename("Ana", name)
+    assert [user.name for user in accounts.users()] == ["Ana", "root"]
+
+
 def test_every_change_is_audited_with_who_did_it(accounts, sign_ins, invitations, database, project):
     root = accounts.add_user("root", PASSWORD, is_administrator=True)
     accounts.add_user("Ana", by=root)

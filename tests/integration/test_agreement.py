@@ -14,7 +14,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 from scipy.stats import pearsonr, spearmanr
-from sqlalchemy import delete, event
+from sqlalchemy import delete, event, select
 
 from annotation.commands.options import open_database
 from annotation.comparison import COMPARISON_TYPES
@@ -30,8 +30,8 @@ from annotation.services.numbering import NumberService
 from annotation.services.projects import ProjectService, find_project
 from annotation.services.rating.ratings import RatingService
 from annotation.types import Cause, NewPair, ProjectSettings, Role
-from annotation.ui.agreement import texts_of
 from annotation.ui.agreement_parts import figures_html
+from annotation.ui.agreement_texts import texts_of
 from db.models import ServerKey
 from kpdemo.latex import latex_table
 from tests.commands import main
@@ -551,6 +551,19 @@ def test_agreement_is_read_while_an_import_writes_also_for_the_first_time(
     with ThreadPoolExecutor(1) as page, sqlite_database.session():
         assert page.submit(agreement.report, project.id).result(60).whole.ratings == 16
         assert page.submit(agreement.plan, project.id, 0.5).result(60)
+
+
+@pytest.mark.parametrize("opened", [open_services, lambda database: open_database(str(database.engine.url))])
+def test_a_grade_saved_just_then_does_not_leave_the_keys_to_the_first_page(sqlite_database, opened):
+    forget_the_keys(sqlite_database)
+    with closing(
+        sqlite3.connect(sqlite_database.path, isolation_level=None, check_same_thread=False)
+    ) as other:
+        other.execute("BEGIN IMMEDIATE")
+        threading.Timer(0.2, other.execute, ["COMMIT"]).start()
+        opened(sqlite_database)
+    with sqlite_database.reading() as session:
+        assert set(session.scalars(select(ServerKey.name))) == {"pairs", "raters"}
 
 
 def test_services_open_while_another_program_writes_and_make_their_keys_later(sqlite_database, monkeypatch):

@@ -18,7 +18,7 @@ from gradio.blocks import BlockFunction
 import app
 from annotation.services.bundle import SPACE_DISK, Services, default_url, open_annotation
 from annotation.types import NewPair, ProjectSettings, Role
-from annotation.ui.agreement import FOR_LEADERS
+from annotation.ui.agreement_parts import FOR_LEADERS
 from annotation.ui.leaderboard import FOR_LEADERS as LEADERBOARD_FOR_LEADERS
 from annotation.ui.pages import build_annotation_pages
 from annotation.web.cookies import COOKIE

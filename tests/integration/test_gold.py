@@ -42,7 +42,7 @@ from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
 from annotation.services.events import EventService
 from annotation.services.gold import GoldService
-from annotation.services.gold_rows import first_unfinished
+from annotation.services.gold_counts import first_unfinished
 from annotation.services.imports.importing import ImportService
 from annotation.services.judgements import JudgementService
 from annotation.services.keys import KeyService

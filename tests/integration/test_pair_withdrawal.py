@@ -19,7 +19,7 @@ from annotation.gold import ExportOptions, RaterColumns, Unfinished
 from annotation.notes import LONGEST_NOTE
 from annotation.predictions.judgements import JudgingOptions
 from annotation.quality import QualitySettings
-from annotation.reliability.report_json import report_to_json
+from annotation.reliability.report_json import agreement_to_json
 from annotation.services.access.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
@@ -42,8 +42,8 @@ from annotation.services.remarks import RemarkService
 from annotation.types import Cause, KnownPair, NewPair, Role, SkipReason, User
 from annotation.ui.adjudicate_html import item_html, nothing_html
 from annotation.ui.adjudicate_queue_html import View
-from annotation.ui.agreement import texts_of
 from annotation.ui.agreement_tables import raters_table
+from annotation.ui.agreement_texts import texts_of
 from annotation.ui.home import project_html
 from annotation.ui.project_html import counts_html
 from db.models import Assignment, AuditEvent, Pair, Rating, RatingChange
@@ -345,7 +345,7 @@ def test_a_project_tells_how_many_are_withdrawn_and_where_all_are(rated):
     texts = texts_of(agreement, rated.id, latex_table, leads=True)
     assert said in texts["enough"]
     assert said in texts["where"]
-    assert report_to_json(agreement)["withdrawn"] == 4
+    assert agreement_to_json(agreement)["withdrawn"] == 4
     root = User(1, "root", is_administrator=True)
     line = OverviewService(rated.database).projects(root)[0]
     assert (line.pairs, line.withdrawn) == (0, 4)

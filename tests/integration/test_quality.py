@@ -21,6 +21,7 @@ from annotation.errors import (
     SettingsError,
     TrainingError,
 )
+from annotation.event_words import detail_words
 from annotation.gold import ExportOptions, Unfinished
 from annotation.quality import QualitySettings
 from annotation.services.bundle import Services, open_services
@@ -88,6 +89,14 @@ def make(database):
         return Place(open_services(database), world)
 
     return make
+
+
+def test_a_change_of_the_settings_is_told_with_what_they_were_and_are(make):
+    place = make()
+    place.settings(pass_percent=90, check_distance=Decimal("0.75"))
+    [event] = place.services.events.recent(place.project, 1)
+    distance = "distance within which the grade of a check pair is accepted: 1 → 0.75"
+    assert detail_words(event.detail) == f"pass mark: 80 → 90; {distance}"
 
 
 # Training

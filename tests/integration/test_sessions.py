@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -15,9 +16,13 @@ from annotation.errors import (
 )
 from annotation.passwords import Passwords
 from annotation.services.access import attempts
+from annotation.services.access.accounts import AccountService
 from annotation.services.access.sign_ins import SignInService
+from annotation.services.imports.importing import ImportService
+from annotation.types import NewPair
 from db.models import AuditEvent, Invitation, User, UserSession
-from tests.people import HERE, OTHER, PASSWORD, THERE, count
+from tests.people import CHEAP, HERE, OTHER, PASSWORD, THERE, count
+from tests.rated import pair, rated_project
 
 
 def test_a_session_is_its_users_until_the_sign_out(ana):
@@ -86,6 +91,25 @@ def test_a_session_is_known_while_an_import_writes_and_renewed_afterwards(ana, d
     ana.user_of(token)
     clock.forward(hours=11)
     assert ana.user_of(token).name == "Ana"
+
+
+def test_whose_grades_are_being_imported_signs_in_meanwhile(postgresql_database, monkeypatch):
+    monkeypatch.setattr("annotation.services.imports.importing.MOST_ITEMS", 1)
+    monkeypatch.setattr("db.database.WAIT_SECONDS", 1)
+    rated = rated_project(postgresql_database, [])
+    ana = SignInService(postgresql_database, passwords=CHEAP)
+    AccountService(postgresql_database, passwords=CHEAP).add_user("ana", PASSWORD)
+
+    def items(done: list[str]) -> Iterator[NewPair]:
+        yield pair("one", "2")
+        with ThreadPoolExecutor(1) as browser:  # the grade is written by now
+            token = browser.submit(ana.sign_in, "ana", PASSWORD, HERE).result(60)
+            done.append(browser.submit(ana.change_password, token, PASSWORD, OTHER).result(60))
+        yield pair("two", "2")
+
+    done: list[str] = []
+    assert ImportService(postgresql_database).import_pairs(rated.id, items(done)).ratings == 2
+    assert ana.user_of(done[0]).name == "ana"
 
 
 def test_sessions_that_ran_out_are_cleared_away(ana, database, clock):

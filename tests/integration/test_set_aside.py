@@ -24,7 +24,7 @@ from annotation.errors import (
 )
 from annotation.files.rating_files import RatingFormat
 from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
-from annotation.reliability.report_json import report_to_json
+from annotation.reliability.report_json import agreement_to_json
 from annotation.services.access.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
@@ -48,7 +48,7 @@ from annotation.services.rating_export import RatingExportService
 from annotation.services.set_aside import BroughtBack, RaterGrades, SetAsideService
 from annotation.services.work import WorkService
 from annotation.types import Cause, KnownPair, NewPair, NewRating, Role, SkipReason
-from annotation.ui.agreement import texts_of
+from annotation.ui.agreement_texts import texts_of
 from db.models import Assignment, Comment, Pair, Rating, RatingChange, SetAsideRating
 from kpdemo.latex import latex_table
 from tests import studies
@@ -394,10 +394,10 @@ def test_comments_keep_the_author_whose_grades_are_all_set_aside(rated, tmp_path
 
 def test_the_report_names_raters_only_where_it_may_and_leaves_withdrawn_pairs_out(rated):
     service = AgreementService(rated.database)
-    assert report_to_json(service.report(rated.id, resamples=10))["set_aside"] == []
+    assert agreement_to_json(service.report(rated.id, resamples=10))["set_aside"] == []
     set_aside(rated, "ben")
     PairWithdrawalService(rated.database).withdraw(rated.id, ["a"])
-    named = report_to_json(service.report(rated.id, resamples=10))["set_aside"]
+    named = agreement_to_json(service.report(rated.id, resamples=10))["set_aside"]
     assert named == [{"rater": "ben", "grades": 2, "reason": WHY, "at": "2026-03-01T09:00:00+00:00"}]
     hidden = service.report(rated.id, resamples=10, named=False)
     assert [each.rater for each in hidden.set_aside] == [f"Rater {number_of(rated, 'ben')}"]

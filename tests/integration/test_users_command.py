@@ -86,6 +86,12 @@ def test_accounts_are_listed_as_json(call):
     assert call("list")[1] == "Ana\tdisabled\n"
 
 
+def test_an_account_is_renamed(call):
+    call("add", "Ama")
+    assert call("rename", "ama", "Ana") == (0, "Ama is now called Ana, and signs in with that name.\n", "")
+    assert [row["name"] for row in json.loads(call("list", "--json")[1])] == ["Ana"]
+
+
 def test_a_link_to_a_project_is_printed(call, sqlite_database, clock):
     add_project(sqlite_database, clock(), "News")
     status, out, _ = call("invite", "--project", "news", "--role", "adjudicator")

@@ -22,7 +22,7 @@ from annotation.files.spreadsheet import BYTE_ORDER_MARK
 from annotation.reliability.bootstrap import Alpha
 from annotation.reliability.drift import Drift, Window
 from annotation.reliability.planning import DEFAULT_WIDTH
-from annotation.reliability.report_json import report_to_json
+from annotation.reliability.report_json import agreement_to_json
 from annotation.services.access.accounts import AccountService
 from annotation.services.agreement import AgreementService
 from annotation.services.bundle import DamagedError, UnreachableError, open_services
@@ -30,10 +30,11 @@ from annotation.services.imports.importing import ImportService
 from annotation.services.projects import ProjectService
 from annotation.services.rating.ratings import RatingService
 from annotation.types import NewRating, Role
-from annotation.ui.agreement import TEXTS, AgreementHandlers, build_agreement_page, texts_of
+from annotation.ui.agreement import TEXTS, AgreementHandlers, build_agreement_page
 from annotation.ui.agreement_charts import CHARTS, charts_of
 from annotation.ui.agreement_parts import FOR_LEADERS, plan_html, verdict
 from annotation.ui.agreement_tables import bounds_table, name_order, raters_table, widest_table
+from annotation.ui.agreement_texts import texts_of
 from annotation.ui.charts import Series, alpha_chart, bias_chart, drift_chart, grades_chart
 from annotation.ui.tables import Column, Table, file_name, table_csv, table_html
 from kpdemo.latex import latex_table
@@ -298,7 +299,7 @@ def test_raters_who_move_are_drawn_over_time_and_stand_in_a_table(sqlite_databas
     assert {f"{trace['y'][1]:+.2f}".replace("-", "−") for trace in drawn["data"]} == {"+2.00", "−2.00"}
     assert "+2.00" in texts
     assert "<span>yes</span>" in texts
-    told = report_to_json(report)["drift"]
+    told = agreement_to_json(report)["drift"]
     assert {(one["clear"], len(one["windows"])) for one in told} == {(True, 2)}
     assert told[0]["windows"][0]["start"].startswith("2026-11-22T12:")
 

@@ -138,7 +138,7 @@ def test_a_project_without_predictions_says_how_to_get_some(handlers, sqlite_dat
 
     project = ProjectService(sqlite_database).create(ProjectSettings("empty"))
     _, _, steps, figures, files, _ = handlers.open(Asked(query_params={"project": str(project.id)}))
-    assert "press Send to a project" in steps
+    assert 'on the page <a href="/">Keyphrases</a>, press Send to a project' in steps
     assert "No figures yet" in figures
     assert "No files yet" in files
 

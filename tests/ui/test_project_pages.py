@@ -100,6 +100,19 @@ def test_the_next_step_is_what_this_user_can_do_now(project, user, progress, exp
 
 
 @pytest.mark.parametrize(
+    ("project", "user", "said"),
+    [
+        (line(), LEADER, "Waiting for 2 raters to grade"),
+        (line(roles=frozenset({Role.ADJUDICATOR})), RATER, "Waiting for 2 raters to grade"),
+        (line(pairs=0, unwritten=5), LEADER, "Waiting for writers to write"),
+        (line(roles=frozenset({Role.RATER}), is_paused=True), RATER, "Nothing for you to do at the moment"),
+    ],
+)
+def test_who_leads_and_has_nothing_to_do_reads_what_is_waited_for(project, user, said):
+    assert f'<span class="small">{said}</span>' in project_html(project, user, None)
+
+
+@pytest.mark.parametrize(
     ("roles", "is_paused", "page"),
     [
         ({Role.RATER}, False, "rate"),

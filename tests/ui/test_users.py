@@ -49,7 +49,15 @@ def links_of(handlers: UsersHandlers, *, in_project: bool = False) -> LinksHandl
     return LinksHandlers(handlers.accounts, handlers.invitations, in_project)
 
 
-VALUES = {"link": 1, "name": "Ana", "is_administrator": True, "project_id": 1, "role": "rater", "note": ""}
+VALUES = {
+    "link": 1,
+    "name": "Ana",
+    "new_name": "Anna",
+    "is_administrator": True,
+    "project_id": 1,
+    "role": "rater",
+    "note": "",
+}
 BUTTONS = [
     name
     for section in (UsersHandlers, LinksHandlers)
@@ -86,6 +94,7 @@ def test_the_buttons_that_are_tried_are_all_of_them():
         "choose_link",
         "revoke_link",
         "renew",
+        "rename",
         "disable",
         "enable",
         "promote",
@@ -101,6 +110,16 @@ def test_the_page_tells_what_was_done_with_accounts_and_by_whom(handlers):
     assert '<td dir="auto">root</td><td>administrator made</td><td dir="auto">name: Ana</td>' in shown
     assert '<td dir="auto">command line</td><td>account added</td>' in shown
     assert "member added" not in shown
+
+
+def test_a_mistyped_name_is_changed_on_the_page_and_stays_chosen(handlers):
+    said, field, listing, choice, *_ = handlers.rename(asked_by("root"), "Ana", EVIL)
+    assert "Ana is now called &lt;img" in said
+    assert (field, choice.value) == ("", EVIL)
+    assert "&lt;img" in listing
+    assert "former name: Ana; name: &lt;img" in handlers.show_events(asked_by("root"))
+    with pytest.raises(gr.Error, match=r"ROOT.* already exists"):
+        handlers.rename(asked_by("root"), EVIL, "ROOT")
 
 
 def link_in(html: str) -> str:

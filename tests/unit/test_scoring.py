@@ -22,7 +22,7 @@ from annotation.scoring import (
 )
 from annotation.systems.calibration import isotonic
 from annotation.systems.report import System, score_systems
-from annotation.systems.report_json import report_to_json
+from annotation.systems.report_json import scores_to_json
 
 GRADES = st.lists(st.sampled_from([quarters / 4 for quarters in range(17)]), min_size=3, max_size=30)
 
@@ -174,8 +174,8 @@ def test_neither_the_order_of_pairs_nor_another_system_changes_a_figure():
     one, two, _ = systems(gold)
     order = np.random.default_rng(7).permutation(len(gold))
     shuffled = System(one.name, tuple(one.scores[place] for place in order))
-    report = report_to_json(score_systems(gold, [one, two], resamples=50))
-    again = report_to_json(score_systems([gold[place] for place in order], [shuffled], resamples=50))
+    report = scores_to_json(score_systems(gold, [one, two], resamples=50))
+    again = scores_to_json(score_systems([gold[place] for place in order], [shuffled], resamples=50))
     for key in ("types", "genres", "sum_pearson", "sum_pearson_interval"):
         assert again[key] == report[key]
 

@@ -55,3 +55,10 @@ def test_a_form_that_lost_its_memory_saves_nothing(seen):
 def test_an_event_of_one_number_before_and_after_is_no_change_of_settings():
     words = detail_words({"pair": "t1", "before": "4", "after": "3.25"})
     assert words == "pair: t1; before: 4; after: 3.25"
+
+
+@pytest.mark.parametrize(
+    ("is_one", "said"), [(True, "name: ana; administrator of the server"), (False, "name: ana")]
+)
+def test_an_event_says_of_a_new_account_whether_it_is_an_administrator_only_if_it_is(is_one, said):
+    assert detail_words({"name": "ana", "is_administrator": is_one}) == said

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import select
 
 from annotation.clock import Clock, utcnow
 from annotation.errors import AccessError, SignedOutError
-from annotation.names import check_name
+from annotation.names import check_name, name_key
 from annotation.passwords import Passwords
 from annotation.services.access import sessions
 from annotation.services.access.roles import check_not_the_last, roles_by_user, roles_of
 from annotation.services.access.sign_ins import NOT_SIGNED_IN
-from annotation.services.access.users import as_user, end_invitations_of, find_user, get_user, id_of, new_user
-from annotation.services.audit import record, record_account
+from annotation.services.access.users import (
+    as_user,
+    end_invitations_of,
+    find_user,
+    flush_name,
+    get_user,
+    id_of,
+    lock_user,
+    new_user,
+)
+from annotation.services.audit import FORMER_NAME, record, record_account
 from annotation.services.rating.returns import give_back
 from annotation.services.transactions import repeated_if_undone
 from annotation.services.writing.plan import return_all_writings
@@ -41,6 +51,11 @@ class Account:
         if not self.user.has_password:
             words.append("no password yet")
         return ", ".join(words) or "user"
+
+
+def renamed_text(before: str, name: str) -> str:
+    """What has changed for the owner of an account, on the page and on the command line."""
+    return f"{before} is now called {name}, and signs in with that name."
 
 
 class AccountService:
@@ -129,6 +144,23 @@ class AccountService:
             record_account(session, now, kept, by=id_of(by), is_administrator=is_administrator)
             return as_user(row)
 
+    def rename(self, name: str, to: str, *, by: User | None = None) -> User:
+        """Call an account by another name, with which its owner signs in from now on; all else stays.
+
+        Raises:
+            NotFoundError: there is no such account.
+            SettingsError: the new name is taken, or cannot be used.
+        """
+        kept = check_name(to)
+        with self._database.session() as session:
+            row = get_user(session, name, lock=True)
+            if row.name != kept:
+                former, row.name, row.name_key = row.name, kept, name_key(kept)
+                flush_name(session, kept)
+                told: dict[str, Any] = {FORMER_NAME: former, "name": kept}
+                record(session, self._clock(), "account renamed", user_id=id_of(by), **told)
+            return as_user(row)
+
     def set_password(self, name: str, password: str, *, by: User | None = None) -> None:
         """Give an account a password, sign out all its browsers, and make its unused links void.
 
@@ -138,8 +170,9 @@ class AccountService:
         """
         password_hash = self._passwords.checked_hash(password, self.user(name).name)
         with self._database.session() as session:
-            end_invitations_of(session, get_user(session, name).id)
-            row = get_user(session, name, lock=True)
+            user_id = get_user(session, name).id
+            end_invitations_of(session, user_id)
+            row = lock_user(session, user_id)
             row.password_hash = password_hash
             sessions.end_sessions_of(session, row.id)
             record(session, self._clock(), "password set", user_id=id_of(by), name=row.name)
@@ -150,8 +183,8 @@ class AccountService:
         Raises:
             NotFoundError: there is no such account.
             SettingsError: it is the last administrator.
-            UnreachableError: an import has locked what it held. The account is disabled all the same, and
-                the pairs go to others once their leases have ended.
+            UnreachableError: an import brings grades of the account, which stays as it is; or it has locked
+                what it held: the account is disabled then, and the pairs go to others once their leases end.
         """
 
         def shut_out() -> int:

@@ -17,7 +17,7 @@ from annotation.services.access import sessions
 from annotation.services.access.open_invitations import MAKER_MAY, OpenInvitation, open_invitations, take_back
 from annotation.services.access.roles import has_administrator, lock_administrators
 from annotation.services.access.sessions import new_token, token_hash
-from annotation.services.access.users import find_user, get_user, id_of, name_is_taken, new_user
+from annotation.services.access.users import find_user, get_user, id_of, lock_user, name_is_taken, new_user
 from annotation.services.audit import record, record_account
 from annotation.services.projects import find_project
 from annotation.types import Role, User
@@ -284,7 +284,7 @@ def _invited_user(session: Session, row: models.Invitation, name: str, now: date
         return new_user(session, name, now, is_administrator=True)
     if row.user_id is None:
         return new_user(session, name, now)
-    user = session.get_one(models.User, row.user_id, with_for_update=True)
+    user = lock_user(session, row.user_id)
     if user.disabled_at is not None:
         raise InvitationError(f"The account {user.name} is disabled: {_ASK}.")
     return user

@@ -12,7 +12,7 @@ from annotation.errors import SignedOutError, SignInError
 from annotation.names import name_key
 from annotation.passwords import Passwords, check_password
 from annotation.services.access import attempts, sessions
-from annotation.services.access.users import as_user, end_invitations_of, find_user, get_user
+from annotation.services.access.users import as_user, end_invitations_of, find_user, get_user, lock_user
 from annotation.services.audit import record
 from annotation.types import User
 from db import Database, models
@@ -60,7 +60,7 @@ class SignInService:
         if self._passwords.is_outdated(admitted.password_hash):
             renewed = self._passwords.hash(password)
         with self._database.session() as session:
-            user = session.get_one(models.User, admitted.user_id, with_for_update=True)
+            user = lock_user(session, admitted.user_id)
             if user.disabled_at is not None or user.password_hash != admitted.password_hash:
                 raise SignInError(WRONG)  # changed while argon2 was at work
             user.password_hash = renewed or user.password_hash
@@ -116,7 +116,7 @@ class SignInService:
         now = self._clock()
         with self._database.session() as session:
             end_invitations_of(session, user.id)
-            row = session.get_one(models.User, user.id, with_for_update=True)
+            row = lock_user(session, user.id)
             if row.disabled_at is not None or row.password_hash != admitted.password_hash:
                 raise SignedOutError(NOT_SIGNED_IN)
             row.password_hash = password_hash

@@ -38,6 +38,14 @@ def get_user(session: Session, name: str, *, lock: bool = False) -> models.User:
     return row
 
 
+def lock_user(session: Session, user_id: int) -> models.User:
+    """The row of an account, whose password and state nobody else changes until the transaction ends.
+
+    An import of the account's grades, which refers to the row until it ends, is not waited for.
+    """
+    return session.get_one(models.User, user_id, with_for_update={"key_share": True}, populate_existing=True)
+
+
 def new_user(
     session: Session,
     name: str,
@@ -62,11 +70,20 @@ def new_user(
         created_at=now,
     )
     session.add(row)
+    flush_name(session, kept)
+    return row
+
+
+def flush_name(session: Session, name: str) -> None:
+    """Write the row of an account with this name, of which another one may have it, or take it at once.
+
+    Raises:
+        SettingsError: the name is taken.
+    """
     try:
         session.flush()
-    except IntegrityError:  # somebody else was quicker
-        raise name_is_taken(kept) from None
-    return row
+    except IntegrityError:
+        raise name_is_taken(name) from None
 
 
 def name_is_taken(name: str) -> SettingsError:

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from annotation.authoring import UNRELATED, group_name, next_grade
 from annotation.services.writing.plan import NOT_AGAIN, WITH_WRITER
-from annotation.services.writing.rows import lease_of, same_group, taken_of
+from annotation.services.writing.rows import GRADES, lease_of, same_group, taken_of
 from annotation.types import Project
 from db.models import LargerItem, Writing, WritingPlan
 
@@ -119,7 +119,7 @@ def take_again(session: Session, row: Writing, plan: WritingPlan, now: datetime)
     if item.grade is not None or item.withdrawn_at is not None:
         return False
     taken = taken_of(session, row.project_id, item.type, item.genre)
-    grades = range(UNRELATED if plan.has_zeros else UNRELATED + 1, 5)
+    grades = range(UNRELATED if plan.has_zeros else UNRELATED + 1, GRADES)
     if taken.get(row.grade, 0) > min(taken.get(grade, 0) for grade in grades):
         return False
     item.grade, row.state, row.claimed_at, row.lease_expires_at = row.grade, "held", now, now

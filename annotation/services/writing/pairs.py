@@ -110,10 +110,10 @@ def make_zeros(session: Session, project_id: int, now: datetime) -> Zeros:
         )
     )
     # Sorted here: databases differ in what comes first.
-    aside = sorted(found, key=lambda item: (item.type, item.genre or "", item.import_order))
-    there = _fingerprints(session, project_id) if aside else set()
+    reserved = sorted(found, key=lambda item: (item.type, item.genre or "", item.import_order))
+    there = _fingerprints(session, project_id) if reserved else set()
     made = 0
-    for (type, genre), group in groupby(aside, key=lambda item: (item.type, item.genre)):
+    for (type, genre), group in groupby(reserved, key=lambda item: (item.type, item.genre)):
         items = {item.external_id: item for item in group}
         partners = zero_partners(
             [ZeroItem(item.external_id, item.text, item.source) for item in items.values()],
@@ -130,7 +130,7 @@ def make_zeros(session: Session, project_id: int, now: datetime) -> Zeros:
             there.add(fingerprint(type, item.text, partner.text))
             made += 1
     session.flush()
-    return Zeros(made, len(aside) - made)
+    return Zeros(made, len(reserved) - made)
 
 
 def _is_pair(there: Container[str], type: str, item: ZeroItem, partner: Candidate) -> bool:

@@ -11,8 +11,9 @@ from sqlalchemy.orm import Session
 
 from annotation.gold import standing_of
 from annotation.services.bulk import count_where
-from annotation.services.gold_rows import names_of, stream_pairs
+from annotation.services.gold_rows import stream_pairs
 from annotation.services.projects import as_project, find_project
+from annotation.services.raters import names_of
 from annotation.services.writing.rows import balance_of
 from annotation.types import Project
 from annotation.writing_report import JudgedPair, WriterCounts, WritingReport, writing_report
