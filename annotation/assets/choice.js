@@ -11,8 +11,8 @@
   // Answers what starts the question: a text that has changed, or has not.
   const choose = (name, value) => {
     const list = of(name);
-    if (value === list.seen) return LEFT;
-    Object.assign(list, { seen: value, chosen: value, number: list.number + 1 });
+    if (value === list.seen && !list.isRefused) return LEFT;
+    Object.assign(list, { seen: value, chosen: value, number: list.number + 1, isRefused: false });
     return String(list.number);
   };
 
@@ -22,10 +22,11 @@
     return [list.chosen, ...others];
   };
 
-  // After an error Gradio forgets the choice that waited for the answer.
+  // After an error Gradio forgets the choice that waited for the answer; and the last one may be made again.
   const goOn = (name) => {
-    const { number, asked } = of(name);
-    return asked < number ? `${number} after an error` : LEFT;
+    const list = of(name);
+    list.isRefused = list.asked === list.number;
+    return list.isRefused ? LEFT : `${list.number} after an error`;
   };
 
   window.kpdemoChoice = { look, choose, ask, goOn };

@@ -92,6 +92,17 @@ def test_the_last_choice_is_shown_though_an_earlier_one_is_refused(review, slow)
     check_shown(review, 2)
 
 
+def test_what_was_refused_can_be_chosen_again(review, slow):
+    slow.may_answer.set()
+    slow.refuses.append(TEXTS[1])
+    choose(review, 1)
+    expect(review.locator(".toast-body.error")).to_contain_text("Nobody may see this text.")
+    slow.refuses.clear()
+    choose(review, 1)
+    check_shown(review, 1)
+    assert slow.asked == [TEXTS[1]] * 2
+
+
 def test_a_choice_by_keys_is_asked_for_once_and_leaving_the_list_asks_for_nothing(review, slow):
     slow.may_answer.set()
     queue = review.locator("#review-queue input")
