@@ -16,7 +16,7 @@ from kpdemo.ui.widgets import QUIETLY, unseen_box
 
 
 def on_choice(
-    choices: gr.Dropdown,
+    dropdown: gr.Dropdown,
     handler: Callable[..., Any],
     outputs: Any,
     *,
@@ -32,15 +32,15 @@ def on_choice(
         js: what the handler's arguments pass through in the browser.
         options: of the question, as of any event.
     """
-    name = json.dumps(choices.elem_id)
-    asked = unseen_box(f"{choices.elem_id}-asked")
+    name = json.dumps(dropdown.elem_id)
+    asked = unseen_box(f"{dropdown.elem_id}-asked")
     look = f"(value) => {{ kpdemoChoice.look({name}, value); }}"
-    choices.focus(None, choices, js=look, api_name=f"look_before_{api_name}", **QUIETLY)
+    dropdown.focus(None, dropdown, js=look, api_name=f"look_before_{api_name}", **QUIETLY)
     choose = f"(value) => kpdemoChoice.choose({name}, value)"
-    choices.input(None, choices, asked, js=choose, api_name=f"start_{api_name}", **QUIETLY)
+    dropdown.input(None, dropdown, asked, js=choose, api_name=f"start_{api_name}", **QUIETLY)
     question: Dependency = asked.change(
         handler,
-        [choices, *beside],
+        [dropdown, *beside],
         outputs,
         js=f"(...now) => ({js})(...kpdemoChoice.ask({name}, now))",
         api_name=api_name,
