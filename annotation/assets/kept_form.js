@@ -30,7 +30,7 @@
   };
 
   // While another text is fetched, a fill with the same one is not somebody typing it back. The last fill counts:
-  // a choice by mouse fetches the text twice, as Gradio's Dropdown has an `input` for losing the focus too.
+  // of quick choices, the next text is fetched before the one that has come is drawn.
   const pause = ({ name }) => { fills[name] = (fills[name] ?? 0) + 1; };
   const resume = ({ name }) => { fills[name] = Math.max(0, (fills[name] ?? 0) - 1); };
 

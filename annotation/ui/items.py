@@ -22,6 +22,7 @@ from annotation.services.writing.plan import TypeTerms, type_terms
 from annotation.setting_changes import seen_again, seen_settings
 from annotation.sizes import Bounds, PairBounds, check_range
 from annotation.ui.asking import TOLD, admitted, asked_by, ids_in
+from annotation.ui.choice import on_choice
 from annotation.ui.filling import Filling
 from annotation.ui.importing import (
     FROM_FILE,
@@ -224,14 +225,19 @@ def _build_bounds(handlers: ItemsHandlers) -> tuple[Filling, gr.Dropdown, gr.HTM
         save = gr.Button("Save the bounds", elem_id="items-save")
         saved = gr.HTML("", elem_id="items-saved", js_on_load=None)
     seen = unseen_box("items-seen")
-    asked: list[Any] = [of_type, seen]
-    chosen = of_type.input(
-        handlers.show_bounds, asked, [*fields, seen], js=kept.pauses, api_name="show_bounds", **QUIETLY
+    chosen = on_choice(
+        of_type,
+        handlers.show_bounds,
+        [*fields, seen],
+        beside=[seen],
+        js=kept.pauses,
+        api_name="show_bounds",
+        **QUIETLY,
     )
     kept.resume_after(chosen)
     saving = save.click(
         handlers.save_bounds,
-        [*asked, zeros, *fields],
+        [of_type, seen, zeros, *fields],
         [saved, bounds, zeros, *fields, seen],
         api_name="save_bounds",
     )

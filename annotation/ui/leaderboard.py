@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
+from gradio.events import Dependency
 
 from annotation.errors import AccessError, AnnotationError, SignedOutError
 from annotation.latex import LatexTable
@@ -15,6 +16,7 @@ from annotation.services.projects import ProjectService
 from annotation.services.system_rows import Gold
 from annotation.services.systems import Board, SystemService
 from annotation.ui.asking import asked_by_leader
+from annotation.ui.choice import on_choice
 from annotation.ui.leaderboard_tables import (
     board_chart,
     difference_of,
@@ -148,6 +150,8 @@ class LeaderboardPage:
     """Where the reader's clock is, filled by `IN_ZONE`."""
     shown: list[Any]
     """The outputs of `LeaderboardHandlers.show`."""
+    choosing: Dependency
+    """The event of showing them for a gold set that is chosen."""
 
 
 def build_leaderboard_page(handlers: LeaderboardHandlers, page: gr.Blocks) -> LeaderboardPage:
@@ -179,10 +183,11 @@ def build_leaderboard_page(handlers: LeaderboardHandlers, page: gr.Blocks) -> Le
             text("method")
     shown = [body, board, gold, chart, first, second, *(parts[name] for name in TEXTS)]
     page.load(handlers.open, zone, [closed, *shown], api_name="open_leaderboard", js=ZONE, **QUIETLY)
-    gold.input(
+    choosing = on_choice(
+        gold,
         handlers.show,
-        [gold, zone],
         shown,
+        beside=[zone],
         js=IN_ZONE,
         api_name="show_leaderboard",
         concurrency_id="leaderboard",
@@ -198,7 +203,7 @@ def build_leaderboard_page(handlers: LeaderboardHandlers, page: gr.Blocks) -> Le
         trigger_mode="always_last",
         **QUIETLY,
     )
-    return LeaderboardPage(gold, zone, shown)
+    return LeaderboardPage(gold, zone, shown, choosing)
 
 
 def save_html(project_id: int, gold_id: int, beside: str) -> str:

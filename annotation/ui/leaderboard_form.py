@@ -217,13 +217,13 @@ def build_system_form(
             board.show, [shown.gold, shown.zone], shown.shown, api_name="show_left", js=IN_ZONE, **QUIETLY
         ),
     )
-    for number, event in enumerate((*after, shown.gold.input), 1):
-        follow = event.success if number <= len(after) else event
-        follow(
+    for number, event in enumerate((*after, shown.choosing), 1):
+        event.success(
             handlers.list_systems,
             shown.gold,
             [held, fields.gold],
             api_name=f"list_systems_{number}",
+            trigger_mode="always_last",
             **QUIETLY,
         )
 

@@ -14,6 +14,7 @@ from annotation.services.access.invitations import InvitationService
 from annotation.services.access.open_invitations import OpenInvitation
 from annotation.types import Role, User
 from annotation.ui.asking import asked_project
+from annotation.ui.choice import on_choice
 from annotation.ui.tables import listing_html
 from annotation.ui.wording import time_html
 from kpdemo.ui.widgets import done_html, empty_html, escape, keep_reason, section_heading, shown_to_user
@@ -70,9 +71,7 @@ def build_links_section(handlers: LinksHandlers, prefix: str) -> LinksSection:
         revoke = gr.Button("Revoke", interactive=False, elem_id=f"{prefix}-revoke", scale=1, min_width=120)
     revoked = gr.HTML("", elem_id=f"{prefix}-revoked", js_on_load=None)
     places = (listing, link, revoke)
-    link.input(
-        handlers.choose_link, link, revoke, api_name=f"choose_link_of_{prefix}", show_progress="hidden"
-    )
+    on_choice(link, handlers.choose_link, revoke, api_name=f"choose_link_of_{prefix}", show_progress="hidden")
     revoking = revoke.click(
         handlers.revoke_link, link, [revoked, *places], api_name=f"revoke_link_of_{prefix}"
     )

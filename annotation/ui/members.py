@@ -17,6 +17,7 @@ from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
 from annotation.types import Role, User
 from annotation.ui.asking import admitted, asked_by
+from annotation.ui.choice import on_choice
 from annotation.ui.filling import Filling
 from annotation.ui.links import (
     LinksHandlers,
@@ -164,8 +165,8 @@ def build_members_section(handlers: MembersHandlers) -> tuple[Filling, tuple[Any
     )
     keep_reason(inviting, invitation.link)
     said, held = listed.said, listed.held
-    held.input(
-        handlers.choose, held, [said, *listed.buttons], api_name="choose_member", show_progress="hidden"
+    on_choice(
+        held, handlers.choose, [said, *listed.buttons], api_name="choose_member", show_progress="hidden"
     )
     adding = added.run.click(
         handlers.add, [added.account, added.role], [added.said, *shown], api_name="add_member"

@@ -42,7 +42,7 @@ STYLES = tuple(
 SCRIPTS = tuple(
     ASSETS / f"{name}.js"
     for name in (
-        *("annotation", "parts", "kept_form", "consent"),
+        *("annotation", "parts", "choice", "kept_form", "consent"),
         *("rate_store", "rate_form", "rate_training", "rate_consent", "rate_sender"),
         *("rate_keys", "rate_tabs", "rate_session", "rate_view", "rate"),
         *("write_copies", "write_view", "write_consent", "write"),

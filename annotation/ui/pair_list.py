@@ -89,7 +89,9 @@ def build_pair_list(handlers: PairListHandlers) -> tuple[Filling, Filling, tuple
     asked: list[Any] = [search, state]
     shown = [listed, page, earlier, later]
     search.submit(handlers.first, asked, shown, api_name="search_pairs", show_progress="hidden")
-    state.input(handlers.first, asked, shown, api_name="choose_pairs", show_progress="hidden")
+    state.change(  # nothing else sets it
+        handlers.first, asked, shown, api_name="choose_pairs", show_progress="hidden"
+    )
     for button, turn in ((earlier, handlers.earlier), (later, handlers.later)):
         button.click(turn, [*asked, page], shown, api_name=f"{turn.__name__}_pairs", show_progress="hidden")
     return Filling(handlers.first, shown, "show_pairs", asked), types, changed

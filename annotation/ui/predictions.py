@@ -124,7 +124,14 @@ def build_predictions_page(handlers: PredictionsHandlers, page: gr.Blocks) -> No
     run.click(
         handlers.count, [threshold, k, skip], outputs, api_name="count_predictions", show_progress="minimal"
     )
-    order.input(handlers.choose_order, order, saved, api_name="choose_order", show_progress="hidden")
+    order.input(
+        handlers.choose_order,
+        order,
+        saved,
+        api_name="choose_order",
+        trigger_mode="always_last",
+        show_progress="hidden",
+    )
 
 
 def option_fields() -> tuple[gr.Textbox, gr.Number]:

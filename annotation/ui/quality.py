@@ -241,7 +241,7 @@ def _on_import(box: Upload, handler: Callable[..., Any], name: str, shown: list[
 
 def _on_correction(known: KnownFields, handlers: QualityHandlers, shown: list[Any]) -> Any:
     kept = known.kept
-    choosing = known.pair.change(  # of a choice by mouse, `input` tells twice
+    choosing = known.pair.change(  # also when its pair has gone
         handlers.show_known,
         known.pair,
         [known.texts, known.grade],

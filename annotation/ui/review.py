@@ -15,6 +15,7 @@ from annotation.services.writing.editing import EDITORS, EditingService
 from annotation.services.writing.waiting_texts import Submitted
 from annotation.types import User
 from annotation.ui.asking import admitted, asked_by
+from annotation.ui.choice import on_choice
 from annotation.ui.items import ItemsHandlers, build_items_section
 from annotation.ui.kept_form import build_kept_form
 from annotation.ui.review_html import BUSY, NOTHING, queue_label, text_html
@@ -136,8 +137,8 @@ def build_review_page(
     shown = [queue, item, text, note, token, buttons]
     opened = page.load(handlers.open, outputs=[tabs, *shown], api_name="open_review", show_progress="hidden")
     opened.failure(handlers.explain, outputs=closed, api_name="explain_review", **QUIETLY)
-    chosen = queue.input(
-        handlers.show, queue, shown, js=kept.pauses, api_name="show_text", show_progress="hidden"
+    chosen = on_choice(
+        queue, handlers.show, shown, js=kept.pauses, api_name="show_text", show_progress="hidden"
     )
     kept.resume_after(chosen)
     settled = [

@@ -14,6 +14,7 @@ from annotation.services.projects import ProjectService
 from annotation.services.set_aside import BroughtBack, RaterGrades, SetAsideService
 from annotation.types import Role
 from annotation.ui.asking import admitted
+from annotation.ui.choice import on_choice
 from annotation.ui.filling import Filling
 from annotation.ui.kept_form import Keeping, build_kept_form
 from annotation.ui.wording import counted, grouped
@@ -129,7 +130,7 @@ def build_set_aside_section(handlers: SetAsideHandlers) -> tuple[Filling, tuple[
             )
         said = gr.HTML("", elem_id="set-aside-said", js_on_load=None)
     shown: list[Any] = [rater, there, reason, go, back]
-    rater.input(handlers.choose, rater, [said, *shown[1:]], api_name="choose_graded", show_progress="hidden")
+    on_choice(rater, handlers.choose, [said, *shown[1:]], api_name="choose_graded", show_progress="hidden")
     changed = (
         go.click(handlers.set_aside, [rater, reason], [said, *shown], api_name="set_grades_aside"),
         back.click(handlers.bring_back, rater, [said, *shown], api_name="bring_grades_back"),

@@ -14,6 +14,7 @@ from annotation.services.access.invitations import LASTS, InvitationService
 from annotation.services.events import EventService
 from annotation.services.projects import ProjectService
 from annotation.types import Role, User
+from annotation.ui.choice import on_choice
 from annotation.ui.links import (
     LinksHandlers,
     build_links_section,
@@ -216,7 +217,7 @@ def build_users_page(handlers: UsersHandlers, page: gr.Blocks) -> None:
     shown = [listing, chosen, *buttons, *links]
     opened = [closed, body, *shown, project, events]
     page.load(handlers.open, outputs=opened, api_name="open_users", **QUIETLY)
-    chosen.input(handlers.choose, chosen, buttons, api_name="choose_user", show_progress="hidden")
+    on_choice(chosen, handlers.choose, buttons, api_name="choose_user", show_progress="hidden")
     done = []
     new = [added, name, is_administrator, *shown]
     for listen, way in ((add.click, ""), (name.submit, "_by_enter")):

@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import expect
 
 from annotation.services.system_rows import Gold
+from annotation.systems.report import System
 from annotation.types import NewPair, ProjectSettings, Role
 from annotation.ui.wording import time_in
 from tests.browser.conftest import choose_files
@@ -89,6 +90,23 @@ def test_while_a_system_is_measured_no_other_is_asked_for_in_vain(site, browser,
     expect(page.locator("#system-result")).to_contain_text("Added tiles on the project’s gold (")
     expect(add).to_be_enabled()
     expect(name).to_have_value("")
+
+
+def test_another_gold_set_brings_its_systems_to_compare_and_to_remove(site, browser, project):
+    systems = site.services.systems
+    own = systems.own_gold(project.id)
+    scores = tuple(float(number % 5) for number in range(len(own.pairs)))
+    systems.add(project.id, own, System("on ours", scores))
+    systems.add(project.id, Gold("theirs", "e" * 64, own.pairs), System("on theirs", scores))
+    page = site.page(browser, "root", f"/annotate/leaderboard?project={project.id}")
+    page.get_by_role("button", name="Remove a system").click()
+    for number, name in ((1, "on theirs"), (0, "on ours")):
+        page.locator("#leaderboard-gold input").click()
+        page.get_by_role("option").nth(number).click()
+        expect(page.locator("#leaderboard-pearson tbody th")).to_have_text(name)
+        page.locator("#system-held input").click()
+        expect(page.get_by_role("option")).to_have_text(re.compile(f"{name}$"))
+        page.keyboard.press("Escape")
 
 
 def test_a_system_is_uploaded_ranked_compared_saved_and_removed(site, browser, project, tmp_path):

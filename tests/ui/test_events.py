@@ -35,6 +35,21 @@ def test_no_two_events_of_an_opened_page_wait_on_one_stream(sqlite_database):
         assert all(len(names) < 2 for names in opening_events(pages).values())
 
 
+def test_a_choice_asks_the_server_once_and_the_last_one_always(sqlite_database):
+    """A list does by `on_choice`: its `input` tells of a choice by mouse twice, and of leaving it as well."""
+    pages = build_annotation_pages(open_services(sqlite_database), latex_table)
+    chosen = [
+        (event, pages.blocks[block])
+        for event in pages.fns.values()
+        for block, trigger in event.targets
+        if trigger in ("input", "select") and not isinstance(pages.blocks[block], gr.Tab)
+    ]
+    asking = [(event, block) for event, block in chosen if event.fn is not None]
+    assert [event.api_name for event, block in asking if isinstance(block, gr.Dropdown)] == []
+    assert {event.api_name: event.trigger_mode for event, _ in asking} == {"choose_order": "always_last"}
+    assert sum(isinstance(block, gr.Dropdown) for _, block in chosen) >= 8
+
+
 def test_an_idle_server_does_not_look_a_thousand_times_a_second_for_events(monkeypatch):
     with gr.Blocks() as pages:
         gr.Textbox().submit(lambda text: text)
