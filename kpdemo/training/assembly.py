@@ -83,8 +83,9 @@ def check_assembly(config: ModelAssembly, checkpoints: Mapping[str, Path], *, na
         _read_card(config.card)
     _check_output(config.output, [*checkpoints.values(), *filter(None, (config.base, config.card))])
     _check_replaced(config.output, name or stored_config(_root(checkpoints)).get("name"))
-    for folder in ("", *FOLDERS):
-        _check_training(config.output, folder, _root(checkpoints) if not folder else placed.get(folder))
+    _check_training(config.output, "", _root(checkpoints))
+    for folder in FOLDERS:
+        _check_training(config.output, folder, placed.get(folder))
 
 
 def _check_output(output: Path, needed: Iterable[Path]) -> None:
