@@ -9,6 +9,8 @@ from kpdemo.json_text import parse_json
 from kpdemo.sums import SUMS
 
 CONFIG = "config.json"
+TRAINING = "training"
+"""In the configuration of a part that was trained: a hash of its settings and data."""
 
 
 def stored_config(folder: Path) -> dict[str, Any]:

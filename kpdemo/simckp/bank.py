@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, Literal
 
 import numpy as np
@@ -223,7 +223,7 @@ class PhraseBank:
         scores = (
             _products(vectors, document)
             + self.score.frequency * self.log_frequency[numbers]
-            + self.score.words * self._shares_of_words(numbers, text)
+            + self.score.words * self.terms.shares_of_words(numbers, text.stems)
             + self.score.likeness * self._likeness(_products(vectors, self.vectors[present].T))
             + self.score.association * self._votes(document, present)[numbers]
         )
@@ -240,29 +240,6 @@ class PhraseBank:
             )
             for row, speaking in zip(best, evidence, strict=True)
         ]
-
-    def _shares_of_words(self, numbers: NDArray[np.int64], text: TextTerms) -> NDArray[np.float32]:
-        """(K,) the share of each term's words that occur in the text."""
-        rows, lengths = self._words
-        held = np.zeros(len(self._stems) + 1, dtype=bool)  # the last one pads short terms
-        held[[self._stems[stem] for stem in text.stems if stem in self._stems]] = True
-        shares: NDArray[np.float64] = held[rows[numbers]].sum(axis=1) / lengths[numbers]
-        return shares.astype(np.float32)
-
-    @cached_property
-    def _stems(self) -> dict[str, int]:
-        """The words of all terms, numbered."""
-        words = dict.fromkeys(stem for key in self.keys for stem in key.split(" "))
-        return {stem: number for number, stem in enumerate(words)}
-
-    @cached_property
-    def _words(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """The numbers of each term's words, padded, (N, longest), and how many these are, (N,)."""
-        words = [[self._stems[stem] for stem in key.split(" ")] for key in self.keys]
-        lengths = np.array(list(map(len, words)))
-        rows = np.full((len(words), lengths.max()), len(self._stems), dtype=np.int32)
-        rows[np.arange(rows.shape[1]) < lengths[:, None]] = list(chain.from_iterable(words))
-        return rows, lengths
 
     def _likeness(self, cosine: NDArray[np.float32]) -> NDArray[np.float32]:
         """(K,) the mean cosine of K terms to the terms of the text that are nearest, from (K, S)."""

@@ -60,7 +60,7 @@ class EncoderOutput:
 
 
 class BertEncoder(nn.Module):
-    """Token ids to last hidden states; parameters are set by `load_bert_weights`."""
+    """Token ids to last hidden states; `bert_state` gives its parameters."""
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__()

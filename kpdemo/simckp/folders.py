@@ -30,7 +30,7 @@ from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.quantized import Storage, pack, unpack
 from kpdemo.simckp.threshold import Calibration
 from kpdemo.storage import replace_file
-from kpdemo.stored_config import CONFIG, stored_config
+from kpdemo.stored_config import CONFIG, TRAINING, stored_config
 from kpdemo.sums import CARD, check_sums, read_sums, sha256_of, write_sums
 
 FORMAT = 1
@@ -175,7 +175,9 @@ def content_hash(folder: Path) -> str:
         if name != CONFIG and not name.endswith(".md")
     }
     taken = {
-        name: value for name, value in stored_config(folder).items() if name not in ("name", "selection")
+        name: value
+        for name, value in stored_config(folder).items()
+        if name not in ("name", "selection", TRAINING)
     }
     return hashlib.sha256(json.dumps([files, taken], sort_keys=True).encode()).hexdigest()
 

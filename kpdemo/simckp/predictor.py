@@ -40,7 +40,7 @@ class Selection:
     """How scores become an answer; learnt on validation data and stored with the weights.
 
     Attributes:
-        threshold: on the raw similarity.
+        threshold: on the raw score.
         counting: decides how many in place of the threshold; None for the paper's own rule.
     """
 
@@ -48,11 +48,11 @@ class Selection:
     calibration: Calibration
     counting: ExpectedF1 | None = None
 
-    def count(self, similarities: Sequence[float], minimum: int) -> int:
+    def count(self, scores: Sequence[float], minimum: int) -> int:
         """How many keyphrases a document with these candidates gets, at least `minimum`."""
         if self.counting is None:
-            return own_count(similarities, self.threshold, minimum)
-        probabilities = self.calibration.probabilities(np.asarray(similarities))
+            return own_count(scores, self.threshold, minimum)
+        probabilities = self.calibration.probabilities(np.asarray(scores))
         return max(self.counting.count(probabilities.tolist()), minimum)
 
 
@@ -177,8 +177,7 @@ class SimckpPredictor:
         self, scores: NDArray[np.float32], top_k: int | None, threshold: float | None
     ) -> tuple[list[float], list[int]]:
         """The calibrated score of every candidate from the raw ones (P,), and which to give, best first."""
-        similarities = scores.tolist()
-        own = self.selection.count(similarities, self.module.config.minimum)
+        own = self.selection.count(scores.tolist(), self.module.config.minimum)
         shown = self.selection.calibration.probabilities(scores).tolist()
         return shown, keep(shown, top_k=top_k, threshold=threshold, own=own)
 
@@ -191,7 +190,7 @@ def windows_at_once(device: torch.device) -> int:
 def score_examples(
     module: ContrastiveExtractor, examples: Sequence[Example], *, padding: int, second: Second | None = None
 ) -> list[NDArray[np.float32]]:
-    """The raw similarity of every candidate of every example, in order: (P,) each.
+    """The raw score of every candidate of every example, in order: (P,) each.
 
     With a second extractor it is the weighted mean of the two.
 

@@ -128,7 +128,7 @@ def candidate_features(
 class Ranking:
     """Attributes:
     keyphrases: all candidates of a document, best first.
-    own: how many of them the reranker's own rule gives.
+    own: how many of them the model's own rule gives.
     sure: how many it would give if it had no least number.
     """
 

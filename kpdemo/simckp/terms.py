@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
 
 from kpdemo.simckp.function_words import FUNCTION_WORDS
 from kpdemo.text import stem, word_spans
@@ -84,7 +88,7 @@ class TermIndex:
         for number, key in enumerate(keys):
             numbers.setdefault(key, number)
         self.numbers: Mapping[str, int] = numbers
-        self._texts = texts
+        self._keys, self._texts = keys, texts
 
     def read(self, document: Document) -> TextTerms:
         """The terms whose stems occur contiguously in the title or in the body, marks left out."""
@@ -102,6 +106,29 @@ class TermIndex:
                     (start, _), (_, end) = place[0].span, place[-1].span
                     spelt[number] = " ".join(part[start:end].split())
         return TextTerms(tuple(sorted(found)), frozenset(stems), spelt)
+
+    def shares_of_words(self, numbers: NDArray[np.int64], stems: Collection[str]) -> NDArray[np.float32]:
+        """(K,) the share of the words of K terms that are among those of a text."""
+        rows, lengths = self._words
+        held = np.zeros(len(self._stems) + 1, dtype=bool)  # the last one pads short terms
+        held[[self._stems[stem] for stem in stems if stem in self._stems]] = True
+        shares: NDArray[np.float64] = held[rows[numbers]].sum(axis=1) / lengths[numbers]
+        return shares.astype(np.float32)
+
+    @cached_property
+    def _stems(self) -> dict[str, int]:
+        """The words of all terms, numbered."""
+        words = dict.fromkeys(stem for key in self._keys for stem in key.split(" "))
+        return {stem: number for number, stem in enumerate(words)}
+
+    @cached_property
+    def _words(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """The numbers of each term's words, padded, (N, longest), and how many these are, (N,)."""
+        words = [[self._stems[stem] for stem in key.split(" ")] for key in self._keys]
+        lengths = np.array(list(map(len, words)))
+        rows = np.full((len(words), lengths.max()), len(self._stems), dtype=np.int32)
+        rows[np.arange(rows.shape[1]) < lengths[:, None]] = list(chain.from_iterable(words))
+        return rows, lengths
 
     def _in_text(self, text: Sequence[_Word]) -> Iterator[tuple[int, Sequence[_Word]]]:
         for first in range(len(text)):

@@ -14,17 +14,17 @@ from kpdemo.errors import TrainingError
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A logistic curve from raw similarity to the share of such candidates that are gold (Platt 1999)."""
+    """A logistic curve from raw score to the share of such candidates that are gold (Platt 1999)."""
 
     slope: float = 1.0
     intercept: float = 0.0
 
-    def probability(self, similarity: float) -> float:
-        return float(self.probabilities(np.array([similarity]))[0])
+    def probability(self, score: float) -> float:
+        return float(self.probabilities(np.array([score]))[0])
 
-    def probabilities(self, similarities: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+    def probabilities(self, scores: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
         """Of many, in any shape."""
-        logits = self.slope * similarities.astype(np.float64) + self.intercept
+        logits = self.slope * scores.astype(np.float64) + self.intercept
         shares: NDArray[np.float64] = 1 / (1 + np.exp(-np.clip(logits, -50.0, 50.0)))
         return shares
 

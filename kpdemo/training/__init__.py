@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import chain
 from pathlib import Path
 
 from kpdemo.config import load_section
@@ -78,13 +77,12 @@ def _model_name(path: Path, taken_by: Mapping[str, Mapping[str, str]]) -> str:
 
 def _checkpoints(parts: Sequence[str], path: Path) -> dict[str, Path]:
     """The folder of each of the parts that has a place in a model."""
-    from kpdemo.training.assembly import FOLDERS, ROOTS
+    from kpdemo.training.assembly import PLACED
 
-    placed = {*ROOTS, *chain.from_iterable(FOLDERS.values())}
     return {
         part: load_section(path, part, settings_of(part)).output / CHECKPOINT
         for part in parts
-        if part in placed
+        if part in PLACED
     }
 
 
@@ -107,7 +105,9 @@ def _run_frequency(path: Path, overrides: Mapping[str, str]) -> None:
 def _run_recipe(part: str, path: Path, overrides: Mapping[str, str]) -> None:
     """Train a part that leaves a checkpoint folder, and write that."""
     from kpdemo.simckp.checkpoint import choose_device
+    from kpdemo.training.assembly import PLACED
     from kpdemo.training.run_files import memory_errors, run_lock
+    from kpdemo.training.run_identity import note_training
     from kpdemo.training.sources import check_sources
 
     recipe = RECIPES[part]()
@@ -118,6 +118,8 @@ def _run_recipe(part: str, path: Path, overrides: Mapping[str, str]) -> None:
     with run_lock(config.output), memory_errors():
         trained = recipe.train(config, device=device)
         recipe.save(folder, config, trained, recipe.card(config, trained))
+        if part in PLACED:
+            note_training(folder, config)
     logger.info("checkpoint in %s", folder)
 
 

@@ -13,7 +13,7 @@ from kpdemo.errors import ConfigError
 from kpdemo.simckp.folders import store_as_change
 from kpdemo.simckp.pair_checkpoint import store_bank_words_as_differences
 from kpdemo.simckp.system import BANK, RERANKER, load_system, part_folder
-from kpdemo.stored_config import kind_of, stored_config
+from kpdemo.stored_config import TRAINING, kind_of, stored_config
 from kpdemo.sums import CARD, PAGE, write_sums
 from kpdemo.training.model_card import lowered
 
@@ -25,6 +25,8 @@ ROOTS = ("ensemble", "generator", "extractor")
 """The part whose folder holds the others: the first of these that there is; each is an extractor too."""
 FOLDERS = {BANK: ("profiles", "bank"), RERANKER: ("reranker",)}
 """The part in each folder of the model: the first of these that there is; profiles come with their bank."""
+PLACED = frozenset(ROOTS).union(*FOLDERS.values())
+"""The parts that have a place in a model."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,8 @@ def check_assembly(config: ModelAssembly, checkpoints: Mapping[str, Path], *, na
     Raises:
         ConfigError: there is no extractor or generator, or an ensemble and a generator; there is no such
             card; the base is elsewhere; the bank is not a part or shared with a reranker, and was to be
-            stored as differences; or the output holds what would be lost, such as a model of another name.
+            stored as differences; or the output holds what would be lost, such as a model of another name or
+            training.
     """
     if checkpoints.keys().isdisjoint(ROOTS):
         raise ConfigError("A model needs an extractor or a generator: name one in `parts` of [model].")
@@ -80,6 +83,9 @@ def check_assembly(config: ModelAssembly, checkpoints: Mapping[str, Path], *, na
         _read_card(config.card)
     _check_output(config.output, [*checkpoints.values(), *filter(None, (config.base, config.card))])
     _check_replaced(config.output, name or stored_config(_root(checkpoints)).get("name"))
+    _check_training(config.output, "", _root(checkpoints))
+    for folder in FOLDERS:
+        _check_training(config.output, folder, placed.get(folder))
 
 
 def _check_output(output: Path, needed: Iterable[Path]) -> None:
@@ -106,6 +112,24 @@ def _check_replaced(output: Path, name: str | None) -> None:
         raise ConfigError(
             f"The model {name!r} would replace the model {replaced!r} in {output}: give another --output, "
             "or delete it."
+        )
+
+
+def _check_training(output: Path, folder: str, checkpoint: Path | None) -> None:
+    """Refuse to replace a part of another training, or to drop one, where it is known which made it.
+
+    Args:
+        folder: of the part within the output.
+        checkpoint: what replaces it, if anything; it may be still to be trained.
+    """
+    replaced = stored_config(output / folder).get(TRAINING)
+    if checkpoint is not None and not checkpoint.is_dir():
+        return
+    made = stored_config(checkpoint).get(TRAINING) if checkpoint else None
+    if replaced and replaced != made:
+        raise ConfigError(
+            f"The model would replace {output}, whose {folder or 'extractor'} is of another training: give "
+            "another --output, or delete it."
         )
 
 

@@ -37,7 +37,7 @@ from kpdemo.training.part import Metrics
 from kpdemo.training.progress import Progress
 from kpdemo.training.refinement import RefinementPart
 from kpdemo.training.run_identity import run_identity
-from kpdemo.training.sources import Source, read_source, source_hashes
+from kpdemo.training.sources import Source, source_hashes, validation_documents
 from kpdemo.training.terms import TermCollection, cached_terms
 
 ENCODED_TOGETHER = 64
@@ -140,7 +140,7 @@ def train_bank(config: BankTraining, *, device: torch.device) -> TrainedBank:
     )
     index = TermIndex([term.key for term in found.terms])
     validation = BankValidation(
-        read_source(config.validation, config.data),
+        validation_documents(config.validation, config.data),
         index,
         tokenizer.backend_tokenizer,
         padding=tokenizer.pad_token_id,

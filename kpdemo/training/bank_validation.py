@@ -14,16 +14,15 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from kpdemo.errors import ConfigError
 from kpdemo.evaluation.metrics import CUT, DEEP_CUT, macro_average, score_kind
 from kpdemo.simckp.bank import BankScore, PhraseBank, RetrievedTerm
 from kpdemo.simckp.dual_encoder import DualEncoder
 from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.reading import encode_rows
 from kpdemo.simckp.terms import TermIndex, TextTerms, term_key
+from kpdemo.simckp.tokens import document_tokens
 from kpdemo.text import StemmedText
 from kpdemo.training.bank_model import BankModel
-from kpdemo.training.pairs import TermPair, make_pair
 from kpdemo.training.part import Metrics
 from kpdemo.training.selection import learn_selection
 from kpdemo.training.terms import bare
@@ -57,34 +56,29 @@ class BankValidation:
         """Args:
         padding: the pad token id.
         length: tokens of a document that are read.
-
-        Raises:
-            ConfigError: there is no document.
         """
         self._keys, self._padding = list(index.numbers), padding
-        self._pairs: list[TermPair] = []
+        self._tokens: list[list[int]] = []
         self._texts: list[TextTerms] = []
         self._gold: list[list[str]] = []
         for document in documents:
+            self._tokens.append(document_tokens(document, tokenizer, length))
             self._texts.append(index.read(document))
-            self._pairs.append(make_pair(document, index, tokenizer, length=length))
             self._gold.append(absent_keys(document))
-        if not self._pairs:
-            raise ConfigError("No validation document has a keyphrase: check the source.")
 
     @torch.no_grad()
     def vectors(self, dual: DualEncoder) -> Tensor:
         """(B, D) the documents, in their order."""
-        rows, device = [pair.tokens.tolist() for pair in self._pairs], dual.document_projection.weight.device
-        vectors = encode_rows(dual.documents, rows, padding=self._padding, device=device, size=BATCH)
+        device, padding = dual.document_projection.weight.device, self._padding
+        vectors = encode_rows(dual.documents, self._tokens, padding=padding, device=device, size=BATCH)
         return vectors.to(device)
 
     def measure(self, module: BankModel, vectors: Tensor) -> Metrics:
         """The figures of the training's own logits for documents (B, D)."""
         found = []
-        for pair, vector in zip(self._pairs, vectors, strict=True):
+        for text, vector in zip(self._texts, vectors, strict=True):
             logits = module.logits(vector[None])[0]
-            logits[torch.from_numpy(pair.present.astype(np.int64)).to(logits.device)] = -torch.inf
+            logits[torch.tensor(text.numbers, dtype=torch.long, device=logits.device)] = -torch.inf
             best = logits.topk(min(DEEP_CUT, len(logits))).indices.tolist()
             found.append([self._keys[number] for number in best])
         return self._figures(found) | {"frequency weight": float(module.frequency_weight)}

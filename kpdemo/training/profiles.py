@@ -27,7 +27,7 @@ from kpdemo.text import stem
 from kpdemo.training.bank_validation import BankValidation
 from kpdemo.training.bounds import Positive, Share
 from kpdemo.training.part import Metrics
-from kpdemo.training.sources import Source, read_source, refuse_repeats
+from kpdemo.training.sources import Source, refuse_repeats, validation_documents
 from kpdemo.training.words import DocumentWords, cached_words
 
 TOGETHER = 4096
@@ -93,7 +93,7 @@ def train_profiles(config: ProfilesTraining, *, device: torch.device) -> Profile
     retriever = load_bank(config.bank, device=device.type)
     encoder, bank = retriever.encoder, retriever.bank
     validation = BankValidation(
-        read_source(config.validation, config.data),
+        validation_documents(config.validation, config.data),
         bank.terms,
         encoder.tokenizer,
         padding=encoder.padding,

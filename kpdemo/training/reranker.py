@@ -30,7 +30,7 @@ from kpdemo.training.part import Metrics
 from kpdemo.training.progress import Progress
 from kpdemo.training.reranker_part import CandidateReader, RerankerPart, RerankerValidation
 from kpdemo.training.run_identity import run_identity
-from kpdemo.training.sources import Source, draw_documents, read_source, source_hashes
+from kpdemo.training.sources import Source, draw_documents, source_hashes, validation_documents
 
 logger = logging.getLogger(__name__)
 
@@ -131,7 +131,7 @@ def train_reranker(config: RerankerTraining, *, device: torch.device) -> Trained
     dual, tokenizer, length = _dual_encoder(config)
     drawn = draw_documents(config.train, config.data, config.skip + config.pool, config.drawn_with)
     drawn = drawn[config.skip :]
-    validated = list(read_source(config.validation, config.data))
+    validated = validation_documents(config.validation, config.data)
     identity = str((_sources(config), config.search, config.retrieved))
     once = proposed_documents([one for one, _ in drawn], proposer, config.cache, identity=identity)
     trained_on = [replace(item, repeat=repeat) for item, (_, repeat) in zip(once, drawn, strict=True)]

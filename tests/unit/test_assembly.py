@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,10 @@ import pytest
 from kpdemo.errors import ConfigError
 from kpdemo.training import run
 from kpdemo.training.assembly import ModelAssembly, check_assembly
+from kpdemo.training.extractor_config import ExtractorTraining
+from kpdemo.training.loop_config import LoopConfig
+from kpdemo.training.run_identity import note_training
+from kpdemo.training.sources import Source
 
 
 @pytest.fixture
@@ -72,6 +78,49 @@ def test_a_model_of_another_name_is_not_replaced(runs):
     )
     with pytest.raises(ConfigError, match=refusal):  # before the part is trained
         run("all", runs / "config.toml", output=runs / "model", overrides={})
+
+
+def stored(folder: Path, training: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    described = {"kind": "simckp-extractor", "name": "papers", "training": training}
+    (folder / "config.json").write_text(json.dumps(described))
+    return folder
+
+
+def test_a_model_of_the_same_name_but_of_another_training_is_not_replaced(tmp_path):
+    model = stored(tmp_path / "model", "first")
+    stored(model / "bank", "second")
+    parts = {"extractor": stored(tmp_path / "one", "first"), "bank": stored(tmp_path / "two", "second")}
+    config = ModelAssembly(tuple(parts), output=model)
+    check_assembly(config, parts)
+    check_assembly(config, parts | {"bank": tmp_path / "still to be trained"})
+    with pytest.raises(ConfigError, match=r"model, whose extractor is of another training: give another"):
+        check_assembly(config, parts | {"extractor": parts["bank"]})
+    with pytest.raises(ConfigError, match=r"model, whose bank is of another training: give another"):
+        check_assembly(config, parts | {"bank": parts["extractor"]})
+    with pytest.raises(ConfigError, match=r"model, whose bank is of another training: give another"):
+        check_assembly(config, {"extractor": parts["extractor"]})  # the bank would be lost
+
+
+def test_a_longer_run_is_the_same_training_and_one_on_other_data_another(tmp_path):
+    (tmp_path / "docs.jsonl").write_text("one\n")
+    source, loop = Source(Path("docs.jsonl")), LoopConfig(documents=8)
+    settings = ExtractorTraining((source,), source, loop, data=tmp_path)
+
+    def noted(settings: ExtractorTraining, name: str = "checkpoint") -> str:
+        note_training(stored(tmp_path / name, ""), settings)
+        return json.loads((tmp_path / name / "config.json").read_text())["training"]
+
+    first = noted(settings)
+    assert noted(replace(settings, name="b", loop=replace(loop, documents=9, patience=2))) == first
+    assert noted(replace(settings, loop=replace(loop, seed=1))) != first
+    assert noted(replace(settings, learning_rate=1.0)) != first
+    on = replace(settings, start=tmp_path / "checkpoint")
+    builds_on_it = noted(on, "another")
+    (tmp_path / "docs.jsonl").write_text("two\n")
+    assert noted(settings) != first
+    (tmp_path / "docs.jsonl").write_text("one\n")
+    assert noted(on, "another") != builds_on_it
 
 
 def test_an_output_is_refused_before_the_first_part_is_trained(runs):

@@ -32,6 +32,7 @@ from kpdemo.simckp.reading import encode_rows
 from kpdemo.simckp.system import PART, load_system
 from kpdemo.simckp.terms import TermIndex, term_key
 from kpdemo.simckp.threshold import Calibration
+from kpdemo.stored_config import TRAINING, stored_config
 from kpdemo.sums import write_sums
 from kpdemo.training import bank, run
 from kpdemo.training.bank_model import TermPlaces
@@ -524,8 +525,9 @@ class TestTraining:
             own = {"backbone": backbone, "towers": "1" if name == "same" else "2"}
             run("reranker", folder / "config.toml", output=tmp_path / name, overrides={**changes, **own})
         same, none = (tmp_path / name / "checkpoint" for name in ("same", "none"))
-        for file in ("model.safetensors", "tokenizer.json", "config.json", "tokenizer_config.json"):
+        for file in ("model.safetensors", "tokenizer.json", "tokenizer_config.json"):
             assert (same / file).read_bytes() == (none / file).read_bytes()
+        assert stored_config(same) | {TRAINING: ""} == stored_config(none) | {TRAINING: ""}
         assert "| encoder | the bank's |" in (none / "MODEL_CARD.md").read_text(encoding="utf-8")
 
     def test_a_missing_encoder_is_told_before_candidates_are_proposed(self, folder, tmp_path):

@@ -20,11 +20,9 @@ from kpdemo.errors import ConfigError, InputError, TrainingError
 from kpdemo.simckp.backbone import load_tokenizer
 from kpdemo.simckp.batches import collate
 from kpdemo.simckp.generation.beam_search import SearchConfig
-from kpdemo.simckp.terms import TermIndex
 from kpdemo.training import run
 from kpdemo.training.arrays import load_arrays, save_arrays
 from kpdemo.training.bank import BankTraining, bank_identity
-from kpdemo.training.bank_validation import BankValidation
 from kpdemo.training.example_cache import ExampleCache, cached_examples
 from kpdemo.training.extractor_config import ExtractorTraining, extractor_identity
 from kpdemo.training.frequency import FrequencyConfig
@@ -39,7 +37,7 @@ from kpdemo.training.sources import Source, read_source, validation_documents
 from kpdemo.training.tagger import TaggerConfig, train_tagger
 from kpdemo.training.terms import cached_terms, collect_terms
 from kpdemo.types import Document
-from tests.tiny import tiny_bert, tiny_tokenizer
+from tests.tiny import tiny_bert
 
 DEFAULT = Path(__file__).parents[2] / "configs" / "default.toml"
 
@@ -205,11 +203,6 @@ def test_validation_documents_of_which_none_is_left_are_told(folder):
     source = Source("docs.jsonl.xz", where={"cs": "nobody"})
     with pytest.raises(ConfigError, match=r"^docs\.jsonl\.xz has no validation document with a keyphrase"):
         validation_documents(source, folder)
-
-
-def test_a_bank_needs_a_validation_document():
-    with pytest.raises(ConfigError, match="No validation document has a keyphrase"):
-        BankValidation([], TermIndex([]), tiny_tokenizer(), padding=0, length=8)
 
 
 def test_a_seed_below_zero_is_refused():
