@@ -58,7 +58,9 @@ DeviceOption = Annotated[Device, typer.Option(help="Where to compute; auto uses 
 ModelOption = Annotated[
     str,
     typer.Option(
-        metavar="NAME", help="A model listed by `models`, a checkpoint folder, or OWNER/NAME on the Hub."
+        metavar="NAME",
+        help="A model listed by `models`, a checkpoint folder, OWNER/NAME on the Hub, or MODULE:FACTORY for "
+        "a Python class of your own.",
     ),
 ]
 LanguageOption = Annotated[
