@@ -18,8 +18,8 @@ from kpdemo.batch.sources import Located
 from kpdemo.errors import InputError, StoppedError
 from kpdemo.forwarding import Forwarding
 from kpdemo.languages.notes import NO_MODEL_HERE, foreign_notes
-from kpdemo.reading.documents import read_numbered
-from kpdemo.reading.file_kinds import WHOLE_SUFFIXES, document_suffix, is_whole
+from kpdemo.reading.documents import count_documents
+from kpdemo.reading.file_kinds import is_whole
 from kpdemo.reading.json_rows import LineError
 from kpdemo.reading.whole_files import read_whole
 from kpdemo.types import Document, Prediction, Predictor, RetrievalPrediction, languages_of
@@ -123,7 +123,7 @@ def predict_uploads(
         BatchSummary(failed=refused),
         problems=list(uploads.refused),
         failed_files=refused,
-        total=refused + sum(_count_documents(path) for path in uploads.files),
+        total=refused + sum(count_documents(path) for path in uploads.files),
         renamed=uploads.renamed,
     )
     several = refused + len(uploads.files) > 1
@@ -161,24 +161,6 @@ def _turns(documents: Sequence[Document]) -> Iterator[list[Document]]:
         turn.append(document)
     if turn:
         yield turn
-
-
-def _count_documents(path: Path) -> int:
-    """Also those that cannot be read, which count as failed when the file is predicted."""
-    if document_suffix(path) in WHOLE_SUFFIXES:
-        return 1
-    count = 0
-
-    def broken(_: LineError) -> None:
-        nonlocal count
-        count += 1
-
-    try:
-        for _ in read_numbered(path, on_error=broken):
-            count += 1
-    except InputError:
-        count += 1  # the prediction itself reports it
-    return count or 1  # so it does an empty file
 
 
 def _predict_upload(
