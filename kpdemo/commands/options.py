@@ -27,8 +27,8 @@ PROGRAM = "python -m kpdemo"
 STDIN = STDOUT = "-"
 PATH_OPTIONS = frozenset(
     {
-        *("--config", "--details", "--gold", "--index", "--input", "--model", "--output"),
-        *("--predictions", "--queries", "--rounds", "--source", "--target"),
+        *("--config", "--csv", "--details", "--gold", "--id-column", "--index", "--input", "--model"),
+        *("--output", "--predictions", "--queries", "--rounds", "--source", "--target"),
     }
 )
 _HEAD = 1024  # bytes
