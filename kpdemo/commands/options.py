@@ -32,6 +32,7 @@ PATH_OPTIONS = frozenset(
     }
 )
 _HEAD = 1024  # bytes
+_LARGEST_COUNTED = 100_000_000  # bytes of a table, which is read as a whole for that: some seconds
 INTERRUPTED = 130
 """The exit status after Ctrl+C."""
 
@@ -129,7 +130,7 @@ def quick_count(path: Path) -> int | None:
     if not path.is_file() or suffix not in (*LINE_SUFFIXES, *TABLE_SUFFIXES):
         return None  # a pipe can be read only once
     if suffix in TABLE_SUFFIXES:
-        return count_documents(path)
+        return count_documents(path) if path.stat().st_size <= _LARGEST_COUNTED else None
     return None if _begins_as_array(path) else count_lines(path)
 
 

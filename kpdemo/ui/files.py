@@ -154,7 +154,8 @@ def build_files_tab(handlers: FilesHandlers) -> gr.File:
     section_heading("Predict the documents of whole files", "files-heading")
     gr.HTML(
         "<p>A text, Markdown or PDF file is one document. JSON Lines, CSV and TSV have one document per "
-        "line, with <code>title</code> and <code>abstract</code> (or <code>text</code>).</p>",
+        "line, with <code>title</code> and <code>abstract</code> (or <code>text</code>), "
+        "and <code>id</code> if there are ids.</p>",
         elem_id="files-help",
     )
     with gr.Row(elem_classes="columns"):

@@ -539,6 +539,8 @@ class TestManyDocuments:
         output, ids = tmp_path / "out.jsonl", ["--id-column", "doi"]
         result = run("predict", "--input", abstracts, "--output", output, *ids)
         assert "Predicting: 2 of 2 documents\n" in result.err
+        monkeypatch.setattr("kpdemo.commands.options._LARGEST_COUNTED", 10)
+        assert "Predicting: 2 documents\n" in run("predict", "--input", abstracts, "--output", "-", *ids).err
         twice = ["--predictions", output, "--predictions", output]
         result = run("evaluate", "--gold", abstracts, *twice, *ids)
         assert "Evaluating: 3 of 4 predictions\n" in result.err
