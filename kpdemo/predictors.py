@@ -12,6 +12,7 @@ from kpdemo.errors import InputError, ModelLoadError
 from kpdemo.languages.routing import DEFAULT_MODEL, MULTILINGUAL_MODEL
 from kpdemo.lazy import LazyPredictor
 from kpdemo.nesting import Unnested
+from kpdemo.plugged import call_factory, find_factory, is_factory_name
 from kpdemo.routed import RoutedPredictor
 from kpdemo.simckp.hub.profiles import KNOWN, one_line
 from kpdemo.stored_config import CONFIG, is_own, kind_of, stored_config
@@ -126,7 +127,8 @@ def load_predictor(
 
     Args:
         model: a name of `available_models`, a checkpoint folder, the folder of a model in Hugging Face's
-            form, or the "owner/name" of one on the Hub.
+            form, the "owner/name" of one on the Hub, or "module:factory": the module is imported at once, and
+            the factory called without arguments for a `Predictor` with the first prediction.
         device: "auto" (CUDA when there is one), "cpu" or "cuda"; baselines run on the CPU.
         index: the folder of a passage index for a model that retrieves; by default the one that ships for
             `multilingual`, and none for others.
@@ -171,9 +173,13 @@ def _open(model: str | Path, device: str, passages: Path | None) -> LazyPredicto
         return LazyPredictor(name, partial(_load_baseline, name))
     if _is_of_hub(name):
         return LazyPredictor(name, partial(_load_from_hub, name, device, passages))
+    if is_factory_name(name):
+        find_factory(name)  # a wrong name is told at once
+        return LazyPredictor(name, partial(call_factory, name))
     names = ", ".join(available_models())
     raise ModelLoadError(
-        f"There is no model {name!r}: choose one of {names}, or give a checkpoint folder or a Hub name."
+        f"There is no model {name!r}: choose one of {names}, or give a checkpoint folder, a Hub name or "
+        "MODULE:FACTORY."
     )
 
 

@@ -159,10 +159,11 @@ class ProgressLine:
                 TextColumn("{task.description}"),
                 BarColumn(),
                 MofNCompleteColumn(),
+                TextColumn("{task.fields[unit]}"),
                 TimeRemainingColumn(),
             )
             self._bar = Progress(*columns, console=self._console, transient=True)
-            self._task = self._bar.add_task(description, total=total)
+            self._task = self._bar.add_task(description, total=total, unit=unit)
 
     def __enter__(self) -> ProgressLine:
         if self._bar is not None:
@@ -184,7 +185,7 @@ class ProgressLine:
         """The next part of the work; its first line comes at once where there were lines before."""
         self._description, self._total, self._unit = description, total, unit
         if self._bar is not None:
-            self._bar.reset(self._task, description=description, total=total)
+            self._bar.reset(self._task, description=description, total=total, unit=unit)
         elif self._has_lines:
             self._shown = -math.inf
         self.show(0)

@@ -100,6 +100,7 @@ class Prediction:
     absent_candidates: tuple[str, ...] = ()
 
 
+@runtime_checkable
 class Predictor(Protocol):
     """Anything that finds keyphrases: the trained model, a baseline, a fake in a test."""
 

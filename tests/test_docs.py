@@ -143,13 +143,13 @@ def test_a_command_is_found_in_a_line(line, words):
 
 PASTED = [
     ROOT / "README.md",
-    *(ROOT / f"docs/{name}.md" for name in ("evaluation", "predict", "retrieval", "scoring")),
+    *(ROOT / f"docs/{name}.md" for name in ("evaluation", "models", "predict", "retrieval", "scoring")),
 ]
 """Pages whose commands are run as they stand there, those of a page one after another."""
 
 NOT_RUN = {
     r"\bapp\.py": "serves until it is stopped",
-    r" (sentence-transformers|intfloat)/": "needs a model of the Hub",
+    r" (sentence-transformers|intfloat|taln-ls2n|ml6team)/": "needs a model of the Hub",
     r"\b(kp20k_small|inspec|clss)\.": "needs data that are not part of the repository",
 }
 

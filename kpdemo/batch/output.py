@@ -116,7 +116,8 @@ def _check_output(path: Path, source: BatchInput) -> None:
         raise ResumeError(f"{path}: compressed output cannot be resumed; name a file that ends in .jsonl.")
     if names_other_kind(path, LINE_SUFFIXES):
         raise ResumeError(
-            f"{path}: predictions are JSON Lines, not {file_suffix(path)}; name a file that ends in .jsonl."
+            f"{path}: predictions are JSON Lines, not {file_suffix(path)}; name a file that ends in .jsonl, "
+            "and one with --csv for a table."
         )
     if path.is_dir():
         raise ResumeError(f"{path}: a folder, not a file; name a file in it.")

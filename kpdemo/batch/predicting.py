@@ -19,13 +19,14 @@ from typing import BinaryIO, TypeVar
 from kpdemo.batch.output import StreamWriter, open_writer
 from kpdemo.batch.refused import Refusal
 from kpdemo.batch.resuming import IDENTITY, BatchSettings
-from kpdemo.batch.sources import BatchInput, Located, name_of, read_located
+from kpdemo.batch.sources import BatchInput, Located, SeeUnnamed, name_of, read_located
 from kpdemo.errors import InputError
 from kpdemo.forwarding import read_with_passages
 from kpdemo.identity import document_identity
 from kpdemo.languages.notes import Foreign, is_foreign, lacks_absent
 from kpdemo.nesting import Unnested
 from kpdemo.prediction_files import prediction_row
+from kpdemo.reading.document_rows import ID_COLUMN
 from kpdemo.reading.json_rows import LineError, ReportLine
 from kpdemo.types import (
     Document,
@@ -73,8 +74,10 @@ def predict_file(
     identity: str = "",
     language: str = "",
     nested: bool = True,
+    id_column: str = ID_COLUMN,
     progress: ShowProgress | None = None,
     on_error: ReportLine | None = None,
+    on_unnamed: SeeUnnamed | None = None,
 ) -> BatchSummary:
     """Predict the keyphrases of every document of `source` and append them to `output`.
 
@@ -89,7 +92,9 @@ def predict_file(
         identity: of the predictor's weights, such as their hash, as several models may share a name.
         language: that all documents are in, whatever they say; empty for each its own, or the one detected.
         nested: whether a present keyphrase may be nested in another, see `kpdemo.nesting`.
+        id_column: the field, or the column of a table, with the ids.
         progress: called with the counts so far after each batch.
+        on_unnamed: called with the place of the first document without an id, before it is predicted.
 
     Raises:
         ResumeError: `output` was made with other settings or of another input, or not by this function.
@@ -98,9 +103,9 @@ def predict_file(
     """
     if batch_size is not None and batch_size < 1:
         raise InputError(f"The batch size is {batch_size}; give 1 or more.")
-    settings = BatchSettings(predictor.name, top_k, threshold, identity, language, nested=nested)
+    settings = BatchSettings(predictor.name, top_k, threshold, identity, language, nested, id_column)
     reader = predictor if nested else Unnested(predictor)
-    run = _BatchRun(reader, settings, name_of(source), progress, on_error)
+    run = _BatchRun(reader, settings, name_of(source), progress, on_error, on_unnamed)
     documents = run.read(source)
     # The first document is read before the output is touched: the input may not be readable at all.
     documents = chain(list(islice(documents, 1)), documents)
@@ -140,18 +145,23 @@ class _BatchRun:
         source_name: str,
         progress: ShowProgress | None,
         on_error: ReportLine | None,
+        on_unnamed: SeeUnnamed | None,
     ) -> None:
         self._predictor = predictor
         self._settings = settings
         self._source_name = source_name
         self._progress = progress
         self._on_error = on_error
+        self._on_unnamed = on_unnamed
         self._counts = BatchSummary()
 
     def read(self, source: BatchInput) -> Iterator[Located]:
         """The documents that can be read, each id once, in the language of the run."""
         seen: set[str] = set()
-        for one in read_located(source, on_error=self._report):
+        column = self._settings.id_column
+        for one in read_located(
+            source, on_error=self._report, id_column=column, on_unnamed=self._tell_unnamed
+        ):
             if one.document.id in seen:
                 problem = f'the id "{one.document.id}" is that of an earlier document; give each its own.'
                 self._report(LineError(one.line, f"{one.where}: {problem}"))
@@ -172,6 +182,11 @@ class _BatchRun:
 
     def _refuse(self, one: Located, reason: str) -> None:
         self._report(LineError(one.line, one.refusal(reason)))
+
+    def _tell_unnamed(self, where: str) -> None:
+        if self._on_unnamed is not None:
+            self._on_unnamed(where)
+            self._on_unnamed = None
 
     def _report(self, error: LineError) -> None:
         self._counts = replace(self._counts, failed=self._counts.failed + 1)

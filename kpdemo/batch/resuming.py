@@ -29,6 +29,7 @@ from kpdemo.errors import InputError
 from kpdemo.identity import document_identity
 from kpdemo.json_text import parse_json
 from kpdemo.languages.names import language_name
+from kpdemo.reading.document_rows import ID_COLUMN
 from kpdemo.reading.json_rows import LineError
 from kpdemo.storage import replace_file
 from kpdemo.types import Document
@@ -49,6 +50,7 @@ class BatchSettings:
         identity: of the model's weights, as several may share a name; empty when it has none.
         language: that all documents are read in; empty for each its own.
         nested: whether a present keyphrase may be nested in another.
+        id_column: where the ids are, see `RowIds`.
     """
 
     model: str
@@ -57,6 +59,7 @@ class BatchSettings:
     identity: str = ""
     language: str = ""
     nested: bool = True
+    id_column: str = ID_COLUMN
 
     def as_read(self, document: Document) -> Document:
         """The document in the language that it is read in."""
@@ -102,7 +105,7 @@ class DoneDocuments:
         ResumeError: one of the documents is not in `source`, or is another text there.
         """
         missing = dict.fromkeys(self._identities)
-        documents = read_located(source, on_error=_pass_over)
+        documents = read_located(source, on_error=_pass_over, id_column=settings.id_column)
         while missing:
             one = next(documents, None)
             if one is None:
@@ -158,6 +161,8 @@ def _differences(earlier: BatchSettings, now: BatchSettings) -> list[str]:
         found.append(f"the language {_or_detected(earlier.language)}, not {_or_detected(now.language)}")
     if earlier.nested != now.nested:
         found.append("nested keyphrases" if earlier.nested else "no nested keyphrases")
+    if earlier.id_column != now.id_column:
+        found.append(f"the id column {earlier.id_column}, not {now.id_column}")
     return found
 
 

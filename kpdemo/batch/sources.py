@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
 from kpdemo.errors import InputError
 from kpdemo.languages.names import names_language
-from kpdemo.reading.document_rows import NameRow
+from kpdemo.reading.document_rows import ID_COLUMN, NameRow, RowIds
 from kpdemo.reading.documents import parse_documents, read_numbered
 from kpdemo.reading.file_kinds import (
     DOCUMENT_SUFFIXES,
@@ -64,10 +64,28 @@ def name_of(source: BatchInput) -> str:
     return str(source) if isinstance(source, (str, Path)) else "standard input"
 
 
-def read_located(source: BatchInput, *, on_error: ReportLine | None = None) -> Iterator[Located]:
+SeeUnnamed = Callable[[str], None]
+"""Called with the place of a row without an id."""
+
+
+def unnamed_note(where: str, column: str, advice: str) -> str:
+    """The sentence on the first row without an id."""
+    return f'{where}: no "{column}", so this document and all others without one are named by line; {advice}'
+
+
+def read_located(
+    source: BatchInput,
+    *,
+    on_error: ReportLine | None = None,
+    id_column: str = ID_COLUMN,
+    on_unnamed: SeeUnnamed | None = None,
+) -> Iterator[Located]:
     """The documents of a file as in `read_documents`, of each file of a folder, or of another source.
 
     In a folder a row without an id is called by its file and line, such as "c.csv:2".
+
+    Args:
+        id_column: the field, or the column of a table, with the ids.
 
     Raises:
         InputError: nothing can be read at all, or nothing is in it; without `on_error`, also the first bad
@@ -76,9 +94,10 @@ def read_located(source: BatchInput, *, on_error: ReportLine | None = None) -> I
     if isinstance(source, Located):
         yield source
     elif isinstance(source, (str, Path)) and Path(source).is_dir():
-        yield from _of_folder(Path(source), on_error)
+        yield from _of_folder(Path(source), on_error, id_column, on_unnamed)
     else:
-        yield from _of_file(source, on_error)
+        ids = RowIds(id_column, _telling(str, name_of(source), on_unnamed))
+        yield from _of_file(source, on_error, ids)
 
 
 def folder_files(folder: Path) -> list[Path]:
@@ -100,15 +119,13 @@ def folder_files(folder: Path) -> list[Path]:
     return found
 
 
-def _of_file(
-    source: str | Path | BinaryIO, on_error: ReportLine | None, name_row: NameRow = str
-) -> Iterator[Located]:
+def _of_file(source: str | Path | BinaryIO, on_error: ReportLine | None, ids: RowIds) -> Iterator[Located]:
     problems = None if on_error is None else _Problems(on_error)
     name = name_of(source)
     if isinstance(source, (str, Path)):
-        numbered = read_numbered(source, on_error=problems, name_row=name_row)
+        numbered = read_numbered(source, on_error=problems, ids=ids)
     else:
-        numbered = parse_documents(source, name=name, on_error=problems)
+        numbered = parse_documents(source, name=name, on_error=problems, ids=ids)
     is_empty = True
     for line, document in numbered:
         is_empty = False
@@ -129,12 +146,15 @@ class _Problems:
         self._on_error(problem)
 
 
-def _of_folder(folder: Path, on_error: ReportLine | None) -> Iterator[Located]:
+def _of_folder(
+    folder: Path, on_error: ReportLine | None, id_column: str, on_unnamed: SeeUnnamed | None
+) -> Iterator[Located]:
     files = folder_files(folder)
     names = Counter(plain_name(path) for path in files if file_suffix(path) in WHOLE_SUFFIXES)
     for path in files:
         try:
-            for one in _of_file(path, on_error, _row_names(path)):
+            ids = RowIds(id_column, _telling(_row_names(path), str(path), on_unnamed))
+            for one in _of_file(path, on_error, ids):
                 # paper.txt and paper.pdf are two documents
                 clash = is_whole(path.name) and names[plain_name(path)] > 1
                 yield replace(one, document=replace(one.document, id=path.name)) if clash else one
@@ -147,3 +167,12 @@ def _of_folder(folder: Path, on_error: ReportLine | None) -> Iterator[Located]:
 def _row_names(path: Path) -> NameRow:
     name = os.fsencode(path.name).decode("utf-8", "replace")  # an id is written as UTF-8
     return lambda line: f"{name}:{line}"
+
+
+def _telling(name_row: NameRow, name: str, on_unnamed: SeeUnnamed | None) -> NameRow:
+    def named(line: int) -> str:
+        if on_unnamed is not None:
+            on_unnamed(line_name(name, line))
+        return name_row(line)
+
+    return named

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -26,9 +25,9 @@ from kpdemo.commands.figures import (
 from kpdemo.commands.gold import dataset_names
 from kpdemo.commands.options import (
     PROGRAM,
-    STDOUT,
     CallError,
     DeviceOption,
+    IdColumnOption,
     LanguageOption,
     PredictBatchSizeOption,
     Problems,
@@ -39,12 +38,14 @@ from kpdemo.commands.options import (
     read_language,
     say,
 )
+from kpdemo.commands.second_outputs import check_second_output
 from kpdemo.errors import InputError
 from kpdemo.evaluation.gold import read_gold
 from kpdemo.identity import model_identity
+from kpdemo.reading.document_rows import ID_COLUMN
 from kpdemo.reading.file_kinds import LINE_SUFFIXES
 from kpdemo.reading.json_rows import LineError
-from kpdemo.storage import beside, check_place, replacing
+from kpdemo.storage import replacing
 from kpdemo.types import Document, Prediction, Predictor
 
 if TYPE_CHECKING:
@@ -103,6 +104,7 @@ def evaluate(
         str | None,
         typer.Option(metavar="NAME", help="Predict with this model now, instead of --predictions."),
     ] = None,
+    id_column: IdColumnOption = ID_COLUMN,
     language: LanguageOption = None,
     device: DeviceOption = "auto",
     batch_size: PredictBatchSizeOption = None,
@@ -138,7 +140,8 @@ def evaluate(
     code = "" if language is None else read_language(language)
     cuts = cuts_of_option(at or ())
     files = [check_file(file, LINE_SUFFIXES) for file in predictions]
-    details_path = None if details_file is None else _check_details(details_file, [*map(Path, names), *files])
+    read = [*map(Path, names), *files]
+    details_path = None if details_file is None else check_second_output("--details", details_file, read)
     from kpdemo.evaluation.measuring import not_in_text_message, without_gold_message
     from kpdemo.evaluation.runs import Run
 
@@ -146,7 +149,7 @@ def evaluate(
     with progress_line("Evaluating") as progress, _details_stream(details_path) as stream:
         problems = Problems(progress)
         datasets = {
-            name: read_gold(path, limit=limit, on_error=problems, language=code)
+            name: read_gold(path, limit=limit, on_error=problems, language=code, id_column=id_column)
             for path, name in names.items()
         }
         if predictor is not None:
@@ -162,29 +165,6 @@ def evaluate(
                 say(said)
     print_runs(runs, form)
     exit_with(problems)
-
-
-def _check_details(name: str, read: Sequence[Path]) -> Path:
-    """Where the details go; refused before long work, and where a file would be lost that is read."""
-    path = Path(name)
-    if name == STDOUT:
-        raise CallError("--details - is standard output, which has the figures: name a file.")
-    if path.is_dir():
-        raise CallError(f"{name}: a folder, not a file; name a file in it.")
-    for written in filter(Path.exists, (path, beside(path))):
-        if any(written.samefile(file) for file in read):
-            raise CallError(f"{written}: read and written; name another file for the details.")
-    if _is_standard_output(path):
-        raise CallError(f"--details {name} is standard output, which has the figures: name another file.")
-    check_place(path)
-    return path
-
-
-def _is_standard_output(path: Path) -> bool:
-    try:
-        return os.path.samestat(path.stat(), os.fstat(1))
-    except OSError:  # it is new, or standard output is closed
-        return False
 
 
 @contextmanager
@@ -254,7 +234,7 @@ def _evaluate_files(
 
     whole = limit is None and not problems.count
     names = _file_names(files)
-    progress.set_total(sum(map(len, datasets.values())) * len(files))
+    progress.turn_to("Evaluating", sum(map(len, datasets.values())) * len(files), "predictions")
     count = partial(_count, progress, itertools.count())
     runs = []
     for path, name in zip(files, names, strict=True):

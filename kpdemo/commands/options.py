@@ -14,7 +14,8 @@ import typer
 
 from kpdemo.batch.sources import folder_files
 from kpdemo.errors import InputError, KpdemoError, ModelLoadError
-from kpdemo.reading.file_kinds import LINE_SUFFIXES, document_suffix, is_whole
+from kpdemo.reading.documents import count_documents
+from kpdemo.reading.file_kinds import LINE_SUFFIXES, TABLE_SUFFIXES, document_suffix, is_whole
 from kpdemo.reading.files import UTF8_MARK, count_lines, read_head
 from kpdemo.reading.json_rows import LineError
 
@@ -26,11 +27,12 @@ PROGRAM = "python -m kpdemo"
 STDIN = STDOUT = "-"
 PATH_OPTIONS = frozenset(
     {
-        *("--config", "--details", "--gold", "--index", "--input", "--model", "--output"),
-        *("--predictions", "--queries", "--rounds", "--source", "--target"),
+        *("--config", "--csv", "--details", "--gold", "--id-column", "--index", "--input", "--model"),
+        *("--output", "--predictions", "--queries", "--rounds", "--source", "--target"),
     }
 )
 _HEAD = 1024  # bytes
+_LARGEST_COUNTED = 100_000_000  # bytes of a table, which is read as a whole for that: some seconds
 INTERRUPTED = 130
 """The exit status after Ctrl+C."""
 
@@ -58,7 +60,15 @@ DeviceOption = Annotated[Device, typer.Option(help="Where to compute; auto uses 
 ModelOption = Annotated[
     str,
     typer.Option(
-        metavar="NAME", help="A model listed by `models`, a checkpoint folder, or OWNER/NAME on the Hub."
+        metavar="NAME",
+        help="A model listed by `models`, a checkpoint folder, OWNER/NAME on the Hub, or MODULE:FACTORY for "
+        "a Python class of your own.",
+    ),
+]
+IdColumnOption = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME", help="The column of a table, or the field of JSON Lines, with the ids of documents."
     ),
 ]
 LanguageOption = Annotated[
@@ -109,12 +119,19 @@ def only_input(files: Sequence[str] | None) -> str | None:
 
 
 def quick_count(path: Path) -> int | None:
-    """How many documents a file, or a folder of files, holds at most, when that is quick to tell."""
+    """How many documents a file, or a folder of files, holds at most, when that is quick to tell.
+
+    Those that cannot be read count too.
+    """
     if path.is_dir():
         counts = [1 if is_whole(file.name) else quick_count(file) for file in folder_files(path)]
         return None if None in counts else sum(filter(None, counts))
-    quick = path.suffix.lower() in LINE_SUFFIXES and path.is_file()  # a pipe can be read only once
-    return count_lines(path) if quick and not _begins_as_array(path) else None
+    suffix = path.suffix.lower()
+    if not path.is_file() or suffix not in (*LINE_SUFFIXES, *TABLE_SUFFIXES):
+        return None  # a pipe can be read only once
+    if suffix in TABLE_SUFFIXES:
+        return count_documents(path) if path.stat().st_size <= _LARGEST_COUNTED else None
+    return None if _begins_as_array(path) else count_lines(path)
 
 
 def _begins_as_array(path: Path) -> bool:

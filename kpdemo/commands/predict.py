@@ -11,6 +11,7 @@ from kpdemo.commands.options import (
     PROGRAM,
     CallError,
     DeviceOption,
+    IdColumnOption,
     LanguageOption,
     ModelOption,
     PredictBatchSizeOption,
@@ -18,6 +19,7 @@ from kpdemo.commands.options import (
     read_language,
 )
 from kpdemo.commands.predicting import Reading, predict_many, predict_one
+from kpdemo.reading.document_rows import ID_COLUMN
 
 EXAMPLES = f"""
 Examples:
@@ -29,7 +31,8 @@ Examples:
   {PROGRAM} predict article.txt --model yake --language French
   {PROGRAM} predict these.txt --language fr --index my.index --json
   {PROGRAM} predict --input docs.jsonl --output predictions.jsonl
-  {PROGRAM} predict --input papers --output papers.jsonl
+  {PROGRAM} predict --input papers --output papers.jsonl --csv papers.csv
+  {PROGRAM} predict --input abstracts.csv --id-column doi --output predictions.jsonl
   zcat docs.jsonl.gz | {PROGRAM} predict --input - --output - > predictions.jsonl
 
 \b
@@ -52,8 +55,8 @@ keyphrases that led to a keyphrase of the result.
 \b
 A line of docs.jsonl:
   {{"id": "1", "title": "…", "abstract": "…", "language": "en"}}
-"text" can be used instead of "abstract". Without an id, a line is named by its number; without a language, it
-is detected.
+"text" can be used instead of "abstract", and what --id-column names instead of "id". Without an id, a line is
+named by its number; without a language, it is detected.
 
 \b
 The files of a folder are read in the order of their names. The id of a .txt, .md or .pdf file is its name
@@ -95,6 +98,15 @@ OutputOption = Annotated[
         help="The predictions as JSON Lines, - for standard output; an unfinished file is continued.",
     ),
 ]
+CsvOption = Annotated[
+    str | None,
+    typer.Option(
+        "--csv",
+        metavar="FILE",
+        help="Also write the predictions of --output as a table, one keyphrase a row; an existing file is "
+        "replaced.",
+    ),
+]
 TopKOption = Annotated[
     int | None,
     typer.Option(min=1, metavar="K", help="Exactly K present and K absent keyphrases, or all there are."),
@@ -129,6 +141,8 @@ def predict(
     title: TitleOption = "",
     sources: InputOption = None,
     output: OutputOption = None,
+    id_column: IdColumnOption = ID_COLUMN,
+    table: CsvOption = None,
     top_k: TopKOption = None,
     threshold: ThresholdOption = None,
     no_nested: NoNestedOption = False,
@@ -147,9 +161,11 @@ def predict(
     score.
     """
     code = "" if language is None else read_language(language)
-    reading = Reading(model, device, index_folder, code, top_k, threshold, nested=not no_nested)
+    reading = Reading(model, device, index_folder, code, top_k, threshold, not no_nested, id_column)
     source = only_input(sources)
     if source is None and output is None:
+        if table is not None:
+            raise CallError("--csv is for the documents of --input; for one document use --json.")
         predict_one(file, title, reading, as_json=as_json)
         return
     if file is not None and source is None:
@@ -163,4 +179,4 @@ def predict(
         raise CallError("--input and --output go together; give both (- for standard input or output).")
     if as_json:
         raise CallError("--json is for one document; leave it out, since --output is JSON Lines already.")
-    predict_many(source, output, reading, batch_size)
+    predict_many(source, output, reading, batch_size, table)

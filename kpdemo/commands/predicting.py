@@ -29,11 +29,15 @@ from kpdemo.commands.options import (
     quick_count,
     say,
 )
+from kpdemo.commands.second_outputs import check_second_output
 from kpdemo.identity import index_identity, model_identity
+from kpdemo.keyphrase_tables import write_predictions_table
 from kpdemo.lines import with_title_line
 from kpdemo.reading.file_kinds import DOCUMENT_SUFFIXES, WHOLE_SUFFIXES, is_whole
 from kpdemo.reading.files import read_text
+from kpdemo.reading.json_rows import LineError
 from kpdemo.reading.whole_files import read_whole, text_document
+from kpdemo.storage import replacing
 from kpdemo.types import Document, Predictor, RetrievalPrediction, finds_absent, languages_of
 
 if TYPE_CHECKING:
@@ -54,6 +58,7 @@ class Reading:
         index_folder: passages for a model that retrieves; None for its own.
         language: that all are in; empty for each its own, or the one detected.
         nested: whether a present keyphrase may stand inside another.
+        id_column: where many documents have their ids.
     """
 
     model: str
@@ -63,6 +68,7 @@ class Reading:
     top_k: int | None
     threshold: float | None
     nested: bool
+    id_column: str
 
 
 def predict_one(file: str | None, title: str, reading: Reading, *, as_json: bool) -> None:
@@ -108,13 +114,23 @@ def _reading_line(length: int) -> Iterator[None]:
         yield
 
 
-def predict_many(source: str, output: str, reading: Reading, batch_size: int | None) -> None:
-    """Write the keyphrases of each document of a file, or of standard input, to a file or standard output."""
+def predict_many(
+    source: str, output: str, reading: Reading, batch_size: int | None, table: str | None
+) -> None:
+    """Write the keyphrases of each document of a file, or of standard input, to a file or standard output.
+
+    Args:
+        table: the file of a table with all that `output` holds then.
+    """
+    table_path = None if table is None else _check_table(table, source, output)
     if source != STDIN and not Path(source).is_dir():
         check_file(source, DOCUMENT_SUFFIXES)
     check_index(reading.model, reading.index_folder)
     predictor = open_predictor(reading.model, reading.device, reading.index_folder)
     summary = _predict_file(predictor, source, output, reading, batch_size)
+    if table_path is not None:
+        with replacing(table_path) as written:
+            write_predictions_table(Path(output), written)
     failed = f", {summary.failed:,} could not be used" if summary.failed else ""
     say(f"{counted(summary.done, 'document')} predicted{already_there(summary.skipped)}{failed}.")
     if reading.index_folder is not None and (without := summary.done - summary.retrieved):
@@ -126,6 +142,15 @@ def predict_many(source: str, output: str, reading: Reading, batch_size: int | N
     _say_what_is_foreign(summary, predictor)
     if summary.failed:
         raise typer.Exit(1)
+
+
+def _check_table(name: str, source: str, output: str) -> Path:
+    if output == STDOUT:
+        raise CallError("--csv is made from the file of --output: name one instead of -.")
+    path = check_second_output("--csv", name, [Path(source), Path(output)])
+    if path.resolve().parent == Path(source).resolve():
+        raise CallError(f"{name}: inside the input folder; name a file elsewhere.")
+    return path
 
 
 def _predictor_for(document: Document, reading: Reading) -> Predictor:
@@ -212,7 +237,9 @@ def _predict_file(
 ) -> BatchSummary:
     from kpdemo.batch.predicting import predict_file
     from kpdemo.batch.resuming import ResumeError
+    from kpdemo.batch.sources import unnamed_note
 
+    column, advice = reading.id_column, "--id-column can name another column or field."
     input_stream: str | BinaryIO = sys.stdin.buffer if source == STDIN else source
     output_stream: str | BinaryIO = sys.stdout.buffer if output == STDOUT else output
     try:
@@ -227,8 +254,12 @@ def _predict_file(
                 identity=model_identity(reading.model) + index_identity(reading.model, reading.index_folder),
                 language=reading.language,
                 nested=reading.nested,
+                id_column=reading.id_column,
                 progress=progress.show_summary,
                 on_error=progress.show_problem,
+                on_unnamed=lambda where: progress.show_problem(
+                    LineError(0, unnamed_note(where, column, advice))
+                ),
             )
     except KeyboardInterrupt:
         resumable = source != STDIN and output != STDOUT

@@ -7,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 from kpdemo.errors import InputError
+from kpdemo.reading.document_rows import ID_COLUMN, RowIds
 from kpdemo.reading.documents import read_numbered
 from kpdemo.reading.json_rows import ReportLine
 from kpdemo.reading.keyphrase_texts import KeyphraseTexts
@@ -19,15 +20,17 @@ def read_gold(
     limit: int | None = None,
     on_error: ReportLine | None = None,
     language: str = "",
+    id_column: str = ID_COLUMN,
 ) -> list[Document]:
-    """The documents, all in `language` where one is given.
+    """The documents, all in `language` where one is given, with the ids of `id_column`.
 
     Raises:
         InputError: the file cannot be read, has no keyphrases, or separates them by another mark than ";";
             without `on_error`, also the first bad line.
     """
     texts = KeyphraseTexts()
-    numbered = islice(read_numbered(path, on_error=on_error, on_row=texts.see), limit)
+    ids = RowIds(id_column)
+    numbered = islice(read_numbered(path, on_error=on_error, on_row=texts.see, ids=ids), limit)
     documents = [document for _, document in numbered]
     if not any(document.keyphrases for document in documents):
         raise InputError(f'{path}: no document has gold "keyphrases"; give a file that has them.')

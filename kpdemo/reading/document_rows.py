@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kpdemo.errors import InputError
@@ -17,10 +18,25 @@ BODY_FIELDS = ("abstract", "text")
 SeeRow = Callable[[Mapping[str, Any]], None]
 """Called with the row of each document that can be used."""
 NameRow = Callable[[int], str]
-"""The id of a document that has none, by the number of its line."""
+"""The id of a document that has none, by the number of its line; called for such documents only."""
+
+ID_COLUMN = "id"
 
 
-def document_from_row(row: Mapping[str, Any], *, where: str, default_id: str = "") -> Document:
+@dataclass(frozen=True, slots=True)
+class RowIds:
+    """Where the ids of rows are: in a field, or in a column whatever the case of its name."""
+
+    column: str = ID_COLUMN
+    name_row: NameRow = str
+
+
+OWN_IDS = RowIds()
+
+
+def document_from_row(
+    row: Mapping[str, Any], *, where: str, default_id: str = "", id_column: str = ID_COLUMN
+) -> Document:
     """The document of one row: our own fields, or those of KP20k.
 
     Args:
@@ -28,6 +44,7 @@ def document_from_row(row: Mapping[str, Any], *, where: str, default_id: str = "
             one text with semicolons) and `language`; only `abstract` or `text` must be there.
         where: begins the message when something is wrong, such as "docs.jsonl, line 3".
         default_id: the id of a row that has none.
+        id_column: the field with the id.
 
     Raises:
         InputError: a field is missing or of the wrong kind.
@@ -38,7 +55,7 @@ def document_from_row(row: Mapping[str, Any], *, where: str, default_id: str = "
     return Document(
         body=body,
         title=_text_field(row, "title", where),
-        id=_id_field(row, where) or default_id,
+        id=_id_field(row, id_column, where) or default_id,
         keyphrases=_keyphrase_field(row, where),
         language=_text_field(row, "language", where),
     )
@@ -49,18 +66,18 @@ def documents_from_rows(
     name: str,
     on_error: ReportLine | None,
     on_row: SeeRow | None = None,
-    name_row: NameRow = str,
+    ids: RowIds = OWN_IDS,
 ) -> Iterator[tuple[int, Document]]:
     """The documents of rows with their line numbers."""
     for number, row in rows:
         try:
-            document = document_from_row(row, where=line_name(name, number), default_id=name_row(number))
+            document = document_from_row(row, where=line_name(name, number), id_column=ids.column)
         except InputError as error:
             report(error, number, on_error)
         else:
             if on_row is not None:
                 on_row(row)
-            yield number, document
+            yield number, document if document.id else replace(document, id=ids.name_row(number))
 
 
 def _text_field(row: Mapping[str, Any], name: str, where: str) -> str:
@@ -78,9 +95,9 @@ def _checked_text(value: object, name: str, where: str) -> str:
     return value
 
 
-def _id_field(row: Mapping[str, Any], where: str) -> str:
-    value = row.get("id")
-    return str(value) if type(value) is int else _text_field(row, "id", where)
+def _id_field(row: Mapping[str, Any], name: str, where: str) -> str:
+    value = row.get(name)
+    return str(value) if type(value) is int else _text_field(row, name, where)
 
 
 def _keyphrase_field(row: Mapping[str, Any], where: str) -> tuple[str, ...]:

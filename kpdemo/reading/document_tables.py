@@ -6,12 +6,13 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
 
 from kpdemo.errors import InputError
-from kpdemo.reading.document_rows import BODY_FIELDS, NameRow, SeeRow, documents_from_rows
+from kpdemo.reading.document_rows import BODY_FIELDS, ID_COLUMN, OWN_IDS, RowIds, SeeRow, documents_from_rows
 from kpdemo.reading.files import NOT_UTF8, open_bytes
 from kpdemo.reading.json_rows import ReportLine, line_name, report
 from kpdemo.reading.row_lines import may_be_rows
@@ -27,7 +28,7 @@ def read_table(
     suffix: str,
     on_error: ReportLine | None,
     on_row: SeeRow | None = None,
-    name_row: NameRow = str,
+    ids: RowIds = OWN_IDS,
 ) -> Iterator[tuple[int, Document]]:
     """The documents of a table, each with the line where its row begins.
 
@@ -36,12 +37,13 @@ def read_table(
     """
     # A bad byte becomes half a character, which spoils its own row and no other.
     with io.TextIOWrapper(open_bytes(path), "utf-8-sig", errors="surrogateescape", newline="") as stream:
-        rows = _table_rows(stream, path, suffix, on_error)
-        yield from documents_from_rows(rows, str(path), on_error, on_row, name_row)
+        ids = replace(ids, column=_column_name(ids.column))
+        rows = _table_rows(stream, path, suffix, on_error, ids.column)
+        yield from documents_from_rows(rows, str(path), on_error, on_row, ids)
 
 
 def _table_rows(
-    stream: TextIO, path: Path, suffix: str, on_error: ReportLine | None
+    stream: TextIO, path: Path, suffix: str, on_error: ReportLine | None, id_column: str
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     csv.field_size_limit(_LARGEST_CELL)
     header_line = stream.readline()
@@ -50,9 +52,12 @@ def _table_rows(
     reader = csv.reader(chain([header_line], stream), delimiter=delimiter, strict=True)
     if header_line.startswith(_UTF16_MARKS) or "\x00" in header_line:
         raise InputError(f"{path}: {NOT_UTF8}")
-    header = [name.strip().lower() for name in _next_row(reader, line_name(str(path), 1)) or ()]
+    header = [_column_name(name) for name in _next_row(reader, line_name(str(path), 1)) or ()]
     if not set(BODY_FIELDS) & set(header):
         raise InputError(f'{path}: no column "abstract" or "text" in the first line; name the columns there.')
+    if id_column not in (ID_COLUMN, *header):
+        columns = ", ".join(filter(None, header))
+        raise InputError(f'{path}: no column "{id_column}" for the ids; name one of {columns}.')
     while True:
         first = reader.line_num + 1
         where = line_name(str(path), first)
@@ -76,6 +81,10 @@ def _table_rows(
                 report(InputError(f"{where}: {problem}"), first, on_error)
             else:
                 yield first, row
+
+
+def _column_name(written: str) -> str:
+    return written.strip().lower()
 
 
 def _no_utf8(row: dict[str, Any]) -> str:

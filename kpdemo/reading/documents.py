@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from kpdemo.errors import InputError
-from kpdemo.reading.document_rows import NameRow, SeeRow, documents_from_rows
+from kpdemo.reading.document_rows import OWN_IDS, RowIds, SeeRow, documents_from_rows
 from kpdemo.reading.document_tables import read_table
 from kpdemo.reading.file_kinds import (
     KINDS_ADVICE,
@@ -22,7 +22,7 @@ from kpdemo.reading.file_kinds import (
     file_suffix,
 )
 from kpdemo.reading.files import NOT_UTF8, UTF8_MARK, file_errors, open_bytes
-from kpdemo.reading.json_rows import ReportLine, parse_rows
+from kpdemo.reading.json_rows import LineError, ReportLine, parse_rows
 from kpdemo.reading.whole_files import read_whole
 from kpdemo.types import Document
 
@@ -54,7 +54,7 @@ def read_numbered(
     *,
     on_error: ReportLine | None = None,
     on_row: SeeRow | None = None,
-    name_row: NameRow = str,
+    ids: RowIds = OWN_IDS,
 ) -> Iterator[tuple[int, Document]]:
     """As `read_documents`, each with the number of the line where it begins; `on_row` sees those of rows."""
     path = Path(path)
@@ -63,12 +63,28 @@ def read_numbered(
         if suffix in WHOLE_SUFFIXES:
             yield 1, read_whole(path)
         elif suffix in TABLE_SUFFIXES:
-            yield from read_table(path, suffix, on_error, on_row, name_row)
+            yield from read_table(path, suffix, on_error, on_row, ids)
         else:
             with open_bytes(path) as stream:
-                yield from parse_documents(
-                    stream, name=str(path), on_error=on_error, on_row=on_row, name_row=name_row
-                )
+                yield from parse_documents(stream, name=str(path), on_error=on_error, on_row=on_row, ids=ids)
+
+
+def count_documents(path: Path) -> int:
+    """Also those that cannot be read; a file that cannot be read, or is empty, counts as one."""
+    if document_suffix(path) in WHOLE_SUFFIXES:
+        return 1
+    count = 0
+
+    def broken(_: LineError) -> None:
+        nonlocal count
+        count += 1
+
+    try:
+        for _ in read_numbered(path, on_error=broken):
+            count += 1
+    except InputError:
+        count += 1
+    return count or 1
 
 
 def parse_documents(
@@ -77,7 +93,7 @@ def parse_documents(
     name: str,
     on_error: ReportLine | None = None,
     on_row: SeeRow | None = None,
-    name_row: NameRow = str,
+    ids: RowIds = OWN_IDS,
 ) -> Iterator[tuple[int, Document]]:
     """The documents of open JSON Lines, with their line numbers.
 
@@ -85,7 +101,7 @@ def parse_documents(
         InputError: as `read_documents`; also where the first line shows that none will hold a document.
     """
     rows = parse_rows(_of_this_kind(lines, name), name=name, on_error=on_error)
-    return documents_from_rows(rows, name, on_error, on_row, name_row)
+    return documents_from_rows(rows, name, on_error, on_row, ids)
 
 
 def _of_this_kind(lines: Iterable[bytes], name: str) -> Iterator[bytes]:

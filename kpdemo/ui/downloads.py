@@ -1,36 +1,24 @@
-"""A prediction as files to keep: JSON, and CSV for spreadsheets. No Gradio here.
-
-Texts in CSV that a spreadsheet would run as a formula begin with an apostrophe, as in the files that
-`annotation` writes (its spreadsheet.py); numbers, and JSON, are as they are.
-"""
+"""A prediction as files to keep: JSON, and CSV for spreadsheets. No Gradio here."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import re
-from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from kpdemo.keyphrase_tables import (
+    COLUMNS,
+    keyphrase_cells,
+    listed_cell,
+    protected,
+    score_cell,
+    table_text,
+)
 from kpdemo.passages import passage_rows
-from kpdemo.prediction_files import document_record
-from kpdemo.scores import SCORE_DIGITS
-from kpdemo.types import Keyphrase, RetrievalPrediction
+from kpdemo.prediction_files import document_record, keyphrase_rows
+from kpdemo.types import RetrievalPrediction
 
 if TYPE_CHECKING:
     from kpdemo.ui.results import Answer
-
-BYTE_ORDER_MARK = "\ufeff"
-"""Without it Excel reads any file as one in a Western European encoding."""
-
-_BETWEEN = "; "
-_RISKY = re.compile(r"'*[=+\-@\t\r\n]")
-
-
-def protected(cell: str) -> str:
-    """`cell` as a spreadsheet shows it without running it."""
-    return f"'{cell}" if _RISKY.match(cell) else cell
 
 
 def as_record(answer: Answer) -> dict[str, Any]:
@@ -50,19 +38,8 @@ def as_json(answer: Answer) -> str:
 
 
 def keyphrases_csv(answer: Answer) -> str:
-    """One keyphrase a row, the present ones first.
-
-    `first` is the offset of the first character of the first occurrence; `kind` is "present", or of an absent
-    one "reordered", "mixed", "unseen" or, where the model does not tell, "absent"; `filler` is "yes" or "no".
-    """
-    prediction = answer.prediction
-    return _table(
-        ["keyphrase", "score", "count", "first", "kind", "source", "evidence", "filler"],
-        [
-            *(_keyphrase_row(item, "present") for item in prediction.present),
-            *(_keyphrase_row(item, item.kind or "absent") for item in prediction.absent),
-        ],
-    )
+    """One keyphrase a row, see `keyphrase_cells`."""
+    return table_text(COLUMNS, keyphrase_cells(keyphrase_rows(answer.prediction)))
 
 
 def passages_csv(found: RetrievalPrediction) -> str:
@@ -72,39 +49,18 @@ def passages_csv(found: RetrievalPrediction) -> str:
     text for the model, `used` are those of its keyphrases that led to one
     of the result.
     """
-    return _table(
+    return table_text(
         ["passage", "title", "score", "related", "helps", "keyphrases", "used"],
         [
             [
                 protected(row["id"]),
                 protected(row["title"]),
-                _score(row["score"]),
+                score_cell(row["score"]),
                 "yes" if row["related"] else "no",
                 "yes" if row["helps"] else "no",
-                _listed(row["keyphrases"]),
-                _listed(row["used"]),
+                listed_cell(row["keyphrases"]),
+                listed_cell(row["used"]),
             ]
             for row in passage_rows(found)
         ],
     )
-
-
-def _keyphrase_row(keyphrase: Keyphrase, kind: str) -> list[object]:
-    first = keyphrase.spans[0][0] if keyphrase.spans else ""
-    filler = "yes" if keyphrase.filler else "no"
-    told = [kind, keyphrase.source or "", _listed(keyphrase.evidence), filler]
-    return [protected(keyphrase.text), _score(keyphrase.score), len(keyphrase.spans), first, *told]
-
-
-def _listed(texts: Iterable[str]) -> str:
-    return protected(_BETWEEN.join(texts))
-
-
-def _score(score: float) -> str:
-    return f"{score:.{SCORE_DIGITS}f}"
-
-
-def _table(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    stream = io.StringIO()
-    csv.writer(stream).writerows([names, *rows])
-    return BYTE_ORDER_MARK + stream.getvalue()

@@ -34,7 +34,7 @@ def score_html(score: float) -> str:
     return f'<span class="score">{bar}{page_score(score)}</span>'
 
 
-FILLER = "does not meet the model's own rule, and is there only to reach the number asked for"
+FILLER = "does not meet the model's own rule, and only makes up the model's minimum or the number asked for"
 
 
 def filler_note(keyphrases: Iterable[Keyphrase]) -> str:

@@ -1,4 +1,4 @@
-"""The Files page: many documents in, one file of predictions out."""
+"""The Files page: many documents in, their predictions out as JSON Lines and CSV."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ class FilesHandlers:
         model: str,
         request: gr.Request | None = None,
         progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
-    ) -> Iterator[tuple[str, dict[str, Any]]]:
-        """A table of the first predictions, and a file with all of them."""
+    ) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+        """A table of the first predictions, and all of them in two files."""
         with (
             shown_to_user(KpdemoError),
             self.stops.begun(page_of(request), STOPPED_EARLY) as stop,
@@ -76,8 +76,10 @@ class FilesHandlers:
                 if report.stopped:
                     raise StoppedError(STOPPED_EARLY)
                 raise InputError(nothing_read(report.problems, report.summary.failed))
-            # Gradio copies the file when it takes this value, before the folder goes.
-            yield report_html(report), gr.update(value=str(output), interactive=True)
+            given = [
+                gr.update(value=str(path), interactive=True) for path in (output, output.with_suffix(".csv"))
+            ]
+            yield report_html(report), given[0], given[1]  # Gradio copies them, before the folder goes
 
     def check_files(self, paths: list[str] | None) -> str | dict[str, Any]:
         """Which of the chosen files cannot be read; if all can, the page stays as it is."""
@@ -113,7 +115,8 @@ def report_html(report: FileReport) -> str:
         parts.append(f'<p class="small">{shown}</p>')
     if report.renamed:
         parts.append(f'<p class="small" id="files-renamed">{RENAMED}</p>')
-    parts += [note_html(note, role="status") for note in report.foreign]
+    notes = [report.unnamed] if report.unnamed else []
+    parts += [note_html(note, role="status") for note in [*notes, *report.foreign]]
     parts.append(_table_html(report.rows))
     return "".join(parts)
 
@@ -151,7 +154,8 @@ def build_files_tab(handlers: FilesHandlers) -> gr.File:
     section_heading("Predict the documents of whole files", "files-heading")
     gr.HTML(
         "<p>A text, Markdown or PDF file is one document. JSON Lines, CSV and TSV have one document per "
-        "line, with <code>title</code> and <code>abstract</code> (or <code>text</code>).</p>",
+        "line, with <code>title</code> and <code>abstract</code> (or <code>text</code>), "
+        "and <code>id</code> if there are ids.</p>",
         elem_id="files-help",
     )
     with gr.Row(elem_classes="columns"):
@@ -169,7 +173,11 @@ def build_files_tab(handlers: FilesHandlers) -> gr.File:
                 elem_id="files-model",
             )
             run = gr.Button("Predict files", variant="primary", elem_id="files-run")
-            download = gr.DownloadButton("Download predictions", interactive=False, elem_id="files-download")
+            with gr.Row(elem_id="files-downloads"):
+                downloads = [
+                    gr.DownloadButton(f"Download {label}", interactive=False, elem_id=elem_id)
+                    for label, elem_id in (("predictions", "files-download"), ("CSV", "files-csv"))
+                ]
             gr.HTML(
                 f'<p class="small">Uploads and predictions are deleted after {KEPT_MINUTES} minutes.</p>',
                 elem_id="files-kept",
@@ -180,7 +188,7 @@ def build_files_tab(handlers: FilesHandlers) -> gr.File:
     asked = run.click(
         handlers.predict_files,
         [upload, model],
-        [result, download],
+        [result, *downloads],
         api_name="predict_files",
         **FILES_QUEUE,
         show_progress_on=result,
@@ -189,8 +197,8 @@ def build_files_tab(handlers: FilesHandlers) -> gr.File:
     keep_reason(asked, result, CHOOSE_AGAIN)
     # An answer to other files than those shown would mislead. By the browser itself: the server might answer
     # this after the prediction, and take that away.
-    forget = forget_script(EMPTY)
-    forgotten = upload.change(None, None, [result, download], js=forget, api_name="forget_files")
+    forget = forget_script(EMPTY, downloads=len(downloads))
+    forgotten = upload.change(None, None, [result, *downloads], js=forget, api_name="forget_files")
     forgotten.then(handlers.check_files, upload, result, api_name="check_files", **QUIETLY)
     return upload
 

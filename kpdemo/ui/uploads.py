@@ -14,12 +14,14 @@ from typing import Any
 import gradio as gr
 
 from kpdemo.batch.predicting import BatchSummary, predict_file
-from kpdemo.batch.sources import Located
+from kpdemo.batch.sources import Located, unnamed_note
 from kpdemo.errors import InputError, StoppedError
 from kpdemo.forwarding import Forwarding
+from kpdemo.keyphrase_tables import write_predictions_table
 from kpdemo.languages.notes import NO_MODEL_HERE, foreign_notes
-from kpdemo.reading.documents import read_numbered
-from kpdemo.reading.file_kinds import WHOLE_SUFFIXES, document_suffix, is_whole
+from kpdemo.reading.document_rows import ID_COLUMN
+from kpdemo.reading.documents import count_documents
+from kpdemo.reading.file_kinds import is_whole
 from kpdemo.reading.json_rows import LineError
 from kpdemo.reading.whole_files import read_whole
 from kpdemo.types import Document, Prediction, Predictor, RetrievalPrediction, languages_of
@@ -32,6 +34,7 @@ from kpdemo.ui.stop import Stop
 SHOWN_ROWS = 50
 SHOWN_PROBLEMS = 20
 BATCH_SIZE = 16
+ADVICE = "if another column or field has the ids, call it “id”."
 TURN_CHARACTERS = 100_000
 """Characters predicted in one go, or one document: after them a reader of the other page may go first."""
 
@@ -51,6 +54,8 @@ class FileReport:
     """Before all documents were read."""
     renamed: bool = False
     """Whether a document has another id, or a file another name, than it came with."""
+    unnamed: str = ""
+    """The sentence on the first document that has no id."""
     foreign: list[str] = field(default_factory=list)
     """Sentences on the documents in languages that the model was not made for."""
 
@@ -115,6 +120,8 @@ def predict_uploads(
 ) -> FileReport:
     """Predict all documents of the files into `output`, a line each, and of several with its file.
 
+    The same stands next to it as a table in CSV.
+
     What had been predicted before predictor or `read_pdf` were stopped stays. An id that a document of an
     earlier file has gets a number, so that each stands there once.
     """
@@ -123,7 +130,7 @@ def predict_uploads(
         BatchSummary(failed=refused),
         problems=list(uploads.refused),
         failed_files=refused,
-        total=refused + sum(_count_documents(path) for path in uploads.files),
+        total=refused + sum(count_documents(path) for path in uploads.files),
         renamed=uploads.renamed,
     )
     several = refused + len(uploads.files) > 1
@@ -138,6 +145,8 @@ def predict_uploads(
                 stream.write(json.dumps(line, ensure_ascii=False) + "\n")
                 if len(report.rows) < SHOWN_ROWS:
                     report.rows.append({"file": path.name, **named})
+    places = ("file", "id") if several else ("id",)
+    write_predictions_table(output, output.with_suffix(".csv"), places=places)
     if foreign := report.summary.foreign:
         languages = languages_of(predictor)
         report.foreign = foreign_notes(foreign, predictor.name, languages, advice=NO_MODEL_HERE)
@@ -163,24 +172,6 @@ def _turns(documents: Sequence[Document]) -> Iterator[list[Document]]:
         yield turn
 
 
-def _count_documents(path: Path) -> int:
-    """Also those that cannot be read, which count as failed when the file is predicted."""
-    if document_suffix(path) in WHOLE_SUFFIXES:
-        return 1
-    count = 0
-
-    def broken(_: LineError) -> None:
-        nonlocal count
-        count += 1
-
-    try:
-        for _ in read_numbered(path, on_error=broken):
-            count += 1
-    except InputError:
-        count += 1  # the prediction itself reports it
-    return count or 1  # so it does an empty file
-
-
 def _predict_upload(
     predictor: Predictor, path: Path, report: FileReport, progress: gr.Progress, read_pdf: ReadPdf
 ) -> Iterator[dict[str, Any]]:
@@ -197,12 +188,23 @@ def _predict_upload(
         unit = "documents" if report.total > 1 else "document"
         progress((before.seen + now.seen, max(report.total, 1)), desc="Reading", unit=unit)
 
+    def tell_unnamed(where: str) -> None:
+        report.unnamed = report.unnamed or unnamed_note(
+            where.replace(str(path), path.name), ID_COLUMN, ADVICE
+        )
+
     advance(counts)
     lines = io.BytesIO()
     try:
         source = Located(read_pdf(path), str(path), 1) if is_pdf(path) else path
         counts = predict_file(
-            predictor, source, lines, batch_size=BATCH_SIZE, progress=advance, on_error=problem
+            predictor,
+            source,
+            lines,
+            batch_size=BATCH_SIZE,
+            progress=advance,
+            on_error=problem,
+            on_unnamed=tell_unnamed,
         )
     except InputError as error:
         _add_problem(report, path, str(error))

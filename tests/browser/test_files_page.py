@@ -76,6 +76,12 @@ def test_documents_are_predicted_shown_and_downloaded(files, tmp_path):
     rows = [json.loads(line) for line in Path(download.value.path()).read_text(encoding="utf-8").splitlines()]
     assert [(row["file"], row["id"]) for row in rows] == [("docs.jsonl", "a1"), ("note.txt", "note")]
     assert [item["text"] for item in rows[0]["present"]][:1] == ["boundary integral equation"]
+    with files.expect_download() as download:
+        files.locator("#files-csv").click()
+    assert download.value.suggested_filename == "predictions.csv"
+    first, second, *_ = Path(download.value.path()).read_text(encoding="utf-8-sig").splitlines()
+    assert first.startswith("file,id,keyphrase,score,")
+    assert second.startswith("docs.jsonl,a1,boundary integral equation,")
 
 
 def test_choosing_other_files_forgets_the_answer(files, tmp_path):
@@ -87,4 +93,4 @@ def test_choosing_other_files_forgets_the_answer(files, tmp_path):
     expect(files.locator("#files-summary")).to_have_text("1 document predicted.")
     files.locator("#files-upload input[type=file]").set_input_files(str(two))
     expect(files.locator("#files-result")).to_contain_text("No predictions yet.")
-    expect(files.locator("#files-download")).to_be_hidden()
+    expect(files.locator("#files-downloads")).to_be_hidden()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import csv
 import io
 import json
 import os
@@ -135,6 +136,17 @@ def gold(tmp_path: Path) -> Path:
         {"id": "b", "title": "Sorting", "abstract": "Quick words.", "keyphrases": ["sorting"]},
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def abstracts(tmp_path: Path) -> Path:
+    """A table whose ids are in a column of another name."""
+    folder = tmp_path / "tables"
+    folder.mkdir()
+    path = folder / "abstracts.csv"
+    rows = ["10.1/a,Neural networks,They learn words.,neural networks", "=b,Sorting,Quick words.,sorting"]
+    path.write_text("\n".join(["doi,Title,Abstract,Keyphrases", *rows]), encoding="utf-8")
     return path
 
 
@@ -420,8 +432,118 @@ class TestManyDocuments:
         result = run("predict", "--input", documents, "--output", output)
         assert (result.status, output.exists()) == (2, False)
         told = f"predictions are JSON Lines, not {output.suffix.lower()}; name a file that ends in .jsonl"
-        assert result.err == f"{output}: {told}.\n"
+        assert result.err == f"{output}: {told}, and one with --csv for a table.\n"
         assert run("predict", "--input", documents, "--output", tmp_path / "predictions").status == 0
+
+    def test_a_table_holds_each_keyphrase_after_the_id_of_its_document(
+        self, run: Run, abstracts: Path, tmp_path: Path
+    ) -> None:
+        output, table = tmp_path / "out.jsonl", tmp_path / "out.csv"
+        call = ["predict", "--input", abstracts, "--output", output, "--csv", table, "--id-column", "DOI"]
+        assert run(*call) == Result(0, "", "2 documents predicted.\n")
+        with table.open(encoding="utf-8-sig", newline="") as stream:
+            rows = list(csv.DictReader(stream))
+        names = "id keyphrase score count first kind source evidence filler"
+        assert list(rows[0]) == names.split()
+        assert list(rows[0].values()) == [
+            *("10.1/a", "Neural networks", "0.900000", "1", "0", "present", "", "", "no")
+        ]
+        present = json.loads(output.read_text("utf-8").splitlines()[0])["present"]
+        assert [row["keyphrase"] for row in rows if row["id"] == "10.1/a" and row["kind"] == "present"] == [
+            one["text"] for one in present
+        ]
+        assert rows[-1]["id"] == "'=b"  # which a spreadsheet would run
+        assert rows[-1]["kind"] == "absent"
+        before = table.read_bytes()
+        table.unlink()
+        assert run(*call).err == "0 documents predicted, 2 were there already.\n"
+        assert table.read_bytes() == before
+
+    @pytest.mark.parametrize(
+        ("output", "table", "problem"),
+        [
+            ("-", "t.csv", "--csv is made from the file of --output"),
+            ("o.jsonl", "-", "--csv - is standard output: name a file"),
+            ("o.jsonl", "o.jsonl", "o.jsonl: used by another option too"),
+            ("o.jsonl", "abstracts.csv", "abstracts.csv: used by another option too"),
+            ("o.jsonl", ".", ".: a folder, not a file"),
+        ],
+    )
+    def test_a_table_in_the_wrong_place_is_refused_before_the_work(
+        self,
+        run: Run,
+        abstracts: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        output: str,
+        table: str,
+        problem: str,
+    ) -> None:
+        monkeypatch.chdir(abstracts.parent)
+        result = run("predict", "--input", abstracts.name, "--output", output, "--csv", table)
+        assert (result.status, result.out) == (2, "")
+        assert result.err.startswith(problem)
+        assert is_one_sentence(result.err)
+        assert [path.name for path in abstracts.parent.iterdir()] == [abstracts.name]
+
+    def test_a_table_would_be_read_as_documents_in_the_input_folder(
+        self, run: Run, abstracts: Path, tmp_path: Path
+    ) -> None:
+        folder = tmp_path / "papers"
+        folder.mkdir()
+        abstracts.rename(folder / "a.csv")
+        result = run(
+            "predict", "--input", folder, "--output", tmp_path / "o.jsonl", "--csv", folder / "t.csv"
+        )
+        assert (result.status, is_one_sentence(result.err)) == (2, True)
+        assert "inside the input folder" in result.err
+
+    def test_a_table_without_an_id_column_is_told_once_and_named_by_its_lines(
+        self, run: Run, abstracts: Path
+    ) -> None:
+        result = run("predict", "--input", abstracts, "--output", "-")
+        assert [json.loads(line)["id"] for line in result.out.splitlines()] == ["2", "3"]
+        note, summary = result.err.splitlines()
+        assert note == (
+            f'{abstracts}, line 2: no "id", so this document and all others without one are named by line; '
+            "--id-column can name another column or field."
+        )
+        assert (result.status, summary) == (0, "2 documents predicted.")
+
+    def test_an_id_column_that_is_not_there_is_told(self, run: Run, abstracts: Path) -> None:
+        result = run("predict", "--input", abstracts, "--output", "-", "--id-column", "pmid")
+        told = 'no column "pmid" for the ids; name one of doi, title, abstract, keyphrases.'
+        assert result == Result(1, "", f"{abstracts}: {told}\n")
+
+    def test_a_file_is_not_continued_with_ids_of_another_column(
+        self, run: Run, abstracts: Path, tmp_path: Path
+    ) -> None:
+        call = ["predict", "--input", abstracts, "--output", tmp_path / "out.jsonl"]
+        assert run(*call, "--id-column", "doi").status == 0
+        result = run(*call)
+        assert result.status == 2
+        assert "was started with the id column doi, not id; " in result.err
+
+    def test_evaluate_finds_predictions_by_the_same_column(
+        self, run: Run, abstracts: Path, tmp_path: Path
+    ) -> None:
+        output, ids = tmp_path / "out.jsonl", ["--id-column", "doi"]
+        assert run("predict", "--input", abstracts, "--output", output, *ids).status == 0
+        result = run("evaluate", "--gold", abstracts, "--predictions", output, "--json", *ids)
+        assert (result.status, result.err) == (0, "")
+        assert run("evaluate", "--gold", abstracts, "--predictions", output, "--json").status == 1
+
+    def test_progress_counts_to_the_rows_of_a_table_and_to_the_predictions_of_all_files(
+        self, run: Run, abstracts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("kpdemo.terminal._SECONDS_BETWEEN_LINES", -1.0)
+        output, ids = tmp_path / "out.jsonl", ["--id-column", "doi"]
+        result = run("predict", "--input", abstracts, "--output", output, *ids)
+        assert "Predicting: 2 of 2 documents\n" in result.err
+        monkeypatch.setattr("kpdemo.commands.options._LARGEST_COUNTED", 10)
+        assert "Predicting: 2 documents\n" in run("predict", "--input", abstracts, "--output", "-", *ids).err
+        twice = ["--predictions", output, "--predictions", output]
+        result = run("evaluate", "--gold", abstracts, *twice, *ids)
+        assert "Evaluating: 3 of 4 predictions\n" in result.err
 
     def test_an_input_without_documents_is_told(self, run: Run, tmp_path: Path) -> None:
         result = run("predict", "--input", "-", "--output", "-", stdin="\n")
@@ -756,9 +878,9 @@ class TestEvaluate:
         for name, told in (
             ("-", "standard output"),
             (tmp_path, "a folder"),
-            (gold, "read and"),
-            (found, "read"),
-            (tmp_path / "new", "new.partial: read and written"),
+            (gold, "used by"),
+            (found, "used by"),
+            (tmp_path / "new", "new.partial: used by another option too"),
         ):
             result = run("evaluate", "--gold", gold, "--predictions", found, "--details", name)
             assert (result.status, result.out) == (2, "")
@@ -797,7 +919,8 @@ class TestEvaluate:
         monkeypatch.setattr("kpdemo.terminal._SECONDS_BETWEEN_LINES", -1.0)
         shown = run("evaluate", "--gold", gold, *["--predictions", found] * 3).err.splitlines()
         assert shown == [
-            *(f"Evaluating: {done} of 6 documents" for done in range(6)),
+            "Evaluating: 0 of 6 predictions",  # before the first
+            *(f"Evaluating: {done} of 6 predictions" for done in range(6)),
             "Comparing: 0 of 2 comparisons",  # before the first
             *(f"Comparing: {done} of 2 comparisons" for done in range(2)),
         ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -11,12 +12,14 @@ from fastapi.testclient import TestClient
 
 from kpdemo.errors import ModelLoadError, ModelStoppedError
 from kpdemo.nesting import Unnested
+from kpdemo.predictors import load_predictor
 from kpdemo.types import Document
 from kpdemo.ui.api.asked import MOST_DOCUMENTS
 from kpdemo.ui.api.bodies import LARGEST_BODY
 from kpdemo.ui.api.routes import add_api
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.questions import LONGEST_TEXT
+from kpdemo.ui.results import Question
 from kpdemo.ui.security import add_security
 from tests.fakes import FakePredictor, FakeRetriever
 
@@ -74,6 +77,23 @@ def test_the_models_are_those_of_the_page_and_the_default_one_is_marked(client):
     rows = client.get("/api/models").json()["models"]
     assert {row["name"]: row["description"] for row in rows} == MODELS
     assert [row["name"] for row in rows if row["default"]] == ["default"]
+
+
+def test_a_visitor_cannot_have_a_module_loaded(tmp_path, monkeypatch):
+    (tmp_path / "visited.py").write_text("from tests.fakes import FakePredictor\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    server, shelf, name = FastAPI(), ModelShelf(MODELS, load_predictor), "visited:FakePredictor"
+    add_api(server, shelf)
+    with TestClient(server, base_url="http://127.0.0.1:7860") as client:
+        assert refusal(client, {"text": TEXT, "model": name})[0] == 404
+    question = Question(Document(TEXT), name)
+    for ask_page in (shelf.answer, shelf.spaces):
+        with pytest.raises(ModelLoadError, match="There is no model “visited:"):
+            ask_page(question)
+    for ask_page in (shelf.open, shelf.card):
+        with pytest.raises(ModelLoadError, match="There is no model “visited:"):
+            ask_page(name)
+    assert "visited" not in sys.modules
 
 
 def test_the_options_are_those_of_the_command(client):

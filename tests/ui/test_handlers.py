@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections.abc import Callable
@@ -323,8 +324,13 @@ def test_a_model_under_two_names_has_one_vote():
 
 def run_files(shelf, paths, model="default"):
     steps = FilesHandlers(shelf).predict_files([str(path) for path in paths] if paths else paths, model)
-    html, download = next(steps)
+    html, download, table = next(steps)
     rows = [json.loads(line) for line in Path(download["value"]).read_text(encoding="utf-8").splitlines()]
+    with Path(table["value"]).open(encoding="utf-8-sig", newline="") as stream:
+        cells = list(csv.DictReader(stream))
+    told = [(row["id"], one["text"]) for row in rows for one in row["present"] + row["absent"]]
+    assert [(one["id"], one["keyphrase"]) for one in cells] == told
+    assert next(iter(cells[0])) == ("file" if "file" in rows[0] else "id")
     assert list(steps) == []
     assert not Path(download["value"]).exists()
     return html, rows
@@ -358,6 +364,19 @@ def test_files_in_another_language_than_the_model_was_made_for_are_told_above_th
     assert f'<p class="note" role="status">{note}' in html.partition("<table")[0]
 
 
+def test_rows_without_ids_are_told_once_above_the_table(shelf, tmp_path):
+    table, lines = tmp_path / "abstracts.csv", tmp_path / "more.jsonl"
+    table.write_text(f"doi,Abstract\n10.1/a,{TEXT}\n10.1/b,{TEXT}\n", encoding="utf-8")
+    lines.write_text(json.dumps({"text": TEXT}), encoding="utf-8")
+    html, rows = run_files(shelf, [table, lines])
+    assert [row["id"] for row in rows] == ["2", "3", "1"]
+    note = "abstracts.csv, line 2: no &quot;id&quot;, so this document and all others without one are"
+    assert note in html.partition("<table")[0]
+    assert html.count("named by line") == 1
+    table.write_text(table.read_text("utf-8").replace("doi", "ID"), encoding="utf-8")
+    assert "named by line" not in run_files(shelf, [table])[0]
+
+
 def test_the_download_names_the_model_in_each_line(shelf, jsonl):
     _, rows = run_files(shelf, [jsonl], "first")
     assert [row["model"] for row in rows] == ["first"] * 3
@@ -381,7 +400,7 @@ def run_stopped_files(paths):
     handlers = FilesHandlers(shelf)
     [(html, download)] = [
         (html, Path(update["value"]).read_text(encoding="utf-8").splitlines())
-        for html, update in handlers.predict_files([str(path) for path in paths], "default", PAGE)
+        for html, update, _ in handlers.predict_files([str(path) for path in paths], "default", PAGE)
     ]
     return html, download
 
@@ -447,7 +466,7 @@ def test_a_stop_counts_while_a_pdf_is_read_and_keeps_what_was_predicted(jsonl, s
             Timer(0.2, handlers.stops.ask, [PAGE.session_hash]).start()
 
     paths = [str(jsonl), str(make_slow_pdf(tmp_path / "slow.pdf"))]
-    [(html, _)] = handlers.predict_files(paths, "default", PAGE, stop_at_the_pdf)
+    [(html, _, _)] = handlers.predict_files(paths, "default", PAGE, stop_at_the_pdf)
     assert "Stopped: 3 of 5 documents are predicted" in html
     assert "; 1 was not read." in html
 

@@ -11,12 +11,13 @@ from dataclasses import replace
 import pytest
 
 from kpdemo.batch.predicting import BatchSummary
+from kpdemo.keyphrase_tables import BYTE_ORDER_MARK
 from kpdemo.languages.notes import NO_MODEL, NO_MODEL_HERE, language_note
 from kpdemo.languages.routing import TRAIN_ONE
 from kpdemo.passages import passage_rows, used_keyphrases
 from kpdemo.routed import RoutedPredictor
 from kpdemo.types import Document, Keyphrase, Prediction, RetrievalPrediction, RetrievedPassage
-from kpdemo.ui.downloads import BYTE_ORDER_MARK, as_json, passages_csv
+from kpdemo.ui.downloads import as_json, passages_csv
 from kpdemo.ui.files import report_html
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.passages import SHOWN, passages_html

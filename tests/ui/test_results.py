@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import kpdemo
 from annotation.files import spreadsheet
+from kpdemo.keyphrase_tables import BYTE_ORDER_MARK, protected
 from kpdemo.types import (
     Document,
     Keyphrase,
@@ -28,8 +29,7 @@ from kpdemo.types import (
     RetrievalPrediction,
     RetrievedPassage,
 )
-from kpdemo.ui import downloads
-from kpdemo.ui.downloads import BYTE_ORDER_MARK, as_json, as_record, keyphrases_csv, passages_csv
+from kpdemo.ui.downloads import as_json, as_record, keyphrases_csv, passages_csv
 from kpdemo.ui.figures import counted, grouped, score_html
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.results import (
@@ -121,7 +121,7 @@ def test_csv_survives_quotes_and_line_ends():
 
 @given(st.text(alphabet="'=+-@\t\r\n a1", max_size=5))
 def test_cells_are_kept_from_running_as_formulas_as_in_files_of_grades(cell):
-    assert downloads.protected(cell) == spreadsheet.protected(cell)
+    assert protected(cell) == spreadsheet.protected(cell)
 
 
 def test_no_text_in_csv_runs_in_a_spreadsheet_and_json_has_it_as_it_is():
@@ -180,7 +180,7 @@ def test_a_filler_says_so_in_text_and_table_and_files():
     assert ">filler</span>" in row
     assert re.findall('<mark[^>]* class="kp kp-[1-4] filler"[^>]* title="graph · 0.50 · filler"', html)
     assert "<li class=filler>" in html
-    assert "A filler does not meet the model&#x27;s own rule" in html
+    assert "A filler does not meet the model&#x27;s own rule, and only makes up the model&#x27;s mini" in html
     assert ">filler<" not in answer_html(answer())
     assert [row.get("filler") for row in json.loads(as_json(answer(present)))["present"]] == [None, True]
     assert [row["filler"] for row in csv.DictReader(io.StringIO(as_csv(answer(present))))] == ["no", "yes"]

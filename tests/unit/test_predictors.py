@@ -1,5 +1,6 @@
 """Models by name."""
 
+import pickle
 import re
 import sys
 from threading import Barrier, Thread
@@ -7,6 +8,7 @@ from threading import Barrier, Thread
 import pytest
 
 from kpdemo.errors import InputError, LanguageError, ModelLoadError
+from kpdemo.evaluation import baselines
 from kpdemo.evaluation.content import stop_words
 from kpdemo.languages.routing import DEFAULT_MODEL, READ_ALL
 from kpdemo.latin import latin_documents
@@ -19,6 +21,7 @@ from tests.fakes import FakePredictor
 def test_the_default_comes_first_and_all_names_open():
     assert next(iter(available_models())) == DEFAULT_MODEL
     assert set(BASELINES) <= set(available_models())
+    assert set(BASELINES) == {*baselines.BASELINES, "embedding"}
     assert [load_predictor(name).name for name in available_models()] == list(available_models())
 
 
@@ -26,6 +29,57 @@ def test_an_unknown_name_lists_the_known_ones():
     known = "default, multilingual, english, indexer, first"
     with pytest.raises(ModelLoadError, match=f"no model 'gpt': choose one of {known}"):
         load_predictor("gpt")
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """A module with predictors, and without."""
+    (tmp_path / "own.py").write_text(
+        "from tests.fakes import FakePredictor\nTEXT = 'text'\ndef make(): return FakePredictor()\n"
+        "def nothing(): pass\nclass Half: name = 'half'\n"
+    )
+    (tmp_path / "broken.py").write_text("import not_installed\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield tmp_path
+    sys.modules.pop("own", None)
+
+
+@pytest.mark.usefixtures("own")
+def test_a_predictor_of_another_module_is_opened_by_the_name_of_its_factory():
+    predictor = load_predictor("own:make")
+    expected = FakePredictor().predict(["Graph kernels compare molecules."])
+    assert predictor.name == "own:make"
+    assert predictor.predict(["Graph kernels compare molecules."]) == expected
+    assert pickle.loads(pickle.dumps(predictor)).predict(["Graph kernels compare molecules."]) == expected
+
+
+@pytest.mark.usefixtures("own")
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("other:make", r"'other:make' cannot be imported \(No module named 'other'\): check its name"),
+        ("broken:make", r"'broken:make' cannot be imported \(No module named 'not_installed'\)"),
+        ("own:made", r"The module 'own' has no 'made': check the model 'own:made'\."),
+        ("own:TEXT", r"'own:TEXT' is a str, which cannot be called: name a class or a function"),
+    ],
+)
+def test_a_factory_that_is_not_there_is_told_at_once(name, problem):
+    with pytest.raises(ModelLoadError, match=problem):
+        load_predictor(name)
+
+
+@pytest.mark.usefixtures("own")
+@pytest.mark.parametrize(("name", "made"), [("own:nothing", "None"), ("own:Half", "a Half")])
+def test_what_a_factory_returns_must_be_a_predictor(name, made):
+    with pytest.raises(ModelLoadError, match=f"'{name}' returned {made}, which is no predictor: return an"):
+        load_predictor(name).predict(["Graph kernels compare molecules."])
+
+
+def test_a_folder_goes_before_a_factory_of_the_same_name(own, monkeypatch):
+    (own / "own:make").mkdir()
+    monkeypatch.chdir(own)
+    with pytest.raises(ModelLoadError, match="No model at own:make"):
+        load_predictor("own:make").predict(["Graph kernels compare molecules."])
 
 
 @pytest.mark.parametrize("model", [None, 3, ["default"]])
