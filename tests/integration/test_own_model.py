@@ -86,6 +86,7 @@ def folder(tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_its_commands_lead_to_models(folder, capsys):
     for line in documented_commands():
         words = shlex.split(line, comments=True)
