@@ -52,7 +52,7 @@ def train_wordpiece(texts: Sequence[str], size: int) -> BertWordPieceTokenizer:
     return BertWordPieceTokenizer(numbers, lowercase=True)
 
 
-def tiny_bert(folder: Path, *, width: int = 16) -> Path:
+def tiny_bert(folder: Path, *, width: int = 16, positions: int = 128) -> Path:
     """A BERT of one layer, saved as the Hub would hold it."""
     tokenizer = BertTokenizerFast(tokenizer_object=train_wordpiece(TEXTS, 195)._tokenizer)
     config = BertConfig(
@@ -61,7 +61,7 @@ def tiny_bert(folder: Path, *, width: int = 16) -> Path:
         num_hidden_layers=1,
         num_attention_heads=2,
         intermediate_size=32,
-        max_position_embeddings=128,
+        max_position_embeddings=positions,
     )
     BertModel(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)

@@ -14,7 +14,7 @@ Examples:
 
 \b
   {PROGRAM} train all --config configs/default.toml
-  {PROGRAM} train extractor --config configs/default.toml --set loop.seed=7 --output runs/seed7
+  {PROGRAM} train extractor --config configs/own.toml --set loop.seed=7 --output runs/seed7
 """
 
 

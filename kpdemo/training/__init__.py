@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kpdemo.config import load_section
 from kpdemo.errors import ConfigError
 from kpdemo.logs import tell_progress
 from kpdemo.training.recipes import RECIPES
 from kpdemo.training.settings import CHECKPOINT, check_needed, settings_of, shared_overrides
+
+if TYPE_CHECKING:
+    from kpdemo.training.assembly import ModelAssembly
 
 WHOLE, ALL = "model", "all"
 """To put the trained parts together, and to train them first."""
@@ -51,7 +55,7 @@ def _run_all(path: Path, overrides: Mapping[str, str], target: Mapping[str, str]
 
     config = load_section(path, WHOLE, ModelAssembly, target)
     taken_by = shared_overrides(path, config.parts, overrides)
-    check_assembly(config, _checkpoints(config.parts, path), name=_model_name(path, taken_by))
+    check_assembly(config, _checkpoints(config, path), name=_model_name(path, taken_by))
     check_needed(path, taken_by)
     for name, taken in taken_by.items():
         logger.info("%s", name)
@@ -63,7 +67,7 @@ def _run_model(path: Path, overrides: Mapping[str, str]) -> None:
     from kpdemo.training.assembly import ModelAssembly, assemble
 
     config = load_section(path, WHOLE, ModelAssembly, overrides)
-    assemble(config, _checkpoints(config.parts, path))
+    assemble(config, _checkpoints(config, path))
     logger.info("model in %s", config.output)
 
 
@@ -75,15 +79,13 @@ def _model_name(path: Path, taken_by: Mapping[str, Mapping[str, str]]) -> str:
     return load_section(path, root, settings_of(root), taken_by[root]).name if root else ""
 
 
-def _checkpoints(parts: Sequence[str], path: Path) -> dict[str, Path]:
-    """The folder of each of the parts that has a place in a model."""
-    from kpdemo.training.assembly import PLACED
+def _checkpoints(config: ModelAssembly, path: Path) -> dict[str, Path]:
+    """The folder of each part that has a place in the model."""
+    from kpdemo.training.assembly import PLACED, ROOTS
 
-    return {
-        part: load_section(path, part, settings_of(part)).output / CHECKPOINT
-        for part in parts
-        if part in PLACED
-    }
+    given = {"extractor": config.extractor} if config.extractor else {}
+    trained = [part for part in config.parts if part in PLACED and not (given and part in ROOTS)]
+    return given | {part: load_section(path, part, settings_of(part)).output / CHECKPOINT for part in trained}
 
 
 def _run_tagger(path: Path, overrides: Mapping[str, str]) -> None:

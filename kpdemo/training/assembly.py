@@ -34,6 +34,8 @@ class ModelAssembly:
     """Attributes:
     parts: what belongs to the model, in the order in which it is trained.
     card: Markdown that opens the model card, before its parts and what their training says of itself.
+    extractor: a finished model, whose extractor is taken in place of one of the parts; its own bank and
+        reranker stay behind.
     base: a model in the same folder as `output`, from whose weights training began: only what differs is
         stored, and its bank and reranker serve this model too.
     bank_words_as_differences: store the word embeddings of the bank's encoder only as differences from the
@@ -46,6 +48,7 @@ class ModelAssembly:
     parts: tuple[PartName, ...]
     output: Path = Path("runs/model")
     card: Path | None = None
+    extractor: Path | None = None
     base: Path | None = None
     bank_words_as_differences: bool = False
 
@@ -162,7 +165,7 @@ def assemble(config: ModelAssembly, checkpoints: Mapping[str, Path]) -> None:
         store_bank_words_as_differences(partial / BANK)
     if config.base:
         store_as_change(partial, config.base)
-    _write_card(partial, opening)
+    _write_card(partial, opening or _borrowed(config.extractor))
     load_system(partial, device="cpu")
     if (output / PAGE).is_file():  # it may have been edited
         shutil.copyfile(output / PAGE, partial / PAGE)
@@ -188,6 +191,17 @@ def _write_card(model: Path, opening: str) -> None:
         card = lowered((model / CARD).read_text(encoding="utf-8"))
         (model / CARD).write_text(f"{opening.rstrip()}\n\n{parts}{card}", encoding="utf-8")
         write_sums(model)
+
+
+def _borrowed(extractor: Path | None) -> str:
+    """What opens the card of a model with the extractor of another; empty without."""
+    if extractor is None:
+        return ""
+    name = stored_config(extractor).get("name", "")
+    return (
+        f"# The extractor of {name} with other parts\n\n"
+        f"What the card of {name}, below, says of absent keyphrases is not true of this model."
+    )
 
 
 def _told_parts(model: Path) -> str:

@@ -21,6 +21,9 @@ from kpdemo.types import Document
 
 Row = TypeVar("Row")
 
+EXAMPLE = '{"title": "…", "abstract": "…", "keyphrases": ["…", "…"]}'
+"""A line of a file of documents."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -129,9 +132,14 @@ def source_file(source: DataFile, folder: Path) -> Path:
         ConfigError: there is none.
     """
     path = folder / source.path
-    if not path.is_file():
+    if path.is_file():
+        return path
+    if not isinstance(source, Source):
         raise ConfigError(f"No training data at {path}: check `data` and `path` in the configuration.")
-    return path
+    raise ConfigError(
+        f"No training data at {path}: put documents there, with lines such as {EXAMPLE}, or give another "
+        "`data`; --config configs/own.toml is for a train.jsonl and a valid.jsonl of your own."
+    )
 
 
 def check_sources(config: Any, folder: Path) -> None:

@@ -169,7 +169,7 @@ def test_a_training_file_that_is_not_there_is_said_in_a_sentence(folder, tmp_pat
     call = ["train", part, "--config", str(folder / "config.toml"), "--output", str(tmp_path / "out")]
     settings = [f'{setting}=[{{ path = "none.jsonl" }}]', f"cache={tmp_path}", "device=cpu"]
     assert main([*call, *(word for one in settings for word in ("--set", one))]) == 2
-    assert f"No training data at {folder / 'none.jsonl'}: check" in capsys.readouterr().err
+    assert f"No training data at {folder / 'none.jsonl'}: put" in capsys.readouterr().err
 
 
 def test_another_backbone_in_the_same_folder_is_encoded_anew(folder, tmp_path):
