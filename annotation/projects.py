@@ -29,6 +29,7 @@ LARGEST_SHARE = 1_000_000
 STEPS = (Decimal("0.25"), Decimal("0.5"), Decimal(1))
 LOWEST_THRESHOLD, HIGHEST_THRESHOLD = Decimal("0.25"), Decimal(4)
 LARGEST_SEED = 2**63 - 1
+DEFAULTS = ProjectSettings(name="")
 
 _TYPE = re.compile(r"\w[\w+-]*")
 
@@ -88,6 +89,16 @@ def flagged_text(before: ProjectCounts, after: ProjectCounts) -> str:
     return (
         f"{number_of(after.flagged, 'pair')} {are} flagged now ({before.flagged:,} before); "
         f"{after.to_adjudicate:,} {wait} for a decision."
+    )
+
+
+def wider_range_text(raters_per_pair: int, threshold: Decimal | None) -> str:
+    """That the task's threshold, meant for two raters, flags more pairs with three or more; else nothing."""
+    if raters_per_pair <= DEFAULTS.raters_per_pair or threshold != DEFAULTS.threshold:
+        return ""
+    return (
+        f"The more raters a pair has, the farther apart are its lowest and highest grade: {raters_per_pair} "
+        f"raters reach a difference of {threshold:g} more often than two, so more pairs are flagged."
     )
 
 
@@ -194,7 +205,9 @@ def _one_way(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n").strip()
 
 
-def _check_threshold(threshold: Decimal) -> Decimal:
+def _check_threshold(threshold: Decimal | None) -> Decimal | None:
+    if threshold is None:
+        return None
     on_scale = threshold.is_finite() and LOWEST_THRESHOLD <= threshold <= HIGHEST_THRESHOLD
     if not on_scale or threshold % LOWEST_THRESHOLD != 0:
         raise SettingsError(

@@ -183,7 +183,7 @@ def widest_table(report: AgreementReport, project_id: int) -> Table:
             pair.genre or "",
             shortened(pair.left, SHOWN_CHARACTERS),
             shortened(pair.right, SHOWN_CHARACTERS),
-            "decided" if pair.decided else "open" if pair.spread >= report.threshold else "",
+            "decided" if pair.decided else "open" if report.flags(pair) else "",
         )
         for pair in report.widest
     )
