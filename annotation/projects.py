@@ -185,7 +185,7 @@ def _check_types(types: tuple[str, ...]) -> tuple[str, ...]:
         if not _TYPE.fullmatch(type) or len(type) > LONGEST_TYPE:
             raise SettingsError(
                 f"{shown(type)} is not a valid name for a comparison type: "
-                f"give letters, digits, _ and -, at most {LONGEST_TYPE}, such as title2abstract."
+                f"give letters, digits, _ and -, at most {LONGEST_TYPE}, such as abstract2title."
             )
     return kept
 

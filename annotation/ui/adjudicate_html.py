@@ -131,7 +131,7 @@ def _capital(text: str) -> str:
 
 def _pair_html(item: AdjudicationItem, names: ComparisonType) -> str:
     left, right = shown_items(item.type, item.left, item.right, item.senses)
-    sides = (("left", names.larger, left), ("right", names.smaller, right))
+    sides = zip(("left", "right"), names.headings, (left, right), strict=True)
     boxes = "".join(
         f'<section class="rate-item"><h3 id="adjudicate-{side}-name">{escape(_capital(name))}</h3>'
         f'<div id="adjudicate-{side}" class="rate-text" dir="auto" lang="" tabindex="0" role="group"'

@@ -85,7 +85,7 @@ def settings_fields(prefix: str) -> SettingsFields:
             )
             own_types = gr.Textbox(
                 label="Your own types",
-                info="Separated by spaces, such as title2abstract",
+                info="Separated by spaces, the larger item first, such as abstract2title",
                 max_lines=2,
                 elem_id=f"{prefix}-own-types",
             )

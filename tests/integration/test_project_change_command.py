@@ -46,8 +46,9 @@ CHANGES: list[tuple[str, tuple[str, ...], object, str]] = [
         "comparison types: sentence2phrase, own → sentence2phrase, new, own",
     ),
     ("guidelines", ("--guidelines", "new.md"), "Neu: ö\n", "guidelines: 8 → 7 characters"),
-    ("raters_per_pair", ("--raters", "3"), 3, "number of raters per pair: 2 → 3"),
+    ("raters_per_pair", ("--raters", "1"), 1, "number of raters per pair: 2 → 1"),
     ("threshold", ("--threshold", "1.5"), Decimal("1.5"), "threshold: 1 → 1.5"),
+    ("threshold", ("--threshold", "none"), None, "threshold: 1 → none"),
     ("step", ("--step", "0.5"), Decimal("0.5"), "step: 0.25 → 0.5"),
     ("is_random", ("--order", "file"), False, "order: random → as imported"),
     ("seed", ("--seed", "0"), 0, "seed: 20140301 → 0"),
@@ -151,7 +152,7 @@ def test_a_changed_consent_text_tells_how_many_have_to_agree_anew(call, project,
     said = "2 raters and writers have to agree again before they go on; “My projects” tells them so.\n"
     words = "consent text: 10 → 6 characters"
     assert call("change", "news", "--consent", "new.md") == (0, f"Changed News: {words}.\n{said}", "")
-    assert call("change", "news", "--raters", "3")[1].count("\n") == 1
+    assert call("change", "news", "--lease", "45")[1].count("\n") == 1
     assert call("change", "news", "--consent", "empty.md")[1].count("\n") == 1
 
 
@@ -181,6 +182,16 @@ def test_a_changed_threshold_tells_what_it_flags(call, project, sqlite_database)
     ):
         assert call("change", "news", "--threshold", threshold)[1].endswith(f".\n{said}")
     assert "flagged" not in call("change", "news", "--lease", "45")[1]
+
+
+def test_more_raters_than_two_at_the_tasks_threshold_are_told_to_flag_more_pairs(call, project):
+    said = "3 raters reach a difference of 1 more often than two, so more pairs are flagged.\n"
+    assert call("change", "news", "--raters", "3")[1].endswith(said)
+    assert "more often" not in call("change", "news", "--threshold", "none")[1]
+    assert call("change", "news", "--threshold", "1")[1].endswith(said)
+    assert "more often" not in call("change", "news", "--lease", "45")[1]
+    assert call("create", "Four", "--raters", "4")[1].endswith(said.replace("3", "4", 1))
+    assert "more often" not in call("create", "Two", "--raters", "2")[1]
 
 
 def test_all_settings_change_at_once(call, project, sqlite_database):
@@ -261,8 +272,8 @@ def test_what_somebody_else_changes_meanwhile_stays_is_not_told_and_not_replaced
         return found
 
     monkeypatch.setattr(ProjectService, "get", get_and_lose_the_race)
-    assert call("change", "news", "--raters", "3")[1] == "Changed News: number of raters per pair: 2 → 3.\n"
-    kept = replace(BEFORE, lease_minutes=BEFORE.lease_minutes - 1, raters_per_pair=3)
+    assert call("change", "news", "--seed", "3")[1] == "Changed News: seed: 20140301 → 3.\n"
+    kept = replace(BEFORE, lease_minutes=BEFORE.lease_minutes - 1, seed=3)
     assert ProjectService(sqlite_database).get(project.id).settings == kept
 
     monkeypatch.setattr(ProjectService, "get", get_and_lose_the_race)
