@@ -46,9 +46,8 @@ CHANGES: list[tuple[str, tuple[str, ...], object, str]] = [
         "comparison types: sentence2phrase, own → sentence2phrase, new, own",
     ),
     ("guidelines", ("--guidelines", "new.md"), "Neu: ö\n", "guidelines: 8 → 7 characters"),
-    ("raters_per_pair", ("--raters", "1"), 1, "number of raters per pair: 2 → 1"),
+    ("raters_per_pair", ("--raters", "3"), 3, "number of raters per pair: 2 → 3"),
     ("threshold", ("--threshold", "1.5"), Decimal("1.5"), "threshold: 1 → 1.5"),
-    ("threshold", ("--threshold", "none"), None, "threshold: 1 → none"),
     ("step", ("--step", "0.5"), Decimal("0.5"), "step: 0.25 → 0.5"),
     ("is_random", ("--order", "file"), False, "order: random → as imported"),
     ("seed", ("--seed", "0"), 0, "seed: 20140301 → 0"),
@@ -133,7 +132,8 @@ def test_a_setting_that_is_named_changes_alone_and_is_told_as_by_the_page(
     made = service.create(BEFORE)
     table = call("show", "news")[1]
     after = replace(BEFORE, **{name: value})
-    assert call("change", "NEWS", *options) == (0, f"Changed {after.name}: {words}.\n", "")
+    status, out, errors = call("change", "NEWS", *options)
+    assert (status, out.splitlines()[0], errors) == (0, f"Changed {after.name}: {words}.", "")
     assert service.get(made.id).settings == after
     [event] = changes_of(sqlite_database, made)
     former = {"former_name": "News"} if name == "name" else {}
@@ -187,7 +187,7 @@ def test_a_changed_threshold_tells_what_it_flags(call, project, sqlite_database)
 def test_more_raters_than_two_at_the_tasks_threshold_are_told_to_flag_more_pairs(call, project):
     said = "3 raters reach a difference of 1 more often than two, so more pairs are flagged.\n"
     assert call("change", "news", "--raters", "3")[1].endswith(said)
-    assert "more often" not in call("change", "news", "--threshold", "none")[1]
+    assert call("change", "news", "--threshold", "none")[1] == "Changed News: threshold: 1 → none.\n"
     assert call("change", "news", "--threshold", "1")[1].endswith(said)
     assert "more often" not in call("change", "news", "--lease", "45")[1]
     assert call("create", "Four", "--raters", "4")[1].endswith(said.replace("3", "4", 1))
@@ -272,8 +272,8 @@ def test_what_somebody_else_changes_meanwhile_stays_is_not_told_and_not_replaced
         return found
 
     monkeypatch.setattr(ProjectService, "get", get_and_lose_the_race)
-    assert call("change", "news", "--seed", "3")[1] == "Changed News: seed: 20140301 → 3.\n"
-    kept = replace(BEFORE, lease_minutes=BEFORE.lease_minutes - 1, seed=3)
+    assert call("change", "news", "--no-revise")[1].endswith("for changing grades: yes → no.\n")
+    kept = replace(BEFORE, lease_minutes=BEFORE.lease_minutes - 1, may_revise=False)
     assert ProjectService(sqlite_database).get(project.id).settings == kept
 
     monkeypatch.setattr(ProjectService, "get", get_and_lose_the_race)
