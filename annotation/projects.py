@@ -211,8 +211,8 @@ def _check_threshold(threshold: Decimal | None) -> Decimal | None:
     on_scale = threshold.is_finite() and LOWEST_THRESHOLD <= threshold <= HIGHEST_THRESHOLD
     if not on_scale or threshold % LOWEST_THRESHOLD != 0:
         raise SettingsError(
-            f"The threshold is {LOWEST_THRESHOLD} to {HIGHEST_THRESHOLD} in steps of {LOWEST_THRESHOLD}, "
-            f"not {threshold}."
+            f"The threshold is {LOWEST_THRESHOLD} to {HIGHEST_THRESHOLD} in steps of {LOWEST_THRESHOLD}, or "
+            f"none, not {threshold}."
         )
     return threshold
 

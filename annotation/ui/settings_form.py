@@ -121,7 +121,7 @@ def _number_fields(prefix: str) -> tuple[gr.Number, gr.Textbox, gr.Textbox, gr.N
         threshold = decimal_field(
             DEFAULTS.threshold,
             label="Flag a difference of",
-            info="So much or more goes to an adjudicator; empty for no adjudication",
+            info="This much or more is adjudicated; empty for never",
             elem_id=f"{prefix}-threshold",
         )
         lease = whole_field(
