@@ -23,6 +23,7 @@ from annotation.senses.network import PairSenses
 from annotation.types import Cause
 
 NOTE_LENGTH = 4_000
+NO_ADJUDICATION = "The project does without adjudication: the mean of a pair’s grades is its gold grade."
 _VERSION = re.compile(r"\d+-[0-9a-f]{16}", re.ASCII)
 
 CAUSES: dict[Cause, tuple[str, str]] = {
@@ -170,9 +171,18 @@ def spread(grades: Sequence[Decimal]) -> Decimal:
     return max(grades) - min(grades) if grades else Decimal(0)
 
 
-def is_flagged(grades: Sequence[Decimal], threshold: Decimal) -> bool:
-    """Whether any two grades differ by `threshold` or more."""
-    return len(grades) > 1 and spread(grades) >= threshold
+def is_flagged(grades: Sequence[Decimal], threshold: Decimal | None) -> bool:
+    """Whether any two grades differ by `threshold` or more; without one, never."""
+    return threshold is not None and len(grades) > 1 and spread(grades) >= threshold
+
+
+def rule_text(threshold: Decimal | float | None) -> str:
+    """Which pairs are flagged, to stand in brackets: "grades 1 or more apart"."""
+    return (
+        "the project does without adjudication"
+        if threshold is None
+        else f"grades {threshold:g} or more apart"
+    )
 
 
 def shuffled(comments: Iterable[ItemComment], pair_id: int) -> tuple[ItemComment, ...]:

@@ -1,7 +1,7 @@
 """Comparison types: what stands left and right, the question, and an example of each grade.
 
 The first four are those of SemEval-2014 Task 3 (Jurgens et al. 2014, section 2.1). A project may have types
-of its own; those named like "title2abstract" are labelled from their name.
+of its own; those named like "abstract2title" are labelled from their name.
 """
 
 from __future__ import annotations
@@ -10,6 +10,14 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+_RANKS = {
+    **dict.fromkeys(("document", "article"), 5),
+    **dict.fromkeys(("paragraph", "abstract"), 4),
+    "sentence": 3,
+    **dict.fromkeys(("title", "headline", "phrase", "keyphrase"), 2),
+    "word": 1,
+}
+"""How large some kinds of text are beside others; a sense is as large as its definition."""
 _SIZES = re.compile(r"([^\W\d](?:[^\W_]|[_-])*?)2([^\W\d](?:[^\W_]|[_-])*)")
 
 
@@ -29,12 +37,19 @@ class ComparisonType:
     label: str
     """As people read it, such as "sentence to phrase"."""
     larger: str
-    """The heading of the left, larger item."""
+    """What the left item is, which is the larger one in the types of the task."""
     smaller: str
-    """The heading of the right, smaller item."""
+    """What the right item is."""
+    headings: tuple[str, str]
+    """Of the left and the right item: these words, or "First sentence" and "Second sentence"."""
     question: str
     examples: tuple[Example, ...] = ()
     """From 4 to 0, with one larger item, so that only the smaller one changes; none for a project's own."""
+
+    @property
+    def is_of_equals(self) -> bool:
+        """Whether left and right are of one kind, as in sentence2sentence: none is larger than the other."""
+        return self.larger.casefold() == self.smaller.casefold()
 
 
 def comparison_type(name: str) -> ComparisonType:
@@ -77,16 +92,32 @@ def _type(
     *,
     label: str = "",
 ) -> ComparisonType:
-    possessive = f"{larger}'" if larger.endswith("s") else f"{larger}'s"
+    names = larger[:1].upper() + larger[1:], smaller[:1].upper() + smaller[1:]
     grades = range(len(rights) - 1, -1, -1)
     return ComparisonType(
         name=name,
         label=label or f"{larger} to {smaller}",
-        larger=larger[:1].upper() + larger[1:],
-        smaller=smaller[:1].upper() + smaller[1:],
-        question=f"How much of the {possessive} meaning does the {smaller} carry?",
+        larger=names[0],
+        smaller=names[1],
+        headings=(f"First {larger}", f"Second {larger}")
+        if larger.casefold() == smaller.casefold()
+        else names,
+        question=_question(larger, smaller),
         examples=tuple(Example(grade, left, right) for grade, right in zip(grades, rights, strict=True)),
     )
+
+
+def _question(left: str, right: str) -> str:
+    if left.casefold() == right.casefold():
+        return f"How similar in meaning are the first and the second {left}?"
+    larger, smaller = (right, left) if _is_smaller(left, right) else (left, right)
+    possessive = f"{larger}'" if larger.endswith("s") else f"{larger}'s"
+    return f"How much of the {possessive} meaning does the {smaller} carry?"
+
+
+def _is_smaller(left: str, right: str) -> bool:
+    """Whether a type turns the order of the task's round, as phrase2paragraph does."""
+    return {left, right} <= _RANKS.keys() and _RANKS[left] < _RANKS[right]
 
 
 _KNOWN = (

@@ -127,7 +127,8 @@ class GoldStanding:
             return None
         if self.ratings < settings.raters_per_pair:
             return Reason.TOO_FEW_RATINGS
-        return Reason.NOT_ADJUDICATED if self.spread >= settings.threshold else None
+        is_flagged = settings.threshold is not None and self.spread >= settings.threshold
+        return Reason.NOT_ADJUDICATED if is_flagged else None
 
     def gold(self, settings: ProjectSettings) -> Decimal | None:
         """The decision, else the mean of enough ratings that do not differ too much."""

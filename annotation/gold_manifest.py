@@ -43,7 +43,7 @@ def manifest(
             "guidelines_sha256": sha256(settings.guidelines.encode()).hexdigest(),
             "types": list(settings.types),
             "step": float(settings.step),
-            "adjudication_threshold": float(settings.threshold),
+            "adjudication_threshold": None if settings.threshold is None else float(settings.threshold),
             "raters_per_pair": settings.raters_per_pair,
             "order": "random" if settings.is_random else "import",
             "seed": settings.seed,

@@ -29,6 +29,7 @@ LARGEST_SHARE = 1_000_000
 STEPS = (Decimal("0.25"), Decimal("0.5"), Decimal(1))
 LOWEST_THRESHOLD, HIGHEST_THRESHOLD = Decimal("0.25"), Decimal(4)
 LARGEST_SEED = 2**63 - 1
+DEFAULTS = ProjectSettings(name="")
 
 _TYPE = re.compile(r"\w[\w+-]*")
 
@@ -88,6 +89,16 @@ def flagged_text(before: ProjectCounts, after: ProjectCounts) -> str:
     return (
         f"{number_of(after.flagged, 'pair')} {are} flagged now ({before.flagged:,} before); "
         f"{after.to_adjudicate:,} {wait} for a decision."
+    )
+
+
+def wider_range_text(raters_per_pair: int, threshold: Decimal | None) -> str:
+    """That the task's threshold, meant for two raters, flags more pairs with three or more; else nothing."""
+    if raters_per_pair <= DEFAULTS.raters_per_pair or threshold != DEFAULTS.threshold:
+        return ""
+    return (
+        f"The more raters a pair has, the farther apart are its lowest and highest grade: {raters_per_pair} "
+        f"raters reach a difference of {threshold:g} more often than two, so more pairs are flagged."
     )
 
 
@@ -174,7 +185,7 @@ def _check_types(types: tuple[str, ...]) -> tuple[str, ...]:
         if not _TYPE.fullmatch(type) or len(type) > LONGEST_TYPE:
             raise SettingsError(
                 f"{shown(type)} is not a valid name for a comparison type: "
-                f"give letters, digits, _ and -, at most {LONGEST_TYPE}, such as title2abstract."
+                f"give letters, digits, _ and -, at most {LONGEST_TYPE}, such as abstract2title."
             )
     return kept
 
@@ -194,12 +205,14 @@ def _one_way(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n").strip()
 
 
-def _check_threshold(threshold: Decimal) -> Decimal:
+def _check_threshold(threshold: Decimal | None) -> Decimal | None:
+    if threshold is None:
+        return None
     on_scale = threshold.is_finite() and LOWEST_THRESHOLD <= threshold <= HIGHEST_THRESHOLD
     if not on_scale or threshold % LOWEST_THRESHOLD != 0:
         raise SettingsError(
-            f"The threshold is {LOWEST_THRESHOLD} to {HIGHEST_THRESHOLD} in steps of {LOWEST_THRESHOLD}, "
-            f"not {threshold}."
+            f"The threshold is {LOWEST_THRESHOLD} to {HIGHEST_THRESHOLD} in steps of {LOWEST_THRESHOLD}, or "
+            f"none, not {threshold}."
         )
     return threshold
 

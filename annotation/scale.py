@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from annotation.errors import GradeError
@@ -17,7 +17,7 @@ class Point:
     summary: str
     """One line for the button."""
     description: str
-    """The paper's own words."""
+    """The paper's own words, or a project's."""
 
 
 CLSS_POINTS = (
@@ -59,6 +59,31 @@ CLSS_POINTS = (
         "but the smaller text is a very good summary of the larger text.",
     ),
 )
+_OF_EQUALS = {
+    2: (
+        "Dissimilar meaning, related ideas.",
+        "The two items have dissimilar meaning, but share concepts, ideas, and actions that are related. "
+        "They may use related but not necessarily similar concepts (window vs. house) but should still share "
+        "some overlapping concepts, ideas, or actions.",
+    ),
+    3: (
+        "Many of the important ideas, other details.",
+        "The two items share many of the same important ideas, concepts, or actions, but include slightly "
+        "different details. They may use similar but not identical concepts (e.g., car vs. vehicle), or one "
+        "may omit a few of the more important ideas present in the other.",
+    ),
+    4: (
+        "Both have the most important ideas.",
+        "The two items have very similar meanings and share the most important ideas, concepts, or actions. "
+        "Some less important information may be in one of them only.",
+    ),
+}
+POINTS_OF_EQUALS = tuple(
+    replace(point, summary=summary, description=description)
+    for point in CLSS_POINTS
+    for summary, description in [_OF_EQUALS.get(point.value, (point.summary, point.description))]
+)
+"""The same for two items of one size: the paper's words without its larger and smaller text."""
 _LOWEST, _HIGHEST = CLSS_POINTS[0].value, CLSS_POINTS[-1].value
 
 

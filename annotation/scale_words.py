@@ -13,10 +13,10 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from annotation.characters import shown
-from annotation.comparison import types_in_order
+from annotation.comparison import comparison_type, types_in_order
 from annotation.errors import SettingsError
 from annotation.names import composed, name_key
-from annotation.scale import CLSS_POINTS, Point
+from annotation.scale import CLSS_POINTS, POINTS_OF_EQUALS, Point
 
 LONGEST_POINT_NAME = 40
 """Characters, which a button holds on two lines of a phone."""
@@ -53,9 +53,13 @@ def check_scale_words(text: str, types: Iterable[str]) -> str:
 
 
 def scale_points(text: str, type: str = ALL_TYPES) -> tuple[Point, ...]:
-    """The five points as the raters of that type read them: in words of the project, else of Table 1."""
+    """The five points as the raters of that type read them: in words of the project, else of Table 1.
+
+    Table 1 speaks of a larger and a smaller text; for items of equal size its words are without them.
+    """
     words = read_scale_words(text)
-    return words.get(type) or words.get(ALL_TYPES) or CLSS_POINTS
+    usual = POINTS_OF_EQUALS if comparison_type(type).is_of_equals else CLSS_POINTS
+    return words.get(type) or words.get(ALL_TYPES) or usual
 
 
 @lru_cache(maxsize=64)

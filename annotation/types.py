@@ -61,8 +61,8 @@ class ProjectSettings:
     types: tuple[str, ...] = tuple(COMPARISON_TYPES)
     guidelines: str = ""
     raters_per_pair: int = 2
-    threshold: Decimal = Decimal(1)
-    """A pair is flagged when two of its ratings differ by so much or more."""
+    threshold: Decimal | None = Decimal(1)
+    """A pair is flagged when two of its ratings differ by so much or more; None for no adjudication."""
     step: Decimal = Decimal("0.25")
     is_random: bool = True
     seed: int = 20140301

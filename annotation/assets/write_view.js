@@ -38,7 +38,8 @@
     find("#write-smaller").textContent = `Your ${task.smaller_label.toLowerCase()}`;
     find("#write-left").textContent = task.left;
     find("#write-left").scrollTop = 0;
-    find("#write-asked").textContent = `Write a ${task.smaller_label.toLowerCase()} of grade ${task.grade}`;
+    const asked = task.smaller_label.toLowerCase();
+    find("#write-asked").textContent = `Write ${/^[aeiou]/.test(asked) ? "an" : "a"} ${asked} of grade ${task.grade}`;
     const isAsked = ({ dataset }) => dataset.type === task.type && dataset.grade === String(task.grade);
     for (const point of root.querySelectorAll("#write-points [data-grade]")) point.hidden = !isAsked(point);
     for (const part of root.querySelectorAll("#write-guidelines [data-type]")) part.hidden = part.dataset.type !== task.type;

@@ -69,9 +69,9 @@ def _beginning(manifest: Mapping[str, Any]) -> Iterator[str]:
     graded, software = _graded(manifest["counts"]), manifest["software"]
     if graded:
         yield (
-            f"{number_of(graded, 'pair')} of texts, each with a gold grade: how much of the larger item's "
-            f"meaning the smaller item carries, {_range(manifest['protocol'])}, the scale of SemEval-2014 "
-            f"Task 3{_whose_words(manifest['protocol'])}."
+            f"{number_of(graded, 'pair')} of texts, each with a gold grade: {_measured(manifest)}, "
+            f"{_range(manifest['protocol'])}, the scale of SemEval-2014 Task 3"
+            f"{_whose_words(manifest)}."
         )
     else:
         yield "This gold set is empty: no pair had a gold grade when it was exported."
@@ -82,19 +82,34 @@ def _beginning(manifest: Mapping[str, Any]) -> Iterator[str]:
     yield bullets(_STILL_TO_SAY)
 
 
+def _measured(manifest: Mapping[str, Any]) -> str:
+    """What the grades say of a pair."""
+    of_equals = _of_equals(manifest)
+    if of_equals == {True}:
+        return "how similar in meaning its two items are"
+    among = " or, for items of one kind, how similar they are" if True in of_equals else ""
+    return f"how much of the larger item's meaning the smaller item carries{among}"
+
+
 def _range(protocol: Mapping[str, Any]) -> str:
     values = [point["value"] for point in protocol["scale"]]
     return f"{min(values):g} to {max(values):g}"
 
 
-def _whose_words(protocol: Mapping[str, Any]) -> str:
-    return " in the project's own words" if "scale_words" in protocol else ""
+def _of_equals(manifest: Mapping[str, Any]) -> set[bool]:
+    return {comparison_type(type).is_of_equals for type in manifest["counts"]["by_type"]}
+
+
+def _whose_words(manifest: Mapping[str, Any]) -> str:
+    if "scale_words" in manifest["protocol"]:
+        return " in the project's own words"
+    return ", adapted for items of one kind" if True in _of_equals(manifest) else ""
 
 
 def _pairs(counts: Mapping[str, Any]) -> Iterator[str]:
     yield "## Pairs"
     by_type = counts["by_type"]
-    heads = ("type", "left: the larger item", "right: the smaller item", "pairs", "by decision", "by mean")
+    heads = ("type", "left", "right", "pairs", "by decision", "by mean")
     rows = (
         [
             plain(type),

@@ -63,14 +63,22 @@ def _steps(manifest: Mapping[str, Any]) -> Iterator[str]:
         yield f"{what} came from files: how they were given is not known here."
     if imported < counts["ratings"]:
         yield from _at_work(protocol)
-    yield (
-        f"Pairs with grades that differ by {_points(protocol['adjudication_threshold'])} or more are flagged "
-        "and go to an adjudicator, whose decision is the gold grade: "
-        f"{number_of(counts['adjudicated'], 'pair')} {'has' if counts['adjudicated'] == 1 else 'have'} one"
-        f"{_by_whom(counts.get('adjudicators', 0))}. "
-        "Otherwise it is the mean of the ratings, rounded half to even to 4 decimals."
-    )
+    yield _gold_rule(protocol["adjudication_threshold"], counts)
     yield _RATERS[RaterColumns(manifest["options"]["raters"])]
+
+
+def _gold_rule(threshold: float | None, counts: Mapping[str, Any]) -> str:
+    mean = "the mean of the ratings, rounded half to even to 4 decimals"
+    decided = counts["adjudicated"]
+    have_one = f"{number_of(decided, 'pair')} {'has' if decided == 1 else 'have'} one"
+    by_whom = _by_whom(counts.get("adjudicators", 0))
+    if threshold is None:
+        from_before = f", except where an adjudicator decided before: {have_one}{by_whom}" if decided else ""
+        return f"The project does without adjudication: the gold grade is {mean}{from_before}."
+    return (
+        f"Pairs with grades that differ by {_points(threshold)} or more are flagged and go to an "
+        f"adjudicator, whose decision is the gold grade: {have_one}{by_whom}. Otherwise it is {mean}."
+    )
 
 
 def _by_whom(adjudicators: int) -> str:

@@ -8,7 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
-from annotation.adjudication import AdjudicationItem, QueueEntry, QueuePage, Which, grade_text
+from annotation.adjudication import (
+    NO_ADJUDICATION,
+    AdjudicationItem,
+    QueueEntry,
+    QueuePage,
+    Which,
+    grade_text,
+)
 from annotation.characters import beginning
 from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
 from annotation.commands.outputs import Output, write_all
@@ -83,6 +90,8 @@ def adjudications(
         show_table(_HEADERS, rows, right=("Spread", "Ratings", "Decision"))
     told = f"{counts[Which.OPEN]:,} open, {counts[Which.DECIDED]:,} decided."
     show_line(f"{told}{_held_back(page, viewer)}")
+    if of.settings.threshold is None:
+        show_line(NO_ADJUDICATION)
 
 
 def _delimiter(output: Path, *, as_json: bool) -> str:

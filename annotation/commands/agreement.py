@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from annotation.adjudication import rule_text
 from annotation.commands.options import (
     MOST_RESAMPLES,
     DatabaseOption,
@@ -139,7 +140,7 @@ def _show(report: AgreementReport) -> None:
     decisions = f", {whole.decisions_text}" if whole.decisions_text else ""
     show_line(
         f"{whole.pairs:,} pairs, {whole.ratings:,} grades, {whole.finished:,} pairs fully graded, "
-        f"{whole.flagged:,} flagged (grades {report.threshold:g} or more apart){decisions}."
+        f"{whole.flagged:,} flagged ({rule_text(report.threshold)}){decisions}."
     )
     if said := set_aside_text(report.set_aside):
         show_line(said)

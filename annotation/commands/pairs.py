@@ -98,7 +98,7 @@ def list_pairs(
         )
         for line in page.items
     ]
-    show_table(("Id", "Type", "Larger item", "Smaller item", "Grades", "State"), rows_shown)
+    show_table(("Id", "Type", "Left item", "Right item", "Grades", "State"), rows_shown)
 
 
 @pairs.command("remove", epilog=_EXAMPLES)

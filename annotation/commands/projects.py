@@ -24,7 +24,6 @@ from annotation.commands.project_views import (
     totals,
 )
 from annotation.commands.setting_options import (
-    DEFAULTS,
     ConsentOption,
     GuidelinesOption,
     LeaseOption,
@@ -44,7 +43,7 @@ from annotation.consent import anew_text
 from annotation.event_words import detail_words
 from annotation.figures import number_of
 from annotation.predictions.pool import TYPE as TYPE_OF_KEYPHRASES
-from annotation.projects import check_settings, flagged_text
+from annotation.projects import DEFAULTS, check_settings, flagged_text, wider_range_text
 from annotation.scale_words import earlier_words_text
 from annotation.services.consents import ConsentService
 from annotation.services.projects import ProjectService
@@ -119,6 +118,12 @@ def create(
         show_json(project_json(project))
     else:
         show_line(f"Created {project.name}. Next: {_next_step(project.settings)}")
+        _say_range(project.settings)
+
+
+def _say_range(settings: ProjectSettings) -> None:
+    if said := wider_range_text(settings.raters_per_pair, settings.threshold):
+        show_line(said)
 
 
 def _next_step(settings: ProjectSettings) -> str:
@@ -197,6 +202,8 @@ def change(
         is_moved = project.settings.threshold != before.settings.threshold
         if is_moved and (said := flagged_text(counts, service.counts(project.id))):
             show_line(said)
+        if is_moved or project.settings.raters_per_pair != before.settings.raters_per_pair:
+            _say_range(project.settings)
     else:
         show_line(f"Nothing changed: {project.name} has these settings already.")
 

@@ -10,10 +10,9 @@ import typer
 
 from annotation.commands.options import decimal_option
 from annotation.commands.project_views import Order
-from annotation.types import ProjectSettings
+from annotation.projects import DEFAULTS
 from db.command import CallError
 
-DEFAULTS = ProjectSettings("")
 _LARGEST_FILE = 1_000_000
 
 TypesOption = Annotated[
@@ -26,12 +25,21 @@ TypesOption = Annotated[
 RatersOption = Annotated[
     int | None, typer.Option(metavar="K", help="How many raters grade each pair, 1 to 20.")
 ]
+_NEVER = Decimal("Infinity")
+"""The threshold that `none` stands for: no two ratings differ so much."""
+
+
+def threshold_option(text: str) -> Decimal:
+    return _NEVER if text == "none" else decimal_option(text)
+
+
 ThresholdOption = Annotated[
     Decimal | None,
     typer.Option(
         metavar="GRADES",
-        parser=decimal_option,
-        help="Flag pairs with two ratings that differ by this much or more, 0.25 to 4.",
+        parser=threshold_option,
+        help="Flag pairs with two ratings that differ by this much or more, 0.25 to 4; “none” for no "
+        "adjudication.",
     ),
 ]
 StepOption = Annotated[
@@ -106,6 +114,8 @@ def named_settings(
     named = {name: value for name, value in said.items() if value is not None}
     if most_per_rater is not None:
         named["most_per_rater"] = most_per_rater or None
+    if threshold == _NEVER:
+        named["threshold"] = None
     return named
 
 

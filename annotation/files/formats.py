@@ -266,7 +266,7 @@ def _no_task_row(cells: Sequence[str], most: int) -> str:
     """Why the cells are no pair of the task; nothing when they are."""
     if not 2 <= len(cells) <= most:
         return (
-            f"{len(cells)} fields between tabs, not 2 to {most} (larger item, smaller item, "
+            f"{len(cells)} fields between tabs, not 2 to {most} (left item, right item, "
             f"{'sense number, ' if most == 4 else ''}id); add what is missing, or a header."
         )
     if all(_NUMBER.fullmatch(cell.strip()) for cell in cells[:2]):

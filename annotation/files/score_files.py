@@ -206,6 +206,7 @@ def _known_key(id: str, type: object, graded: Sequence[str], others: Sequence[st
     if not isinstance(chosen, str) or chosen not in (*graded, *others):
         what = shown(id) if type is None else f"{shown(id)} of type {shown(type)}"
         raise ScoreFileError(
-            f"{where}: the gold grades have no {what}, or it has no gold grade yet; fix or delete the line."
+            f"{where}: the gold grades have no {what}; correct the id or delete the line, or, if the pair "
+            "was unfinished when they were exported, export them again with --unfinished list."
         )
     return chosen, id

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
@@ -53,7 +54,8 @@ class ProjectGrades:
     decisions: Floats
     """The adjudicated grade of each pair; nan where there is none."""
     raters: int
-    threshold: float
+    threshold: float | None
+    """Grades so far apart flag a pair; None where none ever does."""
     raters_per_pair: int
 
 
@@ -134,7 +136,7 @@ class AgreementReport:
     """What raters reach as systems are measured, on the pairs of each type."""
     widest: tuple[WidePair, ...]
     plan: Plan
-    threshold: float
+    threshold: float | None
     raters_per_pair: int
     resamples: int
     seed: int
@@ -146,6 +148,9 @@ class AgreementReport:
     """Raters who stand for a moment without the number that their name is replaced by."""
     held_back: int = 0
     """Pairs that are not among the widest because the viewer may still be given them to grade."""
+
+    def flags(self, pair: WidePair) -> bool:
+        return self.threshold is not None and pair.spread >= self.threshold
 
     @property
     def conspicuous(self) -> list[tuple[int, str]]:
@@ -214,7 +219,9 @@ class _Split:
         self._resamples = resamples
         self._seed = seed
         lows, highs = extremes(data.grades, pairs)
-        self._flagged = highs - lows >= data.threshold  # nan, where nobody rated, is not
+        self._flagged = highs - lows >= (
+            inf if data.threshold is None else data.threshold
+        )  # nan: nobody rated
         self._counts = np.bincount(data.grades.pairs, minlength=pairs)
 
     def part(self, name: str, chosen: Mask) -> Part:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from annotation import __version__
+from annotation.adjudication import rule_text
 from annotation.latex import Cell, LatexTable
 from annotation.reliability.bootstrap import Alpha
 from annotation.reliability.few_pairs import few_pairs_text
@@ -42,7 +43,7 @@ def _comments(report: AgreementReport, rows: Sequence[tuple[str, Part]]) -> Iter
     )
     yield (
         "Pairs: with two grades or more. Unadjudicated: neither flagged "
-        f"(grades {report.threshold:g} or more apart) nor decided."
+        f"({rule_text(report.threshold)}) nor decided."
     )
     *parts, whole = (part.compared(name) for name, part in rows)
     if said := few_pairs_text(whole, parts):

@@ -77,7 +77,7 @@ class AdjudicationQueue:
         return count_where(session, self._left_out)
 
 
-def entry_of(row: Row[Any], threshold: int) -> QueueEntry:
+def entry_of(row: Row[Any], threshold: int | None) -> QueueEntry:
     """A row of `AdjudicationQueue.entries`."""
     return QueueEntry(
         pair_id=row.id,
@@ -87,7 +87,7 @@ def entry_of(row: Row[Any], threshold: int) -> QueueEntry:
         right=beginning(row.right),
         spread=from_quarters(row.spread_quarters),
         ratings=row.rating_count,
-        is_flagged=row.spread_quarters >= threshold,
+        is_flagged=threshold is not None and row.spread_quarters >= threshold,
         is_open=row.is_open,
         decided=None if row.quarters is None else from_quarters(row.quarters),
         is_changed=row.is_changed,

@@ -83,6 +83,7 @@ def _numbered_grades(
     type_number = {name: number for number, name in enumerate(types)}
     genre_number = {name: number for number, name in enumerate(genres)}
     is_decided, is_changed, decisions = _decisions(places, decided)
+    threshold = project.threshold_quarters
     return ProjectGrades(
         types=types,
         genres=genres,
@@ -100,7 +101,7 @@ def _numbered_grades(
         moments=np.array([np.nan if row[4] is None else row[4].timestamp() for row in ratings], np.float64),
         decisions=decisions,
         raters=len(raters),
-        threshold=project.threshold_quarters / QUARTERS_PER_POINT,
+        threshold=threshold / QUARTERS_PER_POINT if threshold else None,
         raters_per_pair=project.raters_per_pair,
     )
 

@@ -9,6 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from annotation.adjudication import (
+    NO_ADJUDICATION,
     AdjudicationError,
     ConflictError,
     HeldBackError,
@@ -105,6 +106,8 @@ def unflagged_text(pair: Pair, project: Project) -> str:
             f"The pair {pair.external_id!r} has {pair.rating_count} of {project.raters_per_pair} ratings, "
             "none far apart: wait for the others."
         )
+    if project.threshold_quarters is None:
+        return NO_ADJUDICATION
     return (
         f"The ratings of this pair are {from_quarters(pair.spread_quarters)} apart, less than "
         f"{from_quarters(project.threshold_quarters)}: their mean is its gold grade."

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import overload
 
-from sqlalchemy import ColumnElement, and_, exists, or_
+from sqlalchemy import ColumnElement, and_, exists, false, or_
 
 from db.models import Adjudication, Pair, Project, Rating
 
@@ -24,8 +24,11 @@ def is_flagged(project: Project | type[Project]) -> ColumnElement[bool]: ...
 def is_flagged(
     project: Project | type[Project], pair: Pair | type[Pair] = Pair
 ) -> bool | ColumnElement[bool]:
-    """Its ratings are so far apart that it needs a decision, or has one."""
-    return pair.spread_quarters >= project.threshold_quarters
+    """Its ratings are so far apart that it needs a decision, or has one; never without adjudication."""
+    threshold = project.threshold_quarters
+    if threshold is None:
+        return false() if pair is Pair else False
+    return pair.spread_quarters >= threshold
 
 
 @overload

@@ -59,7 +59,7 @@ def setting_columns(settings: ProjectSettings) -> dict[str, Any]:
         "guidelines": settings.guidelines,
         "types": list(settings.types),
         "raters_per_pair": settings.raters_per_pair,
-        "threshold_quarters": to_quarters(settings.threshold),
+        "threshold_quarters": None if settings.threshold is None else to_quarters(settings.threshold),
         "step_quarters": to_quarters(settings.step),
         "is_random": settings.is_random,
         "seed": settings.seed,

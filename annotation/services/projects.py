@@ -240,7 +240,7 @@ def as_project(row: models.Project) -> Project:
         types=tuple(row.types),
         guidelines=row.guidelines,
         raters_per_pair=row.raters_per_pair,
-        threshold=from_quarters(row.threshold_quarters),
+        threshold=None if row.threshold_quarters is None else from_quarters(row.threshold_quarters),
         step=from_quarters(row.step_quarters),
         is_random=row.is_random,
         seed=row.seed,

@@ -6,14 +6,22 @@ from collections import Counter
 from decimal import Decimal
 from uuid import uuid4
 
-from annotation.adjudication import CAUSES, NOTE_LENGTH, AdjudicationItem, Decision, Which, grade_text
+from annotation.adjudication import (
+    CAUSES,
+    NO_ADJUDICATION,
+    NOTE_LENGTH,
+    AdjudicationItem,
+    Decision,
+    Which,
+    grade_text,
+)
 from annotation.comparison import ComparisonType, comparison_type
 from annotation.scale import CLSS_POINTS
 from annotation.scale_words import scale_points
 from annotation.senses.view import shown_items
 from annotation.services.adjudication import Neighbours
 from annotation.services.gold_counts import GoldCounts
-from annotation.types import QUARTERS_PER_POINT, Cause, Project, User, to_quarters
+from annotation.types import QUARTERS_PER_POINT, Cause, Project, ProjectSettings, User, to_quarters
 from annotation.ui.adjudicate_queue_html import View
 from annotation.ui.rate import STEP_NAMES, point_html
 from annotation.ui.sense_html import meaning_html
@@ -57,7 +65,7 @@ def item_html(item: AdjudicationItem, project: Project, user: User, around: Neig
     )
 
 
-def nothing_html(counts: GoldCounts, view: View, threshold: Decimal, held_back: int = 0) -> str:
+def nothing_html(counts: GoldCounts, view: View, threshold: Decimal | None, held_back: int = 0) -> str:
     """What stands in the place of a pair when none is left.
 
     Args:
@@ -67,6 +75,8 @@ def nothing_html(counts: GoldCounts, view: View, threshold: Decimal, held_back: 
         return empty_html(all_withdrawn_text(counts.withdrawn) if counts.withdrawn else NO_PAIRS)
     if view.which is Which.DECIDED:
         return empty_html("No decisions yet. Open pairs are under Open.")
+    if threshold is None:
+        return empty_html(NO_ADJUDICATION)
     other = "other " if held_back else ""
     apart = f"{grade_text(threshold)} or more apart"
     return empty_html(f"Nothing to decide: no {other}open pair has grades {apart}.")
@@ -99,7 +109,7 @@ def _head_html(item: AdjudicationItem, names: ComparisonType, project: Project) 
     elif item.is_flagged:
         state = "Open."
     else:
-        state = _calm_text(len(item.grades), project.settings.raters_per_pair)
+        state = _calm_text(len(item.grades), project.settings)
     note = ' class="adj-changed"' if item.is_changed or item.is_withdrawn else ""
     return (
         f'<div class="adj-head"><h2 id="adjudicate-heading" tabindex="-1">{escape(_capital(names.label))} · '
@@ -107,9 +117,11 @@ def _head_html(item: AdjudicationItem, names: ComparisonType, project: Project) 
     )
 
 
-def _calm_text(grades: int, wanted: int) -> str:
-    if grades < wanted:
-        return f"{grades} of {counted(wanted, 'grade')} so far: nothing to decide yet."
+def _calm_text(grades: int, settings: ProjectSettings) -> str:
+    if settings.threshold is None:
+        return NO_ADJUDICATION
+    if grades < settings.raters_per_pair:
+        return f"{grades} of {counted(settings.raters_per_pair, 'grade')} so far: nothing to decide yet."
     return "The raters agree: the mean is the gold grade."
 
 
@@ -119,7 +131,7 @@ def _capital(text: str) -> str:
 
 def _pair_html(item: AdjudicationItem, names: ComparisonType) -> str:
     left, right = shown_items(item.type, item.left, item.right, item.senses)
-    sides = (("left", names.larger, left), ("right", names.smaller, right))
+    sides = zip(("left", "right"), names.headings, (left, right), strict=True)
     boxes = "".join(
         f'<section class="rate-item"><h3 id="adjudicate-{side}-name">{escape(_capital(name))}</h3>'
         f'<div id="adjudicate-{side}" class="rate-text" dir="auto" lang="" tabindex="0" role="group"'
@@ -169,10 +181,16 @@ def _comments_html(item: AdjudicationItem) -> str:
 
 def _closed_html(item: AdjudicationItem, project: Project, around: Neighbours) -> str:
     """What stands in the place of the form where a decision would be refused."""
-    threshold = grade_text(project.settings.threshold)
-    why = f"Only flagged pairs can be adjudicated: those with grades that differ by {threshold} or more."
+    threshold = project.settings.threshold
     if item.is_withdrawn:
         why = "A withdrawn pair cannot be adjudicated."
+    elif threshold is None:
+        why = "No pair can be adjudicated until Settings say which difference flags one."
+    else:
+        why = (
+            "Only flagged pairs can be adjudicated: those with grades that differ by "
+            f"{grade_text(threshold)} or more."
+        )
     walk = f'<div class="adj-actions">{_walk_html(around)}</div>'
     return f"{empty_html(why)}{walk}{_history_html(item.history)}"
 

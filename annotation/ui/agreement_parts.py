@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
+from annotation.adjudication import rule_text
 from annotation.reliability.bootstrap import Alpha
 from annotation.reliability.drift import FEWEST_IN_WINDOW, MOST_WINDOWS
 from annotation.reliability.few_pairs import ENOUGH_PAIRS, Compared, few_parts_text, too_few_text
@@ -53,7 +54,7 @@ def figures_html(report: AgreementReport, project_id: int) -> str:
     flagged = (
         '<div class="figure" id="agreement-flagged"><h3>Pairs flagged</h3>'
         f'<p class="figure-value">{grouped(whole.flagged)}</p>'
-        f"<p>{escape(share.strip())}: grades {report.threshold:g} or more apart</p>"
+        f"<p>{escape(share.strip())}: {rule_text(report.threshold)}</p>"
         f"<p>{escape(decided)}{link}</p></div>"
         if whole.pairs
         else '<div class="figure" id="agreement-flagged"><h3>Pairs flagged</h3>'

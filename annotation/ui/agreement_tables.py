@@ -183,7 +183,7 @@ def widest_table(report: AgreementReport, project_id: int) -> Table:
             pair.genre or "",
             shortened(pair.left, SHOWN_CHARACTERS),
             shortened(pair.right, SHOWN_CHARACTERS),
-            "decided" if pair.decided else "open" if pair.spread >= report.threshold else "",
+            "decided" if pair.decided else "open" if report.flags(pair) else "",
         )
         for pair in report.widest
     )
@@ -195,8 +195,8 @@ def widest_table(report: AgreementReport, project_id: int) -> Table:
         Column("Grades"),
         Column("Type", text=True),
         Column("Genre", text=True),
-        Column("Larger item", text=True),
-        Column("Smaller item", text=True),
+        Column("Left item", text=True),
+        Column("Right item", text=True),
         Column("Adjudication", text=True),
     )
     links = tuple(f"/annotate/adjudicate?project={project_id}&pair={pair.id}" for pair in report.widest)

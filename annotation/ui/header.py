@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import gradio as gr
 
 from annotation.errors import NotFoundError
+from annotation.predictions.pool import TYPE as TYPE_OF_KEYPHRASES
 from annotation.senses.network import WORD_TO_SENSE
 from annotation.services.overview import OverviewService, Place
 from annotation.types import Role
@@ -15,8 +16,8 @@ from annotation.ui.filling import Filling
 from kpdemo.ui.widgets import THEME_BUTTON, PageLink, escape, links_html
 
 HOME = "/annotate/"
-SENSES = "senses"
-"""The path of the page for projects of words and senses alone."""
+OF_TYPES = {"senses": WORD_TO_SENSE, "predictions": TYPE_OF_KEYPHRASES}
+"""Paths of pages that only projects with a comparison type need; predictions that are sent bring theirs."""
 LEADERS = frozenset({Role.ADMINISTRATOR, Role.ADJUDICATOR})
 
 PROJECT_PAGES: tuple[tuple[str, str, frozenset[Role]], ...] = (
@@ -27,7 +28,7 @@ PROJECT_PAGES: tuple[tuple[str, str, frozenset[Role]], ...] = (
     ("adjudicate", "Adjudicate", LEADERS),
     ("leaderboard", "Leaderboard", LEADERS),
     ("predictions", "Predictions", frozenset({Role.ADMINISTRATOR})),
-    (SENSES, "Word senses", frozenset({Role.ADMINISTRATOR, Role.WRITER})),
+    ("senses", "Word senses", frozenset({Role.ADMINISTRATOR, Role.WRITER})),
     ("project", "Project", frozenset({Role.ADMINISTRATOR})),
 )
 """Path, name, and whose roles lead there."""
@@ -83,19 +84,11 @@ def header_html(place: Place, page: str, project_id: int | None) -> str:
 
 
 def _links(place: Place, project_id: int, page: str) -> list[PageLink]:
-    """Where the user may go from here; to the word senses only where the project has any."""
-    links = project_links(place.roles, project_id, page)
-    if WORD_TO_SENSE in place.types:
-        return links
-    return [link for link in links if not link.address.startswith(f"{HOME}{SENSES}?")]
-
-
-def project_links(roles: frozenset[Role], project_id: int, page: str) -> list[PageLink]:
-    """The pages of a project that its user may open."""
+    """The pages of the project that its user may open; of those for a comparison type what it needs."""
     return [
         PageLink(label, f"{HOME}{path}?project={project_id}", current=path == page)
         for path, label, allowed in PROJECT_PAGES
-        if allowed & roles
+        if allowed & place.roles and (path == page or OF_TYPES.get(path) in (None, *place.types))
     ]
 
 

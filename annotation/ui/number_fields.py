@@ -91,6 +91,15 @@ def decimal_of(value: object, what: str) -> Decimal:
     return _number(value, what, text.replace(",", ".") if _DECIMAL_COMMA.fullmatch(text) else text)
 
 
+def decimal_or_none(value: object, what: str) -> Decimal | None:
+    """The same of a field that may be empty.
+
+    Raises:
+        SettingsError: it holds something else.
+    """
+    return None if value is None or not str(value).strip() else decimal_of(value, what)
+
+
 def _number(value: object, what: str, text: str) -> Decimal:
     if value is None or not text:
         raise SettingsError(f"The {what} is missing: give a number.")

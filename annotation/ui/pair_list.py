@@ -108,7 +108,7 @@ def pairs_html(page: PairPage, project_id: int, number: int, *, is_all: bool) ->
         said += f", {grouped(page.withdrawn)} withdrawn"
     if page.total > len(page.items):
         said += f", {grouped(first)} to {grouped(last)} below"
-    heads = ("Pair", "Larger item", "Smaller item", "Grades", "State")
+    heads = ("Pair", "Left item", "Right item", "Grades", "State")
     rows = "".join(_row_html(line, page.raters_per_pair, project_id) for line in page.items)
     return f"<p>{escape(said)}</p>{listing_html(heads, rows, label='All pairs')}"
 

@@ -25,11 +25,11 @@ KINDS = {RemarkKind.PROBLEM: "Problem", RemarkKind.COMMENT: "Comment", RemarkKin
 CAPTION = "Comments and skips"
 CHECK = ", check pair"
 WITHDRAWN = ", withdrawn"
-HEADS = ("Pair", "Kind", "Rater", "Comment or reason", "Larger item", "Smaller item", "When")
+HEADS = ("Pair", "Kind", "Rater", "Comment or reason", "Left item", "Right item", "When")
 COLUMNS = tuple(
     Column(name, text=True)
     for name in (
-        "Pair", "Type", "Kind", "Rater", "Reason", "Comment", "Larger item", "Smaller item", "When",
+        "Pair", "Type", "Kind", "Rater", "Reason", "Comment", "Left item", "Right item", "When",
         "Check pair", "Withdrawn",
     )
 )  # fmt: skip

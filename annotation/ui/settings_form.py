@@ -10,7 +10,7 @@ import gradio as gr
 
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import SettingsError, WrongSettings
-from annotation.projects import STEPS, check_settings
+from annotation.projects import DEFAULTS, STEPS, check_settings, wider_range_text
 from annotation.scale import CLSS_POINTS
 from annotation.types import ProjectSettings
 from annotation.ui.guidelines import own_scale_html
@@ -18,13 +18,14 @@ from annotation.ui.number_fields import (
     NARROW,
     decimal_field,
     decimal_of,
+    decimal_or_none,
     decimal_text,
     whole_field,
     whole_of,
     whole_or_none,
 )
 from kpdemo.ui.markdown import markdown_html
-from kpdemo.ui.widgets import done_html, empty_html, note_html
+from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, note_html
 
 CONSENT_SAYS = (
     "Raters and writers must agree to it before their first pair, and again after every change. Leave empty "
@@ -37,7 +38,6 @@ SCALE_SAYS = (
 CONSENT_FIRST = "They agree to this first"
 EMPTY_PREVIEW = "No guidelines yet. Instructions for raters appear here while they grade."
 KNOWN_TYPES = [(f"{known.label} ({name})", name) for name, known in COMPARISON_TYPES.items()]
-DEFAULTS = ProjectSettings(name="")
 TABLE_1 = "\n".join(f"{point.value} {point.name}: {point.summary}" for point in CLSS_POINTS)
 BOTH_SAVED = "Saved. Somebody else changed settings meanwhile: the form now shows their changes too."
 
@@ -85,13 +85,14 @@ def settings_fields(prefix: str) -> SettingsFields:
             )
             own_types = gr.Textbox(
                 label="Your own types",
-                info="Separated by spaces, such as title2abstract",
+                info="Separated by spaces, the larger item first, such as abstract2title",
                 max_lines=2,
                 elem_id=f"{prefix}-own-types",
             )
         with gr.Column(scale=6, min_width=320):
             guidelines, consent, scale_words = _text_fields(prefix)
     raters, most, threshold, lease, seed = _number_fields(prefix)
+    _say_range(prefix, raters, threshold)
     step, may_revise, is_random = _choice_fields(prefix)
     return SettingsFields(
         *(name, types, own_types, guidelines, raters, threshold, step, is_random, seed, may_revise, lease),
@@ -120,7 +121,7 @@ def _number_fields(prefix: str) -> tuple[gr.Number, gr.Textbox, gr.Textbox, gr.N
         threshold = decimal_field(
             DEFAULTS.threshold,
             label="Flag a difference of",
-            info="This much or more goes to an adjudicator",
+            info="This much or more is adjudicated; empty for never",
             elem_id=f"{prefix}-threshold",
         )
         lease = whole_field(
@@ -138,6 +139,29 @@ def _number_fields(prefix: str) -> tuple[gr.Number, gr.Textbox, gr.Textbox, gr.N
             elem_id=f"{prefix}-seed",
         )
     return raters, most, threshold, lease, seed
+
+
+def _say_range(prefix: str, raters: gr.Number, threshold: gr.Textbox) -> None:
+    """Below the numbers, while they say so: that more raters mean more flagged pairs."""
+    said = gr.HTML("", elem_id=f"{prefix}-range", js_on_load=None)
+    gr.on(
+        [raters.change, threshold.change],
+        range_html,
+        [raters, threshold],
+        said,
+        api_name=f"show_{prefix}_range",
+        trigger_mode="always_last",
+        **QUIETLY,
+    )
+
+
+def range_html(raters: object, threshold: object) -> str:
+    """What to know of the two numbers; nothing while one of them cannot be read."""
+    try:
+        text = wider_range_text(whole_of(raters, "number"), decimal_or_none(threshold, "number"))
+    except SettingsError:
+        return ""
+    return text and note_html(text, role="status")
 
 
 def _choice_fields(prefix: str) -> tuple[gr.Radio, gr.Checkbox, gr.Checkbox]:
@@ -250,7 +274,7 @@ def read_settings_form(values: Sequence[Any]) -> ProjectSettings:
             whole_of, raters, "number of raters per pair", instead=DEFAULTS.raters_per_pair
         ),
         threshold=wrong.read(
-            decimal_of, threshold, "difference for adjudication", instead=DEFAULTS.threshold
+            decimal_or_none, threshold, "difference for adjudication", instead=DEFAULTS.threshold
         ),
         step=wrong.read(decimal_of, step, "step between grades", instead=DEFAULTS.step),
         is_random=bool(is_random),

@@ -193,8 +193,8 @@ def _content(pair: PairForRater) -> Answer:
     return {
         "type": pair.type,
         "type_label": kind.label,
-        "larger_label": kind.larger,
-        "smaller_label": kind.smaller,
+        "larger_label": kind.headings[0],
+        "smaller_label": kind.headings[1],
         "question": kind.question,
         "left": left.text,
         "right": right.text,

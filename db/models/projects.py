@@ -30,7 +30,8 @@ class Project(Base):
     types: Mapped[list[str]]
     """Comparison types in the order of reports, such as sentence2phrase."""
     raters_per_pair: Mapped[int]
-    threshold_quarters: Mapped[int]
+    threshold_quarters: Mapped[int | None]
+    """Ratings so far apart flag a pair; null for no adjudication."""
     step_quarters: Mapped[int]
     is_random: Mapped[bool]
     seed: Mapped[int] = mapped_column(BigInteger)

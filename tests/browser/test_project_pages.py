@@ -46,6 +46,45 @@ def upload(page: Page, name: str, content: str) -> None:
     choose_files(page.locator("#import-file"), (name, content.encode()))
 
 
+def test_settings_say_that_more_raters_flag_more_pairs_and_can_do_without_adjudication(
+    project, site, browser
+):
+    page, watch = site.page(browser, "root"), Watch()
+    watch.over(page, site.address)
+    page.goto(site.address + PROJECT.format(project, "settings"))
+    said = page.locator("#project-range")
+    expect(page.get_by_label("Raters per pair")).to_have_value("2")
+    expect(said).to_be_empty()
+    page.get_by_label("Raters per pair").fill("4")
+    expect(said).to_contain_text("4 raters reach a difference of 1 more often than two")
+    page.get_by_label("Flag a difference of").fill("")
+    expect(said).to_be_empty()
+    page.get_by_role("button", name="Save settings").click()
+    expect(page.locator("#project-saved")).to_contain_text("Saved.")
+    assert site.services.projects.get(project).settings.threshold is None
+    page.goto(f"{site.address}/annotate/adjudicate?project={project}")
+    expect(page.locator("#adjudicate-item")).to_contain_text("The project does without adjudication")
+    watch.check()
+
+
+def test_two_items_of_one_kind_are_called_first_and_second(site, browser):
+    type = "sentence2sentence"
+    made = site.services.projects.create(
+        ProjectSettings(f"STS {len(site.services.projects.list())}", (type,))
+    )
+    site.services.importing.import_pairs(made.id, [NewPair("1", type, "The cat sleeps.", "A cat is asleep.")])
+    site.services.projects.add_member(made.id, "root", Role.RATER)
+    page = site.page(browser, "root")
+    page.goto(f"{site.address}/annotate/rate?project={made.id}")
+    expect(page.locator("#rate-larger")).to_have_text("First sentence")
+    expect(page.locator("#rate-smaller")).to_have_text("Second sentence")
+    question = "How similar in meaning are the first and the second sentence?"
+    expect(page.locator("#rate-question")).to_have_text(question)
+    expect(page.locator("#rate-scale")).to_contain_text("Both have the most important ideas.")
+    page.get_by_text("Guidelines and examples").click()
+    expect(page.get_by_role("table")).not_to_contain_text("larger")
+
+
 def test_from_an_empty_server_to_the_first_grade(empty_site, browser):
     site = empty_site
     page, watch = site.page(browser, "root"), Watch()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields
+from dataclasses import fields, replace
 from decimal import Decimal
 
 import pytest
@@ -20,6 +20,7 @@ from annotation.services.adjudication import AdjudicationService, Neighbours
 from annotation.services.agreement import AgreementService
 from annotation.services.gold import GoldService
 from annotation.services.imports.importing import ImportService
+from annotation.services.overview import to_adjudicate
 from annotation.services.pair_list import PairListService, PairState
 from annotation.services.projects import ProjectService
 from annotation.services.rating.ratings import RatingService
@@ -149,6 +150,53 @@ def test_the_queue_of_a_type(rated, service):
 def test_another_threshold_flags_other_pairs(database):
     rated = rated_project(database, PAIRS, threshold=Decimal("0.75"))
     assert "near" in ids(AdjudicationService(database).queue(rated.id))
+
+
+def test_without_adjudication_no_pair_is_flagged_and_gold_is_the_mean_but_decisions_stand(
+    rated, service, tmp_path
+):
+    decide(rated, service, "far", "1")
+    projects, gold = ProjectService(rated.database), GoldService(rated.database, clock=rated.clock)
+    settings = replace(rated.project.settings, threshold=None)
+    project = projects.update(rated.id, settings)
+    assert projects.get(rated.id).settings.threshold is None
+    ana = AccountService(rated.database).user("ana").id
+    rated.clock.move()
+    RatingService(rated.database, rated.clock).rate(
+        rated.pair_id("far"), ana, Decimal("0.5")
+    )  # stays decided
+
+    assert (projects.counts(rated.id).flagged, projects.counts(rated.id).to_adjudicate) == (0, 0)
+    assert ids(service.queue(rated.id)) == []
+    assert ids(service.queue(rated.id, Which.ALL)) == ids(service.queue(rated.id, Which.DECIDED)) == ["far"]
+    states = {line.external_id: line.state for line in PairListService(rated.database).pairs(rated.id).items}
+    assert PairState.FLAGGED not in states.values()
+    assert states["far"] is PairState.DECIDED
+    assert to_adjudicate_everywhere(rated) == 0
+    with pytest.raises(AdjudicationError, match="does without adjudication"):
+        decide(rated, service, "also-far")
+    item = service.item(rated.id, rated.pair_id("also-far"))
+    assert "does without adjudication" in item_html(item, project, rated.adjudicator, Neighbours(None, None))
+
+    report = AgreementService(rated.database).report(rated.id)
+    assert (report.whole.flagged, report.whole.decided, report.threshold) == (0, 1, None)
+    assert "the project does without adjudication" in figures_html(report, rated.id)
+    export = gold.export(rated.id, tmp_path / "gold", ExportOptions(unfinished=Unfinished.LIST))
+    assert export.manifest["counts"]["not_adjudicated"] == 0
+    assert export.manifest["protocol"]["adjudication_threshold"] is None
+    change = {"setting": "adjudication_threshold", "before": 1.0, "after": None}
+    assert change.items() <= export.manifest["protocol_changes"][0].items()
+    rows = [json.loads(line) for line in (tmp_path / "gold" / "gold.jsonl").read_text("utf-8").splitlines()]
+    assert {row["id"]: row["gold"] for row in rows}.items() >= {"far": 1, "also-far": 2, "point": 2.5}.items()
+
+    projects.update(rated.id, rated.project.settings)
+    assert set(ids(service.queue(rated.id))) == {"far", "also-far", "half", "point"}
+
+
+def to_adjudicate_everywhere(rated):
+    """As the page of projects counts it, in one query for all."""
+    with rated.database.reading() as session:
+        return sum(count for _, count in session.execute(to_adjudicate([rated.id])))
 
 
 def test_a_decision_closes_the_pair_and_a_withdrawal_opens_it(rated, service):

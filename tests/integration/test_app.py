@@ -31,7 +31,10 @@ ROOT = Path(app.__file__).parent
 ADDRESS = "http://127.0.0.1:7860"
 PASSWORD = "correct horse battery"
 
-OPEN_TO_ALL = {"show_projects", "preview_new_guidelines", "preview_project_guidelines"}
+OPEN_TO_ALL = {
+    *("show_projects", "preview_new_guidelines", "preview_project_guidelines"),
+    *("show_new_range", "show_project_range"),
+}
 """What everybody who is signed in may call, apart from the headers of the pages."""
 OPEN_TO_RATERS = {"open_rating"}
 

@@ -132,7 +132,8 @@ def test_a_setting_that_is_named_changes_alone_and_is_told_as_by_the_page(
     made = service.create(BEFORE)
     table = call("show", "news")[1]
     after = replace(BEFORE, **{name: value})
-    assert call("change", "NEWS", *options) == (0, f"Changed {after.name}: {words}.\n", "")
+    status, out, errors = call("change", "NEWS", *options)
+    assert (status, out.splitlines()[0], errors) == (0, f"Changed {after.name}: {words}.", "")
     assert service.get(made.id).settings == after
     [event] = changes_of(sqlite_database, made)
     former = {"former_name": "News"} if name == "name" else {}
@@ -151,7 +152,7 @@ def test_a_changed_consent_text_tells_how_many_have_to_agree_anew(call, project,
     said = "2 raters and writers have to agree again before they go on; “My projects” tells them so.\n"
     words = "consent text: 10 → 6 characters"
     assert call("change", "news", "--consent", "new.md") == (0, f"Changed News: {words}.\n{said}", "")
-    assert call("change", "news", "--raters", "3")[1].count("\n") == 1
+    assert call("change", "news", "--lease", "45")[1].count("\n") == 1
     assert call("change", "news", "--consent", "empty.md")[1].count("\n") == 1
 
 
@@ -181,6 +182,18 @@ def test_a_changed_threshold_tells_what_it_flags(call, project, sqlite_database)
     ):
         assert call("change", "news", "--threshold", threshold)[1].endswith(f".\n{said}")
     assert "flagged" not in call("change", "news", "--lease", "45")[1]
+
+
+def test_more_raters_than_two_at_the_tasks_threshold_are_told_to_flag_more_pairs(call, project):
+    said = "3 raters reach a difference of 1 more often than two, so more pairs are flagged.\n"
+    assert call("change", "news", "--raters", "3")[1].endswith(said)
+    without = call("change", "news", "--threshold", "none")[1]
+    assert without.startswith("Changed News: threshold: 1 → none.\n")
+    assert "more often" not in without
+    assert call("change", "news", "--threshold", "1")[1].endswith(said)
+    assert "more often" not in call("change", "news", "--lease", "45")[1]
+    assert call("create", "Four", "--raters", "4")[1].endswith(said.replace("3", "4", 1))
+    assert "more often" not in call("create", "Two", "--raters", "2")[1]
 
 
 def test_all_settings_change_at_once(call, project, sqlite_database):
@@ -261,8 +274,8 @@ def test_what_somebody_else_changes_meanwhile_stays_is_not_told_and_not_replaced
         return found
 
     monkeypatch.setattr(ProjectService, "get", get_and_lose_the_race)
-    assert call("change", "news", "--raters", "3")[1] == "Changed News: number of raters per pair: 2 → 3.\n"
-    kept = replace(BEFORE, lease_minutes=BEFORE.lease_minutes - 1, raters_per_pair=3)
+    assert call("change", "news", "--no-revise")[1].endswith("for changing grades: yes → no.\n")
+    kept = replace(BEFORE, lease_minutes=BEFORE.lease_minutes - 1, may_revise=False)
     assert ProjectService(sqlite_database).get(project.id).settings == kept
 
     monkeypatch.setattr(ProjectService, "get", get_and_lose_the_race)

@@ -159,7 +159,7 @@ def test_of_many_who_make_a_project_of_one_name_at_once_one_does(database):
         ({"types": ("a b",)}, "'a b' is not a valid name for a comparison type"),
         ({"raters_per_pair": 0}, "from 1 to 20, not 0"),
         ({"raters_per_pair": 21}, "from 1 to 20, not 21"),
-        ({"threshold": Decimal(0)}, "0.25 to 4 in steps of 0.25, not 0"),
+        ({"threshold": Decimal(0)}, "0.25 to 4 in steps of 0.25, or none, not 0"),
         ({"threshold": Decimal("4.25")}, "not 4.25"),
         ({"threshold": Decimal("0.3")}, "not 0.3"),
         ({"threshold": Decimal("NaN")}, "not NaN"),

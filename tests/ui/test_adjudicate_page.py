@@ -213,6 +213,11 @@ def test_an_empty_project_says_the_next_step(sqlite_database):
     assert "Import a file of pairs" in open_handlers(sqlite_database).open(request(rated))[1]
 
 
+def test_the_page_says_why_it_is_empty_in_a_project_without_adjudication(sqlite_database):
+    rated = rated_project(sqlite_database, [pair("far", "0", "4")], threshold=None)
+    assert "The project does without adjudication" in open_handlers(sqlite_database).open(request(rated))[1]
+
+
 @pytest.fixture
 def client(rated):
     """A browser at a server that has sign-in and downloads; sign_in(name) changes who it is."""

@@ -44,6 +44,7 @@ from annotation.ui.quality_fields import check_fields, training_fields
 from annotation.ui.remarks import NO_REMARKS, RemarksHandlers, remarks_html, remarks_table
 from annotation.ui.settings_form import (
     preview_texts,
+    range_html,
     read_settings_form,
     settings_fields,
     settings_values,
@@ -197,6 +198,7 @@ def test_the_form_gives_back_the_settings_that_it_shows():
         ProjectSettings("x", raters_per_pair=20, threshold=Decimal("0.25"), step=Decimal(1), seed=2**63 - 1),
         replace(SETTINGS, is_random=False, may_revise=False, guidelines=EVIL, lease_minutes=1),
         replace(SETTINGS, most_per_rater=1_000_000),
+        replace(SETTINGS, threshold=None),
         replace(SETTINGS, consent="Do you *agree*?"),
     ):
         assert read_settings_form(settings_values(settings)) == settings
@@ -229,6 +231,12 @@ def test_a_field_that_holds_no_number_is_named(place, value, sentence):
     with pytest.raises(SettingsError) as error:
         read_settings_form(values)
     assert str(error.value) == sentence
+
+
+def test_the_form_says_that_more_raters_flag_more_pairs_at_the_tasks_threshold():
+    assert "4 raters reach a difference of 1 more often than two" in range_html(4, "1,0")
+    for raters, threshold in ((2, "1"), (4, "1.5"), (4, ""), (None, "1"), (4, "x")):
+        assert range_html(raters, threshold) == ""
 
 
 def test_all_that_is_wrong_with_a_form_is_told_at_once():

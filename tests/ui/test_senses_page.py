@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from types import SimpleNamespace
 
@@ -90,6 +90,15 @@ def test_only_projects_with_words_and_senses_have_the_page(handlers, services):
     assert "Word senses" in header.show(Asked("root"))
     assert "Word senses" not in header.show(Asked("root", 2))
     assert "Word senses" not in header.show(Asked("Ana"))
+
+
+def test_only_projects_with_documents_and_keyphrases_link_to_predictions(services):
+    header = HeaderHandlers(services.overview, "project")
+    assert "Predictions" not in header.show(Asked("root"))
+    project = services.projects.get(1)
+    types = (*project.settings.types, "document2keyphrase")
+    services.projects.update(1, replace(project.settings, types=types))
+    assert "Predictions" in header.show(Asked("root"))
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from annotation.comparison import COMPARISON_TYPES, comparison_type
 from annotation.scale import CLSS_POINTS
+from annotation.scale_words import scale_points
 
 
 def test_the_five_types_of_the_product_are_known():
@@ -44,6 +47,24 @@ def test_each_grade_has_one_example_and_only_the_smaller_item_changes(name):
 def test_a_projects_own_type_is_labelled_from_its_name(name, larger, smaller, label):
     own = comparison_type(name)
     assert (own.larger, own.smaller, own.label, own.examples) == (larger, smaller, label, ())
+
+
+def test_of_two_items_of_one_kind_none_is_the_larger():
+    own = comparison_type("sentence2sentence")
+    assert own.is_of_equals
+    assert own.headings == ("First sentence", "Second sentence")
+    assert own.question == "How similar in meaning are the first and the second sentence?"
+    assert own.label == "sentence to sentence"
+    assert [point.name for point in scale_points("", own.name)] == [point.name for point in CLSS_POINTS]
+    shown = " ".join(point.summary + point.description for point in scale_points("", own.name))
+    assert not re.search("larger|smaller|summary", shown)
+    assert scale_points("", "sentence2phrase") == CLSS_POINTS
+    assert not any(known.is_of_equals for known in COMPARISON_TYPES.values())
+
+
+@pytest.mark.parametrize("name", ["phrase2paragraph", "paragraph2phrase"])
+def test_the_question_is_how_much_of_the_larger_item_the_smaller_one_carries(name):
+    assert comparison_type(name).question == "How much of the paragraph's meaning does the phrase carry?"
 
 
 def test_a_plural_has_its_apostrophe_at_the_end():

@@ -523,6 +523,46 @@ def test_an_empty_gold_set_is_called_so_and_has_nothing_to_read_or_to_score_on(t
     assert found["viewer"] is False  # else the Hub shows the list of unfinished pairs
 
 
+@pytest.mark.parametrize(
+    ("types", "told"),
+    [
+        (["s2s"], "how similar in meaning its two items are, 0 to 4"),
+        (
+            ["s2s", "s2t"],
+            "how much of the larger item's meaning the smaller item carries or, for items of one kind, how "
+            "similar they are, 0 to 4",
+        ),
+        (["s2t"], "how much of the larger item's meaning the smaller item carries, 0 to 4"),
+    ],
+)
+def test_no_item_is_called_larger_where_both_are_of_one_kind(tmp_path, types, told):
+    pairs = [rated(type, "2", "2", type=type) for type in types]
+    card = gold_card(export(tmp_path, pairs, ProjectSettings("x", types=tuple(types))))
+    beginning = " ".join(card.split())
+    assert f"each with a gold grade: {told}, the scale of SemEval-2014 Task 3" in beginning
+    assert ("larger text" in card) is ("s2t" in types)
+    assert (", adapted for items of one kind." in beginning) is ("s2s" in types)
+
+
+@pytest.mark.parametrize(
+    ("decided", "told"),
+    [
+        ({}, "rounded half to even to 4 decimals."),
+        (
+            {"adjudicated": Decimal(1), "cause": Cause.SCALE},
+            "decimals, except where an adjudicator decided before: 1 pair has one.",
+        ),
+    ],
+)
+def test_a_project_without_adjudication_is_told_as_one(tmp_path, decided, told):
+    pairs = [rated("a", "0", "4", **decided), rated("b", "1", "4")]
+    manifest = export(tmp_path, pairs, replace(SETTINGS, threshold=None))
+    assert manifest["protocol"]["adjudication_threshold"] is None
+    card = " ".join(gold_card(manifest).split())
+    assert "The project does without adjudication: the gold grade is the mean of the ratings, " in card
+    assert told in card
+
+
 def test_the_table_of_grades_is_the_projects_own(told, tmp_path):
     def card(scale_words: str) -> str:
         folder = tmp_path / str(len(scale_words))

@@ -329,13 +329,14 @@ def test_ids_of_two_types_need_the_type(tmp_path):
         ),
         (
             "run.jsonl", '{"id": "News-7", "score": 1}\n',
-            "run.jsonl, line 1: the gold grades have no 'News-7', or it has no gold grade yet; "
-            "fix or delete the line.",
+            "run.jsonl, line 1: the gold grades have no 'News-7'; correct the id or delete the line, or, if "
+            "the pair was unfinished when they were exported, export them again with --unfinished list.",
         ),
         (
             "run.jsonl", '{"id": "News-1", "type": "word2sense", "score": 1}\n',
-            "run.jsonl, line 1: the gold grades have no 'News-1' of type 'word2sense', or it has no "
-            "gold grade yet; fix or delete the line.",
+            "run.jsonl, line 1: the gold grades have no 'News-1' of type 'word2sense'; correct the id or "
+            "delete the line, or, if the pair was unfinished when they were exported, export them again with "
+            "--unfinished list.",
         ),
         (
             "run.jsonl", '{"id": "w2s-1", "score": 1}\n{"id": "w2s-1", "score": 1}\n',
