@@ -20,7 +20,8 @@ from annotation.ui.pages import SCRIPTS, STYLES
 from annotation.ui.rate import SKIP_REASONS, RateHandlers, form_html, storage_name
 from kpdemo.ui.markdown import markdown_html
 
-USER = User(7, "Ana", created_at=datetime(2026, 11, 21, tzinfo=UTC))
+ADDED = datetime(2026, 11, 21, tzinfo=UTC)
+USER = User(7, "Ana", created_at=ADDED)
 PROJECT = Project(3, ProjectSettings(name="<b>Levels</b> ${x}"), datetime(2026, 11, 22, tzinfo=UTC))
 VOID = {"br", "hr", "img", "input"}
 DANGEROUS = {"script", "iframe", "form", "img", "style", "svg", "object", "link", "meta", "base"}
@@ -164,7 +165,7 @@ def test_what_the_browser_keeps_is_of_one_user_in_one_project_of_one_database():
     names = [
         storage_name(PROJECT, USER),
         storage_name(PROJECT, replace(USER, id=8)),
-        storage_name(PROJECT, replace(USER, created_at=USER.created_at + timedelta(seconds=1))),
+        storage_name(PROJECT, replace(USER, created_at=ADDED + timedelta(seconds=1))),
         storage_name(replace(PROJECT, id=4), USER),
         storage_name(replace(PROJECT, created_at=PROJECT.created_at + timedelta(seconds=1)), USER),
     ]
