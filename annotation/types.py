@@ -51,6 +51,8 @@ class User:
     """Of the whole server: may do everything in every project."""
     is_disabled: bool = False
     has_password: bool = False
+    created_at: datetime | None = None
+    """With the id it is the same person also in another database, whatever the name is by now."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ import app
 import db.cli
 import kpdemo.cli
 import tests.commands
+from db.schema import MIGRATIONS
 from kpdemo.identity import model_identity
 from kpdemo.predictors import load_predictor, model_folder, shipped_models
 from kpdemo.types import Predictor
@@ -269,6 +270,12 @@ def test_the_readme_is_the_card_of_a_space():
     assert {card["colorFrom"], card["colorTo"]} <= set(SPACE_COLOURS)
     assert len(str(card["short_description"])) <= 60
     assert isinstance(card["python_version"], str), "YAML reads 3.10 as 3.1: quote the version"
+
+
+def test_the_changelog_names_the_newest_revision_of_the_database():
+    text = " ".join((ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split())
+    assert f"PostgreSQL, revision {MIGRATIONS.revisions[-1]}." in text
+    assert f"revisions {MIGRATIONS.revisions[0]} to {MIGRATIONS.revisions[-2]} are upgraded" in text
 
 
 def test_the_changelog_has_the_version_of_the_package():

@@ -86,9 +86,9 @@ def _problem_html(sentence: str) -> str:
 def storage_name(project: Project, user: User) -> str:
     """What the browser keeps unsent answers and drafts under: nobody else's, also after a new start.
 
-    Ids start again with a new database at the same address; the moment of creation does not.
+    Ids start again with a new database at the same address; the moments of creation do not. Names may change.
     """
-    whose = f"{user.id}\n{user.name}\n{project.id}\n{project.created_at.isoformat()}"
+    whose = f"{user.id}\n{user.created_at}\n{project.id}\n{project.created_at.isoformat()}"
     return sha256(whose.encode()).hexdigest()[:24]
 
 

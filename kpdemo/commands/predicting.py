@@ -33,7 +33,13 @@ from kpdemo.commands.second_outputs import check_second_output
 from kpdemo.identity import index_identity, model_identity
 from kpdemo.keyphrase_tables import write_predictions_table
 from kpdemo.lines import with_title_line
-from kpdemo.reading.file_kinds import DOCUMENT_SUFFIXES, WHOLE_SUFFIXES, is_whole
+from kpdemo.reading.file_kinds import (
+    COMPRESSIONS,
+    DOCUMENT_SUFFIXES,
+    WHOLE_SUFFIXES,
+    is_whole,
+    names_other_kind,
+)
 from kpdemo.reading.files import read_text
 from kpdemo.reading.json_rows import LineError
 from kpdemo.reading.whole_files import read_whole, text_document
@@ -145,11 +151,13 @@ def predict_many(
 
 
 def _check_table(name: str, source: str, output: str) -> Path:
-    if output == STDOUT:
-        raise CallError("--csv is made from the file of --output: name one instead of -.")
+    if output == STDOUT or (Path(output).exists() and not Path(output).is_file()):
+        raise CallError(f"--csv is made from the file of --output: name one instead of {output}.")
     path = check_second_output("--csv", name, [Path(source), Path(output)])
     if path.resolve().parent == Path(source).resolve():
         raise CallError(f"{name}: inside the input folder; name a file elsewhere.")
+    if path.suffix.lower() in COMPRESSIONS or names_other_kind(path, (".csv",)):
+        raise CallError(f"{name}: the table is plain CSV; name a file that ends in .csv.")
     return path
 
 

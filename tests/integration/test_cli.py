@@ -463,6 +463,9 @@ class TestManyDocuments:
         ("output", "table", "problem"),
         [
             ("-", "t.csv", "--csv is made from the file of --output"),
+            ("/dev/null", "t.csv", "--csv is made from the file of --output: name one instead of /dev/null."),
+            ("o.jsonl", "t.tsv", "t.tsv: the table is plain CSV; name a file that ends in .csv."),
+            ("o.jsonl", "t.csv.gz", "t.csv.gz: the table is plain CSV"),
             ("o.jsonl", "-", "--csv - is standard output: name a file"),
             ("o.jsonl", "o.jsonl", "o.jsonl: used by another option too"),
             ("o.jsonl", "abstracts.csv", "abstracts.csv: used by another option too"),

@@ -20,7 +20,8 @@ from annotation.ui.pages import SCRIPTS, STYLES
 from annotation.ui.rate import SKIP_REASONS, RateHandlers, form_html, storage_name
 from kpdemo.ui.markdown import markdown_html
 
-USER = User(7, "Ana")
+ADDED = datetime(2026, 11, 21, tzinfo=UTC)
+USER = User(7, "Ana", created_at=ADDED)
 PROJECT = Project(3, ProjectSettings(name="<b>Levels</b> ${x}"), datetime(2026, 11, 22, tzinfo=UTC))
 VOID = {"br", "hr", "img", "input"}
 DANGEROUS = {"script", "iframe", "form", "img", "style", "svg", "object", "link", "meta", "base"}
@@ -163,13 +164,13 @@ def test_every_reason_to_skip_has_words():
 def test_what_the_browser_keeps_is_of_one_user_in_one_project_of_one_database():
     names = [
         storage_name(PROJECT, USER),
-        storage_name(PROJECT, User(8, "Ana")),
-        storage_name(PROJECT, User(7, "Bea")),
+        storage_name(PROJECT, replace(USER, id=8)),
+        storage_name(PROJECT, replace(USER, created_at=ADDED + timedelta(seconds=1))),
         storage_name(replace(PROJECT, id=4), USER),
         storage_name(replace(PROJECT, created_at=PROJECT.created_at + timedelta(seconds=1)), USER),
     ]
     assert len(set(names)) == len(names)
-    assert storage_name(PROJECT, USER) == names[0]
+    assert storage_name(PROJECT, replace(USER, name="Renamed")) == names[0]
 
 
 def test_the_scripts_and_styles_are_there_and_hold_nothing_that_ends_their_element():

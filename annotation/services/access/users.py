@@ -97,6 +97,7 @@ def as_user(row: models.User) -> User:
         is_administrator=row.is_administrator,
         is_disabled=row.disabled_at is not None,
         has_password=row.password_hash is not None,
+        created_at=row.created_at,
     )
 
 
