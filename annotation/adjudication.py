@@ -176,7 +176,7 @@ def is_flagged(grades: Sequence[Decimal], threshold: Decimal | None) -> bool:
     return threshold is not None and len(grades) > 1 and spread(grades) >= threshold
 
 
-def rule_text(threshold: Decimal | float | None) -> str:
+def rule_text(threshold: float | None) -> str:
     """Which pairs are flagged, to stand in brackets: "grades 1 or more apart"."""
     return (
         "the project does without adjudication"

@@ -98,7 +98,7 @@ def wider_range_text(raters_per_pair: int, threshold: Decimal | None) -> str:
         return ""
     return (
         f"The more raters a pair has, the farther apart are its lowest and highest grade: {raters_per_pair} "
-        f"raters reach a difference of {threshold:g} more often than two, so more pairs are flagged."
+        f"raters reach a difference of {DEFAULTS.threshold} more often than two, so more pairs are flagged."
     )
 
 

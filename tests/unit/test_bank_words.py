@@ -116,7 +116,7 @@ def test_beside_a_base_it_is_refused(parts, tmp_path):
     base = tmp_path / "base"
     assemble(ModelAssembly(("extractor", "bank"), base), parts)
     config = ModelAssembly(
-        ("extractor", "bank"), tmp_path / "model", None, base, bank_words_as_differences=True
+        ("extractor", "bank"), tmp_path / "model", base=base, bank_words_as_differences=True
     )
     with pytest.raises(ConfigError, match="needs a bank, no reranker and no base"):
         assemble(config, parts)
