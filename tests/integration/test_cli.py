@@ -556,6 +556,18 @@ class TestManyDocuments:
         assert (result.status, result.err) == (0, "")
         assert run("evaluate", "--gold", abstracts, "--predictions", output, "--json").status == 1
 
+    def test_evaluate_tells_once_that_documents_are_named_by_line(
+        self, run: Run, abstracts: Path, tmp_path: Path
+    ) -> None:
+        other = tmp_path / "other.csv"
+        other.write_bytes(abstracts.read_bytes())
+        result = run("evaluate", "--gold", abstracts, "--gold", other, "--model", "default", "--json")
+        assert result.status == 0
+        assert [line for line in result.err.splitlines() if "without one are named by line" in line] == [
+            f'{abstracts}, line 2: no "id", so this document and all others without one are named by line; '
+            "--id-column can name another column or field."
+        ]
+
     def test_progress_counts_to_the_rows_of_a_table_and_to_the_predictions_of_all_files(
         self, run: Run, abstracts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
