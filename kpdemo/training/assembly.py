@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from kpdemo.errors import ConfigError
+from kpdemo.simckp.checkpoint import KIND
 from kpdemo.simckp.folders import store_as_change
+from kpdemo.simckp.generation.checkpoint import KIND as GENERATOR_KIND
 from kpdemo.simckp.pair_checkpoint import store_bank_words_as_differences
 from kpdemo.simckp.system import BANK, RERANKER, load_system, part_folder
 from kpdemo.stored_config import TRAINING, kind_of, stored_config
@@ -61,16 +63,21 @@ def check_assembly(config: ModelAssembly, checkpoints: Mapping[str, Path], *, na
         name: of the model, where its part is still to be trained; else that of the part's checkpoint.
 
     Raises:
-        ConfigError: there is no extractor or generator, or an ensemble and a generator; there is no such
-            card; the base is elsewhere; the bank is not a part or shared with a reranker, and was to be
-            stored as differences; or the output holds what would be lost, such as a model of another name or
-            training.
+        ConfigError: there is no extractor or generator, or an ensemble and a generator; `extractor` is no
+            model of one; there is no such card; the base is elsewhere; the bank is not a part or shared with
+            a reranker, and was to be stored as differences; or the output holds what would be lost, such as a
+            model of another name or training.
     """
     if checkpoints.keys().isdisjoint(ROOTS):
         raise ConfigError("A model needs an extractor or a generator: name one in `parts` of [model].")
     if {"ensemble", "generator"} <= checkpoints.keys():
         raise ConfigError(
             "A model has an ensemble or a generator: leave one of them out of `parts` of [model]."
+        )
+    if config.extractor and kind_of(config.extractor) not in (KIND, GENERATOR_KIND):
+        raise ConfigError(
+            f"The `extractor` of [model], {config.extractor}, is not a model with an extractor that `train` "
+            "wrote: give the folder that --model takes, such as kpdemo/assets/default."
         )
     if config.base and config.base.parent.resolve() != config.output.resolve().parent:
         raise ConfigError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -121,6 +122,17 @@ def test_a_longer_run_is_the_same_training_and_one_on_other_data_another(tmp_pat
     assert noted(settings) != first
     (tmp_path / "docs.jsonl").write_text("one\n")
     assert noted(on, "another") != builds_on_it
+
+
+@pytest.mark.parametrize("given", ["default", "runs/own/extractor", "bank"])
+def test_an_extractor_that_is_none_is_named_with_its_setting(tmp_path, monkeypatch, given):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bank").mkdir()
+    (tmp_path / "bank" / "config.json").write_text('{"kind": "simckp-bank", "name": "papers"}')
+    (tmp_path / "config.toml").write_text(f'[model]\nparts = []\nextractor = "{given}"\n')
+    told = f"The `extractor` of [model], {given}, is not a model with an extractor that `train` wrote: give"
+    with pytest.raises(ConfigError, match=re.escape(told)):
+        run("model", Path("config.toml"), output=None, overrides={})
 
 
 def test_an_output_is_refused_before_the_first_part_is_trained(runs):
