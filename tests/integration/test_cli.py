@@ -543,8 +543,9 @@ class TestManyDocuments:
         assert run(*call, "doi").status == 0
         before = output.read_bytes()
         result = run(*call, "DOI")
-        assert (result.status, is_one_sentence(result.err)) == (2, True)
-        assert f'was started with a document "10.1/a", which {source} lacks; ' in result.err
+        note, refusal = result.err.splitlines()
+        assert (result.status, note.startswith(f'{source}, line 1: no "DOI", so this')) == (2, True)
+        assert f'was started with a document "10.1/a", which {source} lacks; ' in refusal
         assert output.read_bytes() == before
 
     def test_evaluate_finds_predictions_by_the_same_column(
