@@ -260,12 +260,12 @@ def text_problem(text: str, bounds: Bounds) -> str:
 
 
 def copy_warning(text: str, left: str) -> str:
-    """Says which piece of the larger item was copied; empty when little was."""
+    """Says which piece of the given item was copied; empty when little was."""
     written = " ".join(text.split())
     piece = longest_common_piece(written.casefold(), " ".join(left.split()).casefold()).strip()
     if len(piece) < COPIED_SHARE * len(written) or size_of(piece).words < COPIED_WORDS:
         return ""
-    return f"“{beginning(piece)}” is copied from the larger item: say it in other words if you can."
+    return f"“{beginning(piece)}” is copied from the given item: say it in other words if you can."
 
 
 def earlier_warning(text: str, earlier: Sequence[str]) -> str:

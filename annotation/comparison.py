@@ -1,7 +1,8 @@
 """Comparison types: what stands left and right, the question, and an example of each grade.
 
 The first four are those of SemEval-2014 Task 3 (Jurgens et al. 2014, section 2.1). A project may have types
-of its own; those named like "abstract2title" are labelled from their name.
+of its own; those named like "abstract2title" are labelled from their name, and in others none of the two
+items is larger.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ _RANKS = {
     "word": 1,
 }
 """How large some kinds of text are beside others; a sense is as large as its definition."""
+_ITEM = "item"
+UNNAMED = _ITEM.capitalize()
+"""What an item is called where the name of its type does not say what it is."""
 _SIZES = re.compile(r"([^\W\d](?:[^\W_]|[_-])*?)2([^\W\d](?:[^\W_]|[_-])*)")
 
 
@@ -37,7 +41,7 @@ class ComparisonType:
     label: str
     """As people read it, such as "sentence to phrase"."""
     larger: str
-    """What the left item is, which is the larger one in the types of the task."""
+    """What the left item is, which is the larger one in the types of the task; `UNNAMED` if none says it."""
     smaller: str
     """What the right item is."""
     headings: tuple[str, str]
@@ -48,7 +52,7 @@ class ComparisonType:
 
     @property
     def is_of_equals(self) -> bool:
-        """Whether left and right are of one kind, as in sentence2sentence: none is larger than the other."""
+        """Whether none is larger: both are of one kind, as in sentence2sentence, or of none that is named."""
         return self.larger.casefold() == self.smaller.casefold()
 
 
@@ -59,9 +63,9 @@ def comparison_type(name: str) -> ComparisonType:
         return known
     sizes = _SIZES.fullmatch(name)
     if sizes is None:
-        return _type(name, "larger item", "smaller item", label=name)
+        return _type(name, _ITEM, _ITEM, label=name)
     larger, smaller = (size.replace("_", " ").strip(" -") for size in sizes.groups())
-    return _type(name, larger or "larger item", smaller or "smaller item")
+    return _type(name, larger or _ITEM, smaller or _ITEM)
 
 
 def types_in_order(types: Iterable[str]) -> list[str]:

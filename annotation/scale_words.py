@@ -58,7 +58,8 @@ def scale_points(text: str, type: str = ALL_TYPES) -> tuple[Point, ...]:
     Table 1 speaks of a larger and a smaller text; for items of equal size its words are without them.
     """
     words = read_scale_words(text)
-    usual = POINTS_OF_EQUALS if comparison_type(type).is_of_equals else CLSS_POINTS
+    is_of_equals = type != ALL_TYPES and comparison_type(type).is_of_equals
+    usual = POINTS_OF_EQUALS if is_of_equals else CLSS_POINTS
     return words.get(type) or words.get(ALL_TYPES) or usual
 
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from kpdemo.languages.routing import DEFAULT_MODEL
+from kpdemo.plugged import factory_docstring, is_factory_name
 from kpdemo.predictors import ENGLISH_MODEL, hub_models, is_hub_name, model_folder
 from kpdemo.sums import CARD, PAGE
 
@@ -95,6 +96,14 @@ def model_card(model: str | Path) -> str:
     for card in CARDS:
         with suppress(OSError), (folder / card).open(encoding="utf-8", errors="replace") as file:
             return _FRONT_MATTER.sub("", file.read(LONGEST_CARD))
+    if is_factory_name(name) and not folder.is_dir():
+        return _factory_card(name)
     if is_hub_name(name) and not folder.is_dir():
         return "This model has not been downloaded yet: its card is available after the first prediction.\n"
     return f"This model has no card: there is no {CARD} in its folder.\n"
+
+
+def _factory_card(name: str) -> str:
+    factory = name.partition(":")[2]
+    told = factory_docstring(name) or f"It has no description: write one as the docstring of `{factory}`."
+    return f"# {name}: a model in Python\n\n{told}\n"

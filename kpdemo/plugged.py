@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
 
 from kpdemo.errors import ModelLoadError
 from kpdemo.text import named
@@ -55,3 +57,18 @@ def call_factory(name: str) -> Predictor:
             "device and predict, as in kpdemo/types.py."
         )
     return made
+
+
+def factory_docstring(name: str) -> str:
+    """What the factory of that name says of itself; empty where its module does not define or document it.
+
+    The module is read, not imported: the page, which shows this, need not load what the model needs.
+    """
+    module, _, factory = name.partition(":")
+    try:
+        spec = find_spec(module)  # imports the packages that the module is in, if any
+        tree = ast.parse(spec.loader.get_source(module))  # type: ignore[union-attr]
+    except (ImportError, AttributeError, TypeError, ValueError, SyntaxError):
+        return ""  # it is not there, or not Python source
+    made = (node for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef))
+    return next((ast.get_docstring(node) or "" for node in made if node.name == factory), "")

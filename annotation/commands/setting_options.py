@@ -30,7 +30,17 @@ _NEVER = Decimal("Infinity")
 
 
 def threshold_option(text: str) -> Decimal:
-    return _NEVER if text == "none" else decimal_option(text)
+    """The number of grades, or what stands for "none", in capitals or not.
+
+    Raises:
+        BadParameter: it is neither.
+    """
+    if str(text).strip().lower() == "none":  # a default comes as a number
+        return _NEVER
+    try:
+        return decimal_option(text)
+    except typer.BadParameter:
+        raise typer.BadParameter(f"{text!r} is neither a number, such as 1, nor none") from None
 
 
 ThresholdOption = Annotated[

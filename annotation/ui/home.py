@@ -162,7 +162,7 @@ def project_html(line: ProjectLine, user: User, progress: Progress | None) -> st
         if line.to_adjudicate:
             facts.append(escape(f"{grouped(line.to_adjudicate)} to adjudicate"))
     if line.unwritten:
-        facts.append(escape(f"Up to {counted(line.unwritten, 'larger item')} to write for"))
+        facts.append(escape(f"Up to {counted(line.unwritten, 'item')} to write for"))
     if not line.pairs and not line.unwritten:
         facts.append(_without_pairs(line, leads=bool(leads)))
     name = escape(line.name)

@@ -46,7 +46,8 @@ _SUFFIXES = (*SUFFIXES, ".json")
 FORMATS_HTML = (
     "<details><summary>File formats</summary><ul>"
     "<li><b>TSV, CSV</b>: a header with <code>id, type, left, right</code> and, if you wish, "
-    "<code>genre, intended, source</code>; left is the larger item.</li>"
+    "<code>genre, intended, source</code>; left is what the type names first, such as the paragraph in "
+    "<code>paragraph2sentence</code>.</li>"
     "<li><b>JSON Lines</b>: one object per line with the same names; or <b>JSON</b>, one array of them.</li>"
     "<li><b>Ratings</b> that exist already: a field <code>ratings</code> with a list of grades, "
     "or rows of <code>id, rater, grade</code>.</li>"

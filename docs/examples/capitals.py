@@ -1,4 +1,4 @@
-"""A predictor of your own, for docs/models.md: the capitalised words that begin no sentence."""
+"""A predictor of your own, for docs/models.md."""
 
 import re
 
@@ -8,6 +8,8 @@ NAME = re.compile(r"(?<=[a-z] )[A-Z]\w+(?: [A-Z]\w+)*")
 
 
 class Capitals:
+    """The capitalised words that begin no sentence, the most frequent ones first."""
+
     name = "capitals"
     device = "cpu"
 

@@ -30,6 +30,7 @@ from kpdemo.identity import document_identity
 from kpdemo.json_text import parse_json
 from kpdemo.languages.names import language_name
 from kpdemo.reading.document_rows import ID_COLUMN
+from kpdemo.reading.document_tables import column_name
 from kpdemo.reading.json_rows import LineError
 from kpdemo.storage import replace_file
 from kpdemo.types import Document
@@ -128,11 +129,16 @@ def resume(path: Path, source: BatchInput, settings: BatchSettings) -> DoneDocum
             f"{path} is not empty, but {beside.name} does not say how it was made; name another output or "
             "delete it."
         )
-    if differences := _differences(earlier, settings):
+    is_compared = isinstance(source, (str, Path)) and (Path(source).is_file() or Path(source).is_dir())
+    now = settings
+    if is_compared and column_name(earlier.id_column) == column_name(settings.id_column):
+        # The same column of a table; fields of JSON Lines may be two, and then their documents differ.
+        now = replace(settings, id_column=earlier.id_column)
+    if differences := _differences(earlier, now):
         raise _begun_with(str(path), ", ".join(differences))
     done = DoneDocuments(str(path), _whole_lines(path))
-    if isinstance(source, (str, Path)) and (Path(source).is_file() or Path(source).is_dir()):
-        done.check_file(Path(source), settings)  # a pipe can be read only once
+    if is_compared:
+        done.check_file(Path(str(source)), settings)  # a pipe can be read only once
     return done
 
 

@@ -96,7 +96,7 @@ def read_located(
     elif isinstance(source, (str, Path)) and Path(source).is_dir():
         yield from _of_folder(Path(source), on_error, id_column, on_unnamed)
     else:
-        ids = RowIds(id_column, _telling(str, name_of(source), on_unnamed))
+        ids = RowIds(id_column, telling(str, name_of(source), on_unnamed))
         yield from _of_file(source, on_error, ids)
 
 
@@ -153,7 +153,7 @@ def _of_folder(
     names = Counter(plain_name(path) for path in files if file_suffix(path) in WHOLE_SUFFIXES)
     for path in files:
         try:
-            ids = RowIds(id_column, _telling(_row_names(path), str(path), on_unnamed))
+            ids = RowIds(id_column, telling(_row_names(path), str(path), on_unnamed))
             for one in _of_file(path, on_error, ids):
                 # paper.txt and paper.pdf are two documents
                 clash = is_whole(path.name) and names[plain_name(path)] > 1
@@ -169,7 +169,9 @@ def _row_names(path: Path) -> NameRow:
     return lambda line: f"{name}:{line}"
 
 
-def _telling(name_row: NameRow, name: str, on_unnamed: SeeUnnamed | None) -> NameRow:
+def telling(name_row: NameRow, name: str, on_unnamed: SeeUnnamed | None) -> NameRow:
+    """As `name_row`, for the file of that name; `on_unnamed` hears of each row without an id."""
+
     def named(line: int) -> str:
         if on_unnamed is not None:
             on_unnamed(line_name(name, line))

@@ -37,6 +37,7 @@ from kpdemo.commands.options import (
     progress_line,
     read_language,
     say,
+    unnamed_reporter,
 )
 from kpdemo.commands.second_outputs import check_second_output
 from kpdemo.errors import InputError
@@ -147,9 +148,16 @@ def evaluate(
 
     predictor = None if model is None else open_predictor(model, device)
     with progress_line("Evaluating") as progress, _details_stream(details_path) as stream:
-        problems = Problems(progress)
+        problems, on_unnamed = Problems(progress), unnamed_reporter(progress, id_column)
         datasets = {
-            name: read_gold(path, limit=limit, on_error=problems, language=code, id_column=id_column)
+            name: read_gold(
+                path,
+                limit=limit,
+                on_error=problems,
+                language=code,
+                id_column=id_column,
+                on_unnamed=on_unnamed,
+            )
             for path, name in names.items()
         }
         if predictor is not None:

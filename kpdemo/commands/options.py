@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from kpdemo.batch.sources import folder_files
+from kpdemo.batch.sources import SeeUnnamed, folder_files, unnamed_note
 from kpdemo.errors import InputError, KpdemoError, ModelLoadError
 from kpdemo.reading.documents import count_documents
 from kpdemo.reading.file_kinds import LINE_SUFFIXES, TABLE_SUFFIXES, document_suffix, is_whole
@@ -158,6 +158,20 @@ class Problems:
     def __call__(self, problem: LineError) -> None:
         self.count += 1
         self._progress.show_problem(problem)
+
+
+def unnamed_reporter(progress: ProgressLine, column: str) -> SeeUnnamed:
+    """Tells of the first row without an id in `column`, of one file or of several, and of no other."""
+    told = False
+
+    def tell(where: str) -> None:
+        nonlocal told
+        if not told:
+            note = unnamed_note(where, column, "--id-column can name another column or field.")
+            progress.show_problem(LineError(0, note))
+        told = True
+
+    return tell
 
 
 def print_json(value: Any) -> None:

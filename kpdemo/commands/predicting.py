@@ -28,6 +28,7 @@ from kpdemo.commands.options import (
     progress_line,
     quick_count,
     say,
+    unnamed_reporter,
 )
 from kpdemo.commands.second_outputs import check_second_output
 from kpdemo.identity import index_identity, model_identity
@@ -41,7 +42,6 @@ from kpdemo.reading.file_kinds import (
     names_other_kind,
 )
 from kpdemo.reading.files import read_text
-from kpdemo.reading.json_rows import LineError
 from kpdemo.reading.whole_files import read_whole, text_document
 from kpdemo.storage import replacing
 from kpdemo.types import Document, Predictor, RetrievalPrediction, finds_absent, languages_of
@@ -245,9 +245,7 @@ def _predict_file(
 ) -> BatchSummary:
     from kpdemo.batch.predicting import predict_file
     from kpdemo.batch.resuming import ResumeError
-    from kpdemo.batch.sources import unnamed_note
 
-    column, advice = reading.id_column, "--id-column can name another column or field."
     input_stream: str | BinaryIO = sys.stdin.buffer if source == STDIN else source
     output_stream: str | BinaryIO = sys.stdout.buffer if output == STDOUT else output
     try:
@@ -265,9 +263,7 @@ def _predict_file(
                 id_column=reading.id_column,
                 progress=progress.show_summary,
                 on_error=progress.show_problem,
-                on_unnamed=lambda where: progress.show_problem(
-                    LineError(0, unnamed_note(where, column, advice))
-                ),
+                on_unnamed=unnamed_reporter(progress, reading.id_column),
             )
     except KeyboardInterrupt:
         resumable = source != STDIN and output != STDOUT

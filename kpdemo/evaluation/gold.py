@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
+from kpdemo.batch.sources import SeeUnnamed, telling
 from kpdemo.errors import InputError
 from kpdemo.reading.document_rows import ID_COLUMN, RowIds
 from kpdemo.reading.documents import read_numbered
@@ -21,15 +22,19 @@ def read_gold(
     on_error: ReportLine | None = None,
     language: str = "",
     id_column: str = ID_COLUMN,
+    on_unnamed: SeeUnnamed | None = None,
 ) -> list[Document]:
     """The documents, all in `language` where one is given, with the ids of `id_column`.
+
+    Args:
+        on_unnamed: called with the place of each row without an id.
 
     Raises:
         InputError: the file cannot be read, has no keyphrases, or separates them by another mark than ";";
             without `on_error`, also the first bad line.
     """
     texts = KeyphraseTexts()
-    ids = RowIds(id_column)
+    ids = RowIds(id_column, telling(str, str(path), on_unnamed))
     numbered = islice(read_numbered(path, on_error=on_error, on_row=texts.see, ids=ids), limit)
     documents = [document for _, document in numbered]
     if not any(document.keyphrases for document in documents):

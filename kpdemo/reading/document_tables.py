@@ -37,7 +37,7 @@ def read_table(
     """
     # A bad byte becomes half a character, which spoils its own row and no other.
     with io.TextIOWrapper(open_bytes(path), "utf-8-sig", errors="surrogateescape", newline="") as stream:
-        ids = replace(ids, column=_column_name(ids.column))
+        ids = replace(ids, column=column_name(ids.column))
         rows = _table_rows(stream, path, suffix, on_error, ids.column)
         yield from documents_from_rows(rows, str(path), on_error, on_row, ids)
 
@@ -52,7 +52,7 @@ def _table_rows(
     reader = csv.reader(chain([header_line], stream), delimiter=delimiter, strict=True)
     if header_line.startswith(_UTF16_MARKS) or "\x00" in header_line:
         raise InputError(f"{path}: {NOT_UTF8}")
-    header = [_column_name(name) for name in _next_row(reader, line_name(str(path), 1)) or ()]
+    header = [column_name(name) for name in _next_row(reader, line_name(str(path), 1)) or ()]
     if not set(BODY_FIELDS) & set(header):
         raise InputError(f'{path}: no column "abstract" or "text" in the first line; name the columns there.')
     if id_column not in (ID_COLUMN, *header):
@@ -83,7 +83,8 @@ def _table_rows(
                 yield first, row
 
 
-def _column_name(written: str) -> str:
+def column_name(written: str) -> str:
+    """What a column is found by, however its name is written."""
     return written.strip().lower()
 
 

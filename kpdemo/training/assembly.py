@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from kpdemo.errors import ConfigError
-from kpdemo.simckp.folders import store_as_change
+from kpdemo.simckp.checkpoint import KIND
+from kpdemo.simckp.folders import store_as_change, write_config
+from kpdemo.simckp.generation.checkpoint import KIND as GENERATOR_KIND
 from kpdemo.simckp.pair_checkpoint import store_bank_words_as_differences
 from kpdemo.simckp.system import BANK, RERANKER, load_system, part_folder
 from kpdemo.stored_config import TRAINING, kind_of, stored_config
@@ -36,6 +38,8 @@ class ModelAssembly:
     card: Markdown that opens the model card, before its parts and what their training says of itself.
     extractor: a finished model, whose extractor is taken in place of one of the parts; its own bank and
         reranker stay behind.
+    name: of the model; by default that of its extractor or generator, or with `extractor` that of the folder
+        `output`.
     base: a model in the same folder as `output`, from whose weights training began: only what differs is
         stored, and its bank and reranker serve this model too.
     bank_words_as_differences: store the word embeddings of the bank's encoder only as differences from the
@@ -49,6 +53,7 @@ class ModelAssembly:
     output: Path = Path("runs/model")
     card: Path | None = None
     extractor: Path | None = None
+    name: str = ""
     base: Path | None = None
     bank_words_as_differences: bool = False
 
@@ -61,16 +66,21 @@ def check_assembly(config: ModelAssembly, checkpoints: Mapping[str, Path], *, na
         name: of the model, where its part is still to be trained; else that of the part's checkpoint.
 
     Raises:
-        ConfigError: there is no extractor or generator, or an ensemble and a generator; there is no such
-            card; the base is elsewhere; the bank is not a part or shared with a reranker, and was to be
-            stored as differences; or the output holds what would be lost, such as a model of another name or
-            training.
+        ConfigError: there is no extractor or generator, or an ensemble and a generator; `extractor` is no
+            model of one; there is no such card; the base is elsewhere; the bank is not a part or shared with
+            a reranker, and was to be stored as differences; or the output holds what would be lost, such as a
+            model of another name or training.
     """
     if checkpoints.keys().isdisjoint(ROOTS):
         raise ConfigError("A model needs an extractor or a generator: name one in `parts` of [model].")
     if {"ensemble", "generator"} <= checkpoints.keys():
         raise ConfigError(
             "A model has an ensemble or a generator: leave one of them out of `parts` of [model]."
+        )
+    if config.extractor and kind_of(config.extractor) not in (KIND, GENERATOR_KIND):
+        raise ConfigError(
+            f"The `extractor` of [model], {config.extractor}, is not a model with an extractor that `train` "
+            "wrote: give the folder that --model takes, such as kpdemo/assets/default."
         )
     if config.base and config.base.parent.resolve() != config.output.resolve().parent:
         raise ConfigError(
@@ -85,10 +95,15 @@ def check_assembly(config: ModelAssembly, checkpoints: Mapping[str, Path], *, na
     if config.card:
         _read_card(config.card)
     _check_output(config.output, [*checkpoints.values(), *filter(None, (config.base, config.card))])
-    _check_replaced(config.output, name or stored_config(_root(checkpoints)).get("name"))
+    _check_replaced(config.output, _own_name(config) or name or stored_config(_root(checkpoints)).get("name"))
     _check_training(config.output, "", _root(checkpoints))
     for folder in FOLDERS:
         _check_training(config.output, folder, placed.get(folder))
+
+
+def _own_name(config: ModelAssembly) -> str:
+    """What the model is called; empty where it has the name of its extractor or generator."""
+    return config.name or (config.output.resolve().name if config.extractor else "")
 
 
 def _check_output(output: Path, needed: Iterable[Path]) -> None:
@@ -165,7 +180,9 @@ def assemble(config: ModelAssembly, checkpoints: Mapping[str, Path]) -> None:
         store_bank_words_as_differences(partial / BANK)
     if config.base:
         store_as_change(partial, config.base)
-    _write_card(partial, opening or _borrowed(config.extractor))
+    if name := _own_name(config):
+        write_config(partial, stored_config(partial) | {"name": name})
+    _write_card(partial, opening or _borrowed(name, config.extractor))
     load_system(partial, device="cpu")
     if (output / PAGE).is_file():  # it may have been edited
         shutil.copyfile(output / PAGE, partial / PAGE)
@@ -190,17 +207,17 @@ def _write_card(model: Path, opening: str) -> None:
         opening = opening or f"# {stored_config(model).get('name', '')}: keyphrases of English texts"
         card = lowered((model / CARD).read_text(encoding="utf-8"))
         (model / CARD).write_text(f"{opening.rstrip()}\n\n{parts}{card}", encoding="utf-8")
-        write_sums(model)
+    write_sums(model)
 
 
-def _borrowed(extractor: Path | None) -> str:
-    """What opens the card of a model with the extractor of another; empty without."""
+def _borrowed(name: str, extractor: Path | None) -> str:
+    """What opens the card of a model of that name with the extractor of another; empty without."""
     if extractor is None:
         return ""
-    name = stored_config(extractor).get("name", "")
+    theirs = stored_config(extractor).get("name", "")
     return (
-        f"# The extractor of {name} with other parts\n\n"
-        f"What the card of {name}, below, says of absent keyphrases is not true of this model."
+        f"# {name}: the extractor of {theirs} with other parts\n\n"
+        f"What the card of {theirs}, below, says of absent keyphrases is not true of this model."
     )
 
 

@@ -48,7 +48,7 @@ def test_what_a_writer_writes_and_an_editor_accepts_comes_to_the_rater(site, bro
     expect(second.locator("#write-text")).to_have_value("gulls <b>שלום</b> 🦜 after")
     expect(second.locator("#write-left")).to_have_text(left)
     second.locator("#write-text").fill("leaves the old harbour at noon")
-    expect(second.locator("#write-check")).to_contain_text("is copied from the larger item")
+    expect(second.locator("#write-check")).to_contain_text("is copied from the given item")
     field.fill("typed in an old window")
     expect(wim.locator("#write-notices")).to_contain_text("changed in another window")
     expect(wim.locator("#write-notices")).to_contain_text("typed in an old window")

@@ -273,7 +273,8 @@ def test_members_are_added_and_removed(call):
     ("arguments", "status", "part"),
     [
         (("project", "create", "X", "--threshold", "9"), 2, "The threshold is 0.25 to 4"),
-        (("project", "create", "X", "--threshold", "high"), 2, "'high' is not a number, such as 0.25"),
+        (("project", "create", "X", "--threshold", "high"), 2, "neither a number, such as 1, nor none"),
+        (("project", "create", "X", "--threshold", "inf"), 2, "'inf' is neither a number, such as 1"),
         (("quality", "X", "--check-distance", "far"), 2, "'far' is not a number, such as 0.25"),
         (("bridge", "X", "--threshold", "all"), 2, "'all' is not a number, such as 0.25"),
         (("project", "create", "X", "--step", "0.3"), 2, "The step is 0.25, 0.5 or 1, not 0.3"),

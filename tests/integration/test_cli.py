@@ -526,6 +526,28 @@ class TestManyDocuments:
         assert result.status == 2
         assert "was started with the id column doi, not id; " in result.err
 
+    def test_a_column_of_a_table_is_the_same_in_capitals_when_a_file_is_continued(
+        self, run: Run, abstracts: Path, tmp_path: Path
+    ) -> None:
+        call = ["predict", "--input", abstracts, "--output", tmp_path / "out.jsonl", "--id-column"]
+        assert run(*call, "doi").status == 0
+        assert run(*call, "DOI") == Result(0, "", "0 documents predicted, 2 were there already.\n")
+
+    def test_a_field_of_json_lines_in_capitals_is_another_when_a_file_is_continued(
+        self, run: Run, tmp_path: Path
+    ) -> None:
+        source, output = tmp_path / "docs.jsonl", tmp_path / "out.jsonl"
+        rows = [{"doi": name, "abstract": f"Neural networks {name}"} for name in ("10.1/a", "10.1/b")]
+        source.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+        call = ["predict", "--input", source, "--output", output, "--id-column"]
+        assert run(*call, "doi").status == 0
+        before = output.read_bytes()
+        result = run(*call, "DOI")
+        note, refusal = result.err.splitlines()
+        assert (result.status, note.startswith(f'{source}, line 1: no "DOI", so this')) == (2, True)
+        assert f'was started with a document "10.1/a", which {source} lacks; ' in refusal
+        assert output.read_bytes() == before
+
     def test_evaluate_finds_predictions_by_the_same_column(
         self, run: Run, abstracts: Path, tmp_path: Path
     ) -> None:
@@ -534,6 +556,18 @@ class TestManyDocuments:
         result = run("evaluate", "--gold", abstracts, "--predictions", output, "--json", *ids)
         assert (result.status, result.err) == (0, "")
         assert run("evaluate", "--gold", abstracts, "--predictions", output, "--json").status == 1
+
+    def test_evaluate_tells_once_that_documents_are_named_by_line(
+        self, run: Run, abstracts: Path, tmp_path: Path
+    ) -> None:
+        other = tmp_path / "other.csv"
+        other.write_bytes(abstracts.read_bytes())
+        result = run("evaluate", "--gold", abstracts, "--gold", other, "--model", "default", "--json")
+        assert result.status == 0
+        assert [line for line in result.err.splitlines() if "without one are named by line" in line] == [
+            f'{abstracts}, line 2: no "id", so this document and all others without one are named by line; '
+            "--id-column can name another column or field."
+        ]
 
     def test_progress_counts_to_the_rows_of_a_table_and_to_the_predictions_of_all_files(
         self, run: Run, abstracts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -106,7 +106,7 @@ def test_its_commands_lead_to_models(folder, capsys):
     [theirs] = kpdemo.load_predictor(DEFAULT, device="cpu").predict(text, top_k=4)
     assert prediction.present == theirs.present
     card = (folder / "runs/own/with_default" / CARD).read_text(encoding="utf-8")
-    assert card.startswith("# The extractor of default with other parts")
+    assert card.startswith("# with_default: the extractor of default with other parts")
 
 
 def test_a_missing_file_is_named_with_the_form_of_its_lines(folder, capsys):

@@ -187,7 +187,7 @@ def test_a_changed_threshold_tells_what_it_flags(call, project, sqlite_database)
 def test_more_raters_than_two_at_the_tasks_threshold_are_told_to_flag_more_pairs(call, project):
     said = "3 raters reach a difference of 1 more often than two, so more pairs are flagged.\n"
     assert call("change", "news", "--raters", "3")[1].endswith(said)
-    without = call("change", "news", "--threshold", "none")[1]
+    without = call("change", "news", "--threshold", "None")[1]
     assert without.startswith("Changed News: threshold: 1 → none.\n")
     assert "more often" not in without
     assert call("change", "news", "--threshold", "1")[1].endswith(said)

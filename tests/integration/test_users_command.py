@@ -89,7 +89,9 @@ def test_accounts_are_listed_as_json(call):
 def test_an_account_is_renamed(call):
     call("add", "Ama")
     assert call("rename", "ama", "Ana") == (0, "Ama is now called Ana, and signs in with that name.\n", "")
-    assert [row["name"] for row in json.loads(call("list", "--json")[1])] == ["Ana"]
+    assert call("rename", "Ana", "ANA") == (0, "Ana is now called ANA, and signs in with that name.\n", "")
+    assert call("rename", "ana", " ANA ") == (0, "ANA is called that already: nothing has changed.\n", "")
+    assert [row["name"] for row in json.loads(call("list", "--json")[1])] == ["ANA"]
 
 
 def test_a_link_to_a_project_is_printed(call, sqlite_database, clock):

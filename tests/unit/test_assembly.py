@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kpdemo.errors import ConfigError
+from kpdemo.simckp.backbone import load_backbone
+from kpdemo.simckp.checkpoint import save_checkpoint
+from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig
+from kpdemo.simckp.predictor import Selection
+from kpdemo.simckp.system import load_system
+from kpdemo.simckp.threshold import Calibration
+from kpdemo.sums import CARD
 from kpdemo.training import run
-from kpdemo.training.assembly import ModelAssembly, check_assembly
+from kpdemo.training.assembly import ModelAssembly, assemble, check_assembly
 from kpdemo.training.extractor_config import ExtractorTraining
 from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.run_identity import note_training
 from kpdemo.training.sources import Source
+from tests.tiny import tiny_bert
 
 
 @pytest.fixture
@@ -121,6 +130,39 @@ def test_a_longer_run_is_the_same_training_and_one_on_other_data_another(tmp_pat
     assert noted(settings) != first
     (tmp_path / "docs.jsonl").write_text("one\n")
     assert noted(on, "another") != builds_on_it
+
+
+def test_a_model_with_the_extractor_of_another_has_a_name_of_its_own(tmp_path):
+    encoder, tokenizer = load_backbone(str(tiny_bert(tmp_path / "backbone")))
+    module = ContrastiveExtractor(encoder, ExtractorConfig(window=32, overlap=8))
+    theirs, selection = tmp_path / "theirs", Selection(0.5, Calibration(1.0, 0.0))
+    save_checkpoint(theirs, module, tokenizer, selection, name="theirs", card="# theirs: made long ago\n")
+    for config, name in (
+        (ModelAssembly((), tmp_path / "mine", extractor=theirs), "mine"),
+        (ModelAssembly((), tmp_path / "folder", extractor=theirs, name="named"), "named"),
+        (ModelAssembly((), tmp_path / "trained"), "theirs"),
+        (ModelAssembly((), tmp_path / "renamed", name="own"), "own"),
+    ):
+        assemble(config, {"extractor": theirs})
+        assemble(config, {"extractor": theirs})  # replaces what has its name
+        assert load_system(config.output, device="cpu").name == name
+    card = (tmp_path / "mine" / CARD).read_text(encoding="utf-8")
+    assert card.startswith("# mine: the extractor of theirs with other parts\n")
+    assert "\n## theirs: made long ago\n" in card
+    other = ModelAssembly((), tmp_path / "mine", extractor=theirs, name="other")
+    with pytest.raises(ConfigError, match="The model 'other' would replace the model 'mine' in"):
+        assemble(other, {"extractor": theirs})
+
+
+@pytest.mark.parametrize("given", ["default", "runs/own/extractor", "bank"])
+def test_an_extractor_that_is_none_is_named_with_its_setting(tmp_path, monkeypatch, given):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bank").mkdir()
+    (tmp_path / "bank" / "config.json").write_text('{"kind": "simckp-bank", "name": "papers"}')
+    (tmp_path / "config.toml").write_text(f'[model]\nparts = []\nextractor = "{given}"\n')
+    told = f"The `extractor` of [model], {given}, is not a model with an extractor that `train` wrote: give"
+    with pytest.raises(ConfigError, match=re.escape(told)):
+        run("model", Path("config.toml"), output=None, overrides={})
 
 
 def test_an_output_is_refused_before_the_first_part_is_trained(runs):

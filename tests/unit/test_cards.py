@@ -34,6 +34,19 @@ def test_a_card_without_end_is_read_in_part(tmp_path):
     assert len(model_card(tmp_path)) == LONGEST_CARD
 
 
+def test_the_card_of_a_predictor_in_python_is_the_docstring_of_its_factory():
+    card = model_card("docs.examples.capitals:Capitals")
+    assert card.startswith("# docs.examples.capitals:Capitals: a model in Python\n\nThe capitalised words")
+
+
+@pytest.mark.parametrize("source", ["class Mine:\n    pass\n", "raise SystemExit\n", "not Python\n"])
+def test_a_predictor_in_python_that_says_nothing_of_itself_is_told_how(tmp_path, monkeypatch, source):
+    (tmp_path / "undescribed.py").write_text(source, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("undescribed:Mine", "nowhere:Mine", "nowhere.at_all:Mine"):
+        assert model_card(name).endswith("It has no description: write one as the docstring of `Mine`.\n")
+
+
 @pytest.mark.parametrize(
     ("pretrained", "told"),
     [

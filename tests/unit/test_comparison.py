@@ -40,8 +40,8 @@ def test_each_grade_has_one_example_and_only_the_smaller_item_changes(name):
         ("title2abstract", "Title", "Abstract", "title to abstract"),
         ("news_item2headline", "News item", "Headline", "news item to headline"),
         ("عنوان2نص", "عنوان", "نص", "عنوان to نص"),
-        ("similarity", "Larger item", "Smaller item", "similarity"),
-        ("2x", "Larger item", "Smaller item", "2x"),
+        ("similarity", "Item", "Item", "similarity"),
+        ("2x", "Item", "Item", "2x"),
     ],
 )
 def test_a_projects_own_type_is_labelled_from_its_name(name, larger, smaller, label):
@@ -60,6 +60,14 @@ def test_of_two_items_of_one_kind_none_is_the_larger():
     assert not re.search("larger|smaller|summary", shown)
     assert scale_points("", "sentence2phrase") == CLSS_POINTS
     assert not any(known.is_of_equals for known in COMPARISON_TYPES.values())
+
+
+def test_of_two_items_whose_type_does_not_say_what_they_are_none_is_the_larger():
+    own = comparison_type("similarity")
+    assert own.is_of_equals
+    assert own.headings == ("First item", "Second item")
+    assert own.question == "How similar in meaning are the first and the second item?"
+    assert scale_points("", own.name) == scale_points("", "sentence2sentence")
 
 
 @pytest.mark.parametrize("name", ["phrase2paragraph", "paragraph2phrase"])

@@ -40,7 +40,7 @@ def line(grade: int, new: str) -> str:
 def test_without_own_words_the_points_are_those_of_table_1():
     for nothing in ("", " \n\n"):
         assert check_scale_words(nothing, TYPES) == ""
-        assert scale_points(nothing, "own") == CLSS_POINTS
+        assert scale_points(nothing) == scale_points(nothing, "sentence2phrase") == CLSS_POINTS
 
 
 def test_five_lines_are_for_all_types_and_those_under_a_type_for_it_alone():
@@ -50,7 +50,7 @@ def test_five_lines_are_for_all_types_and_those_under_a_type_for_it_alone():
     alone = f"[document2keyphrase]\n{CHINESE}"
     assert names(alone, "document2keyphrase")[4] == "非常相似"
     assert scale_points(alone, "document2keyphrase")[4].description == "d：e"
-    assert scale_points(alone, "own") == CLSS_POINTS
+    assert scale_points(alone, "sentence2phrase") == CLSS_POINTS
 
 
 def test_one_wording_is_kept_alike_however_it_is_written():
@@ -129,7 +129,7 @@ def test_grades_given_before_are_counted_in_words():
 
 
 def told(**settings) -> dict:
-    chosen = replace(SETTINGS, **settings)
+    chosen = replace(SETTINGS, **{"types": TYPES[:2], **settings})
     return manifest(chosen, ExportOptions(), version="1", counts={}, agreement=None, files=[])["protocol"]
 
 

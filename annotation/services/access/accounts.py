@@ -55,6 +55,8 @@ class Account:
 
 def renamed_text(before: str, name: str) -> str:
     """What has changed for the owner of an account, on the page and on the command line."""
+    if name == before:
+        return f"{before} is called that already: nothing has changed."
     return f"{before} is now called {name}, and signs in with that name."
 
 

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from annotation.assignment import place_in
 from annotation.authoring import UNRELATED, Candidate, ZeroItem, zero_partners
-from annotation.comparison import comparison_type
+from annotation.comparison import UNNAMED, comparison_type
 from annotation.errors import WritingError
 from annotation.exchange import fingerprint
 from annotation.files.row_reader import LONGEST_ID
@@ -163,7 +163,7 @@ def _candidates(session: Session, project: Project, type: str, genre: str | None
         yield Candidate(item_id, text, source, larger_id)
     smaller = comparison_type(type).smaller
     for other in project.settings.types:
-        if other == type or comparison_type(other).larger != smaller:
+        if other == type or smaller == UNNAMED or comparison_type(other).larger != smaller:
             continue
         corpus = session.execute(
             select(LargerItem.external_id, LargerItem.text, LargerItem.source, LargerItem.id)
