@@ -6,7 +6,7 @@ import re
 from decimal import Decimal
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
 from annotation.types import NewPair, ProjectSettings, Role, SkipReason
@@ -480,3 +480,22 @@ def test_fifty_projects_are_listed_soon_enough(site, browser):
         site.services.projects.create(settings, created_by=root)
     page = site.page(browser, "root")
     expect(page.locator("#home-projects li.project")).to_have_count(50)
+
+
+@pytest.mark.parametrize(
+    ("path", "button", "answer"),
+    [
+        (PROJECT.format("{}", "settings"), "#project-save", "#project-saved"),
+        (PROJECT.format("{}", "quality"), "#quality-save", "#quality-said"),
+        ("/annotate/users", "#users-add", "#users-added"),
+    ],
+)
+def test_a_form_stays_in_view_until_it_is_answered(site, browser, project, path, button, answer):
+    page = site.page(browser, "root", path.format(project))
+    expect(page.locator(button)).to_be_visible()
+    waited_for: list[Route] = []
+    page.route(re.compile("/gradio_api/queue/join"), lambda route: waited_for.append(route))  # never answered
+    page.locator(button).click()
+    busy = page.locator("[data-testid=status-tracker].translucent:visible")
+    expect(page.locator(f"{answer} > [data-testid=status-tracker]")).to_be_visible()
+    expect(busy).to_have_count(1)
