@@ -13,7 +13,7 @@ from annotation.types import NewPair, ProjectSettings, Role, SkipReason
 from tests.browser.conftest import PASSWORD, Site, Watch, choose_files, open_annotation_page
 from tests.browser.pressing import press
 from tests.browser.test_kept_forms import press_while_offline
-from tests.browser.test_look import DOUBLED, PALE, UNNAMED, WIDTH
+from tests.browser.test_look import BROKEN_WORDS, DOUBLED, PALE, UNNAMED, WIDTH
 from tests.rated import rated_pairs
 
 EVIL = '<img src=x onerror="alert(1)"><b>شبه‌جمله</b> {{value}} ${value} ' + "very long " * 5
@@ -480,6 +480,24 @@ def test_fifty_projects_are_listed_soon_enough(site, browser):
         site.services.projects.create(settings, created_by=root)
     page = site.page(browser, "root")
     expect(page.locator("#home-projects li.project")).to_have_count(50)
+
+
+def test_an_arabic_name_stands_under_its_heading(site, browser, unused):
+    name = site.add_user(f"أمينة {unused}", is_administrator=True)
+    project = site.services.projects.create(ProjectSettings(unused, types=("a2b",)), created_by=name)
+    page = site.page(browser, "root", PROJECT.format(project.id, "events"))
+    cell = page.locator("#project-events td", has_text=name.name)
+    assert cell.evaluate("e => [e.matches(':dir(rtl)'), getComputedStyle(e).textAlign]") == [True, "left"]
+
+
+def test_a_genre_is_not_broken_where_the_page_is_zoomed(site, browser, project):
+    pairs = [NewPair("e", "sentence2phrase", "It rains.", "rain", genre="everyday")]
+    site.services.importing.import_pairs(project, pairs)
+    window = {"width": 720, "height": 450}
+    page = site.page(browser, "root", PROJECT.format(project, "pairs"), viewport=window)
+    counts = page.locator("#project-counts table")
+    expect(counts).to_contain_text("everyday")
+    assert counts.evaluate(BROKEN_WORDS) == []
 
 
 @pytest.mark.parametrize(
