@@ -162,7 +162,7 @@ class _Parts:
 
 
 def build_agreement_page(handlers: AgreementHandlers, page: gr.Blocks) -> None:
-    closed = gr.HTML("", elem_id="agreement-closed")
+    closed = gr.HTML(empty_html("Opening the agreement."), elem_id="agreement-closed")
     parts = _Parts()
     with gr.Column(visible=False, elem_id="agreement-page") as body:
         with gr.Row(elem_id="agreement-bar"):

@@ -88,7 +88,12 @@ class HomeHandlers:
 
 
 def build_home_page(handlers: HomeHandlers, page: gr.Blocks) -> None:
-    cards = gr.HTML("", elem_id="home-projects", apply_default_css=False, js_on_load=None)
+    cards = gr.HTML(
+        empty_html("Opening your projects."),
+        elem_id="home-projects",
+        apply_default_css=False,
+        js_on_load=None,
+    )
     with gr.Accordion("New project", open=False, visible=False, elem_id="home-new") as form:
         kept = build_kept_form("new")
         fields = settings_fields("new")
@@ -161,9 +166,10 @@ def project_html(line: ProjectLine, user: User, progress: Progress | None) -> st
         facts.append(progress_html(line.finished, line.pairs, text))
         if line.to_adjudicate:
             facts.append(escape(f"{grouped(line.to_adjudicate)} to adjudicate"))
-    if line.unwritten:
-        facts.append(escape(f"Up to {counted(line.unwritten, 'item')} to write for"))
-    if not line.pairs and not line.unwritten:
+    unwritten = line.unwritten if leads or line.roles & {Role.WRITER, Role.EDITOR} else 0
+    if unwritten:
+        facts.append(escape(f"Up to {counted(unwritten, 'item')} to write for"))
+    if not line.pairs and not unwritten:
         facts.append(_without_pairs(line, leads=bool(leads)))
     name = escape(line.name)
     title = f'<a href="{escape(_title_address(line, user))}"><bdi>{name}</bdi></a>'

@@ -155,7 +155,7 @@ class LeaderboardPage:
 
 
 def build_leaderboard_page(handlers: LeaderboardHandlers, page: gr.Blocks) -> LeaderboardPage:
-    closed = gr.HTML("", elem_id="leaderboard-closed")
+    closed = gr.HTML(empty_html("Opening the leaderboard."), elem_id="leaderboard-closed")
     parts: dict[str, gr.HTML] = {}
 
     def text(name: str) -> None:

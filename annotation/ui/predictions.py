@@ -91,7 +91,7 @@ class PredictionsHandlers:
 
 
 def build_predictions_page(handlers: PredictionsHandlers, page: gr.Blocks) -> None:
-    told = gr.HTML("", elem_id="predictions-told", js_on_load=None)
+    told = gr.HTML(empty_html("Opening the predictions."), elem_id="predictions-told", js_on_load=None)
     with gr.Column(visible=False, elem_id="predictions-page") as body:
         section_heading("From predictions to gold and back", "predictions-steps")
         steps = gr.HTML("", elem_id="predictions-steps-part", js_on_load=None)

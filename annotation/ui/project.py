@@ -65,7 +65,7 @@ class ProjectHandlers:
             raise gr.Error(escape(str(error)), visible=False, print_exception=False) from error
         asked = request.query_params.get("tab", "")
         tabs = gr.Tabs(visible=True, selected=asked if asked in TABS else TABS[0])
-        return tabs, seen_settings(project.settings), *settings_values(project.settings)
+        return "", tabs, seen_settings(project.settings), *settings_values(project.settings)
 
     def explain(self, request: gr.Request) -> str:
         """Why the page stays closed."""
@@ -123,7 +123,7 @@ def build_project_page(
     header: Filling,
     page: gr.Blocks,
 ) -> None:
-    closed = gr.HTML("", elem_id="project-closed")
+    closed = gr.HTML(empty_html("Opening the project."), elem_id="project-closed")
     with gr.Tabs(visible=False, elem_id="project-tabs", overflow_behavior="wrap") as tabs:
         with gr.Tab("Pairs", id="pairs"):
             pairs_tab = _build_pairs_tab(imports, pairs, remarks)
@@ -140,7 +140,10 @@ def build_project_page(
             section_heading("What was done", "project-events-heading")
             events = gr.HTML("", elem_id="project-events", js_on_load=None)
     opened = page.load(
-        handlers.open, outputs=[tabs, *settings.shown], api_name="open_project", show_progress="hidden"
+        handlers.open,
+        outputs=[closed, tabs, *settings.shown],
+        api_name="open_project",
+        show_progress="hidden",
     )
     opened.failure(handlers.explain, outputs=closed, api_name="explain_project", **QUIETLY)
     seen, *fields = settings.shown
@@ -203,11 +206,18 @@ def _build_settings_tab(handlers: ProjectHandlers) -> _SettingsTab:
     kept = build_kept_form("project")
     fields = settings_fields("project")
     seen = unseen_box("project-seen")
-    saved = gr.HTML("", elem_id="project-saved", js_on_load=None)
+    saved = gr.HTML("", elem_id="project-saved", elem_classes="answer", js_on_load=None)
     save = gr.Button("Save settings", variant="primary", elem_id="project-save")
     _build_deletion(handlers)
     shown = [seen, *fields.components]
-    saving = save.click(handlers.save, shown, [saved, *shown], js=kept.sends, api_name="save_project")
+    saving = save.click(
+        handlers.save,
+        shown,
+        [saved, *shown],
+        js=kept.sends,
+        api_name="save_project",
+        show_progress_on=saved,  # else each field is hidden until the answer comes
+    )
     keep_reason(saving, saved)
     return _SettingsTab(shown, saving, kept)
 

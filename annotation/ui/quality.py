@@ -201,7 +201,7 @@ def build_quality_section(handlers: QualityHandlers) -> tuple[Filling, Filling, 
             checks = gr.HTML("", elem_id="quality-checks", js_on_load=None)
             check_every, check_distance = check_fields()
             checked = upload_box("checks")
-    said = gr.HTML("", elem_id="quality-said")
+    said = gr.HTML("", elem_id="quality-said", elem_classes="answer")
     save = gr.Button("Save these settings", variant="primary", elem_id="quality-save")
     known = known_fields()
     section_heading("Raters", "quality-raters-heading")
@@ -216,10 +216,18 @@ def build_quality_section(handlers: QualityHandlers) -> tuple[Filling, Filling, 
     listed = [raters, excusing_row, chosen, work]
     shown = [training, clear, checks, known.none, known.form, known.pair, *listed]
     saving = save.click(
-        handlers.save, fields, [said, *fields, *shown], js=kept.sends, api_name="save_quality"
+        handlers.save,
+        fields,
+        [said, *fields, *shown],
+        js=kept.sends,
+        api_name="save_quality",
+        show_progress_on=said,
     )
-    clearing = clear.click(handlers.clear_training, outputs=[said, *shown], api_name="clear_training")
-    excusing = excuse.click(handlers.excuse, chosen, [said, *shown], api_name="excuse_rater")
+    done = [said, *shown]
+    clearing = clear.click(
+        handlers.clear_training, outputs=done, api_name="clear_training", show_progress_on=said
+    )
+    excusing = excuse.click(handlers.excuse, chosen, done, api_name="excuse_rater", show_progress_on=said)
     for event in (saving, clearing, excusing):
         keep_reason(event, said)
     imports = (

@@ -39,7 +39,7 @@ class ReviewHandlers:
         asked = request.query_params.get("tab", "")
         tabs = gr.Tabs(visible=True, selected=asked if asked in TABS else TABS[0])
         with shown_to_user(AnnotationError):
-            return tabs, *self._shown(project_id, user)
+            return "", tabs, *self._shown(project_id, user)
 
     def explain(self, request: gr.Request) -> str:
         """Why the page stays closed."""
@@ -112,7 +112,7 @@ class ReviewHandlers:
 def build_review_page(
     handlers: ReviewHandlers, report: ReportHandlers, items: ItemsHandlers, page: gr.Blocks
 ) -> None:
-    closed = gr.HTML("", elem_id="review-closed")
+    closed = gr.HTML(empty_html("Opening the texts."), elem_id="review-closed")
     with gr.Tabs(visible=False, elem_id="review-tabs", overflow_behavior="wrap") as tabs:
         with gr.Tab("Review", id="review"):
             queue = gr.Dropdown([], label="Texts awaiting review", elem_id="review-queue")
@@ -135,7 +135,9 @@ def build_review_page(
         with gr.Tab("Larger items", id="items") as items_tab:
             items_bounds, filling_items = build_items_section(items)
     shown = [queue, item, text, note, token, buttons]
-    opened = page.load(handlers.open, outputs=[tabs, *shown], api_name="open_review", show_progress="hidden")
+    opened = page.load(
+        handlers.open, outputs=[closed, tabs, *shown], api_name="open_review", show_progress="hidden"
+    )
     opened.failure(handlers.explain, outputs=closed, api_name="explain_review", **QUIETLY)
     chosen = on_choice(
         queue, handlers.show, shown, js=kept.pauses, api_name="show_text", show_progress="hidden"

@@ -176,7 +176,7 @@ class UsersHandlers:
 
 def build_users_page(handlers: UsersHandlers, page: gr.Blocks) -> None:
     """Everything on accounts: those that are there on the left, new ones and open links on the right."""
-    closed = gr.HTML("", elem_id="users-closed")
+    closed = gr.HTML(empty_html("Opening the accounts."), elem_id="users-closed")
     with gr.Row(visible=False, elem_classes="columns", elem_id="users-page") as body:
         with gr.Column(scale=6, min_width=320):
             section_heading("All accounts", "users-heading")
@@ -191,7 +191,7 @@ def build_users_page(handlers: UsersHandlers, page: gr.Blocks) -> None:
             with gr.Row(elem_classes="form-row"):
                 new_name = gr.Textbox(label="New name", max_lines=1, elem_id="users-new-name", scale=3)
                 rename = gr.Button("Rename", elem_id="users-rename", scale=1, min_width=120)
-            changed = gr.HTML("", elem_id="users-changed", js_on_load=None)
+            changed = gr.HTML("", elem_id="users-changed", elem_classes="answer", js_on_load=None)
             section_heading("What was done", "users-events-heading")
             events = gr.HTML("", elem_id="users-events", js_on_load=None)
         with gr.Column(scale=5, min_width=320):
@@ -200,7 +200,7 @@ def build_users_page(handlers: UsersHandlers, page: gr.Blocks) -> None:
             is_administrator = gr.Checkbox(label="Administrator of the server", elem_id="users-administrator")
             add = gr.Button("Add and make a link", variant="primary", elem_id="users-add")
             gr.HTML(f'<p class="small">{LINK_HINT}</p>', elem_id="users-hint")
-            added = gr.HTML("", elem_id="users-added", js_on_load=None)
+            added = gr.HTML("", elem_id="users-added", elem_classes="answer", js_on_load=None)
             section_heading("Invite to a project", "users-invite-heading")
             with gr.Row(elem_classes="form-row"):
                 project = gr.Dropdown([], label="Project", elem_id="users-project", scale=3)
@@ -209,7 +209,7 @@ def build_users_page(handlers: UsersHandlers, page: gr.Blocks) -> None:
                 )
             note = note_field("users")
             invite = gr.Button("Make a link", elem_id="users-invite")
-            invited = gr.HTML("", elem_id="users-invited", js_on_load=None)
+            invited = gr.HTML("", elem_id="users-invited", elem_classes="answer", js_on_load=None)
             links = build_links_section(
                 LinksHandlers(handlers.accounts, handlers.invitations, in_project=False), "users"
             ).places
@@ -221,7 +221,9 @@ def build_users_page(handlers: UsersHandlers, page: gr.Blocks) -> None:
     done = []
     new = [added, name, is_administrator, *shown]
     for listen, way in ((add.click, ""), (name.submit, "_by_enter")):
-        adding = listen(handlers.add, [name, is_administrator], new, api_name=f"add_user{way}")
+        adding = listen(
+            handlers.add, [name, is_administrator], new, api_name=f"add_user{way}", show_progress_on=added
+        )
         keep_reason(adding, added)
         done.append(adding)
     inviting = invite.click(
@@ -229,16 +231,27 @@ def build_users_page(handlers: UsersHandlers, page: gr.Blocks) -> None:
         [project, role, note],
         [invited, note, *links],
         api_name="invite_to_project",
+        show_progress_on=invited,
     )
     keep_reason(inviting, invited)
     done.append(inviting)
     renaming = rename.click(
-        handlers.rename, [chosen, new_name], [changed, new_name, *shown], api_name="rename_user"
+        handlers.rename,
+        [chosen, new_name],
+        [changed, new_name, *shown],
+        api_name="rename_user",
+        show_progress_on=changed,
     )
     keep_reason(renaming, changed)
     done.append(renaming)
     for button, handler in zip(buttons, _changes(handlers), strict=True):
-        change = button.click(handler, chosen, [changed, *shown], api_name=f"{handler.__name__}_user")
+        change = button.click(
+            handler,
+            chosen,
+            [changed, *shown],
+            api_name=f"{handler.__name__}_user",
+            show_progress_on=changed,
+        )
         keep_reason(change, changed)
         done.append(change)
     for number, event in enumerate(done, start=1):

@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 from annotation.adjudication import Which
 from annotation.types import Cause, NewPair, NewRating, Project, ProjectSettings, Role, User
 from tests.browser.conftest import PASSWORD, Site, Watch, serious_violations
-from tests.browser.test_look import PALE, WIDTH
+from tests.browser.test_look import BROKEN_WORDS, PALE, WIDTH
 from tests.rated import rated_pairs
 
 if TYPE_CHECKING:
@@ -232,6 +232,13 @@ def test_save_is_in_view_whatever_stands_above_it(bench, height):
     page.locator("#adjudicate-note").focus()
     below = page.locator("#adjudicate-note").evaluate("e => e.getBoundingClientRect().bottom")
     assert below <= save.bounding_box()["y"]
+
+
+@pytest.mark.parametrize("width", [701, 720, 1000, 1001])
+def test_no_word_of_the_scale_is_broken_beside_the_queue(bench, width):
+    page = bench().open(viewport={"width": width, "height": 450})  # 720: a screen of 1440 at 200 %
+    assert page.locator("#adjudicate-scale").evaluate(BROKEN_WORDS) == []
+    assert page.evaluate(WIDTH) <= width
 
 
 def test_n_and_p_walk_and_rest_while_writing(bench):

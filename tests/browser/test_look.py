@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -9,6 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 import app
+from annotation.types import ProjectSettings, Role
 from tests.browser.conftest import Nested, open_page
 from tests.browser.test_keyphrases_page import BODY, TITLE, new_result, predict, write
 
@@ -222,3 +224,67 @@ def test_the_keyboard_alone_is_enough(demo):
     assert demo.locator("#predict-run").evaluate("e => getComputedStyle(e).outlineStyle") == "solid"
     new_result(demo, lambda: demo.keyboard.press("Enter"))
     expect(demo.locator("#predict-table")).to_be_visible()
+
+
+BROKEN_WORDS = """root => {
+  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT), broken = [];
+  while (walker.nextNode()) {
+    for (const word of walker.currentNode.data.matchAll(/\\S+/g)) {
+      const range = document.createRange();
+      range.setStart(walker.currentNode, word.index);
+      range.setEnd(walker.currentNode, word.index + word[0].length);
+      const lines = new Set([...range.getClientRects()].map(({ top }) => Math.round(top)));
+      if (lines.size > 1) broken.push(word[0]);
+    }
+  }
+  return broken;
+}"""
+
+
+def test_beside_long_names_no_word_of_ours_is_broken(site, browser, unused):
+    project = site.services.projects.create(
+        ProjectSettings(unused, types=("sentence2phrase",), consent="Yes?")
+    )
+    for role, name in ((Role.ADJUDICATOR, "Judith"), (Role.RATER, LONG_WORDS)):
+        site.services.projects.add_member(project.id, site.add_user(f"{name} {unused}").name, role)
+    path = f"/annotate/project?project={project.id}&tab=members"
+    page = site.page(browser, "root", path, viewport={"width": 1440, "height": 900})
+    members = page.locator("#members-list table")
+    expect(members).to_contain_text("adjudicator")
+    assert members.evaluate(BROKEN_WORDS) == []
+    page.get_by_role("tab", name="Quality").click()
+    work = page.locator("#quality-work")
+    expect(work).to_contain_text(LONG_WORDS)
+    assert work.evaluate(BROKEN_WORDS) == []
+
+
+def test_a_list_to_choose_from_is_edged_as_a_text_field_is(demo):
+    edge = "e => getComputedStyle(e).borderTopColor"
+    text = demo.locator("#predict-title textarea").evaluate(edge)
+    assert demo.locator(".wrap:has(> .wrap-inner):visible").first.evaluate(edge) == text
+
+
+WAITING = {
+    "": "your projects",
+    "users": "the accounts",
+    "agreement?project={}": "the agreement",
+    "leaderboard?project={}": "the leaderboard",
+    "predictions?project={}": "the predictions",
+    "project?project={}": "the project",
+    "review?project={}": "the texts",
+}
+
+
+@pytest.mark.parametrize("path", WAITING)
+def test_a_page_says_that_it_opens_until_it_is_filled(site, browser, unused, path):
+    project = site.services.projects.create(ProjectSettings(unused, types=("sentence2phrase",)))
+    context, held = site.context(browser, "root"), []
+    page = context.new_page()
+    page.route(re.compile("/gradio_api/(run|queue)/"), lambda route: held.append(route))  # never answered
+    page.goto(f"{site.address}/annotate/{path.format(project.id)}", wait_until="domcontentloaded")
+    said = page.get_by_text(f"Opening {WAITING[path]}.")
+    expect(said).to_be_visible()
+    page.unroute_all()
+    page.reload()
+    page.locator("#page-user").wait_for()
+    expect(said).to_have_count(0)

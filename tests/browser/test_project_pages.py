@@ -6,14 +6,14 @@ import re
 from decimal import Decimal
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
 from annotation.types import NewPair, ProjectSettings, Role, SkipReason
 from tests.browser.conftest import PASSWORD, Site, Watch, choose_files, open_annotation_page
 from tests.browser.pressing import press
 from tests.browser.test_kept_forms import press_while_offline
-from tests.browser.test_look import DOUBLED, PALE, UNNAMED, WIDTH
+from tests.browser.test_look import BROKEN_WORDS, DOUBLED, PALE, UNNAMED, WIDTH
 from tests.rated import rated_pairs
 
 EVIL = '<img src=x onerror="alert(1)"><b>شبه‌جمله</b> {{value}} ${value} ' + "very long " * 5
@@ -480,3 +480,40 @@ def test_fifty_projects_are_listed_soon_enough(site, browser):
         site.services.projects.create(settings, created_by=root)
     page = site.page(browser, "root")
     expect(page.locator("#home-projects li.project")).to_have_count(50)
+
+
+def test_an_arabic_name_stands_under_its_heading(site, browser, unused):
+    name = site.add_user(f"أمينة {unused}", is_administrator=True)
+    project = site.services.projects.create(ProjectSettings(unused, types=("a2b",)), created_by=name)
+    page = site.page(browser, "root", PROJECT.format(project.id, "events"))
+    cell = page.locator("#project-events td", has_text=name.name)
+    assert cell.evaluate("e => [e.matches(':dir(rtl)'), getComputedStyle(e).textAlign]") == [True, "left"]
+
+
+def test_a_genre_is_not_broken_where_the_page_is_zoomed(site, browser, project):
+    pairs = [NewPair("e", "sentence2phrase", "It rains.", "rain", genre="everyday")]
+    site.services.importing.import_pairs(project, pairs)
+    window = {"width": 720, "height": 450}
+    page = site.page(browser, "root", PROJECT.format(project, "pairs"), viewport=window)
+    counts = page.locator("#project-counts table")
+    expect(counts).to_contain_text("everyday")
+    assert counts.evaluate(BROKEN_WORDS) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "button", "answer"),
+    [
+        (PROJECT.format("{}", "settings"), "#project-save", "#project-saved"),
+        (PROJECT.format("{}", "quality"), "#quality-save", "#quality-said"),
+        ("/annotate/users", "#users-add", "#users-added"),
+    ],
+)
+def test_a_form_stays_in_view_until_it_is_answered(site, browser, project, path, button, answer):
+    page = site.page(browser, "root", path.format(project))
+    expect(page.locator(button)).to_be_visible()
+    waited_for: list[Route] = []
+    page.route(re.compile("/gradio_api/queue/join"), lambda route: waited_for.append(route))  # never answered
+    page.locator(button).click()
+    busy = page.locator("[data-testid=status-tracker].translucent:visible")
+    expect(page.locator(f"{answer} > [data-testid=status-tracker]")).to_be_visible()
+    expect(busy).to_have_count(1)

@@ -53,7 +53,7 @@ def items_file() -> bytes:
 
 def make_project(page: Page, name: str, people: Mapping[str, str]) -> str:
     """The project with its people; its part of an address."""
-    page.locator("#home-projects").locator(".projects, .empty").wait_for()
+    page.get_by_text("Opening your projects.").wait_for(state="hidden")
     if page.locator("#home-projects .projects").count():  # the form is open where there is no project yet
         page.get_by_role("button", name="New project").click()
     page.get_by_label("Name", exact=True).fill(name)

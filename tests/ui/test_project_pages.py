@@ -135,6 +135,13 @@ def test_of_the_items_to_write_for_some_may_be_reserved():
     assert "Up to 5 items to write for" in shown
 
 
+@pytest.mark.parametrize("pairs", [0, 10])
+def test_a_rater_is_told_of_pairs_and_not_of_items_for_writers(pairs):
+    shown = project_html(line(roles=frozenset({Role.RATER}), pairs=pairs, unwritten=5), RATER, None)
+    assert "larger item" not in shown
+    assert ("No pairs yet" in shown) is (pairs == 0)
+
+
 def test_saved_settings_are_said_to_reach_raters_when_they_open_their_page_again(sqlite_database):
     accounts, projects = AccountService(sqlite_database), ProjectService(sqlite_database)
     accounts.add_user("root", is_administrator=True)

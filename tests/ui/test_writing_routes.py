@@ -103,7 +103,7 @@ def test_pages_are_for_their_roles(office):
     assert 'id="write-form"' in write.open(asks("wim"))
     assert "This needs the role writer" in write.open(asks("ana"))
     office.submit("wim", "a ferry <b>at</b> noon")
-    item, text = review.open(asks("eda"))[2:4]
+    item, text = review.open(asks("eda"))[3:5]
     assert text["value"] == "a ferry <b>at</b> noon" if isinstance(text, dict) else text.value
     assert "Ferry number" in item
     with pytest.raises(gr.Error, match="This needs the role editor or administrator"):
@@ -113,7 +113,7 @@ def test_pages_are_for_their_roles(office):
     for token in ("nonsense", "²:1", "1:²", f"{'9' * 5000}:1", "1:2147483648", None):
         with pytest.raises(gr.Error, match="No text is chosen"):
             review.accept(asks("eda"), "text", token)
-    assert "grade" not in str(review.open(asks("eda"))[1])
+    assert "grade" not in str(review.open(asks("eda"))[2])
 
 
 @pytest.mark.parametrize(("waiting", "shown"), [(3, "gulls 2"), (2, "No texts are awaiting review")])
@@ -124,7 +124,7 @@ def test_review_goes_on_where_another_editor_takes_the_next_text(office, monkeyp
     office.projects.add_member(office.project.id, "ben", Role.EDITOR)
     for number in range(waiting):
         office.submit("wim", f"gulls {number}")
-    token = review.open(asked)[5]
+    token = review.open(asked)[6]
     read = services.editing.text
 
     def read_after_the_other(project_id, writing_id, editor_id):
@@ -146,7 +146,7 @@ def test_review_opens_without_a_text_while_an_import_keeps_the_database(office, 
     asked = SimpleNamespace(username="eda", query_params={"project": str(office.project.id)})
     office.submit("wim", "gulls at sea")
     with ThreadPoolExecutor(1) as editor, office.database.session():
-        tabs, queue, item, text, _, token, buttons = editor.submit(review.open, asked).result(60)
+        _, tabs, queue, item, text, _, token, buttons = editor.submit(review.open, asked).result(60)
     assert (tabs.visible, queue.visible, text.visible, buttons.visible) == (True, True, False, False)
     [(_, chosen)] = queue.choices
     assert (queue.value, text.value, token) == (None, "", "")
@@ -169,7 +169,7 @@ def test_what_was_done_with_a_text_is_told_where_the_next_cannot_be_shown(office
     asked = SimpleNamespace(username="eda", query_params={"project": str(office.project.id)})
     for number in range(2):
         office.submit("wim", f"gulls {number}")
-    token = review.open(asked)[5]
+    token = review.open(asked)[6]
 
     def held_by_an_import(*_):
         raise UnreachableError("test.db is being written to")
