@@ -14,6 +14,7 @@ from fastapi import FastAPI, Request
 from gradio.utils import get_upload_folder
 
 from kpdemo.quick_start import pages_only
+from kpdemo.ui.open_pages import lightly_kept
 from kpdemo.ui.theme import STYLE, build_theme, head
 
 CLOSED_DOCS: dict[str, Any] = {"openapi_url": None, "docs_url": None, "redoc_url": None}
@@ -68,6 +69,7 @@ def mount_pages(
         pages._queue.sleep_when_free = QUEUE_PAUSE
     with (
         _own_uploads(path) as others,
+        lightly_kept(),
         warnings.catch_warnings(action="ignore", category=UserWarning),  # on SSR, though it is off
     ):
         gr.mount_gradio_app(
