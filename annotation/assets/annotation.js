@@ -70,7 +70,7 @@
     if (title && document.title !== `${title} – Annotate`) document.title = `${title} – Annotate`;
   };
 
-  const look = () => { localTimes(); titled(); };
+  const look = () => { localTimes(); titled(); if (notice()) uncover(); };
   look();
   new MutationObserver(look).observe(document.documentElement, { childList: true, subtree: true });
 })();
