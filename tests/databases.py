@@ -113,6 +113,9 @@ def idle_schemas() -> list[Schema]:
 def drop_idle_schemas() -> None:
     while idle_schemas():
         _drop(idle_schemas().pop().name)
+    if _kept_connection.cache_info().currsize:
+        _kept_connection().close()
+        _kept_connection.cache_clear()
 
 
 @contextmanager
@@ -134,9 +137,9 @@ def _new_schema() -> str:
 
 def _migrated_schema() -> Schema:
     script, name = _migration_script(), _new_schema()
-    with _server(name) as server:
-        _driver(server).execute(script)
-        return Schema(name, server.execute(text(_LOOK)).one()[0])
+    with _within(name) as server:
+        server.execute(script)
+        return Schema(name, server.execute(_LOOK).fetchall()[0][0])
 
 
 def _drop(schema: str) -> None:
@@ -146,22 +149,20 @@ def _drop(schema: str) -> None:
 
 
 _LOOK = """
-SELECT md5(string_agg(part, ' ' ORDER BY part)), max(tuples), sum(bytes) FROM (
-  SELECT concat_ws(' ', c.relname, c.relkind, a.attname, a.atttypid, a.attnotnull, a.attisdropped) AS part,
-    CASE c.relkind WHEN 'r' THEN c.reltuples ELSE -1 END AS tuples,
-    CASE a.attnum WHEN 1 THEN pg_relation_size(c.oid) ELSE 0 END AS bytes
-  FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
-  WHERE c.relnamespace = current_schema()::regnamespace AND a.attnum > 0
-  UNION ALL
-  SELECT concat_ws(' ', conrelid::regclass, conname, pg_get_constraintdef(oid)), -1, 0
-  FROM pg_constraint WHERE connamespace = current_schema()::regnamespace
-  UNION ALL
-  SELECT concat_ws(' ', tgrelid::regclass, tgname, tgenabled), -1, 0
-  FROM pg_trigger JOIN pg_class c ON c.oid = tgrelid WHERE c.relnamespace = current_schema()::regnamespace
-  AND NOT tgisinternal
-  UNION ALL
-  SELECT version_num, -1, 0 FROM alembic_version
-) parts
+WITH relations AS (
+  SELECT oid, xmin, relkind, reltuples FROM pg_class WHERE relnamespace = current_schema()::regnamespace
+), parts AS (
+  SELECT concat(oid, ' ', xmin) AS part FROM relations
+  UNION ALL SELECT concat(attrelid, ' ', attnum, ' ', xmin) FROM pg_attribute
+  WHERE attrelid IN (SELECT oid FROM relations) AND attnum > 0
+  UNION ALL SELECT concat(oid, ' ', xmin) FROM pg_constraint
+  WHERE connamespace = current_schema()::regnamespace
+  UNION ALL SELECT concat(oid, ' ', xmin) FROM pg_trigger WHERE tgrelid IN (SELECT oid FROM relations)
+  UNION ALL SELECT version_num FROM alembic_version
+)
+SELECT (SELECT md5(string_agg(part, ',' ORDER BY part)) FROM parts),
+  (SELECT max(reltuples) FROM relations WHERE relkind = 'r'),
+  (SELECT sum(pg_relation_size(oid)) FROM relations)
 """
 _LARGEST_KEPT = 10_000_000
 """Bytes of tables and indexes; empty ones have under 1,000,000."""
@@ -177,18 +178,15 @@ def _is_emptied(schema: Schema) -> bool:
     SET LOCAL lock_timeout = '20s';
     SET LOCAL session_replication_role = replica; -- no triggers: what is kept for good goes, too
     {delete};
-    DO $$ DECLARE name text; BEGIN
-      FOR name IN SELECT sequencename FROM pg_sequences WHERE schemaname = current_schema() LOOP
-        EXECUTE format('ALTER SEQUENCE %I RESTART', name);
-      END LOOP;
-    END $$"""
+    SELECT setval(format('%I.%I', schemaname, sequencename)::regclass, start_value, false)
+    FROM pg_sequences WHERE schemaname = current_schema() AND last_value IS NOT NULL"""
     try:
-        with _server(schema.name) as server:
-            parts, tuples, size = server.execute(text(_LOOK)).one()
+        with _within(schema.name) as server:
+            parts, tuples, size = server.execute(_LOOK).fetchall()[0]
             if parts != schema.parts or tuples >= 0 or size > _LARGEST_KEPT:
                 return False
-            _driver(server).execute(empty)
-    except (SQLAlchemyError, psycopg.Error):
+            server.execute(empty)
+    except psycopg.Error:
         return False
     return True
 
@@ -238,8 +236,20 @@ def _server(schema: str = "public") -> Iterator[Connection]:
         engine.dispose()
 
 
-def _driver(connection: Any) -> Any:
-    return connection.connection.driver_connection
+@contextmanager
+def _within(schema: str) -> Iterator[psycopg.Connection]:
+    """A transaction in a schema, of the connection that stays: it knows the tables from the times before."""
+    if _kept_connection().closed:
+        _kept_connection.cache_clear()
+    with _kept_connection().transaction():
+        _kept_connection().execute(f"SET LOCAL search_path TO {schema}".encode())
+        yield _kept_connection()
+
+
+@cache
+def _kept_connection() -> psycopg.Connection:
+    options = "-csynchronous_commit=off"
+    return psycopg.connect(POSTGRESQL_URL, autocommit=True, prepare_threshold=None, options=options)
 
 
 def spoil(database: Database, table: str) -> None:
