@@ -100,7 +100,7 @@ def earlier_words_text(ratings: int) -> str:
     if not ratings:
         return ""
     were = "grade was" if ratings == 1 else "grades were"
-    return f"{ratings:,} {were} given before the words of the scale changed; the gold set’s manifest says so."
+    return f"{ratings:,} {were} given before the words of the scale changed; the gold set's manifest says so."
 
 
 def _point(line: str, number: int) -> Point:

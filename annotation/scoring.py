@@ -70,7 +70,7 @@ def single_value_text(pairs: int, named: Mapping[str, Floats]) -> str:
 
 
 def correlations_between(rows: Floats) -> Floats:
-    """Pearson’s correlations (S, S) of S rows (N,) with each other; nan where one has a single value only."""
+    """Pearson's correlations (S, S) of S rows (N,) with each other; nan where one has a single value only."""
     centred = np.array([_standard(row) for row in rows])
     together = np.einsum("sn,tn->st", centred, centred)
     squares = together.diagonal()

@@ -24,7 +24,7 @@ FOR_LEADERS = (
     "of each other. Keep grading, or ask your administrator."
 )
 CONVENTION = (
-    f"{FIRM:.3f} and {TENTATIVE} are Krippendorff’s own conventions (2004), not laws: how much agreement is "
+    f"{FIRM:.3f} and {TENTATIVE} are Krippendorff's own conventions (2004), not laws: how much agreement is "
     "enough depends on what the grades are for."
 )
 MOSTLY_HIGHER = (
@@ -184,7 +184,7 @@ def drift_html(report: AgreementReport) -> str:
     if not any(drift.windows for drift in report.drifts):
         return ""
     said = (
-        f"Each rater’s grades that can be compared, oldest first, in up to {MOST_WINDOWS} windows of at "
+        f"Each rater's grades that can be compared, oldest first, in up to {MOST_WINDOWS} windows of at "
         f"least {FEWEST_IN_WINDOW}: how far they are above the decision or, without one, above the mean of "
         "the others. A change is clear when the first and the last window are at least one step of the "
         "scale apart and their 95 % intervals do not overlap. With many raters, one may look clear by "
@@ -198,7 +198,7 @@ def bounds_html(report: AgreementReport) -> str:
     if not any(bound.raters for bound in report.upper_bounds):
         return ""
     said = (
-        "Each rater is measured like a system, against the mean of the other raters’ grades of the same "
+        "Each rater is measured like a system, against the mean of the other raters' grades of the same "
         "pairs. A system that reaches the mean of these figures fits the raters as well as they fit each "
         "other. It may reach more against the gold grades, which are means of all raters."
     )
@@ -223,7 +223,7 @@ def set_aside_html(report: AgreementReport) -> str:
 def method_html(report: AgreementReport) -> str:
     """How the figures were made, so that others can make them again."""
     text = (
-        "Krippendorff’s α at the interval level, of pairs with two grades or more. The 95 % intervals are "
+        "Krippendorff's α at the interval level, of pairs with two grades or more. The 95 % intervals are "
         f"percentile bootstraps over pairs: {grouped(report.resamples)} resamples, seed {report.seed}. A "
         "resample in which all grades are equal has no α and is left out; if more than one in twenty are "
         "left out, there is no interval. SVG and PNG are saved dark on white, for print; CSV has the "

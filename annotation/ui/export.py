@@ -128,7 +128,7 @@ def link_html(project_id: int, options: ExportOptions, counts: GoldCounts) -> st
         listed = options.unfinished is Unfinished.LIST
         rest = f", {counted(missing, 'other')} {'in a separate file' if listed else 'left out'}"
     without = (
-        " This layout holds no genres, no raters’ grades and no comments."
+        " This layout holds no genres, no raters' grades and no comments."
         if options.format is Format.SEMEVAL
         else ""
     )

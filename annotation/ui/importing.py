@@ -122,9 +122,7 @@ def build_import_section(handlers: ImportHandlers) -> tuple[Filling, Any]:
         )
         run = gr.Button("Import", variant="primary", elem_id="import-run", scale=1, min_width=120)
     result = gr.HTML(empty_html(NOTHING_YET), elem_id="import-result")
-    imported = import_event(
-        run, handlers.import_file, [upload, type], [result, upload], "import_file", show_progress_on=result
-    )
+    imported = import_event(run, handlers.import_file, [upload, type], [result, upload], "import_file")
     return Filling(handlers.show, type, "show_import_types"), imported
 
 
@@ -134,9 +132,8 @@ def import_event(
     inputs: Sequence[Any],
     outputs: Sequence[Any],
     name: str,
-    **options: Any,
 ) -> Dependency:
-    """An import when the button is pressed, which rests until a moment after the answer.
+    """An import when the button is pressed, which rests until a moment after the answer, the first output.
 
     The second click of a double one would find the box empty, or import the same file again.
     """
@@ -148,7 +145,7 @@ def import_event(
         api_name=name,
         concurrency_limit=1,
         concurrency_id="import",
-        **options,
+        show_progress_on=outputs[0],
     )
     event.then(None, None, run, js=WAKE, api_name=f"end_{name}", show_progress="hidden")
     return event

@@ -21,6 +21,7 @@ from annotation.services.writing.items import ItemService
 from annotation.services.writing.plan import TypeTerms, type_terms
 from annotation.setting_changes import seen_again, seen_settings
 from annotation.sizes import Bounds, PairBounds, check_range
+from annotation.ui.answer import answer_place, answered
 from annotation.ui.asking import TOLD, admitted, asked_by, ids_in
 from annotation.ui.choice import on_choice
 from annotation.ui.filling import Filling
@@ -38,7 +39,6 @@ from annotation.ui.wording import counted
 from kpdemo.ui.widgets import (
     QUIETLY,
     done_html,
-    keep_reason,
     section_heading,
     unseen_box,
 )
@@ -185,9 +185,7 @@ def _build_import(handlers: ItemsHandlers) -> tuple[gr.Dropdown, Any]:
         )
         run = gr.Button("Import", variant="primary", elem_id="items-import", scale=1, min_width=120)
     result = gr.HTML("", elem_id="items-result")
-    imported = import_event(
-        run, handlers.import_file, [upload, type], [result, upload], "import_items", show_progress_on=result
-    )
+    imported = import_event(run, handlers.import_file, [upload, type], [result, upload], "import_items")
     return type, imported
 
 
@@ -201,14 +199,12 @@ def _build_withdrawal(handlers: ItemsHandlers) -> tuple[gr.Dropdown, Keeping]:
         with gr.Row(elem_classes="form-row"):
             withdraw = gr.Button("Withdraw", elem_id="items-withdraw", min_width=120)
             restore = gr.Button("Give out again", elem_id="items-restore", min_width=120)
-        changed = gr.HTML("", elem_id="items-changed", js_on_load=None)
+        changed = answer_place("items-changed")
     asked: list[Any] = [ids, among]
     events = [
-        withdraw.click(handlers.withdraw, asked, changed, api_name="withdraw_items"),
-        restore.click(handlers.restore, asked, changed, api_name="restore_items"),
+        answered(withdraw.click, handlers.withdraw, asked, changed, api_name="withdraw_items"),
+        answered(restore.click, handlers.restore, asked, changed, api_name="restore_items"),
     ]
-    for event in events:
-        keep_reason(event, changed)
     return among, Keeping(kept, asked, events, around=[(part, {"open": True})])
 
 
@@ -223,7 +219,7 @@ def _build_bounds(handlers: ItemsHandlers) -> tuple[Filling, gr.Dropdown, gr.HTM
             label="Set a share of the items aside for pairs of grade 0", elem_id="items-zeros"
         )
         save = gr.Button("Save the bounds", elem_id="items-save")
-        saved = gr.HTML("", elem_id="items-saved", js_on_load=None)
+        saved = answer_place("items-saved")
     seen = unseen_box("items-seen")
     chosen = on_choice(
         of_type,
@@ -235,13 +231,13 @@ def _build_bounds(handlers: ItemsHandlers) -> tuple[Filling, gr.Dropdown, gr.HTM
         **QUIETLY,
     )
     kept.resume_after(chosen)
-    saving = save.click(
+    saving = answered(
+        save.click,
         handlers.save_bounds,
         [of_type, seen, zeros, *fields],
         [saved, bounds, zeros, *fields, seen],
         api_name="save_bounds",
     )
-    keep_reason(saving, saved)
     around = [(part, {"open": True})]
     kept_fields = [zeros, *fields]
     keeping = Keeping(kept, kept_fields, [saving], around, began=seen, is_of_began=True, shown=[chosen])

@@ -35,7 +35,7 @@ from annotation.web.leaderboard import board_address
 from kpdemo.ui.charts import chart_buttons, show_chart
 from kpdemo.ui.widgets import QUIETLY, empty_html, escape, section_heading, shown_to_user, unseen_box
 
-NOBODY = "No system has been measured yet. A system’s scores are compared with the gold grades of the pairs."
+NOBODY = "No system has been measured yet. A system's scores are compared with the gold grades of the pairs."
 FOR_ADMINISTRATORS = "An administrator of the project can add one."
 FOR_LEADERS = "The leaderboard is for administrators and adjudicators of the project: ask your administrator."
 CHART = "Pearson correlation of each system by genre, stacked, the best system first"

@@ -36,7 +36,7 @@ FORMATS_HTML = (
     "message names its line and nothing is added. Scores by id are left out for pairs that have no gold "
     "grade yet.</li>"
     "<li><b>Gold sets</b>: <code>gold.jsonl</code>, <code>.csv</code> or <code>.parquet</code> of an export, "
-    "tables with <code>id, type, left, right, gold</code>, or the task’s input and gs files together.</li>"
+    "tables with <code>id, type, left, right, gold</code>, or the task's input and gs files together.</li>"
     "<li><b>Training grades</b> have the formats of gold sets, and the scores of their pairs those of other "
     "scores.</li>"
     "</ul></details>"
@@ -44,7 +44,7 @@ FORMATS_HTML = (
 GOLD_CHOICES = [(label, kind) for kind, label in GOLDS.items()]
 CALIBRATED = (
     "Fits the scores of each type to the grades of other pairs by isotonic regression. This puts them on the "
-    "raters’ scale and keeps their order, except for ties. A pair that is in both sets is refused."
+    "raters' scale and keeps their order, except for ties. A pair that is in both sets is refused."
 )
 
 

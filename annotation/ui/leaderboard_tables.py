@@ -147,7 +147,7 @@ def difference_table(difference: Difference) -> Table:
         Column("Type", text=True),
         Column("Difference of Pearson", 3, signed=True),
         Column("p (bootstrap)", 3, probability=True),
-        Column("Williams’ t", 2),
+        Column("Williams' t", 2),
         Column("p (Williams)", 3, probability=True),
     )
     caption = f"{difference.first} minus {difference.second}"
@@ -162,7 +162,7 @@ def gold_label(gold: GoldVersion, zone: str | None = "") -> str:
 
 def gold_named(gold: GoldVersion) -> str:
     """What a sentence calls it."""
-    name = "the project’s gold" if gold.is_own else f"gold from {gold.name}"
+    name = "the project's gold" if gold.is_own else f"gold from {gold.name}"
     return f"{name} ({gold.sha256[:SHOWN_DIGITS]})"
 
 
@@ -176,12 +176,12 @@ def gold_html(gold: GoldVersion, current: str, pairs_now: int) -> str:
     digest = f'<code title="SHA-256 {gold.sha256}">{gold.sha256[:SHOWN_DIGITS]}</code>'
     pairs = escape(counted(gold.pairs, "pair"))
     if gold.sha256 == current:
-        return f"<p>On the project’s gold as it is now: {pairs}, version {digest}.</p>"
+        return f"<p>On the project's gold as it is now: {pairs}, version {digest}.</p>"
     if not gold.is_own:
         return f"<p>On gold from {escape(gold.name)}, of {time_html(gold.at)}: {pairs}, version {digest}.</p>"
     now = counted(pairs_now, "pair has", "pairs have")
     return (
-        f"<p>On the project’s gold of {time_html(gold.at)}: {pairs}, version {digest}. The gold has changed "
+        f"<p>On the project's gold of {time_html(gold.at)}: {pairs}, version {digest}. The gold has changed "
         f"since: {escape(now)} a grade now, {grouped(gold.pairs)} then. These figures are of the older gold; "
         "to measure a system on the new one, add it again.</p>"
     )

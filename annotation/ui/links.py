@@ -13,11 +13,12 @@ from annotation.services.access.accounts import AccountService
 from annotation.services.access.invitations import InvitationService
 from annotation.services.access.open_invitations import OpenInvitation
 from annotation.types import Role, User
+from annotation.ui.answer import answer_place, answered
 from annotation.ui.asking import asked_project
 from annotation.ui.choice import on_choice
 from annotation.ui.tables import listing_html
 from annotation.ui.wording import time_html
-from kpdemo.ui.widgets import done_html, empty_html, escape, keep_reason, section_heading, shown_to_user
+from kpdemo.ui.widgets import done_html, empty_html, escape, section_heading, shown_to_user
 
 NO_OPEN_LINKS = "No links are open. A link is listed here until it is used, expires or is revoked."
 
@@ -69,13 +70,12 @@ def build_links_section(handlers: LinksHandlers, prefix: str) -> LinksSection:
     with gr.Row(elem_classes="form-row"):
         link = gr.Dropdown([], label="Link", elem_id=f"{prefix}-open-link", scale=3)
         revoke = gr.Button("Revoke", interactive=False, elem_id=f"{prefix}-revoke", scale=1, min_width=120)
-    revoked = gr.HTML("", elem_id=f"{prefix}-revoked", js_on_load=None)
+    revoked = answer_place(f"{prefix}-revoked")
     places = (listing, link, revoke)
     on_choice(link, handlers.choose_link, revoke, api_name=f"choose_link_of_{prefix}", show_progress="hidden")
-    revoking = revoke.click(
-        handlers.revoke_link, link, [revoked, *places], api_name=f"revoke_link_of_{prefix}"
+    revoking = answered(
+        revoke.click, handlers.revoke_link, link, [revoked, *places], api_name=f"revoke_link_of_{prefix}"
     )
-    keep_reason(revoking, revoked)
     return LinksSection(places, revoking)
 
 

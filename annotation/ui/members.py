@@ -16,6 +16,7 @@ from annotation.services.consents import ConsentService
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
 from annotation.types import Role, User
+from annotation.ui.answer import answer_place, answered
 from annotation.ui.asking import admitted, asked_by
 from annotation.ui.choice import on_choice
 from annotation.ui.filling import Filling
@@ -31,7 +32,6 @@ from annotation.ui.members_html import JOIN_HINT, joined_html, members_html
 from annotation.ui.wording import ROLE_CHOICES, ROLE_ORDER, role_named, roles_text
 from kpdemo.ui.widgets import (
     done_html,
-    keep_reason,
     section_heading,
     shown_to_user,
 )
@@ -157,31 +157,28 @@ def build_members_section(handlers: MembersHandlers) -> tuple[Filling, tuple[Any
             )
             added = _build_addition()
     shown = [listed.members, added.account, listed.held, *listed.buttons, added.joining, *links.places]
-    inviting = invitation.run.click(
+    inviting = answered(
+        invitation.run.click,
         handlers.invite,
         [invitation.role, invitation.note],
         [invitation.link, invitation.note, *links.places],
         api_name="invite_member",
     )
-    keep_reason(inviting, invitation.link)
     said, held = listed.said, listed.held
     on_choice(
         held, handlers.choose, [said, *listed.buttons], api_name="choose_member", show_progress="hidden"
     )
-    adding = added.run.click(
-        handlers.add, [added.account, added.role], [added.said, *shown], api_name="add_member"
+    accounts = [added.said, *shown]
+    adding = answered(
+        added.run.click, handlers.add, [added.account, added.role], accounts, api_name="add_member"
     )
-    keep_reason(adding, added.said)
-    joining = added.join.click(handlers.join, outputs=[added.said, *shown], api_name="join_as_rater")
-    keep_reason(joining, added.said)
+    joining = answered(added.join.click, handlers.join, None, accounts, api_name="join_as_rater")
     remove, pause, resume = listed.buttons
     changes = (
-        remove.click(handlers.remove, held, [said, *shown], api_name="remove_member"),
-        pause.click(handlers.pause, held, [said, *shown], api_name="pause_rater"),
-        resume.click(handlers.resume, held, [said, *shown], api_name="resume_rater"),
+        answered(remove.click, handlers.remove, held, [said, *shown], api_name="remove_member"),
+        answered(pause.click, handlers.pause, held, [said, *shown], api_name="pause_rater"),
+        answered(resume.click, handlers.resume, held, [said, *shown], api_name="resume_rater"),
     )
-    for event in changes:
-        keep_reason(event, said)
     filling = Filling(handlers.show, shown, "show_members")
     return filling, (adding, joining, *changes, inviting, links.revoking)
 
@@ -197,7 +194,7 @@ class _MemberList:
 
 def _build_list() -> _MemberList:
     section_heading("Members", "members-heading")
-    said = gr.HTML("", elem_id="members-said")
+    said = answer_place("members-said")
     members = gr.HTML("", elem_id="members-list", js_on_load=None)
     held = gr.Dropdown([], label="Member", allow_custom_value=True, elem_id="members-held")
     with gr.Row(elem_id="members-actions"):
@@ -242,7 +239,7 @@ def _build_invitation() -> _Invitation:
         f'<p class="small">A link lets one person in, within {LASTS.days} days.</p>',
         elem_id="members-link-hint",
     )
-    return _Invitation(role, note, invite, gr.HTML("", elem_id="members-link", js_on_load=None))
+    return _Invitation(role, note, invite, answer_place("members-link"))
 
 
 @dataclass(frozen=True)
@@ -269,5 +266,5 @@ def _build_addition() -> _Addition:
     with gr.Column(visible=False, elem_id="members-joining") as joining:
         join = gr.Button("Grade it myself", elem_id="members-join")
         gr.HTML(f'<p class="small">{JOIN_HINT}</p>', elem_id="members-join-hint")
-    said = gr.HTML("", elem_id="members-added", js_on_load=None)
+    said = answer_place("members-added")
     return _Addition(account, role, add, joining, join, said)

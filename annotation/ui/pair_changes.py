@@ -16,11 +16,12 @@ from annotation.services.pair_removal import PairRemovalService
 from annotation.services.pair_withdrawal import PairWithdrawalService
 from annotation.services.projects import ProjectService
 from annotation.types import Role
+from annotation.ui.answer import answer_place, answered
 from annotation.ui.asking import admitted, ids_in
 from annotation.ui.filling import Filling
 from annotation.ui.kept_form import Keeping, build_kept_form
 from annotation.ui.wording import counted
-from kpdemo.ui.widgets import done_html, keep_reason
+from kpdemo.ui.widgets import done_html
 
 ANY_TYPE = "any type"
 EXPLAINED_HTML = (
@@ -96,15 +97,13 @@ def build_pair_changes(handlers: PairChangeHandlers) -> tuple[Filling, tuple[Any
             withdraw = gr.Button("Withdraw", elem_id="pair-withdraw", min_width=96)
             restore = gr.Button("Restore", elem_id="pair-restore", min_width=96)
             remove = gr.Button("Remove", elem_id="pair-remove", min_width=96)
-        said = gr.HTML("", elem_id="pair-changed", js_on_load=None)
+        said = answer_place("pair-changed")
     asked: list[Any] = [ids, type, reason]
     changed = (
-        withdraw.click(handlers.withdraw, asked, [said, ids, reason], api_name="withdraw_pairs"),
-        restore.click(handlers.restore, asked, [said, ids, reason], api_name="restore_pairs"),
-        remove.click(handlers.remove, [ids, type], [said, ids], api_name="remove_pairs"),
+        answered(withdraw.click, handlers.withdraw, asked, [said, ids, reason], api_name="withdraw_pairs"),
+        answered(restore.click, handlers.restore, asked, [said, ids, reason], api_name="restore_pairs"),
+        answered(remove.click, handlers.remove, [ids, type], [said, ids], api_name="remove_pairs"),
     )
-    for event in changed:
-        keep_reason(event, said)
     keeping = Keeping(kept, asked, changed, around=[(part, {"open": True})])
     return Filling(handlers.types, type, "show_pair_types", keeping=keeping), changed
 

@@ -19,6 +19,7 @@ from annotation.services.projects import ProjectService
 from annotation.services.rating.stuck import StuckService
 from annotation.setting_changes import seen_settings
 from annotation.types import Role
+from annotation.ui.answer import answer_place, answered
 from annotation.ui.asking import admitted, asked_by
 from annotation.ui.export import ExportHandlers, build_export_section
 from annotation.ui.filling import Filling
@@ -206,19 +207,13 @@ def _build_settings_tab(handlers: ProjectHandlers) -> _SettingsTab:
     kept = build_kept_form("project")
     fields = settings_fields("project")
     seen = unseen_box("project-seen")
-    saved = gr.HTML("", elem_id="project-saved", elem_classes="answer", js_on_load=None)
+    saved = answer_place("project-saved")
     save = gr.Button("Save settings", variant="primary", elem_id="project-save")
     _build_deletion(handlers)
     shown = [seen, *fields.components]
-    saving = save.click(
-        handlers.save,
-        shown,
-        [saved, *shown],
-        js=kept.sends,
-        api_name="save_project",
-        show_progress_on=saved,  # else each field is hidden until the answer comes
+    saving = answered(
+        save.click, handlers.save, shown, [saved, *shown], js=kept.sends, api_name="save_project"
     )
-    keep_reason(saving, saved)
     return _SettingsTab(shown, saving, kept)
 
 

@@ -21,6 +21,7 @@ from annotation.services.quality import QualityOverview, QualityService
 from annotation.services.work import WorkService
 from annotation.setting_changes import seen_settings
 from annotation.types import ReadKnownPair, Role
+from annotation.ui.answer import answer_place, answered
 from annotation.ui.asking import TOLD, admitted, asked_by
 from annotation.ui.filling import Filling
 from annotation.ui.importing import checked_upload, import_event, refused
@@ -201,7 +202,7 @@ def build_quality_section(handlers: QualityHandlers) -> tuple[Filling, Filling, 
             checks = gr.HTML("", elem_id="quality-checks", js_on_load=None)
             check_every, check_distance = check_fields()
             checked = upload_box("checks")
-    said = gr.HTML("", elem_id="quality-said", elem_classes="answer")
+    said = answer_place("quality-said")
     save = gr.Button("Save these settings", variant="primary", elem_id="quality-save")
     known = known_fields()
     section_heading("Raters", "quality-raters-heading")
@@ -215,21 +216,12 @@ def build_quality_section(handlers: QualityHandlers) -> tuple[Filling, Filling, 
     fields = [seen, pass_mark, training_distance, check_every, check_distance]
     listed = [raters, excusing_row, chosen, work]
     shown = [training, clear, checks, known.none, known.form, known.pair, *listed]
-    saving = save.click(
-        handlers.save,
-        fields,
-        [said, *fields, *shown],
-        js=kept.sends,
-        api_name="save_quality",
-        show_progress_on=said,
+    saving = answered(
+        save.click, handlers.save, fields, [said, *fields, *shown], js=kept.sends, api_name="save_quality"
     )
     done = [said, *shown]
-    clearing = clear.click(
-        handlers.clear_training, outputs=done, api_name="clear_training", show_progress_on=said
-    )
-    excusing = excuse.click(handlers.excuse, chosen, done, api_name="excuse_rater", show_progress_on=said)
-    for event in (saving, clearing, excusing):
-        keep_reason(event, said)
+    clearing = answered(clear.click, handlers.clear_training, None, done, api_name="clear_training")
+    excusing = answered(excuse.click, handlers.excuse, chosen, done, api_name="excuse_rater")
     imports = (
         _on_import(trained, handlers.import_training, "import_training_pairs", shown),
         _on_import(checked, handlers.import_checks, "import_check_pairs", shown),
@@ -258,7 +250,8 @@ def _on_correction(known: KnownFields, handlers: QualityHandlers, shown: list[An
         **QUIETLY,
     )
     kept.resume_after(choosing)
-    event = known.run.click(
+    event = answered(
+        known.run.click,
         handlers.set_known,
         [known.pair, known.grade],
         [known.said, *shown],
@@ -266,7 +259,6 @@ def _on_correction(known: KnownFields, handlers: QualityHandlers, shown: list[An
         api_name="set_known_grade",
     )
     kept.keep([known.grade], known.pair, is_of_began=True, shown=[choosing], saved=[event])
-    keep_reason(event, known.said)
     return event
 
 

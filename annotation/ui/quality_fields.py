@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import gradio as gr
 
 from annotation.quality import QualitySettings
+from annotation.ui.answer import answer_place
 from annotation.ui.kept_form import KeptForm, build_kept_form
 from annotation.ui.number_fields import decimal_field, decimal_of, decimal_text, whole_field, whole_of
 from kpdemo.ui.widgets import section_heading
@@ -39,7 +40,7 @@ def upload_box(kind: str) -> Upload:
     )
     gr.HTML(f'<p class="small">{FIELDS[kind]}</p>', elem_id=f"quality-{kind}-fields")
     run = gr.Button(f"Import {KINDS[kind]}s", elem_id=f"quality-{kind}-run")
-    return Upload(file, run, gr.HTML("", elem_id=f"quality-{kind}-result"))
+    return Upload(file, run, answer_place(f"quality-{kind}-result"))
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def known_fields() -> KnownFields:
             grade = decimal_field(None, label="Known grade", elem_id="quality-known-grade", scale=1)
             run = gr.Button("Set this grade", elem_id="quality-known-set", scale=1, min_width=160)
         texts = gr.HTML("", elem_id="quality-known-texts", js_on_load=None)
-        said = gr.HTML("", elem_id="quality-known-said")
+        said = answer_place("quality-known-said")
     return KnownFields(none, form, kept, pair, texts, grade, run, said)
 
 

@@ -20,7 +20,7 @@ NO_RATERS = "No raters yet. Add one in the tab Members."
 NO_KNOWN = "No pairs with a known grade yet. Import training or check pairs above."
 WORK_SAYS = (
     "Grades of check pairs are included, and so are those that no longer count because they were set aside "
-    "or their pair was withdrawn. Hours are how long the graded pairs were on the rater’s screen, in a "
+    "or their pair was withdrawn. Hours are how long the graded pairs were on the rater's screen, in a "
     "visible window; imported grades have no time."
 )
 

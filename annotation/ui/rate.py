@@ -211,7 +211,7 @@ _COMMENT = f"""
  Problem: something is wrong with this pair</label>
 <span><output id="rate-comment-saved" class="small"></output>
 <button type="button" class="keep" data-rate="keep-comment">Save comment</button></span></p>
-<p class="small">Saved with your grade, or at once by the button. Raters do not see each other’s comments.</p>
+<p class="small">Saved with your grade, or at once by the button. Raters do not see each other's comments.</p>
 </div>
 """
 

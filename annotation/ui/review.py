@@ -14,6 +14,7 @@ from annotation.services.bundle import UnreachableError
 from annotation.services.writing.editing import EDITORS, EditingService
 from annotation.services.writing.waiting_texts import Submitted
 from annotation.types import User
+from annotation.ui.answer import answer_place, answered
 from annotation.ui.asking import admitted, asked_by
 from annotation.ui.choice import on_choice
 from annotation.ui.items import ItemsHandlers, build_items_section
@@ -116,7 +117,7 @@ def build_review_page(
     with gr.Tabs(visible=False, elem_id="review-tabs", overflow_behavior="wrap") as tabs:
         with gr.Tab("Review", id="review"):
             queue = gr.Dropdown([], label="Texts awaiting review", elem_id="review-queue")
-            said = gr.HTML("", elem_id="review-said")
+            said = answer_place("review-said")
             item = gr.HTML("", elem_id="review-item", apply_default_css=False, js_on_load=None)
             kept = build_kept_form("review")
             text = gr.Textbox(
@@ -144,9 +145,11 @@ def build_review_page(
     )
     kept.resume_after(chosen)
     settled = [
-        accept.click(handlers.accept, [text, token], [said, *shown], api_name="accept_text"),
-        send_back.click(handlers.send_back, [note, token], [said, *shown], api_name="send_text_back"),
-        hand_on.click(handlers.hand_on, [note, token], [said, *shown], api_name="hand_item_on"),
+        answered(accept.click, handlers.accept, [text, token], [said, *shown], api_name="accept_text"),
+        answered(
+            send_back.click, handlers.send_back, [note, token], [said, *shown], api_name="send_text_back"
+        ),
+        answered(hand_on.click, handlers.hand_on, [note, token], [said, *shown], api_name="hand_item_on"),
     ]
     kept.keep([text, note], token, is_of_began=True, shown=[opened, chosen], saved=settled)
     opening_report.after(opened)

@@ -13,12 +13,13 @@ from annotation.services.access.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.services.set_aside import BroughtBack, RaterGrades, SetAsideService
 from annotation.types import Role
+from annotation.ui.answer import answer_place, answered
 from annotation.ui.asking import admitted
 from annotation.ui.choice import on_choice
 from annotation.ui.filling import Filling
 from annotation.ui.kept_form import Keeping, build_kept_form
 from annotation.ui.wording import counted, grouped
-from kpdemo.ui.widgets import QUIETLY, done_html, escape, keep_reason
+from kpdemo.ui.widgets import QUIETLY, done_html, escape
 
 EXPLAINED_HTML = (
     '<p class="small">Grades that are set aside count nowhere, and other raters are given these pairs. The '
@@ -128,15 +129,14 @@ def build_set_aside_section(handlers: SetAsideHandlers) -> tuple[Filling, tuple[
             back = gr.Button(
                 "Bring them back", interactive=False, elem_id="set-aside-bring-back", min_width=96
             )
-        said = gr.HTML("", elem_id="set-aside-said", js_on_load=None)
+        said = answer_place("set-aside-said")
     shown: list[Any] = [rater, there, reason, go, back]
     on_choice(rater, handlers.choose, [said, *shown[1:]], api_name="choose_graded", show_progress="hidden")
     changed = (
-        go.click(handlers.set_aside, [rater, reason], [said, *shown], api_name="set_grades_aside"),
-        back.click(handlers.bring_back, rater, [said, *shown], api_name="bring_grades_back"),
+        answered(go.click, handlers.set_aside, [rater, reason], [said, *shown], api_name="set_grades_aside"),
+        answered(back.click, handlers.bring_back, rater, [said, *shown], api_name="bring_grades_back"),
     )
     for event in changed:
-        keep_reason(event, said)
         name = f"look_again_after_{event['api_name']}"
         event.failure(handlers.look_again, rater, shown[1:], api_name=name, **QUIETLY)
     keeping = Keeping(kept, [reason], changed[:1], around=[(part, {"open": True})])

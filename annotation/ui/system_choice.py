@@ -32,7 +32,7 @@ from annotation.ui.wording import grouped
 
 OWN, SHOWN, FILES = "own", "shown", "files"
 GOLDS = {
-    OWN: "The project’s gold: all pairs that have a grade now",
+    OWN: "The project's gold: all pairs that have a grade now",
     SHOWN: "The gold set that is shown above",
     FILES: "Another gold set, from files",
 }
@@ -76,7 +76,7 @@ class SystemReader:
             return Gold(names, gold_digest(pairs), pairs, read_uploaded_ungraded(choice.gold_files))
         if choice.gold == SHOWN:
             if choice.gold_id is None:
-                raise ScoreFileError("No gold set is shown above: choose the project’s, or one from files.")
+                raise ScoreFileError("No gold set is shown above: choose the project's, or one from files.")
             return self.systems.gold(project_id, choice.gold_id)
         return self.systems.own_gold(project_id)
 

@@ -14,6 +14,7 @@ from annotation.services.access.invitations import LASTS, InvitationService
 from annotation.services.events import EventService
 from annotation.services.projects import ProjectService
 from annotation.types import Role, User
+from annotation.ui.answer import answer_place, answered
 from annotation.ui.choice import on_choice
 from annotation.ui.links import (
     LinksHandlers,
@@ -31,7 +32,6 @@ from kpdemo.ui.widgets import (
     done_html,
     empty_html,
     escape,
-    keep_reason,
     section_heading,
     shown_to_user,
 )
@@ -191,7 +191,7 @@ def build_users_page(handlers: UsersHandlers, page: gr.Blocks) -> None:
             with gr.Row(elem_classes="form-row"):
                 new_name = gr.Textbox(label="New name", max_lines=1, elem_id="users-new-name", scale=3)
                 rename = gr.Button("Rename", elem_id="users-rename", scale=1, min_width=120)
-            changed = gr.HTML("", elem_id="users-changed", elem_classes="answer", js_on_load=None)
+            changed = answer_place("users-changed")
             section_heading("What was done", "users-events-heading")
             events = gr.HTML("", elem_id="users-events", js_on_load=None)
         with gr.Column(scale=5, min_width=320):
@@ -200,7 +200,7 @@ def build_users_page(handlers: UsersHandlers, page: gr.Blocks) -> None:
             is_administrator = gr.Checkbox(label="Administrator of the server", elem_id="users-administrator")
             add = gr.Button("Add and make a link", variant="primary", elem_id="users-add")
             gr.HTML(f'<p class="small">{LINK_HINT}</p>', elem_id="users-hint")
-            added = gr.HTML("", elem_id="users-added", elem_classes="answer", js_on_load=None)
+            added = answer_place("users-added")
             section_heading("Invite to a project", "users-invite-heading")
             with gr.Row(elem_classes="form-row"):
                 project = gr.Dropdown([], label="Project", elem_id="users-project", scale=3)
@@ -209,7 +209,7 @@ def build_users_page(handlers: UsersHandlers, page: gr.Blocks) -> None:
                 )
             note = note_field("users")
             invite = gr.Button("Make a link", elem_id="users-invite")
-            invited = gr.HTML("", elem_id="users-invited", elem_classes="answer", js_on_load=None)
+            invited = answer_place("users-invited")
             links = build_links_section(
                 LinksHandlers(handlers.accounts, handlers.invitations, in_project=False), "users"
             ).places
@@ -221,39 +221,25 @@ def build_users_page(handlers: UsersHandlers, page: gr.Blocks) -> None:
     done = []
     new = [added, name, is_administrator, *shown]
     for listen, way in ((add.click, ""), (name.submit, "_by_enter")):
-        adding = listen(
-            handlers.add, [name, is_administrator], new, api_name=f"add_user{way}", show_progress_on=added
-        )
-        keep_reason(adding, added)
-        done.append(adding)
-    inviting = invite.click(
+        done.append(answered(listen, handlers.add, [name, is_administrator], new, api_name=f"add_user{way}"))
+    inviting = answered(
+        invite.click,
         handlers.invite_to_project,
         [project, role, note],
         [invited, note, *links],
         api_name="invite_to_project",
-        show_progress_on=invited,
     )
-    keep_reason(inviting, invited)
-    done.append(inviting)
-    renaming = rename.click(
+    renaming = answered(
+        rename.click,
         handlers.rename,
         [chosen, new_name],
         [changed, new_name, *shown],
         api_name="rename_user",
-        show_progress_on=changed,
     )
-    keep_reason(renaming, changed)
-    done.append(renaming)
+    done += [inviting, renaming]
     for button, handler in zip(buttons, _changes(handlers), strict=True):
-        change = button.click(
-            handler,
-            chosen,
-            [changed, *shown],
-            api_name=f"{handler.__name__}_user",
-            show_progress_on=changed,
-        )
-        keep_reason(change, changed)
-        done.append(change)
+        api_name = f"{handler.__name__}_user"
+        done.append(answered(button.click, handler, chosen, [changed, *shown], api_name=api_name))
     for number, event in enumerate(done, start=1):
         event.success(
             handlers.show_events, outputs=events, api_name=f"show_server_events_{number}", **QUIETLY

@@ -25,6 +25,7 @@ from kpdemo.ui.widgets import (
     MODEL_QUEUE,
     QuestionFields,
     empty_html,
+    forget_with,
     keep_reason,
     note_html,
     page_of,
@@ -246,3 +247,4 @@ def build_compare_section(handlers: CompareHandlers, fields: QuestionFields) -> 
         trigger_mode="always_last",
     )
     keep_reason(asked, result)
+    forget_with(fields.texts, asked, result, EMPTY)

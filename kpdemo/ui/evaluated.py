@@ -230,7 +230,8 @@ def _row_html(label: str, cells: Sequence[Sequence[str]], firsts: Collection[int
         f'<td class="number{" first" * (place in firsts)}">{figure}{_more_html(more)}</td>'
         for place, (figure, *more) in enumerate(cells)
     )
-    return f'<tr><th scope="row" dir="auto">{escape(label)}</th>{numbers}</tr>'
+    name = escape(label).replace("_", "_<wbr>")  # names of files are long, and have no spaces
+    return f'<tr><th scope="row" dir="auto">{name}</th>{numbers}</tr>'
 
 
 def _more_html(lines: Sequence[str]) -> str:

@@ -176,8 +176,7 @@ def _on_predict(
     *,
     api_name: str,
 ) -> Dependency:
-    texts = [fields.title, fields.document]
-    event(None, texts, places.reading, js=TELL_LENGTH, api_name=f"tell_length_of_{api_name}")
+    event(None, fields.texts, places.reading, js=TELL_LENGTH, api_name=f"tell_length_of_{api_name}")
     answered: Dependency = event(
         handlers.predict_until_stopped,
         fields.all,

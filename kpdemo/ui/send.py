@@ -36,7 +36,7 @@ from kpdemo.ui.widgets import (
     MODEL_QUEUE,
     QuestionFields,
     empty_html,
-    forget_script,
+    forget_with,
     keep_reason,
     page_of,
     section_heading,
@@ -198,7 +198,7 @@ def build_send_section(handlers: SendHandlers | None, fields: QuestionFields) ->
         trigger_mode="once",
     )
     keep_reason(asked, result)
-    _forget_with([fields.title.change, fields.document.change], result)
+    forget_with(fields.texts, asked, result, EMPTY)
 
 
 def build_send_files_section(handlers: SendHandlers | None, upload: gr.File) -> None:
@@ -217,7 +217,7 @@ def build_send_files_section(handlers: SendHandlers | None, upload: gr.File) -> 
         trigger_mode="once",
     )
     keep_reason(asked, result, CHOOSE_AGAIN)
-    _forget_with([upload.change], result)
+    forget_with([upload], asked, result, EMPTY)
 
 
 def _controls(
@@ -229,12 +229,6 @@ def _controls(
         run = gr.Button("Send to a project", elem_id=f"{prefix}-run", scale=0, min_width=220)
     stop_button(stops, prefix)
     return models, run, gr.HTML(empty_html(EMPTY), elem_id=f"{prefix}-result")
-
-
-def _forget_with(changes: Sequence[Callable[..., Any]], result: gr.HTML) -> None:
-    """A link to what was sent before would be taken for one to what is on the page now."""
-    forget = forget_script(EMPTY, downloads=0)
-    gr.on(changes, None, None, result, js=forget, api_name=f"forget_{result.elem_id}".replace("-", "_"))
 
 
 def _show_done(progress: gr.Progress, model: str, documents: int, done: int) -> None:

@@ -54,6 +54,11 @@ class QuestionFields:
         """In the order of the arguments of `kpdemo.ui.questions.read_question`."""
         return [getattr(self, field.name) for field in fields(self)]
 
+    @property
+    def texts(self) -> list[gr.Textbox]:
+        """What is read; the others say how."""
+        return [self.title, self.document]
+
 
 @contextmanager
 def shown_to_user(kind: type[Exception]) -> Iterator[None]:
@@ -104,10 +109,42 @@ def empty_html(text: str) -> str:
     return f'<p class="empty">{escape(text)}</p>'
 
 
+_FORGET = """() => {
+  const place = document.querySelector("#RESULT");
+  if (place.querySelector(".pending")) place.dataset.outdated = "";  // what comes is of what was there before
+  return EMPTY;
+}"""
+_FORGET_LATE = """(shown) => {
+  const place = document.querySelector("#RESULT");
+  if (!("outdated" in place.dataset)) return shown;
+  delete place.dataset.outdated;
+  return EMPTY;
+}"""
+_REFUSED = """() => { delete document.querySelector("#RESULT").dataset.outdated; }"""
+
+
 def forget_script(text: str, *, downloads: int = 1) -> str:
     """JavaScript: what stands in the place of a result, and its downloads, while what is chosen has none."""
     nothing = ", {__type__: 'update', value: null, interactive: false}" * downloads
     return f"() => [{json.dumps(empty_html(text))}{nothing}]"
+
+
+def forget_with(read: Sequence[gr.Textbox | gr.File], asked: Dependency, result: gr.HTML, text: str) -> None:
+    """Empty the place of a result when what was read for it changes, also while it is on its way.
+
+    It would be taken for one of what is on the page now.
+
+    Args:
+        text: what stands there instead, the next step.
+    """
+    name = str(result.elem_id).replace("-", "_")
+    forget, empty_late, after_refusal = (
+        script.replace("RESULT", str(result.elem_id)).replace("EMPTY", json.dumps(empty_html(text)))
+        for script in (_FORGET, _FORGET_LATE, _REFUSED)
+    )
+    gr.on([one.change for one in read], None, None, result, js=forget, api_name=f"forget_{name}")
+    asked.success(None, result, result, js=empty_late, api_name=f"forget_late_{name}", show_progress="hidden")
+    asked.failure(None, js=after_refusal, api_name=f"remember_{name}", show_progress="hidden")
 
 
 def page_of(request: gr.Request | None) -> str:

@@ -149,6 +149,9 @@ def test_what_the_files_page_downloads_is_measured_on_a_phone_by_its_width(narro
     upload_files(narrow, chosen / "gold.jsonl")
     narrow.locator("#files-run").click()
     expect(narrow.locator("#files-summary")).to_have_text("2 documents predicted.")
+    predicted = narrow.locator("#files-table")
+    room = predicted.bounding_box()["width"]
+    assert predicted.locator("thead th").last.bounding_box()["width"] > 0.7 * room
     with narrow.expect_download() as download:
         narrow.locator("#files-download").click()
     predictions = chosen / "predictions.jsonl"
@@ -163,6 +166,8 @@ def test_what_the_files_page_downloads_is_measured_on_a_phone_by_its_width(narro
     part.focus()
     expect(part).to_be_focused()
     assert part.evaluate("e => e.scrollWidth > e.clientWidth")
+    ground = part.locator("table").evaluate("e => getComputedStyle(e).backgroundColor")
+    assert ground == "rgba(0, 0, 0, 0)"  # the shade at the edge is seen through it
     narrow.keyboard.press("ArrowRight")
     narrow.wait_for_function("() => document.activeElement.scrollLeft > 0")
     caption, frame = part.locator("caption").bounding_box(), part.bounding_box()

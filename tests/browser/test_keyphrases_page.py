@@ -14,7 +14,7 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 import app
 from kpdemo.errors import ModelLoadError
@@ -480,6 +480,27 @@ def test_compare_needs_a_text(demo):
     write(demo, "")
     demo.locator("#compare-run").click()
     expect_refusal(demo, "The text is empty", result="#compare-result")
+
+
+def test_no_columns_of_an_earlier_text_stay_or_come_late(fresh):
+    columns, empty = fresh.locator(".compare-column"), fresh.locator("#compare-result .empty")
+    write(fresh, BODY)
+    fresh.locator("#compare-run").click()
+    expect(columns.first).to_contain_text("surface current")
+    predict(fresh, "A boundary integral equation is exact.")
+    expect(empty).to_be_visible()
+    held: list[Route] = []
+    fresh.route(re.compile("/gradio_api/queue/join"), lambda route: held.append(route))
+    fresh.locator("#compare-run").click()
+    expect(fresh.locator("#compare-result .pending")).to_be_attached()
+    write(fresh, "The surface current is exact.")
+    for request in held:
+        request.continue_()
+    fresh.unroute_all()
+    expect(fresh.locator("#compare-result .pending")).to_have_count(0)
+    expect(empty).to_be_visible()
+    fresh.locator("#compare-run").click()
+    expect(columns.first).to_contain_text("surface current")
 
 
 class Waiting(Nested):

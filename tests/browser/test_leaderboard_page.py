@@ -87,7 +87,7 @@ def test_while_a_system_is_measured_no_other_is_asked_for_in_vain(site, browser,
     expect(add).to_be_disabled()
     expect(name).to_be_disabled()
     go_on.set()
-    expect(page.locator("#system-result")).to_contain_text("Added tiles on the project’s gold (")
+    expect(page.locator("#system-result")).to_contain_text("Added tiles on the project's gold (")
     expect(add).to_be_enabled()
     expect(name).to_have_value("")
 

@@ -505,6 +505,7 @@ def test_a_genre_is_not_broken_where_the_page_is_zoomed(site, browser, project):
     [
         (PROJECT.format("{}", "settings"), "#project-save", "#project-saved"),
         (PROJECT.format("{}", "quality"), "#quality-save", "#quality-said"),
+        (PROJECT.format("{}", "members"), "#members-add", "#members-added"),
         ("/annotate/users", "#users-add", "#users-added"),
     ],
 )

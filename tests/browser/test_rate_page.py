@@ -1104,6 +1104,9 @@ def test_the_time_counts_only_while_the_page_is_looked_at(open_desk):
 AWKWARD = {
     "markup": "<img src=x onerror=alert(1)><b>bold</b> &amp; ${value} {{value}} <script>alert(2)</script>",
     "right to left": "القطار المتأخر وصل אחרי חצות",
+    "right to left, first a name": "BERT نموذج لغوي يستخرج العبارات المفتاحية.",
+    "right to left, half a name": "מודל BERT?",
+    "a right-to-left word": "العبارات means keyphrases in Arabic.",
     "emoji and lines": "👩‍👩‍👧‍👦 one\n\n  two\ttabs   spaces",
     "Chinese": "语言水平的比较" * 40,
     "one long word": "x" * 5000,
@@ -1122,13 +1125,13 @@ def test_each_text_is_shown_exactly_and_scrolls_by_itself(open_desk):
             assert whole_text(page, side, text) == text
             assert box.locator("*").count() == 0
             assert box.evaluate("e => e.scrollWidth <= e.clientWidth && e.scrollTop === 0")
-            assert box.evaluate("e => e.matches(':dir(rtl)')") is (kind == "right to left")
+            assert box.evaluate("e => e.matches(':dir(rtl)')") is kind.startswith("right to left")
             box.evaluate("e => { e.scrollTop = 50; }")
         assert page.evaluate("document.documentElement.scrollWidth") <= 1280
         expect(page.locator("#rate-submit")).to_be_in_viewport()
         press(page, "1", "Enter")
         expect(page.locator("#rate-count")).to_have_text(re.compile(f"^{number} graded"))
-    expect(page.locator("#rate-message")).to_contain_text("You have graded 6 pairs,")
+    expect(page.locator("#rate-message")).to_contain_text(f"You have graded {len(texts)} pairs,")
     assert desk.watch.complaints == []
 
 

@@ -158,7 +158,7 @@ def measure(page: Page, address: str, scores: Sequence[float]) -> None:
     file = "".join(f"{score}\n" for score in scores).encode()
     choose_files(page.locator("#system-files"), ("tidal.txt", file))
     page.locator("#system-add-run").click()
-    expect(page.locator("#system-result .note.done")).to_contain_text("Added tidal on the project’s gold (")
+    expect(page.locator("#system-result .note.done")).to_contain_text("Added tidal on the project's gold (")
 
 
 def test_four_people_write_grade_adjudicate_export_and_score(site, browser, tmp_path):

@@ -157,7 +157,7 @@ def test_a_changed_consent_text_tells_how_many_have_to_agree_anew(call, project,
 
 
 def test_changed_words_of_the_scale_tell_how_many_grades_came_before(call, project):
-    said = "2 grades were given before the words of the scale changed; the gold set’s manifest says so.\n"
+    said = "2 grades were given before the words of the scale changed; the gold set's manifest says so.\n"
     words = f"words of the scale: {len(OWN_WORDS)} → 0 characters"
     assert call("change", "news", "--scale", "empty.md") == (0, f"Changed News: {words}.\n{said}", "")
     assert "of SemEval-2014 Task 3" in call("show", "news")[1]

@@ -340,6 +340,10 @@ def test_a_model_that_is_no_name_is_none(write):
     assert measure_file(datasets, Path(write("odd.jsonl", odd)), on_missing=lambda *_: None).model is None
 
 
+def test_the_name_of_a_file_may_be_broken_after_an_underscore():
+    assert ">my_<wbr>own_<wbr>run.jsonl<" in evaluated._row_html("my_own_run.jsonl", [], [])
+
+
 def test_rows_of_one_name_are_told_apart(handlers, write):
     named = [{**row, "model": "ours"} for row in FOUND]
     files = [

@@ -7,6 +7,7 @@ from contextlib import suppress
 
 import gradio as gr
 from fastapi import FastAPI
+from gradio.components import FormComponent
 
 import app
 from annotation.services.bundle import open_services
@@ -48,6 +49,24 @@ def test_a_choice_asks_the_server_once_and_the_last_one_always(sqlite_database):
     assert [event.api_name for event, block in asking if isinstance(block, gr.Dropdown)] == []
     assert {event.api_name: event.trigger_mode for event, _ in asking} == {"choose_order": "always_last"}
     assert sum(isinstance(block, gr.Dropdown) for _, block in chosen) >= 8
+
+
+def test_no_event_hides_a_field_until_it_is_answered(sqlite_database):
+    """Gradio covers every part that an event fills, or the one that it is told to cover."""
+    pages = build_annotation_pages(open_services(sqlite_database), latex_table)
+    covering = {
+        event.api_name: event.show_progress_on or [block._id for block in event.outputs]
+        for event in pages.fns.values()
+        if event.fn is not None and event.show_progress == "full"
+    }
+    hidden = {
+        name: field.elem_id
+        for name, covered in covering.items()
+        for field in map(pages.blocks.get, covered)
+        if isinstance(field, FormComponent) and field.visible != "hidden"
+    }
+    assert len(covering) > 30
+    assert hidden == {}
 
 
 def test_an_idle_server_does_not_look_a_thousand_times_a_second_for_events(monkeypatch):

@@ -157,12 +157,12 @@ def _system(service, rated):
 def test_uploaded_scores_and_systems_that_run_here_are_ranked(handlers, form, rated, upload):
     lines = "".join(f"{score}\n" for score in (0, 4, 1, 3, 1, 3, 0, 2))
     said, name, *_, gold_id = add(form, rated, EVIL, [upload("run.txt", lines)])
-    assert "onerror=alert(1)&gt; on the project’s gold (" in said
+    assert "onerror=alert(1)&gt; on the project&#x27;s gold (" in said
     assert name == ""
     for what in ("lcs", "embedding"):
         assert "Added" in add(form, rated, "", what=what)[0]
     parts = shown(handlers.show(gold_id, ask("judith", rated.id)))
-    assert "On the project’s gold as it is now: 8 pairs" in parts["status"]
+    assert "On the project's gold as it is now: 8 pairs" in parts["status"]
     assert parts["first"].choices[0] == (EVIL, EVIL)
     assert "<img" not in "".join(parts[name] for name in TEXTS)
     assert parts["pearson"].index("&lt;img") < parts["pearson"].index("lcs")
@@ -329,7 +329,7 @@ def test_a_system_is_calibrated_on_other_pairs_and_its_name_says_so(handlers, fo
     said, *_, gold_id = add(
         form, rated, "ours", [run], training=[grades], training_scores=[upload("taught.txt", bent)]
     )
-    assert "Added ours (calibrated) on the project’s gold (" in said
+    assert "Added ours (calibrated) on the project&#x27;s gold (" in said
     [system] = form.systems.board(rated.id, gold_id).report.systems
     rounded = [float(round(grade)) for grade in own]
     for type in types:

@@ -1,8 +1,10 @@
-"""Numbers as pages and messages write them."""
+"""Numbers and apostrophes as pages and messages write them."""
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -103,3 +105,26 @@ def test_a_sentence_of_the_command_line_has_its_numbers_as_pages_write_them():
     assert "817 of 2\u202f000 pairs have no gold grade yet, the first is" in html
     assert "p-1,000" in html
     assert regrouped("12,345,678 pairs, 1,2 or 1,2345") == "12\u202f345\u202f678 pairs, 1,2 or 1,2345"
+
+
+ROOT = Path(__file__).parents[2]
+TYPOGRAPHIC = re.compile(r"(?<=[\w}])(?:\u2019|\\u2019|&rsquo;|&#8217;)")
+READ_AS_WELL = "Alzheimer\u2019s disease"
+"""How somebody else's text may spell it, as a docstring tells."""
+
+
+def test_our_own_sentences_have_straight_apostrophes_alone():
+    folders = (ROOT / name for name in ("annotation", "db", "docs", "kpdemo"))
+    files = [
+        file for folder in folders for file in folder.rglob("*.*") if file.suffix in {".py", ".js", ".md"}
+    ]
+    files += [ROOT / "app.py", ROOT / "README.md", ROOT / "CHANGELOG.md"]
+    texts = {file: file.read_text("utf-8").replace(READ_AS_WELL, "") for file in files}
+    found = [
+        f"{file.relative_to(ROOT)}: {line.strip()}"
+        for file, text in texts.items()
+        for line in text.splitlines()
+        if TYPOGRAPHIC.search(line)
+    ]
+    assert len(files) > 300
+    assert found == []
