@@ -17,7 +17,6 @@ from typing import Any
 
 import psycopg
 from sqlalchemy import Connection, create_engine, event, text
-from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from db import Database, checks

@@ -55,7 +55,9 @@ def test_opening_a_page_describes_no_component_and_keeps_little(mounted, monkeyp
     press(client, "first")  # imports, and what is made once
     described = []
     usual = gr.HTML.get_config
-    monkeypatch.setattr(gr.HTML, "get_config", lambda self, *rest: described.append(self) or usual(self, *rest))
+    monkeypatch.setattr(
+        gr.HTML, "get_config", lambda self, *rest: described.append(self) or usual(self, *rest)
+    )
     tracemalloc.start()
     try:
         before, _ = tracemalloc.get_traced_memory()
