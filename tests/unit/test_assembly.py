@@ -163,7 +163,7 @@ def test_an_extractor_that_is_none_is_named_with_its_setting(tmp_path, monkeypat
     (tmp_path / "bank").mkdir()
     (tmp_path / "bank" / "config.json").write_text('{"kind": "simckp-bank", "name": "papers"}')
     (tmp_path / "config.toml").write_text(f'[model]\nparts = []\nextractor = "{given}"\n')
-    told = f"The `extractor` of [model], {given}, is not a model with an extractor or generator that `train` wrote"
+    told = f"The `extractor` of [model], {given}, is not a model with an extractor or generator that `train`"
     with pytest.raises(ConfigError, match=re.escape(told)):
         run("model", Path("config.toml"), output=None, overrides={})
 
