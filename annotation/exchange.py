@@ -6,8 +6,8 @@ a text may stand in quotes; in TSV a quotation mark is a character like any othe
 quotes too; where a program may have put single cells in quotes, `annotation.files.quotes` decides. A JSON
 array of objects is read like JSON Lines.
 
-- Pairs: `id`, `type` (may be left out where it is given otherwise), `left` (the larger item), `right`, and,
-  if wished, `genre`, `intended` (the grade that the author aimed at) and `source`.
+- Pairs: `id`, `type` (may be left out where it is given otherwise), `left` (what the type names first),
+  `right` and, if wished, `genre`, `intended` (the grade that the author aimed at) and `source`.
 - Larger items, for which pairs are to be written: `id`, `type`, `text` and, if wished, `genre` and `source`.
 - Ratings with their pair: `ratings`, a list of grades, or of {"rater", "grade"}; in a table "3;2.5", or
   "ana=3;ben=2.5", or a column "rating:ana" for each rater. Grades without a name are of raters "1", "2" and

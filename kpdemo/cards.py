@@ -104,6 +104,9 @@ def model_card(model: str | Path) -> str:
 
 
 def _factory_card(name: str) -> str:
-    factory = name.partition(":")[2]
-    told = factory_docstring(name) or f"It has no description: write one as the docstring of `{factory}`."
+    module, _, factory = name.partition(":")
+    told = factory_docstring(name) or (
+        f"It has no description: `{module}` itself does not define `{factory}` with a docstring. Write one "
+        "there, or name the module that defines it."
+    )
     return f"# {name}: a model in Python\n\n{told}\n"

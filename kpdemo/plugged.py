@@ -67,6 +67,9 @@ def factory_docstring(name: str) -> str:
     module, _, factory = name.partition(":")
     try:
         spec = find_spec(module)  # imports the packages that the module is in, if any
+    except Exception:  # noqa: BLE001 - the code of a package may raise anything
+        return ""
+    try:
         tree = ast.parse(spec.loader.get_source(module))  # type: ignore[union-attr]
     except (ImportError, AttributeError, TypeError, ValueError, SyntaxError):
         return ""  # it is not there, or not Python source

@@ -97,10 +97,7 @@ def browser(chromium_path: str) -> Iterator[Browser]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=chromium_path,
-            args=[
-                *("--no-sandbox", "--disable-dev-shm-usage"),  # containers: root, and a small /dev/shm
-                "--renderer-process-limit=1",  # a new process for each page costs a quarter of opening it
-            ],
+            args=["--no-sandbox", "--disable-dev-shm-usage"],  # containers: root, and a small /dev/shm
         )
         yield browser
         browser.close()

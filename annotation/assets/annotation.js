@@ -7,6 +7,7 @@
     location.assign(`/sign-in?next=${encodeURIComponent(location.pathname + location.search)}&ended`);
   };
   const notice = () => document.getElementById("session-ended");
+  let settled = 0;  // later a reader may have scrolled, and is not pulled back
   // A page that asks by itself, as Agreement does, tells it once.
   const isPressed = () => navigator.userActivation?.isActive ?? true;
   const tell = (...said) => {
@@ -17,6 +18,7 @@
     const page = document.querySelector(".gradio-container") ?? document.body;
     page.append(note);
     sizes.observe(page);  // what is answered above a button moves it
+    settled = performance.now() + 2_000;
   };
   // What was pressed is to be pressed again: the notice may not lie on it.
   const uncover = () => {
@@ -70,7 +72,27 @@
     if (title && document.title !== `${title} – Annotate`) document.title = `${title} – Annotate`;
   };
 
-  const look = () => { localTimes(); titled(); if (notice()) uncover(); };
+  // By its words, some of which may be Latin names: dir=auto goes by the first letter, which may be such a name's.
+  const LEFTWARD = /^[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}\p{Script=Samaritan}\p{Script=Mandaic}\p{Script=Hanifi_Rohingya}]/u;
+  const directionOf = (text) => {
+    const words = text.slice(0, 2_000).match(/[\p{L}\p{M}]+/gu) ?? [];
+    return words.filter((word) => LEFTWARD.test(word)).length > 0.3 * words.length ? "rtl" : "ltr";
+  };
+
+  const directed = () => {
+    for (const text of document.querySelectorAll(".rate-text, .adj-items bdi")) {
+      const direction = directionOf(text.textContent);
+      if (text.dir !== direction) text.dir = direction;
+      text.classList.toggle("paragraphs", text.textContent.includes("\n"));
+    }
+  };
+
+  const look = () => {
+    localTimes();
+    titled();
+    directed();
+    if (notice() && performance.now() < settled) uncover();  // what takes the place of something of its size moves it, too
+  };
   look();
   new MutationObserver(look).observe(document.documentElement, { childList: true, subtree: true });
 })();

@@ -87,7 +87,7 @@ def _measured(manifest: Mapping[str, Any]) -> str:
     of_equals = _of_equals(manifest)
     if of_equals == {True}:
         return "how similar in meaning its two items are"
-    among = " or, for items of one kind, how similar they are" if True in of_equals else ""
+    among = " or, where neither item is larger, how similar they are" if True in of_equals else ""
     return f"how much of the larger item's meaning the smaller item carries{among}"
 
 
@@ -103,7 +103,7 @@ def _of_equals(manifest: Mapping[str, Any]) -> set[bool]:
 def _whose_words(manifest: Mapping[str, Any]) -> str:
     if "scale_words" in manifest["protocol"]:
         return " in the project's own words"
-    return ", adapted for items of one kind" if True in _of_equals(manifest) else ""
+    return ", adapted where neither item is larger" if True in _of_equals(manifest) else ""
 
 
 def _pairs(counts: Mapping[str, Any]) -> Iterator[str]:

@@ -157,7 +157,7 @@ def exports_html(records: list[ExportRecord]) -> str:
     body = "".join(
         f"<tr><td>{time_html(record.at)}</td><td>{record.options.format}</td>"
         f'<td class="number">{grouped(record.pairs)}</td>'
-        f"<td>{escape(record.by or 'command line')}</td>"
+        f"<td><bdi>{escape(record.by or 'command line')}</bdi></td>"
         f'<td><code title="{record.manifest_sha256}">{record.manifest_sha256[:12]}</code></td></tr>'
         for record in records
     )

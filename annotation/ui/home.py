@@ -103,6 +103,7 @@ def build_home_page(handlers: HomeHandlers, page: gr.Blocks) -> None:
     opened = page.load(
         handlers.show, outputs=[cards, form, fields.types], api_name="show_projects", **QUIETLY
     )
+    keep_reason(opened, cards)
     making = make.click(handlers.create, fields.components, made, api_name="create_project")
     making.success(None, made, js=GO_ON, api_name="go_to_new_project")
     keep_reason(making, refused)

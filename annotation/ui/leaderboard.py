@@ -33,7 +33,15 @@ from annotation.ui.leaderboard_tables import (
 from annotation.ui.tables import file_name, latex_button, table_html
 from annotation.web.leaderboard import board_address
 from kpdemo.ui.charts import chart_buttons, show_chart
-from kpdemo.ui.widgets import QUIETLY, empty_html, escape, section_heading, shown_to_user, unseen_box
+from kpdemo.ui.widgets import (
+    QUIETLY,
+    empty_html,
+    escape,
+    keep_reason,
+    section_heading,
+    shown_to_user,
+    unseen_box,
+)
 
 NOBODY = "No system has been measured yet. A system's scores are compared with the gold grades of the pairs."
 FOR_ADMINISTRATORS = "An administrator of the project can add one."
@@ -182,7 +190,8 @@ def build_leaderboard_page(handlers: LeaderboardHandlers, page: gr.Blocks) -> Le
             difference = gr.HTML("", elem_id="leaderboard-difference-part", js_on_load=None)
             text("method")
     shown = [body, board, gold, chart, first, second, *(parts[name] for name in TEXTS)]
-    page.load(handlers.open, zone, [closed, *shown], api_name="open_leaderboard", js=ZONE, **QUIETLY)
+    opened = page.load(handlers.open, zone, [closed, *shown], api_name="open_leaderboard", js=ZONE, **QUIETLY)
+    keep_reason(opened, closed)
     choosing = on_choice(
         gold,
         handlers.show,

@@ -168,11 +168,9 @@ def build_members_section(handlers: MembersHandlers) -> tuple[Filling, tuple[Any
     on_choice(
         held, handlers.choose, [said, *listed.buttons], api_name="choose_member", show_progress="hidden"
     )
-    accounts = [added.said, *shown]
-    adding = answered(
-        added.run.click, handlers.add, [added.account, added.role], accounts, api_name="add_member"
-    )
-    joining = answered(added.join.click, handlers.join, None, accounts, api_name="join_as_rater")
+    done = [added.said, *shown]
+    adding = answered(added.run.click, handlers.add, [added.account, added.role], done, api_name="add_member")
+    joining = answered(added.join.click, handlers.join, None, done, api_name="join_as_rater")
     remove, pause, resume = listed.buttons
     changes = (
         answered(remove.click, handlers.remove, held, [said, *shown], api_name="remove_member"),

@@ -21,7 +21,7 @@ from annotation.ui.asking import admitted, asked_by
 from annotation.ui.number_fields import decimal_field, decimal_of, whole_field, whole_of
 from annotation.ui.predictions_html import figures_html, files_html, steps_html
 from annotation.ui.wording import counted, grouped
-from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, section_heading
+from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, keep_reason, section_heading
 
 ORDERS = [(name, order.value) for order, name in ORDER_NAMES.items()]
 FORGET_SENT = """() => {
@@ -120,6 +120,7 @@ def build_predictions_page(handlers: PredictionsHandlers, page: gr.Blocks) -> No
     opened = page.load(
         handlers.open, outputs=[told, body, *outputs, order], api_name="open_predictions", **QUIETLY
     )
+    keep_reason(opened, told)
     opened.then(None, js=FORGET_SENT, api_name="forget_sent")
     run.click(
         handlers.count, [threshold, k, skip], outputs, api_name="count_predictions", show_progress="minimal"

@@ -146,7 +146,8 @@ def build_project_page(
         api_name="open_project",
         show_progress="hidden",
     )
-    opened.failure(handlers.explain, outputs=closed, api_name="explain_project", **QUIETLY)
+    explained = opened.failure(handlers.explain, outputs=closed, api_name="explain_project", **QUIETLY)
+    keep_reason(explained, closed)
     seen, *fields = settings.shown
     is_open = [(tabs, {"selected": "settings"})]
     kept_in = (("pairs", pairs_tab.named), ("members", filling_graded), ("quality", quality_settings))

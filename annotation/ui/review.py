@@ -21,7 +21,16 @@ from annotation.ui.items import ItemsHandlers, build_items_section
 from annotation.ui.kept_form import build_kept_form
 from annotation.ui.review_html import BUSY, NOTHING, queue_label, text_html
 from annotation.ui.writing_report import REPORT_TAB, ReportHandlers, build_report_section
-from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, escape, note_html, shown_to_user, unseen_box
+from kpdemo.ui.widgets import (
+    QUIETLY,
+    done_html,
+    empty_html,
+    escape,
+    keep_reason,
+    note_html,
+    shown_to_user,
+    unseen_box,
+)
 
 TABS = ("review", REPORT_TAB, "items")
 
@@ -139,7 +148,8 @@ def build_review_page(
     opened = page.load(
         handlers.open, outputs=[closed, tabs, *shown], api_name="open_review", show_progress="hidden"
     )
-    opened.failure(handlers.explain, outputs=closed, api_name="explain_review", **QUIETLY)
+    explained = opened.failure(handlers.explain, outputs=closed, api_name="explain_review", **QUIETLY)
+    keep_reason(explained, closed)
     chosen = on_choice(
         queue, handlers.show, shown, js=kept.pauses, api_name="show_text", show_progress="hidden"
     )

@@ -32,6 +32,7 @@ from kpdemo.ui.widgets import (
     done_html,
     empty_html,
     escape,
+    keep_reason,
     section_heading,
     shown_to_user,
 )
@@ -216,7 +217,7 @@ def build_users_page(handlers: UsersHandlers, page: gr.Blocks) -> None:
     buttons = [renew, disable, enable, promote, demote]
     shown = [listing, chosen, *buttons, *links]
     opened = [closed, body, *shown, project, events]
-    page.load(handlers.open, outputs=opened, api_name="open_users", **QUIETLY)
+    keep_reason(page.load(handlers.open, outputs=opened, api_name="open_users", **QUIETLY), closed)
     on_choice(chosen, handlers.choose, buttons, api_name="choose_user", show_progress="hidden")
     done = []
     new = [added, name, is_administrator, *shown]

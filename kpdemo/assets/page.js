@@ -78,21 +78,6 @@
     if (window.event?.type !== "beforeunload") abort.apply(this, reason);
   };
 
-  // By its letters, of which many may be of Latin names: dir=auto goes by the first, which may be such a name's.
-  const directionOf = (text) => {
-    const letters = text.slice(0, 2_000).match(/\p{L}/gu) ?? [];
-    const leftward = letters.filter((letter) => /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u.test(letter));
-    return leftward.length > 0.4 * letters.length ? "rtl" : "ltr";
-  };
-
-  const directed = () => {
-    for (const text of document.querySelectorAll(".rate-text, .adj-items bdi")) {
-      const direction = directionOf(text.textContent);
-      if (text.dir !== direction) text.dir = direction;
-      text.classList.toggle("paragraphs", text.textContent.includes("\n"));
-    }
-  };
-
   // Gradio gives some parts no name or a wrong role, which screen readers need, and text fields one direction.
   const named = () => {
     for (const field of document.querySelectorAll("[data-testid=textbox]:not([dir=auto])")) field.dir = "auto";
@@ -116,8 +101,6 @@
     new MutationObserver(named).observe(document.body, {
       childList: true, subtree: true, attributes: true, attributeFilter: ["aria-label", "name"],
     });
-    directed();
-    new MutationObserver(directed).observe(document.body, { childList: true, subtree: true });
   };
 
   // Gradio puts this script into the page when it likes.

@@ -129,16 +129,17 @@ def resume(path: Path, source: BatchInput, settings: BatchSettings) -> DoneDocum
             f"{path} is not empty, but {beside.name} does not say how it was made; name another output or "
             "delete it."
         )
-    is_compared = isinstance(source, (str, Path)) and (Path(source).is_file() or Path(source).is_dir())
+    given = Path(source) if isinstance(source, (str, Path)) else None
+    compared = given if given and (given.is_file() or given.is_dir()) else None  # a pipe is read only once
     now = settings
-    if is_compared and column_name(earlier.id_column) == column_name(settings.id_column):
+    if compared and column_name(earlier.id_column) == column_name(settings.id_column):
         # The same column of a table; fields of JSON Lines may be two, and then their documents differ.
         now = replace(settings, id_column=earlier.id_column)
     if differences := _differences(earlier, now):
         raise _begun_with(str(path), ", ".join(differences))
     done = DoneDocuments(str(path), _whole_lines(path))
-    if is_compared:
-        done.check_file(Path(str(source)), settings)  # a pipe can be read only once
+    if compared:
+        done.check_file(compared, settings)
     return done
 
 

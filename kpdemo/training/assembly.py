@@ -79,8 +79,8 @@ def check_assembly(config: ModelAssembly, checkpoints: Mapping[str, Path], *, na
         )
     if config.extractor and kind_of(config.extractor) not in (KIND, GENERATOR_KIND):
         raise ConfigError(
-            f"The `extractor` of [model], {config.extractor}, is not a model with an extractor that `train` "
-            "wrote: give the folder that --model takes, such as kpdemo/assets/default."
+            f"The `extractor` of [model], {config.extractor}, is not a model with an extractor or generator "
+            "that `train` wrote: give the folder that --model takes, such as kpdemo/assets/default."
         )
     if config.base and config.base.parent.resolve() != config.output.resolve().parent:
         raise ConfigError(
@@ -182,7 +182,7 @@ def assemble(config: ModelAssembly, checkpoints: Mapping[str, Path]) -> None:
         store_as_change(partial, config.base)
     if name := _own_name(config):
         write_config(partial, stored_config(partial) | {"name": name})
-    _write_card(partial, opening or _borrowed(name, config.extractor))
+    _write_card(partial, opening or _borrowed(name, config.extractor), renamed=bool(name))
     load_system(partial, device="cpu")
     if (output / PAGE).is_file():  # it may have been edited
         shutil.copyfile(output / PAGE, partial / PAGE)
@@ -200,10 +200,10 @@ def _placed(checkpoints: Mapping[str, Path]) -> dict[str, Path]:
     }
 
 
-def _write_card(model: Path, opening: str) -> None:
-    """Tell the whole model before what the card of its extractor or generator says."""
+def _write_card(model: Path, opening: str, *, renamed: bool) -> None:
+    """Tell the whole model before what the card of its extractor or generator says, maybe by an old name."""
     parts = _told_parts(model)
-    if opening or parts:
+    if opening or parts or renamed:
         opening = opening or f"# {stored_config(model).get('name', '')}: keyphrases of English texts"
         card = lowered((model / CARD).read_text(encoding="utf-8"))
         (model / CARD).write_text(f"{opening.rstrip()}\n\n{parts}{card}", encoding="utf-8")

@@ -10,6 +10,8 @@ import pytest
 from playwright.sync_api import expect
 
 import app
+from annotation.services.bundle import UnreachableError
+from annotation.services.overview import OverviewService
 from annotation.types import ProjectSettings, Role
 from tests.browser.conftest import Nested, open_page
 from tests.browser.test_keyphrases_page import BODY, TITLE, new_result, predict, write
@@ -288,3 +290,13 @@ def test_a_page_says_that_it_opens_until_it_is_filled(site, browser, unused, pat
     page.reload()
     page.locator("#page-user").wait_for()
     expect(said).to_have_count(0)
+
+
+def test_a_page_that_cannot_be_opened_says_why_and_opens_no_more(browser, site, monkeypatch):
+    def unreachable(*_):
+        raise UnreachableError("The database is locked; try again in a moment.")
+
+    monkeypatch.setattr(OverviewService, "projects", unreachable)
+    cards = site.page(browser, "root").locator("#home-projects")
+    expect(cards.get_by_role("alert")).to_be_visible()
+    expect(cards).not_to_contain_text("Opening")

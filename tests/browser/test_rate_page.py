@@ -1106,6 +1106,8 @@ AWKWARD = {
     "right to left": "القطار المتأخر وصل אחרי חצות",
     "right to left, first a name": "BERT نموذج لغوي يستخرج العبارات المفتاحية.",
     "right to left, half a name": "מודל BERT?",
+    "right to left, before a long name": "מודל Transformer",
+    "right to left, before two names": "خوارزمية Expectation Maximization",
     "a right-to-left word": "العبارات means keyphrases in Arabic.",
     "emoji and lines": "👩‍👩‍👧‍👦 one\n\n  two\ttabs   spaces",
     "Chinese": "语言水平的比较" * 40,

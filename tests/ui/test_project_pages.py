@@ -138,7 +138,7 @@ def test_of_the_items_to_write_for_some_may_be_reserved():
 @pytest.mark.parametrize("pairs", [0, 10])
 def test_a_rater_is_told_of_pairs_and_not_of_items_for_writers(pairs):
     shown = project_html(line(roles=frozenset({Role.RATER}), pairs=pairs, unwritten=5), RATER, None)
-    assert "larger item" not in shown
+    assert "to write for" not in shown
     assert ("No pairs yet" in shown) is (pairs == 0)
 
 

@@ -149,6 +149,9 @@ def test_a_model_with_the_extractor_of_another_has_a_name_of_its_own(tmp_path):
     card = (tmp_path / "mine" / CARD).read_text(encoding="utf-8")
     assert card.startswith("# mine: the extractor of theirs with other parts\n")
     assert "\n## theirs: made long ago\n" in card
+    renamed = (tmp_path / "renamed" / CARD).read_text(encoding="utf-8")
+    assert renamed == "# own: keyphrases of English texts\n\n## theirs: made long ago\n"
+    assert (tmp_path / "trained" / CARD).read_text(encoding="utf-8") == "# theirs: made long ago\n"
     other = ModelAssembly((), tmp_path / "mine", extractor=theirs, name="other")
     with pytest.raises(ConfigError, match="The model 'other' would replace the model 'mine' in"):
         assemble(other, {"extractor": theirs})
@@ -160,7 +163,7 @@ def test_an_extractor_that_is_none_is_named_with_its_setting(tmp_path, monkeypat
     (tmp_path / "bank").mkdir()
     (tmp_path / "bank" / "config.json").write_text('{"kind": "simckp-bank", "name": "papers"}')
     (tmp_path / "config.toml").write_text(f'[model]\nparts = []\nextractor = "{given}"\n')
-    told = f"The `extractor` of [model], {given}, is not a model with an extractor that `train` wrote: give"
+    told = f"The `extractor` of [model], {given}, is not a model with an extractor or generator that `train`"
     with pytest.raises(ConfigError, match=re.escape(told)):
         run("model", Path("config.toml"), output=None, overrides={})
 

@@ -44,7 +44,26 @@ def test_a_predictor_in_python_that_says_nothing_of_itself_is_told_how(tmp_path,
     (tmp_path / "undescribed.py").write_text(source, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     for name in ("undescribed:Mine", "nowhere:Mine", "nowhere.at_all:Mine"):
-        assert model_card(name).endswith("It has no description: write one as the docstring of `Mine`.\n")
+        module = name.partition(":")[0]
+        told = f"It has no description: `{module}` itself does not define `Mine` with a docstring. Write one "
+        assert model_card(name).endswith(f"{told}there, or name the module that defines it.\n")
+
+
+def test_a_predictor_in_python_is_described_where_it_is_defined(tmp_path, monkeypatch):
+    package = tmp_path / "exporting"
+    package.mkdir()
+    (package / "__init__.py").write_text("from exporting.inner import Mine\n", encoding="utf-8")
+    (package / "inner.py").write_text('class Mine:\n    """Told."""\n', encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert model_card("exporting.inner:Mine").endswith("\n\nTold.\n")
+    assert "`exporting` itself does not define `Mine`" in model_card("exporting:Mine")
+
+
+def test_a_package_that_cannot_be_imported_does_not_break_the_page(tmp_path, monkeypatch):
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "__init__.py").write_text("raise RuntimeError('no GPU')\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert "It has no description" in model_card("broken.inner:Mine")
 
 
 @pytest.mark.parametrize(

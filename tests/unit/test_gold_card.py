@@ -530,19 +530,24 @@ def test_an_empty_gold_set_is_called_so_and_has_nothing_to_read_or_to_score_on(t
         (["similarity"], "how similar in meaning its two items are, 0 to 4"),
         (
             ["s2s", "s2t"],
-            "how much of the larger item's meaning the smaller item carries or, for items of one kind, how "
-            "similar they are, 0 to 4",
+            "how much of the larger item's meaning the smaller item carries or, where neither item is "
+            "larger, how similar they are, 0 to 4",
+        ),
+        (
+            ["similarity", "s2t"],
+            "how much of the larger item's meaning the smaller item carries or, where neither item is "
+            "larger, how similar they are, 0 to 4",
         ),
         (["s2t"], "how much of the larger item's meaning the smaller item carries, 0 to 4"),
     ],
 )
-def test_no_item_is_called_larger_where_both_are_of_one_kind(tmp_path, types, told):
+def test_no_item_is_called_larger_where_neither_is(tmp_path, types, told):
     pairs = [rated(type, "2", "2", type=type) for type in types]
     card = gold_card(export(tmp_path, pairs, ProjectSettings("x", types=tuple(types))))
     beginning = " ".join(card.split())
     assert f"each with a gold grade: {told}, the scale of SemEval-2014 Task 3" in beginning
     assert ("larger text" in card) is ("s2t" in types)
-    assert (", adapted for items of one kind." in beginning) is ("s2t" not in types or "s2s" in types)
+    assert (", adapted where neither item is larger." in beginning) is (types != ["s2t"])
     assert "the larger item," not in beginning  # left is not where it is phrase2paragraph
 
 
