@@ -40,7 +40,7 @@ from kpdemo.ui.evaluate import EvaluateHandlers, build_evaluate_tab
 from kpdemo.ui.files import FilesHandlers, build_files_tab
 from kpdemo.ui.footer import FooterHandlers, build_footer
 from kpdemo.ui.models import ModelShelf, no_index
-from kpdemo.ui.mounting import CLOSED_DOCS, ending_with, mount_pages
+from kpdemo.ui.mounting import mount_pages, new_server
 from kpdemo.ui.predict import PredictHandlers, build_predict_tab, load_examples
 from kpdemo.ui.security import add_security
 from kpdemo.ui.send import SendHandlers, build_send_files_section, build_send_section
@@ -104,7 +104,7 @@ def build_server(context: AppContext) -> FastAPI:
     """Annotation under /annotate, the public page at /, its models at /api; the default one warms up."""
     shelf = ModelShelf(context.models, context.load, context.describe, context.index_of, context.load_apart)
     services = context.annotation
-    server = FastAPI(**CLOSED_DOCS, lifespan=ending_with(shelf.pdfs.close))
+    server = new_server(shelf.pdfs.close)
     add_security(server, in_space=context.in_space, never_framed=ANNOTATION_PATHS)
     add_health(server, lambda: shelf.state, services.answers if services is not None else lambda: True)
     add_api(server, shelf)

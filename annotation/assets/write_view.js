@@ -21,7 +21,7 @@
         ? "Nothing to write at the moment: others have the remaining items, and some may come back. This page checks again every 20 seconds."
         : desk.submitted + desk.accepted > 0
           ? "You have written for every item that is open to you. Thank you. What you wrote is below."
-          : "There is nothing to write. Ask the project's administrator whether items to write for were imported.";
+          : "There is nothing to write. Ask the project's administrator whether larger items were imported.";
     }
     const done = desk.submitted + desk.accepted;
     find("#write-counts").textContent = `You wrote ${count(done, "text")}, ${desk.accepted} accepted`

@@ -169,7 +169,7 @@ def project_html(line: ProjectLine, user: User, progress: Progress | None) -> st
             facts.append(escape(f"{grouped(line.to_adjudicate)} to adjudicate"))
     unwritten = line.unwritten if leads or line.roles & {Role.WRITER, Role.EDITOR} else 0
     if unwritten:
-        facts.append(escape(f"Up to {counted(unwritten, 'item')} to write for"))
+        facts.append(escape(f"Up to {counted(unwritten, 'larger item')} to write for"))
     if not line.pairs and not unwritten:
         facts.append(_without_pairs(line, leads=bool(leads)))
     name = escape(line.name)

@@ -36,7 +36,7 @@ from kpdemo.ui.charts import (
 from kpdemo.ui.widgets import done_html, empty_html, escape, section_heading, shown_to_user
 
 GRADES = ("0", "1", "2", "3", "4")
-NO_ITEMS = "No items to write for yet: the balance appears once they are imported."
+NO_ITEMS = "No larger items yet: the balance appears once they are imported."
 NO_GRADES = "No pair with a requested grade has a gold grade yet: the comparison appears with the first."
 CHART = "writing-grades-chart"
 REPORT_TAB = "report"

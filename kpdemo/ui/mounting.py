@@ -11,6 +11,7 @@ from typing import Any
 
 import gradio as gr
 from fastapi import FastAPI, Request
+from fastapi.middleware.gzip import GZipMiddleware
 from gradio.utils import get_upload_folder
 
 from kpdemo.quick_start import pages_only
@@ -39,6 +40,13 @@ def ending_with(end: Callable[[], None]) -> Callable[[FastAPI], AbstractAsyncCon
             end()
 
     return lifespan
+
+
+def new_server(end: Callable[[], None]) -> FastAPI:
+    """A web application without pages, which calls `end` when it stops; what it sends is compressed."""
+    server = FastAPI(**CLOSED_DOCS, lifespan=ending_with(end))
+    server.add_middleware(GZipMiddleware, compresslevel=4)  # Gradio compresses files, but no page or answer
+    return server
 
 
 def mount_pages(

@@ -203,6 +203,13 @@ def test_the_public_page_is_open_and_leads_to_annotation(client):
     assert "/annotate/" in page.text
 
 
+@pytest.mark.parametrize("path", ["/", "/annotate/"])
+def test_pages_are_sent_compressed(client, signed_in, path):
+    page = client.get(path, headers=signed_in["root"] | {"Accept-Encoding": "gzip"})
+    assert page.headers["Content-Encoding"] == "gzip"
+    assert int(page.headers["Content-Length"]) < len(page.content) / 3
+
+
 def test_annotation_sends_a_reader_to_the_sign_in_and_back(client):
     headers = {"Accept": "text/html"}
     answer = client.get("/annotate/project?project=1&tab=members", headers=headers)

@@ -132,7 +132,7 @@ def test_who_has_to_agree_anew_is_told_and_led_to_the_text_also_when_all_is_grad
 
 def test_of_the_items_to_write_for_some_may_be_reserved():
     shown = project_html(line(roles=frozenset({Role.WRITER}), unwritten=5), RATER, None)
-    assert "Up to 5 items to write for" in shown
+    assert "Up to 5 larger items to write for" in shown
 
 
 @pytest.mark.parametrize("pairs", [0, 10])
