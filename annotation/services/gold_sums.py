@@ -16,22 +16,19 @@ from db.models import Adjudication, Pair, Rating
 def pairs_with_sums(project_id: int, *columns: Any) -> Select[*tuple[Any, ...]]:
     """These columns of every pair that is not withdrawn, in the order of import; of each row there is a
     `standing_in`."""
+    # For each pair by itself: before PostgreSQL has counted new rows it would go through all sums for each.
     summed = (
-        select(Rating.pair_id, func.sum(Rating.quarters).label("quarters"))
-        .where(Rating.project_id == project_id)
-        .group_by(Rating.pair_id)
-        .subquery()
+        select(func.sum(Rating.quarters)).where(Rating.pair_id == Pair.id).correlate(Pair).scalar_subquery()
     )
     return (
         select(
             *columns,
             Pair.rating_count,
             Pair.spread_quarters,
-            summed.c.quarters.label("sum"),
+            summed.label("sum"),
             Adjudication.quarters.label("decided"),
         )
         .select_from(Pair)
-        .outerjoin(summed, summed.c.pair_id == Pair.id)
         .outerjoin(Adjudication, Adjudication.pair_id == Pair.id)
         .where(Pair.project_id == project_id, IN_USE)
         .order_by(Pair.import_order)

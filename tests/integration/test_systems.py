@@ -8,22 +8,24 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
-from sqlalchemy import event, func, select
+from sqlalchemy import event, func, insert, select, text
 
 from annotation.errors import NotFoundError, ScoreFileError, SettingsError
 from annotation.files.gold_pairs import GoldPair
 from annotation.gold import gold_row
 from annotation.services.adjudication import AdjudicationService
+from annotation.services.gold_sums import pairs_with_sums
 from annotation.services.pair_withdrawal import PairWithdrawalService
 from annotation.services.projects import ProjectService
 from annotation.services.system_rows import Gold
 from annotation.services.systems import SystemService
 from annotation.systems.report import System, score_systems
 from annotation.types import Cause, ProjectSettings
-from db.models import AuditEvent, GoldGrade, GoldSet, ScoredSystem, SystemScore
+from db.models import AuditEvent, GoldGrade, GoldSet, Pair, Rating, ScoredSystem, SystemScore
 from tests.databases import row_problems
 from tests.processes import PATIENCE
 from tests.rated import pair, rated_pairs, rated_project
+from tests.raters import LONG_AGO, new_world
 
 PAIRS = [
     pair("a", "0", "0.5", genre="news"),
@@ -93,6 +95,21 @@ def test_the_gold_is_exactly_what_single_ratings_give_and_is_summed_once_for_all
     assert gold.ungraded == {(row.type, row.id) for row in rows if row.gold is None}
     assert sum("sum(" in statement for statement in read) == 1
     assert not [statement for statement in read if "ratings.rater_id" in statement]
+
+
+def test_gold_is_read_pair_by_pair_also_before_the_server_has_counted_new_rows(postgresql_database):
+    pairs = 300
+    world = new_world(postgresql_database, pairs=pairs, raters=1, k=1)
+    rating = {"project_id": world.project, "rater_id": world.raters[0], "quarters": 4}
+    rating |= {"created_at": LONG_AGO, "updated_at": LONG_AGO}
+    statement = pairs_with_sums(world.project, Pair.id)
+    with world.database.session() as session:
+        session.execute(insert(Rating), [{**rating, "pair_id": pair_id} for pair_id in world.pairs])
+    with world.database.reading() as session:
+        query = statement.compile(postgresql_database.engine, compile_kwargs={"literal_binds": True})
+        lines = session.scalars(text(f"EXPLAIN (ANALYZE, TIMING OFF) {query}")).all()
+    removed = [int(line.split(":")[1]) for line in lines if "Rows Removed by Join Filter" in line]
+    assert sum(removed) <= pairs, "\n".join(lines)
 
 
 def test_the_board_of_a_project_waits_for_no_other_project(rated, service, monkeypatch):
