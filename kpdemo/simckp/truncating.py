@@ -9,22 +9,21 @@ from threading import Lock
 
 from tokenizers import Tokenizer
 
-_TURN = Lock()
+TURN = Lock()
+"""Held by who sets up a tokenizer until it has read: a tokenizer has one length for all threads."""
 
 if hasattr(os, "register_at_fork"):  # else a process forked during a turn would wait for its end for ever
-    os.register_at_fork(before=_TURN.acquire, after_in_parent=_TURN.release, after_in_child=_TURN.release)
+    os.register_at_fork(before=TURN.acquire, after_in_parent=TURN.release, after_in_child=TURN.release)
 
 
 @contextmanager
 def truncating(tokenizer: Tokenizer, length: int, overlap: int = 0) -> Iterator[None]:
     """Within it, the tokenizer cuts texts into windows of `length` tokens, and pads none.
 
-    A tokenizer has one length for all threads: whoever sets it must read before another one does.
-
     Args:
         overlap: tokens that a window shares with the next.
     """
-    with _TURN:
+    with TURN:
         tokenizer.no_padding()
         tokenizer.enable_truncation(length, stride=overlap)
         yield
