@@ -42,10 +42,17 @@ def segments(text: str, language: str) -> list[Segment]:
 
 
 def _chinese(text: str) -> Iterator[Segment]:
-    """The words of jieba, joined where it cuts a word of other letters: it knows no "ö" in "Schrödinger"."""
+    yield from _joined(text, _jieba(text))
+
+
+def _joined(text: str, pieces: Iterator[Segment]) -> Iterator[Segment]:
+    """The pieces of a segmenter, joined where it cuts a word of other letters.
+
+    jieba knows no "ö" in "Schrödinger", and Kiwi cuts "learning." at the end of a sentence.
+    """
     inside = {place for start, end in word_spans(text) for place in range(start + 1, end)}
     joined: Segment | None = None
-    for piece in _jieba(text):
+    for piece in pieces:
         if joined and piece.start in inside:
             joined = Segment(joined.start, piece.end, joined.content or piece.content)
             continue
@@ -69,6 +76,17 @@ def _jieba(text: str) -> Iterator[Segment]:
 
 
 def _korean(text: str) -> Iterator[Segment]:
+    """The words of Kiwi without the full stop that it takes into "IoT."; "U.S." keeps its own."""
+    for word in _joined(text, _kiwi_words(text)):
+        stop = text.find(".", word.start + 1, word.end)
+        if stop == word.end - 1:
+            yield word._replace(end=stop)
+            yield Segment(stop, word.end, content=False)
+        else:
+            yield word
+
+
+def _kiwi_words(text: str) -> Iterator[Segment]:
     done = 0
     for token in _kiwi().tokenize(text):
         start, end = token.start, token.start + token.len

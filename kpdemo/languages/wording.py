@@ -105,5 +105,5 @@ def _stemmer(code: str) -> Callable[[str], str]:
         return str
     from nltk.stem.snowball import SnowballStemmer  # here, because only few languages of few texts need it
 
-    stemmer = SnowballStemmer(SNOWBALL[code])
-    return lambda word: str(stemmer.stem(word))
+    # A new one for each word: NLTK's Arabic one remembers the suffix of a word before, of any thread.
+    return lambda word: str(SnowballStemmer(SNOWBALL[code]).stem(word))

@@ -23,6 +23,7 @@ from kpdemo.simckp.dual_encoder import mean_pooled
 from kpdemo.simckp.examples import encode_windows, encoder_text
 from kpdemo.simckp.predictor import BATCH_WINDOWS
 from kpdemo.simckp.reading import encode_rows
+from kpdemo.simckp.truncating import truncating
 from kpdemo.types import Document, Prediction
 
 DIVERSITY = 0.5
@@ -104,8 +105,9 @@ class EmbeddingBaseline:
 
     def _phrase_vectors(self, texts: Sequence[str]) -> Tensor:
         """(P, D)."""
-        self.tokenizer.enable_truncation(self.window)
-        return self._encode([encoding.ids for encoding in self.tokenizer.encode_batch(texts)], PHRASE_BATCH)
+        with truncating(self.tokenizer, self.window):
+            rows = [encoding.ids for encoding in self.tokenizer.encode_batch(texts)]
+        return self._encode(rows, PHRASE_BATCH)
 
     def _encode(self, rows: Sequence[Sequence[int]], size: int) -> Tensor:
         """(N, D) on the CPU."""

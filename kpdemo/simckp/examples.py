@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
 from kpdemo.candidates.chunks import Candidate
+from kpdemo.simckp.truncating import truncating
 from kpdemo.types import Document
 
 FEATURES = ("in title", "log count", "first position", "spread", "words", "single word")
@@ -100,8 +101,8 @@ def build_example(
 
 def encode_windows(tokenizer: Tokenizer, text: str, window: int, overlap: int) -> list[Encoding]:
     """The windows of a text, each of at most `window` tokens, special tokens included."""
-    tokenizer.enable_truncation(window, stride=overlap)
-    encoding = tokenizer.encode(text)
+    with truncating(tokenizer, window, overlap):
+        encoding = tokenizer.encode(text)
     return [encoding, *encoding.overflowing]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tokenizers import Tokenizer
 
 from kpdemo.simckp.examples import encoder_text
+from kpdemo.simckp.truncating import truncating
 from kpdemo.types import Document
 
 LONGEST_PHRASE = 24
@@ -25,7 +26,6 @@ def phrase_tokens(phrase: str, tokenizer: Tokenizer) -> list[int]:
 
 
 def text_tokens(text: str, tokenizer: Tokenizer, length: int) -> list[int]:
-    tokenizer.no_padding()
-    tokenizer.enable_truncation(length)
-    ids: list[int] = tokenizer.encode(text.translate(_HYPHENS)).ids
+    with truncating(tokenizer, length):
+        ids: list[int] = tokenizer.encode(text.translate(_HYPHENS)).ids
     return ids

@@ -3,6 +3,9 @@
 import json
 import math
 import shutil
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -65,6 +68,34 @@ def tagger(request, tmp_path_factory):
 @pytest.fixture
 def copy(bart, tmp_path) -> Path:
     return shutil.copytree(bart, tmp_path / "copy")
+
+
+class OneAtATime:
+    """A tokenizer that notes whether a thread uses it while another one does."""
+
+    def __init__(self, tokenizer):
+        self.tokenizer, self.users, self.most = tokenizer, 0, 0
+
+    def __getattr__(self, name):
+        return getattr(self.tokenizer, name)
+
+    def __call__(self, *texts, **settings):
+        self.users += 1
+        self.most = max(self.most, self.users)
+        time.sleep(0.01)  # in which another thread would set another length
+        read = self.tokenizer(*texts, **settings)
+        self.users -= 1
+        return read
+
+
+def test_threads_take_turns_with_the_tokenizer_of_a_generator(bart):
+    generator = open_hub_model("tiny", bart, device="cpu")
+    tokenizer = OneAtATime(generator.tokenizer)
+    shared = replace(generator, tokenizer=tokenizer)
+    with ThreadPoolExecutor() as threads:
+        answers = list(threads.map(shared.predict, [[DOCUMENT], [DOCUMENT], [DOCUMENT]]))
+    assert answers == [generator.predict([DOCUMENT])] * 3
+    assert tokenizer.most == 1
 
 
 def change(path: Path, **values: object) -> None:

@@ -134,6 +134,11 @@ def test_english_words_and_stems_are_those_of_the_published_evaluation():
     assert (stem("running", "pl"), stem("networks", "fr")) == ("running", "network")
 
 
+def test_an_arabic_word_has_the_same_stem_whatever_was_read_before_it():
+    stem("كتابهما", "ar")  # NLTK's stemmer remembers that it found a suffix
+    assert stem("قالوا", "ar") == "قال"
+
+
 def test_kinds_of_absent_phrases_go_by_the_words_of_a_segmenter():
     kind = PhraseKinds(Document(CHINESE, language="zh"))
     assert kind("关键词抽取") is Kind.PRESENT
@@ -144,12 +149,13 @@ def test_kinds_of_absent_phrases_go_by_the_words_of_a_segmenter():
 
 @given(
     st.lists(
-        st.sampled_from(["Schrödinger", "e\u0301tude", "naïve", "14nm", "A股", "方程", "研究", "–", " "])
-    ).map("".join)
+        st.sampled_from(["Schrödinger", "e\u0301tude", "14nm", "A股", "研究", "3D", "연구", ".", "–", " "])
+    ).map("".join),
+    st.sampled_from(["zh", "ko"]),
 )
-def test_no_chinese_segment_ends_within_a_word(text):
-    ends = {end for _, end, _ in segments(text, "zh")}
-    assert not any(start < end < behind for start, behind in word_spans(text, "zh") for end in ends)
+def test_no_segment_ends_within_a_word(text, language):
+    ends = {end for _, end, _ in segments(text, language)}
+    assert not any(start < end < behind for start, behind in word_spans(text, language) for end in ends)
 
 
 def test_accents_are_the_same_composed_or_not():
@@ -161,8 +167,10 @@ def test_accents_are_the_same_composed_or_not():
     [
         ("기계 학습을 이용한다.", "ko", ["기계", "학습", "이용"]),
         ("研究Schrödinger方程。", "zh", ["研究", "Schrödinger", "方程"]),
+        ("U.S. 시장의 3D와 P2P, deep learning. IoT.", "ko",
+         ["U.S.", "시장", "3D", "P2P", "deep", "learning", "IoT"]),
     ],
-)
+)  # fmt: skip
 def test_particles_and_marks_are_no_content_and_words_in_other_letters_are(text, language, words):
     assert [text[start:end] for start, end, content in segments(text, language) if content] == words
 

@@ -23,6 +23,7 @@ from kpdemo.simckp.generation.beam_search import SearchConfig
 from kpdemo.simckp.generation.pretrained_search import generation_config, log_probabilities
 from kpdemo.simckp.hub.profiles import Profile
 from kpdemo.simckp.proposals import Proposal, build_answer
+from kpdemo.simckp.truncating import TURN
 from kpdemo.text import readable_documents
 from kpdemo.types import Document, Prediction, Span
 
@@ -135,7 +136,8 @@ class HubGenerator:
     @property
     def _room(self) -> int:
         """How many tokens of a piece are the document's own."""
-        prefix = self.tokenizer(self.profile.prefix, add_special_tokens=False)["input_ids"]
+        with TURN:
+            prefix = self.tokenizer(self.profile.prefix, add_special_tokens=False)["input_ids"]
         return self.window - len(prefix) - int(self.tokenizer.num_special_tokens_to_add())
 
     def _read(self, number: int, document: Document) -> Iterator[Piece]:
@@ -146,14 +148,16 @@ class HubGenerator:
                 f"{', '.join(languages)}."
             )
         text = f"{document.title}{self.profile.joiner}{document.body}" if document.title else document.body
-        encoded = self.tokenizer(
-            text,
-            add_special_tokens=False,
-            truncation=True,
-            max_length=self._room,
-            stride=min(self.profile.overlap, self._room // 4),
-            return_overflowing_tokens=True,
-        )
+        room = self._room
+        with TURN:
+            encoded = self.tokenizer(
+                text,
+                add_special_tokens=False,
+                truncation=True,
+                max_length=room,
+                stride=min(self.profile.overlap, room // 4),
+                return_overflowing_tokens=True,
+            )
         for encoding in encoded.encodings:
             piece = text[encoding.offsets[0][0] : encoding.offsets[-1][1]]
             yield Piece(number, f"{self.profile.prefix}{piece}", document.language)
@@ -168,15 +172,16 @@ class HubGenerator:
     def _write(self, pieces: Sequence[Piece]) -> Iterator[list[Proposal]]:
         """The phrases of every beam of each piece."""
         first = self.profile.languages.get(pieces[0].language, "")
-        if first and hasattr(self.tokenizer, "src_lang"):
-            self.tokenizer.src_lang = first
-        inputs = self.tokenizer(
-            [piece.text for piece in pieces],
-            padding=True,
-            truncation=True,
-            max_length=self.window,
-            return_tensors="pt",
-        ).to(self.model.device)
+        with TURN:
+            if first and hasattr(self.tokenizer, "src_lang"):
+                self.tokenizer.src_lang = first
+            inputs = self.tokenizer(
+                [piece.text for piece in pieces],
+                padding=True,
+                truncation=True,
+                max_length=self.window,
+                return_tensors="pt",
+            ).to(self.model.device)
         mask = inputs["attention_mask"]
         forced = first or self.profile.forced_first
         with torch.inference_mode():
