@@ -28,7 +28,16 @@
 
   const remembered = () => { try { return localStorage.getItem("kpdemo-theme"); } catch { return null; } };
 
+  // Paper is light; after printing the page is as it was.
+  const paper = matchMedia("print");
+  let wasDark = false;
+  paper.addEventListener("change", () => {
+    if (paper.matches) wasDark = document.body.classList.contains("dark");
+    document.body.classList.toggle("dark", !paper.matches && wasDark);
+  });
+
   const themed = () => {
+    if (paper.matches) return;
     const theme = location.search.includes("__theme") ? null : remembered();
     const dark = document.body.classList.contains("dark");
     if (theme && dark !== (theme === "dark")) document.body.classList.toggle("dark");
