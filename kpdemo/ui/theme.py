@@ -11,7 +11,7 @@ ASSETS = Path(__file__).parent.parent / "assets"
 STYLE = ASSETS / "style.css"
 MEDIA = ASSETS / "media.css"
 """For the head of a page: in @media, Gradio makes other selectors of those of its own style sheets."""
-SCRIPTS = tuple(ASSETS / f"{name}.js" for name in ("page", "reader", "charts"))
+SCRIPTS = tuple(ASSETS / f"{name}.js" for name in ("page", "focus", "reader", "charts"))
 
 SYSTEM_FONTS = ("system-ui", "-apple-system", "Segoe UI", "Roboto", "Noto Sans", "sans-serif")
 SYSTEM_MONO = ("ui-monospace", "SFMono-Regular", "Menlo", "DejaVu Sans Mono", "monospace")
