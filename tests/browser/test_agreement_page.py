@@ -106,6 +106,8 @@ def test_five_charts_are_drawn_by_the_server_alone(shown):
         "Which pairs?",
     ]
     expect(shown.locator("#agreement-where-chart")).to_contain_text("<b>very</b> long-winded")
+    boxes = [shown.locator(name).first.bounding_box() for name in ("#agreement-refresh", "[data-save]")]
+    assert boxes[0]["height"] == pytest.approx(boxes[1]["height"], abs=1)
 
 
 def test_pointing_at_a_chart_tells_the_figures(shown):
