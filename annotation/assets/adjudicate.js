@@ -8,6 +8,7 @@
   let grade = null; // quarters
   let waiting = 0; // a timer while an answer is due
   let keeps = false; // whether the answer that is due leaves the pair as it is
+  let filters = false; // whether it is to one who chooses a part or a type, and may choose another
   let later = null; // where to go once the answer that is due has come
   const sent = []; // the draft of each decision that was sent: a later one of the pair is another
   let shownData = null; // of the pair as it was drawn last; Gradio changes it in place
@@ -118,6 +119,7 @@
     }
     const queue = queueOf()?.dataset ?? {};
     keeps = Boolean(more.keeps);
+    filters = "which" in more || "type" in more;
     const asked = { what, which: queue.which, type: queue.type, shown: queue.shown, ...more };
     if (what !== "show") {
       const name = draftName(form().dataset);
@@ -233,7 +235,7 @@
     if (view()?.dataset.drawn === shownData?.drawn) return;
     shown();
     if (comes) by("adjudicate-heading")?.focus({ preventScroll: true });
-    if (comes && innerWidth <= 700) by("adjudicate-heading")?.scrollIntoView({ block: "start" });
+    if (comes) by("adjudicate-heading")?.scrollIntoView({ block: innerWidth <= 700 ? "start" : "nearest" });
     comes = false;
   };
   new MutationObserver(drawn).observe(document.documentElement, { childList: true, subtree: true, attributeFilter: ["data-drawn"] });
@@ -248,7 +250,7 @@
     if (saved && JSON.stringify(drafts.read(saved.name)) === saved.draft) drafts.remove(saved.name);
     // Nobody waits any more for an answer that is late: who goes on with a pair is led back to it.
     if (isLate && old && drafts.read(draftName(old))) later = { pair: old.pair };
-    comes = !isLate && !isProblem && !keeps;
+    comes = !isLate && !isProblem && !keeps && !filters;
     rest();
     drawn();
     const then = isProblem ? null : later;

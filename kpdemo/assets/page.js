@@ -28,7 +28,16 @@
 
   const remembered = () => { try { return localStorage.getItem("kpdemo-theme"); } catch { return null; } };
 
+  // Paper is light; after printing the page is as it was.
+  const paper = matchMedia("print");
+  let wasDark = false;
+  paper.addEventListener("change", () => {
+    if (paper.matches) wasDark = document.body.classList.contains("dark");
+    document.body.classList.toggle("dark", !paper.matches && wasDark);
+  });
+
   const themed = () => {
+    if (paper.matches) return;
     const theme = location.search.includes("__theme") ? null : remembered();
     const dark = document.body.classList.contains("dark");
     if (theme && dark !== (theme === "dark")) document.body.classList.toggle("dark");
@@ -81,7 +90,14 @@
   // Gradio gives some parts no name or a wrong role, which screen readers need, and text fields one direction.
   const named = () => {
     for (const field of document.querySelectorAll("[data-testid=textbox]:not([dir=auto])")) field.dir = "auto";
-    for (const drop of document.querySelectorAll("button[aria-dropeffect][aria-label]")) drop.removeAttribute("aria-label");
+    for (const drop of document.querySelectorAll("button[aria-dropeffect]")) {
+      const label = drop.closest(".block")?.querySelector("[data-testid=block-label]")?.textContent.trim();
+      const name = [label, drop.textContent.trim().replace(/\s+/g, " ")].filter(Boolean).join(": ");
+      if (drop.ariaLabel !== name) drop.ariaLabel = name;
+    }
+    for (const group of document.querySelectorAll("fieldset.block:has(input[type=checkbox])")) {
+      if (!group.ariaLabel) group.ariaLabel = group.querySelector("[data-testid=block-info]")?.textContent.trim() || "Choices";
+    }
     for (const group of document.querySelectorAll("fieldset.block:has(input[type=radio])")) {
       // Of one name, so that the arrow keys go from one to the next; Gradio writes its own again and again.
       for (const radio of group.querySelectorAll("input[type=radio]")) {

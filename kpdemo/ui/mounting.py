@@ -25,7 +25,7 @@ THREADS = 100
 """Events that may run at once. With Gradio's 40, a class of raters who press at once waits."""
 QUEUE_PAUSE = 0.01
 """Seconds from one look at the queue of events to the next. With Gradio's 0.001 no server is ever idle."""
-SAID = {"common.complete": "Done"}
+SAID = {"common.complete": "Done", "common.upload": "Add files"}
 """What Gradio says to screen readers and has no word for."""
 
 

@@ -9,7 +9,9 @@ from gradio.themes import Base, colors, sizes
 
 ASSETS = Path(__file__).parent.parent / "assets"
 STYLE = ASSETS / "style.css"
-SCRIPTS = (ASSETS / "page.js", ASSETS / "reader.js", ASSETS / "charts.js")
+MEDIA = ASSETS / "media.css"
+"""For the head of a page: in @media, Gradio makes other selectors of those of its own style sheets."""
+SCRIPTS = tuple(ASSETS / f"{name}.js" for name in ("page", "focus", "reader", "charts"))
 
 SYSTEM_FONTS = ("system-ui", "-apple-system", "Segoe UI", "Roboto", "Noto Sans", "sans-serif")
 SYSTEM_MONO = ("ui-monospace", "SFMono-Regular", "Menlo", "DejaVu Sans Mono", "monospace")
@@ -85,6 +87,7 @@ def build_theme() -> gr.themes.Base:
 def head(*more: Path) -> str:
     """The scripts of every page, and more after them, for its head."""
     scripts = [path.read_text(encoding="utf-8") for path in (*SCRIPTS, *more)]
-    return '<meta name="color-scheme" content="light dark">' + "".join(
-        f"<script>{script}</script>" for script in scripts
+    style = (
+        f'<meta name="color-scheme" content="light dark"><style>{MEDIA.read_text(encoding="utf-8")}</style>'
     )
+    return style + "".join(f"<script>{script}</script>" for script in scripts)

@@ -182,10 +182,14 @@ def test_a_dot_is_taken_with_a_click_and_the_decision_saved(bench):
 
 def test_the_keyboard_decides_a_whole_queue(bench):
     desk = bench(3)
-    page = desk.open()
+    page = desk.open(viewport={"width": 1280, "height": 500})
     heading(page, "p3")
+    for part in ("all", "open"):
+        page.locator(f"[data-part={part}]").press("Enter")
+        expect(page.locator(f"[data-part={part}][aria-pressed=true]")).to_be_focused()
     for id, key, expected in (("p3", "2", "2"), ("p1", "3", "3"), ("p2", "1", "1")):
         heading(page, id)
+        expect(page.locator("#adjudicate-heading")).to_be_in_viewport(ratio=1)
         page.keyboard.press(key)
         page.keyboard.press("]")
         choose_cause(page)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 from decimal import Decimal
+from io import BytesIO
 
 import pytest
 from playwright.sync_api import expect
+from pypdf import PdfReader
 
 from annotation.types import NewPair, NewRating, ProjectSettings, Role
 from annotation.web.cookies import COOKIE
@@ -104,6 +106,8 @@ def test_five_charts_are_drawn_by_the_server_alone(shown):
         "Which pairs?",
     ]
     expect(shown.locator("#agreement-where-chart")).to_contain_text("<b>very</b> long-winded")
+    boxes = [shown.locator(name).first.bounding_box() for name in ("#agreement-refresh", "[data-save]")]
+    assert boxes[0]["height"] == pytest.approx(boxes[1]["height"], abs=1)
 
 
 def test_pointing_at_a_chart_tells_the_figures(shown):
@@ -175,6 +179,32 @@ def test_every_text_has_enough_contrast_in_the_dark_also_in_charts(dark):
     ink = dark.locator("#agreement-where-chart .ytick text").first.evaluate("e => getComputedStyle(e).fill")
     text = dark.locator("#agreement-raters th[scope=row]").first.evaluate("e => getComputedStyle(e).color")
     assert ink == text
+
+
+TOO_WIDE = """() => [...document.querySelectorAll("#agreement-page table")]
+  .filter((table) => table.getBoundingClientRect().right > innerWidth)
+  .map(({ caption }) => caption.innerText)"""
+
+
+@pytest.fixture
+def printed(dark):
+    """The page in the dark as it is printed."""
+    dark.emulate_media(media="print")
+    yield dark
+    dark.emulate_media(media="null")
+    expect(dark.locator("body.dark")).to_have_count(1)
+    dark.set_viewport_size({"width": 1280, "height": 900})
+
+
+def test_paper_is_light_and_has_everything_but_the_controls(printed):
+    expect(printed.locator("body.dark")).to_have_count(0)
+    for control in ("#page-theme", "#agreement-refresh", "#agreement-width", "[data-save]"):
+        expect(printed.locator(control).first).to_be_hidden()
+    pages = PdfReader(BytesIO(printed.pdf(format="A4"))).pages
+    text = " ".join("".join(page.extract_text() for page in pages).split())
+    assert "the command line prints the same" in text[-200:]
+    printed.set_viewport_size({"width": 720, "height": 900})  # of such a page
+    assert printed.evaluate(TOO_WIDE) == []
 
 
 def test_every_control_has_a_name_and_no_id_comes_twice(shown):

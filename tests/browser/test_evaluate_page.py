@@ -53,6 +53,10 @@ def table(page):
 def test_the_next_step_is_said_first_and_a_missing_file_is_a_sentence(fresh):
     open_tab(fresh)
     expect(fresh.locator("#evaluate-result")).to_contain_text("Choose a gold file and predictions files")
+    for box in ("Gold file", "Predictions files"):
+        expect(
+            fresh.get_by_role("button", name=f"{box}: Drop File Here - or - Click to Upload")
+        ).to_be_visible()
     fresh.locator("#evaluate-run").click()
     expect_refusal(fresh, "No gold file is chosen", result="#evaluate-result")
 

@@ -43,6 +43,7 @@ def test_of_many_files_none_is_hidden_or_under_the_buttons(files, tmp_path):
     buttons, first = place.locator(".icon-button-wrapper"), place.locator(".file").first
     end = buttons.evaluate("e => e.getBoundingClientRect().bottom")
     assert first.evaluate("e => e.getBoundingClientRect().top") >= end
+    expect(place.get_by_role("button", name="Add files", exact=True)).to_be_visible()
 
 
 def test_a_file_of_a_word_processor_is_refused_in_our_words_as_soon_as_it_is_chosen(files, tmp_path):

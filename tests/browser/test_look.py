@@ -132,6 +132,23 @@ def test_a_phone_gives_its_width_to_the_text(narrow):
     assert phrase["width"] >= 0.4 * table["width"]
 
 
+def test_marks_can_be_read_in_the_colours_of_the_reader_and_on_paper(demo):
+    predict(demo, BODY, TITLE)
+    text, mark = demo.locator("#predict-text"), demo.locator("#predict-text mark").first
+    colour = "e => getComputedStyle(e).color"
+    demo.emulate_media(forced_colors="active", color_scheme="dark")
+    assert mark.evaluate(colour) == text.evaluate(colour)
+    assert mark.evaluate("e => getComputedStyle(e).borderBottomStyle") == "solid"
+    tick = demo.locator("#predict-rule input:checked")
+    assert tick.evaluate("e => getComputedStyle(e).appearance") == "auto"
+    demo.emulate_media(media="print", forced_colors="none", color_scheme="light")
+    assert text.evaluate("e => e.scrollHeight <= e.clientHeight")
+    assert mark.evaluate("e => getComputedStyle(e).printColorAdjust") == "exact"
+    for hidden in ("#predict-run", "#predict-title", "#predict-copy", "#compare-run", "#compare-heading"):
+        expect(demo.locator(hidden)).to_be_hidden()
+    demo.emulate_media(media="null")
+
+
 def test_less_motion_is_respected(page, address):
     page.emulate_media(reduced_motion="reduce")
     open_page(page, address)

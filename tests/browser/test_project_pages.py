@@ -144,8 +144,9 @@ CLICK_ONCE_MORE = """run => new MutationObserver((_, watching) => {
 def test_a_bad_row_is_one_sentence_and_nothing_is_imported_or_lost(site, browser, project):
     page = site.page(browser, "root", PROJECT.format(project, "pairs"))
     upload(page, "new.tsv", TSV.replace("2\tsentence2phrase\tIt rains.", "2\tsentence2phrase\t"))
-    page.get_by_role("button", name="Import", exact=True).click()
+    page.get_by_role("button", name="Import", exact=True).press("Enter")
     expect(page.locator("#import-result .note")).to_contain_text("new.tsv, line 3, field 'left'")
+    expect(page.get_by_role("button", name="Import", exact=True)).to_be_focused()  # it rested
     expect(page.get_by_role("alert")).to_contain_text("Nothing was imported.")
     assert site.services.projects.counts(project).pairs == 12
     expect(page.locator("#import-file")).to_contain_text("new")
@@ -211,6 +212,7 @@ def test_what_is_typed_stays_when_a_setting_is_refused(site, browser, project):
     page = site.page(browser, "root", PROJECT.format(project, "settings"))
     name = page.get_by_label("Name", exact=True)
     expect(name).not_to_have_value("")
+    expect(page.get_by_role("group", name="Comparison types")).to_be_visible()
     page.get_by_label("Guidelines in Markdown").fill("# New\n\nRead **twice**. <b>No HTML</b>")
     page.get_by_label("Flag a difference of").fill("9")
     page.get_by_role("button", name="Save settings").click()
@@ -282,8 +284,10 @@ def test_roles_are_given_and_taken(site, browser, project):
     page.get_by_role("option", name="Ben – rater").click()
     expect(pause).to_be_enabled()
     expect(resume).to_be_disabled()
-    pause.click()
+    pause.press("Enter")
     expect(page.locator("#members-said")).to_contain_text("Ben is paused")
+    expect(page.get_by_label("Member", exact=True)).to_be_focused()
+    expect(page.get_by_role("option")).to_have_count(0)
     expect(resume).to_be_enabled()
     expect(pause).to_be_disabled()
     page.locator("#members-held input").click()

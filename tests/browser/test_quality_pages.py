@@ -121,6 +121,8 @@ def test_an_administrator_brings_pairs_sets_the_mark_excuses_and_pauses(site, br
     page.get_by_role("tab", name="Quality").click()
     expect(page.locator("#quality-training")).to_contain_text("No training pairs")
     expect(page.locator("#quality-known-none")).to_have_text(NO_KNOWN)
+    imports = [page.locator(f"#quality-{kind}-run").bounding_box() for kind in ("training", "checks")]
+    assert imports[0]["y"] == imports[1]["y"]
     stop, correct = (page.get_by_role("button", name=name) for name in ("Stop using", "Set this grade"))
     for choice in stop, correct:  # there is nothing to choose yet
         expect(choice).to_be_hidden()

@@ -1169,6 +1169,13 @@ def test_a_phone_has_the_scale_in_reach_under_long_texts_and_large_targets(open_
       .filter(e => e.checkVisibility()).map(e => [e.textContent.trim(), e.getBoundingClientRect()])
       .filter(([, box]) => box.height < 44 || box.width < 44).map(([text]) => text)""")
     assert sizes == []
+    page.set_viewport_size({"width": 320, "height": 844})
+    actions = page.locator(".rate-actions button:visible")
+    assert all(actions.evaluate_all("all => all.map(one => one.scrollWidth <= one.clientWidth)"))
+    page.get_by_role("radio", name="Slightly related").tap()
+    page.emulate_media(forced_colors="active")
+    chosen = page.get_by_role("radio", checked=True)
+    assert chosen.evaluate("e => getComputedStyle(e).forcedColorAdjust") == "none"
 
 
 def test_the_grades_of_each_pair_have_the_words_of_its_type_and_fit_a_phone(open_desk):

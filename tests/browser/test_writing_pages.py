@@ -208,6 +208,8 @@ def test_on_a_phone_the_bar_hides_neither_the_field_nor_its_size(site, browser, 
     page.evaluate("scrollTo(0, 0)")
     page.keyboard.type("s")
     assert is_seen()
+    page.set_viewport_size({"width": 320, "height": 256})  # zoomed to 400 %
+    assert bar.evaluate("e => getComputedStyle(e).position") == "static"
 
 
 def test_a_text_that_waits_in_one_tab_outlives_what_is_saved_in_another(site, browser, project):
