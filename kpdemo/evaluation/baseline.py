@@ -11,8 +11,8 @@ from kpdemo.candidates.tagger import load_tagger
 from kpdemo.evaluation.content import STOP_WORDS
 from kpdemo.evaluation.phrases import noun_ngrams, noun_phrases
 from kpdemo.languages.segmenting import SEGMENTED
+from kpdemo.latin import segmentable_documents
 from kpdemo.selection import check_options, keep
-from kpdemo.text import readable_documents
 from kpdemo.types import Document, Prediction
 
 DEFAULT_TOP_K = 10
@@ -55,7 +55,7 @@ class Baseline(ABC):
     ) -> list[Prediction]:
         """See `kpdemo.types.Predictor`; by default ten, and a score is the share of the best one's."""
         check_options(top_k, threshold)
-        read = readable_documents(documents)
+        read = segmentable_documents(documents)
         return [self._predict_one(document, top_k, threshold) for document in read]
 
     def _predict_one(self, document: Document, top_k: int | None, threshold: float | None) -> Prediction:

@@ -20,7 +20,13 @@ SCRIPT_NAMES = {
     "GREEK": "Greek",
     "DEVANAGARI": "Devanagari",
     "THAI": "Thai",
+    "LAO": "Lao",
+    "KHMER": "Khmer",
+    "MYANMAR": "Burmese",
 }
+
+UNSEGMENTED = frozenset({"THAI", "LAO", "KHMER", "MYANMAR"})
+"""Scripts without spaces whose words nothing here can tell apart."""
 
 HAN = r"\u3005-\u3007\u2e80-\u2fdf\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 KANA = r"\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f"

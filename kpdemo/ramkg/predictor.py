@@ -10,6 +10,7 @@ from pathlib import Path
 from statistics import NormalDist
 from threading import Lock
 
+from kpdemo.latin import segmentable_documents
 from kpdemo.markup import spans_as_given
 from kpdemo.prmu import PhraseKinds
 from kpdemo.ramkg.encoder import BagEncoder, Encoder
@@ -19,7 +20,6 @@ from kpdemo.ramkg.others import retrieve_others
 from kpdemo.ramkg.ranker_checkpoint import RankerModel, load_ranker
 from kpdemo.selection import best_first, check_options, keep, mark_fillers
 from kpdemo.simckp.checkpoint import choose_device
-from kpdemo.text import readable_documents
 from kpdemo.types import (
     Document,
     Keyphrase,
@@ -84,7 +84,7 @@ class RankingPredictor:
     ) -> list[RetrievalPrediction]:
         """See `kpdemo.types.RetrievalPredictor`."""
         check_options(top_k, threshold)
-        read = readable_documents(documents)
+        read = segmentable_documents(documents)
         found = self._retrieve(read)
         return [
             self._answer(document, hits, top_k, threshold) for document, hits in zip(read, found, strict=True)

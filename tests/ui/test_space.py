@@ -358,6 +358,13 @@ def test_a_text_that_models_with_vectors_refuse_sends_nobody_to_one_without(mode
     assert refused(model, text) == said
 
 
+def test_a_text_that_no_model_reads_has_no_map():
+    assert refused("default", "การสกัดคำสำคัญจากบทความวิชาการ") == (
+        "The text is Thai, which models that compare vectors do not read, nor does any other that is "
+        "included: there is no map of it."
+    )
+
+
 def test_a_model_that_compares_no_vectors_names_itself_whatever_the_language():
     assert refused("multilingual", TEXT).startswith("The model “multilingual” does not compare vectors")
 

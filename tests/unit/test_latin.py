@@ -4,6 +4,7 @@ import pytest
 
 from kpdemo.errors import LanguageError
 from kpdemo.latin import latin_documents
+from kpdemo.predictors import load_predictor
 from kpdemo.types import Document
 
 JAPANESE = "機械学習は、データから規則を学習する技術である。"
@@ -50,3 +51,21 @@ def test_letters_of_several_languages_are_named_themselves(text, name):
 def test_some_foreign_words_are_read():
     document = Document("The term 关键词 (keyword) is used for the words that describe a document.")
     assert latin_documents([document])[0].language == "en"
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("การสกัดคำสำคัญจากบทความวิชาการด้วยการเรียนรู้เชิงลึก", "Thai"),
+        ("ການສະກັດຄຳສຳຄັນຈາກບົດຄວາມ", "mostly in Lao script"),
+        ("ការទាញយកពាក្យគន្លឹះពីអត្ថបទ", "mostly in Khmer script"),
+        ("သော့ချက်စကားလုံးများကို ထုတ်ယူခြင်း", "mostly in Burmese script"),
+    ],
+)
+def test_where_words_cannot_be_told_apart_no_model_gives_pieces_of_syllables(text, name):
+    reason = f"The text is {name}, which this model does not read, nor does any other that is included"
+    assert refusal_of(text) == f"{reason}: its words cannot be told apart."
+    for model in ("multipartite", "multilingual", "first", "yake"):
+        with pytest.raises(LanguageError) as refused:
+            load_predictor(model).predict([text])
+        assert str(refused.value) == refusal_of(text)
