@@ -6,6 +6,7 @@ Both hold a pair encoder. A bank knows the encoder whose vectors it holds by `st
 from __future__ import annotations
 
 import hashlib
+import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -114,6 +115,22 @@ def save_changed_bank(
         write_bank(bank, folder / BANK_FILE)
         copy_encoder(folder, source, config, stored.weights)
     (folder / CARD).write_text(card, encoding="utf-8")
+    write_sums(folder)
+
+
+def copy_bank(source: Path, folder: Path) -> None:
+    """Copy the folder of a bank to where its model is another, or none.
+
+    An encoder that is stored as differences is written whole, in fp32.
+
+    Raises:
+        ModelLoadError: a file of `source` is missing or damaged.
+    """
+    with opened_folder(source, BANK_KIND) as stored:
+        folder.mkdir(parents=True)
+        copy_encoder(folder, source, stored.config, stored.weights)
+    for name in (BANK_FILE, CARD):
+        shutil.copyfile(source / name, folder / name)
     write_sums(folder)
 
 

@@ -81,11 +81,11 @@ def _model_name(path: Path, taken_by: Mapping[str, Mapping[str, str]]) -> str:
 
 def _checkpoints(config: ModelAssembly, path: Path) -> dict[str, Path]:
     """The folder of each part that has a place in the model."""
-    from kpdemo.training.assembly import PLACED, ROOTS
+    from kpdemo.training.assembly import PLACED, given_checkpoints, replaced_parts
 
-    given = {"extractor": config.extractor} if config.extractor else {}
-    trained = [part for part in config.parts if part in PLACED and not (given and part in ROOTS)]
-    return given | {part: load_section(path, part, settings_of(part)).output / CHECKPOINT for part in trained}
+    trained = [part for part in config.parts if part in PLACED - replaced_parts(config)]
+    checkpoints = {part: load_section(path, part, settings_of(part)).output / CHECKPOINT for part in trained}
+    return given_checkpoints(config) | checkpoints
 
 
 def _run_tagger(path: Path, overrides: Mapping[str, str]) -> None:

@@ -11,9 +11,9 @@ from typing import ClassVar, Literal
 
 from kpdemo.errors import ConfigError
 from kpdemo.simckp.checkpoint import KIND
-from kpdemo.simckp.folders import store_as_change, write_config
+from kpdemo.simckp.folders import base_of, store_as_change, write_config
 from kpdemo.simckp.generation.checkpoint import KIND as GENERATOR_KIND
-from kpdemo.simckp.pair_checkpoint import store_bank_words_as_differences
+from kpdemo.simckp.pair_checkpoint import BANK_KIND, copy_bank, store_bank_words_as_differences
 from kpdemo.simckp.system import BANK, RERANKER, load_system, part_folder
 from kpdemo.stored_config import TRAINING, kind_of, stored_config
 from kpdemo.sums import CARD, PAGE, write_sums
@@ -38,6 +38,7 @@ class ModelAssembly:
     card: Markdown that opens the model card, before its parts and what their training says of itself.
     extractor: a finished model, whose extractor is taken in place of one of the parts; its own bank and
         reranker stay behind.
+    bank: a finished model or bank, whose bank is taken in place of one of the parts.
     name: of the model; by default that of its extractor or generator, or with `extractor` that of the folder
         `output`.
     base: a model in the same folder as `output`, from whose weights training began: only what differs is
@@ -53,9 +54,25 @@ class ModelAssembly:
     output: Path = Path("runs/model")
     card: Path | None = None
     extractor: Path | None = None
+    bank: Path | None = None
     name: str = ""
     base: Path | None = None
     bank_words_as_differences: bool = False
+
+
+def given_checkpoints(config: ModelAssembly) -> dict[str, Path]:
+    """Those that are not among the parts, each under the name of the part that it stands for."""
+    given: dict[str, Path] = {}
+    if config.extractor:
+        given["extractor"] = config.extractor
+    if config.bank:
+        given["bank"] = part_folder(config.bank, BANK) or config.bank
+    return given
+
+
+def replaced_parts(config: ModelAssembly) -> frozenset[str]:
+    """The parts for which another stands."""
+    return frozenset((*(ROOTS if config.extractor else ()), *(FOLDERS[BANK] if config.bank else ())))
 
 
 def check_assembly(config: ModelAssembly, checkpoints: Mapping[str, Path], *, name: str = "") -> None:
@@ -66,10 +83,10 @@ def check_assembly(config: ModelAssembly, checkpoints: Mapping[str, Path], *, na
         name: of the model, where its part is still to be trained; else that of the part's checkpoint.
 
     Raises:
-        ConfigError: there is no extractor or generator, or an ensemble and a generator; `extractor` is no
-            model of one; there is no such card; the base is elsewhere; the bank is not a part or shared with
-            a reranker, and was to be stored as differences; or the output holds what would be lost, such as a
-            model of another name or training.
+        ConfigError: there is no extractor or generator, or an ensemble and a generator; `extractor` or `bank`
+            is no model of one; there is no such card; the base is elsewhere; the bank is not a part or shared
+            with a reranker, and was to be stored as differences; or the output holds what would be lost, such
+            as a model of another name or training.
     """
     if checkpoints.keys().isdisjoint(ROOTS):
         raise ConfigError("A model needs an extractor or a generator: name one in `parts` of [model].")
@@ -81,6 +98,11 @@ def check_assembly(config: ModelAssembly, checkpoints: Mapping[str, Path], *, na
         raise ConfigError(
             f"The `extractor` of [model], {config.extractor}, is not a model with an extractor or generator "
             "that `train` wrote: give the folder that --model takes, such as kpdemo/assets/default."
+        )
+    if config.bank and kind_of(checkpoints["bank"]) != BANK_KIND:
+        raise ConfigError(
+            f"The `bank` of [model], {config.bank}, is not a model with a bank that `train` wrote: give the "
+            "folder that --model takes, such as kpdemo/assets/default."
         )
     if config.base and config.base.parent.resolve() != config.output.resolve().parent:
         raise ConfigError(
@@ -175,7 +197,7 @@ def assemble(config: ModelAssembly, checkpoints: Mapping[str, Path]) -> None:
     shutil.rmtree(partial, ignore_errors=True)
     _copy(_root(checkpoints), partial)
     for name, checkpoint in _placed(checkpoints).items():
-        _copy(checkpoint, partial / name)
+        (copy_bank if base_of(checkpoint) else _copy)(checkpoint, partial / name)
     if config.bank_words_as_differences:
         store_bank_words_as_differences(partial / BANK)
     if config.base:

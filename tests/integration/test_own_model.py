@@ -105,6 +105,12 @@ def test_its_commands_lead_to_models(folder, capsys):
         assert prediction.absent
     [theirs] = kpdemo.load_predictor(DEFAULT, device="cpu").predict(text, top_k=4)
     assert prediction.present == theirs.present
+    own, with_bank = (
+        kpdemo.load_predictor(folder / "runs/own" / name, device="cpu").predict(text, top_k=4)[0]
+        for name in ("model", "with_bank")
+    )
+    assert with_bank.present == own.present
+    assert with_bank.absent == theirs.absent
     card = (folder / "runs/own/with_default" / CARD).read_text(encoding="utf-8")
     assert card.startswith("# with_default: the extractor of default with other parts")
 

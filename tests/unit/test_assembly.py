@@ -168,6 +168,17 @@ def test_an_extractor_that_is_none_is_named_with_its_setting(tmp_path, monkeypat
         run("model", Path("config.toml"), output=None, overrides={})
 
 
+def test_a_bank_that_is_none_is_named_with_its_setting(runs):
+    (runs / "config.toml").write_text(
+        f'[model]\nparts = ["bank"]\noutput = "{runs}/new"\n'
+        f'extractor = "{runs}/model"\nbank = "{runs}/model"\n'
+    )
+    with pytest.raises(
+        ConfigError, match=r"The `bank` of \[model\], .*model, is not a model with a bank that"
+    ):
+        run("model", runs / "config.toml", output=None, overrides={})
+
+
 def test_an_output_is_refused_before_the_first_part_is_trained(runs):
     (runs / "config.toml").write_text(
         '[model]\nparts = ["extractor"]\n[extractor]\ntrain = [{ path = "none.jsonl" }]\n'
