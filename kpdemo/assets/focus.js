@@ -13,8 +13,15 @@
     addEventListener("focus", hold, true);
     focusOn(field);
     removeEventListener("focus", hold, true);
+    field?.select();  // as it is when a reader comes to it
     closed = field;
   };
+  // It takes nothing that is typed into a field without the focus.
+  document.addEventListener("beforeinput", ({ target }) => {
+    if (target !== closed) return;
+    closed = null;
+    target.dispatchEvent(new FocusEvent("focus"));
+  }, true);
   document.addEventListener("pointerdown", ({ target }) => {
     if (target === closed) target.blur();
     closed = null;
