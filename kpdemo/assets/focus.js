@@ -16,9 +16,9 @@
     field?.select();  // as it is when a reader comes to it
     closed = field;
   };
-  // It takes nothing that is typed into a field without the focus.
-  document.addEventListener("beforeinput", ({ target }) => {
-    if (target !== closed) return;
+  // From the first key on it has to know of the focus: without it, it drops what is typed or chosen.
+  document.addEventListener("keydown", ({ key, target }) => {
+    if (target !== closed || ["Enter", "Escape"].includes(key)) return;
     closed = null;
     target.dispatchEvent(new FocusEvent("focus"));
   }, true);
