@@ -13,8 +13,15 @@
     addEventListener("focus", hold, true);
     focusOn(field);
     removeEventListener("focus", hold, true);
+    field?.select();  // as it is when a reader comes to it
     closed = field;
   };
+  // From the first key on it has to know of the focus: without it, it drops what is typed or chosen.
+  document.addEventListener("keydown", ({ key, target }) => {
+    if (target !== closed || ["Enter", "Escape"].includes(key)) return;
+    closed = null;
+    target.dispatchEvent(new FocusEvent("focus"));
+  }, true);
   document.addEventListener("pointerdown", ({ target }) => {
     if (target === closed) target.blur();
     closed = null;

@@ -75,9 +75,10 @@
     run.click();
   }, true);
 
-  // Gradio opens the list of a field at any key, also at Shift and at the Tab that has left it by then.
+  // Gradio opens the list of a field at any key, also at Control and at the Tab that has left it by then.
+  const LEAVING = ["Alt", "Control", "Meta", "Shift", "Tab"];
   document.addEventListener("keydown", (event) => {
-    if (["Shift", "Tab"].includes(event.key) && event.target.role === "combobox") event.stopPropagation();
+    if (LEAVING.includes(event.key) && event.target.role === "combobox") event.stopImmediatePropagation();
   }, true);
 
   // As soon as its page may be left, Gradio breaks off what it waits for, takes that for a lost connection and

@@ -1,11 +1,16 @@
 """Threads that share a tokenizer."""
 
+import os
+import time
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 from types import SimpleNamespace
 
+import pytest
+
 from kpdemo.simckp.examples import encode_windows
 from kpdemo.simckp.tokens import text_tokens
+from kpdemo.simckp.truncating import TURN
 
 
 class WaitingTokenizer:
@@ -36,3 +41,21 @@ def test_each_thread_gets_as_many_tokens_as_it_asked_for():
         assert text_tokens("a b c d", tokenizer, 2) == ["a", "b"]
         [window] = long.result()
     assert window.ids == ["a", "b", "c", "d"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+def test_a_process_forked_while_a_thread_reads_can_read_too():
+    reads = Event()
+
+    def read():
+        with TURN:
+            reads.set()
+            time.sleep(0.1)
+
+    with ThreadPoolExecutor() as threads:
+        threads.submit(read)
+        reads.wait()
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if TURN.acquire(timeout=2) else 1)
+    assert os.waitpid(child, 0)[1] == 0
