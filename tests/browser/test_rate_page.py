@@ -1380,10 +1380,12 @@ def test_who_stops_for_today_keeps_pairs_and_answers_until_a_changed_text_is_agr
     other, assignment = desk.add_rater(), desk.site.services.assignment
     page = desk.open()
     text = page.locator("#rate-consent")
-    page.route("**/rating", lambda route: (time.sleep(0.5), route.continue_()))
-    press(page, "3", "Enter")
+    page.route("**/rating", lambda route: None)
+    with page.expect_request("**/rating"):
+        press(page, "3", "Enter")
     ask_for(desk, "One.")
     page.get_by_role("button", name="Stop for today").click()
+    page.unroute("**/rating")  # which lets go the one that is held
     expect(text).to_contain_text("Once you agree, your last answers are saved, and you are done for today.")
     ask_for(desk, "Two.")
     text.get_by_role("button", name="I agree").click()
