@@ -25,7 +25,7 @@ from db.triggers import create_triggers, drop_triggers
 
 LOCK_SECONDS = 60
 """How long to wait for another process that is upgrading the same database."""
-UPGRADES_OLDER = "27dec188"
+UPGRADES_OLDER = "494830eb"
 """The last commit with the steps before the first of `versions`."""
 _LOCK_NUMBER = 1802528112  # any number of our own: "kdmp"
 

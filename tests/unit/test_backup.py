@@ -300,7 +300,7 @@ def test_a_backup_of_an_early_revision_is_refused_with_the_commit_that_upgrades_
         connection.execute("UPDATE alembic_version SET version_num = '0008'")
         connection.commit()
     said = (
-        r"backup\.db has the tables of revision 0008, .* with commit 27dec188 .*, or give another backup\.$"
+        r"backup\.db has the tables of revision 0008, .* with commit 494830eb .*, or give another backup\.$"
     )
     with pytest.raises(DatabaseError, match=said):
         restore(sqlite_database, file, overwrite=True)

@@ -256,7 +256,7 @@ def test_a_database_of_an_early_revision_is_refused_with_the_commit_that_upgrade
     before = contents(database)
     said = (
         f"^{re.escape(str(database))} has the tables of revision 0015, this version reads 0016 and later: "
-        r"upgrade it with commit 27dec188 of kpdemo \(`python -m db upgrade`\), or give another --database-"
+        r"upgrade it with commit 494830eb of kpdemo \(`python -m db upgrade`\), or give another --database-"
     )
     with pytest.raises(DatabaseError, match=said):
         begin(database)
