@@ -11,7 +11,7 @@ def joined_text(names: Sequence[str]) -> str:
     """How many they are and who, the first few by name; nothing where there are none.
 
     >>> joined_text(["Ana"])
-    '1 account that was there became a rater of the project: Ana. Take the role away where that is not meant.'
+    '1 existing account became a rater of the project: Ana. Take the role away if that was not intended.'
     """
     if not names:
         return ""
