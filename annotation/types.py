@@ -2,14 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from enum import StrEnum
+from typing import Protocol
 
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import ImportFileError
-from annotation.senses.network import PairSenses
+from annotation.senses import PairSenses
+
+Cell = str | int | float | tuple[float, float] | None
+"""A text, a count, a figure, an interval, or nothing where it is undefined, which is a dash."""
+Columns = tuple[str, Sequence[str]]
+"""The heads of some columns, and what stands above them together."""
+Rows = Iterable[tuple[str, Sequence[Cell]]]
+"""Each a name, and a cell for every column."""
+
+
+class LatexTable(Protocol):
+    """Writes a table under lines of comment.
+
+    `first` is what stands above the names: beside what is above the columns, and beside their heads.
+    """
+
+    def __call__(
+        self, first: tuple[str, str], columns: Sequence[Columns], rows: Rows, /, *, comments: Iterable[str]
+    ) -> str: ...
+
+
+Clock = Callable[[], datetime]
+
+
+def utcnow() -> datetime:
+    """This moment, in UTC."""
+    return datetime.now(UTC)
+
 
 QUARTERS_PER_POINT = 4
 
@@ -144,9 +173,9 @@ class NewRating:
         return self.place or f"Pair {self.pair_id!r}"
 
 
-ReadItem = NewPair | NewRating | ImportFileError
+ItemInput = NewPair | NewRating | ImportFileError
 """A row of an import, or why it cannot be used."""
-ReadKnownPair = KnownPair | ImportFileError
+KnownPairInput = KnownPair | ImportFileError
 """The same of an import of training or check pairs."""
 
 

@@ -18,9 +18,9 @@ from sqlalchemy import select, update
 
 from annotation.assignment import Progress
 from annotation.errors import AccessError, AssignmentError, NotFoundError
-from annotation.services.access.accounts import AccountService
-from annotation.services.rating.assignment import AssignmentService
-from annotation.services.rating.ratings import RatingService
+from annotation.services.accounts import AccountService
+from annotation.services.assignment import AssignmentService
+from annotation.services.ratings import RatingService
 from annotation.types import SkipReason
 from db.models import Assignment, Membership, Pair, Rating, Skip, User
 from tests.raters import World, check, check_finished, new_world, return_expired_leases

@@ -23,12 +23,12 @@ from sqlalchemy import func, select, text
 
 from annotation.assignment import position_of
 from annotation.errors import ImportFileError, NotFoundError
-from annotation.services.access.accounts import AccountService
+from annotation.services.accounts import AccountService
+from annotation.services.claims import refresh_pairs
 from annotation.services.events import EventService
-from annotation.services.imports.importing import MOST_ITEMS, ImportService
+from annotation.services.imports import MOST_ITEMS, ImportService
 from annotation.services.known_pairs import KnownPairService
 from annotation.services.projects import ProjectService
-from annotation.services.rating.tally import refresh_pairs
 from annotation.types import KnownPair, NewPair, NewRating, ProjectSettings, Role
 from db import Database
 from db.models import Assignment, AuditEvent, Pair, Rating, RatingChange, User
@@ -431,7 +431,7 @@ def test_a_project_that_is_not_there_is_told(database):
 
 KILLED = """
 import os, signal, sys
-from annotation.services.imports.importing import ImportService
+from annotation.services.imports import ImportService
 from annotation.types import NewPair
 from db import Database
 

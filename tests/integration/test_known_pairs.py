@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from annotation.errors import GradeError, ImportFileError, SettingsError
-from annotation.files.wrong_lines import WrongLinesError
+from annotation.exchange import WrongLinesError
 from annotation.services.bundle import Services, open_services
 from annotation.types import KnownPair, NewPair, Project, ProjectSettings
 

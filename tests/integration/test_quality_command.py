@@ -7,9 +7,9 @@ from decimal import Decimal
 
 import pytest
 
+from annotation.services.assignment import AssignmentService
 from annotation.services.projects import ProjectService
-from annotation.services.rating.assignment import AssignmentService
-from annotation.services.rating.ratings import RatingService
+from annotation.services.ratings import RatingService
 from tests.commands import main
 from tests.raters import new_world
 

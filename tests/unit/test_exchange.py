@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from annotation.errors import ImportFileError
 from annotation.exchange import fingerprint, read_items_or_errors
 from annotation.files.formats import FileFormat, open_source, open_stream
-from annotation.files.spreadsheet import protected
+from annotation.files.tables import escape_formula
 from annotation.types import NewPair, NewRating
 from tests.reading import read_items
 
@@ -235,7 +235,7 @@ def test_what_pandas_wrote_into_a_tsv_is_read_back_or_refused(rows, width):
 
 def test_cells_made_safe_for_spreadsheets_are_restored_only_in_our_own_files():
     formula = "=1+1 is a formula"
-    ours = f"id,type,left,right,gold_source\na,phrase2word,{protected(formula)},b,mean\n"
+    ours = f"id,type,left,right,gold_source\na,phrase2word,{escape_formula(formula)},b,mean\n"
     assert read(ours, "gold.csv")[0].left == formula
     theirs = "id,type,left,right\na,phrase2word,'-tis nothing,b\n"
     assert read(theirs, "p.csv")[0].left == "'-tis nothing"
