@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
 from decimal import Decimal
 
 from annotation.errors import NoteError, SettingsError
@@ -200,22 +199,3 @@ def share_text(share: float, decimals: int = 0) -> str:
         smallest = 10.0**-decimals
         percent = min(max(percent, smallest), 100 - smallest)
     return f"{percent:.{decimals}f} %"
-
-
-MOST_NAMED = 5
-
-
-def joined_text(names: Sequence[str]) -> str:
-    """How many they are and who, the first few by name; nothing where there are none.
-
-    >>> joined_text(["Ana"])
-    '1 existing account became a rater of the project: Ana. Take the role away if that was not intended.'
-    """
-    if not names:
-        return ""
-    one = "1 existing account became a rater"
-    many = f"{len(names):,} existing accounts became raters"
-    more = len(names) - MOST_NAMED
-    named = ", ".join(names[:MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
-    became = one if len(names) == 1 else many
-    return f"{became} of the project: {named}. Take the role away if that was not intended."

@@ -20,13 +20,14 @@ from annotation.sense_pairs import senses_to_json
 from annotation.services.audit import record, record_account
 from annotation.services.gold_checks import checks_project_of
 from annotation.services.known_pairs import training_prints
-from annotation.services.pair_rows import next_order
+from annotation.services.pair_rows import IN_USE, next_order
 from annotation.services.projects import as_project, find_project
 from annotation.services.rating_imports import ImportedRating, RatingWriter
 from annotation.services.transactions import insert_rows, is_among
 from annotation.services.users import id_of
 from annotation.types import (
     Clock,
+    EqualTexts,
     ImportSummary,
     ItemInput,
     NewPair,
@@ -49,6 +50,7 @@ class _Known:
     """A pair that is in the database, or will be when this part is inserted."""
 
     fingerprint: str
+    external_id: str
     id: int = 0
     """Of its row; 0 until it is inserted."""
 
@@ -58,13 +60,13 @@ class _Part:
     """What is known while a part is imported."""
 
     by_id: dict[str, dict[str, _Known]] = field(default_factory=dict)
-    """External id, then type."""
+    """External id, then type; the ids of merged rows are among them."""
     prints: dict[int, str] = field(default_factory=dict)
     """Fingerprints of its pairs by Python's id."""
-    taken: set[str] = field(default_factory=set)
-    """Fingerprints of pairs that are there."""
-    checks: set[str] = field(default_factory=set)
-    """Fingerprints of check pairs of the project."""
+    by_print: dict[str, _Known] = field(default_factory=dict)
+    """The first pair with the texts of each fingerprint."""
+    checks: dict[str, _Known] = field(default_factory=dict)
+    """Check pairs of the project, by their fingerprints."""
     new: list[tuple[NewPair, _Known]] = field(default_factory=list)
     again: list[tuple[NewPair | NewRating, _Known | None]] = field(default_factory=list)
     """Pairs that are there, whose ratings may be new, and ratings in long form."""
@@ -75,25 +77,43 @@ class _Part:
 
 
 class PairImporter:
-    """The transaction of one import."""
+    """The transaction of one import; `merges` says what becomes of new ids whose texts are there already."""
 
-    def __init__(self, session: Session, project: Project, clock: Clock, wrong: WrongLines) -> None:
+    def __init__(
+        self, session: Session, project: Project, clock: Clock, wrong: WrongLines, *, merges: bool
+    ) -> None:
         self._session = session
         self._project = project
+        self._merges = merges
         self._wrong = wrong
         self._ratings = RatingWriter(session, project, clock)
         self._shelf = checks_project_of(session, project.id)
         self._training = training_prints(session, project.id)
         self._first_order = self._order = next_order(session, Pair, project.id)
         self._duplicates: dict[str, None] = {}
+        self._equal_texts: list[EqualTexts] = []
+        self._merged: dict[str, dict[str, _Known]] = {}
+        """Into which pair each was merged, by its id, then type."""
+        self._merged_prints: set[str] = set()
         self._wrong_ids: set[str] = set()
         """Of lines that would have been pairs, as far as they say it."""
 
     def summary(self) -> ImportSummary:
         pairs = self._order - self._first_order
         raters = self._ratings.raters
-        accounts = tuple(raters.joined), tuple(raters.new_accounts)
-        return ImportSummary(pairs, self._ratings.written, tuple(self._duplicates), *accounts)
+        merged = (
+            EqualTexts(id, pair.external_id) for id, types in self._merged.items() for pair in types.values()
+        )
+        return ImportSummary(
+            pairs,
+            self._ratings.written,
+            tuple(self._duplicates),
+            joined=tuple(raters.joined),
+            new_accounts=tuple(raters.new_accounts),
+            equal_texts=tuple(self._equal_texts),
+            merged=tuple(merged),
+            left_out=tuple(self._ratings.left_out),
+        )
 
     def add(self, items: Sequence[ItemInput]) -> None:
         """Import a part, but for its wrong lines, which are put among those of the import.
@@ -118,29 +138,35 @@ class PairImporter:
 
     def _look_up(self, items: Sequence[NewPair | NewRating]) -> _Part:
         part = _Part()
-        columns = (Pair.id, Pair.external_id, Pair.type, Pair.fingerprint)
         ids = {_id(item) for item in items}
+        for name in ids & self._merged.keys():
+            part.by_id[name] = dict(self._merged[name])
+        columns = (Pair.id, Pair.external_id, Pair.type, Pair.fingerprint)
         rows = self._session.execute(
             select(*columns).where(
                 Pair.project_id == self._project.id, is_among(self._session, Pair.external_id, ids)
             )
         )
         for row_id, external_id, type, print in rows:
-            part.by_id.setdefault(external_id, {})[type] = _Known(print, row_id)
+            part.by_id.setdefault(external_id, {})[type] = _Known(print, external_id, row_id)
         pairs = [item for item in items if isinstance(item, NewPair)]
         part.prints = {id(pair): fingerprint(pair.type, pair.left, pair.right) for pair in pairs}
-        part.taken = self._among(self._project.id, part)
+        part.by_print = self._first_by_print(self._project.id, part)
         if self._shelf is not None:
-            part.checks = self._among(self._shelf, part)
+            part.checks = self._first_by_print(self._shelf, part)
         return part
 
-    def _among(self, project_id: int, part: _Part) -> set[str]:
-        """The fingerprints of the part that pairs of a project have."""
-        prints = part.prints.values()
-        there = select(Pair.fingerprint).where(
-            Pair.project_id == project_id, is_among(self._session, Pair.fingerprint, prints)
-        )
-        return set(self._session.scalars(there))
+    def _first_by_print(self, project_id: int, part: _Part) -> dict[str, _Known]:
+        """The first pair of a project with each fingerprint of the part; withdrawn ones come last."""
+        of_project = Pair.project_id == project_id
+        has_print = is_among(self._session, Pair.fingerprint, set(part.prints.values()))
+        first = func.coalesce(func.min(Pair.import_order).filter(IN_USE), func.min(Pair.import_order))
+        orders = self._session.scalars(select(first).where(of_project, has_print).group_by(Pair.fingerprint))
+        if not (found := orders.all()):
+            return {}
+        columns = (Pair.fingerprint, Pair.external_id, Pair.id)
+        rows = self._session.execute(select(*columns).where(of_project, Pair.import_order.in_(found)))
+        return {row.fingerprint: _Known(*row) for row in rows}
 
     def _sort(self, item: NewPair | NewRating, part: _Part) -> ImportFileError | None:
         """Put the item where it belongs in the part, or tell why it cannot be used."""
@@ -160,25 +186,30 @@ class PairImporter:
                 f"{item.where}, field 'id': {item.id!r} is the id of another pair, in the project or "
                 "further up; give this one an id of its own."
             )
+        twin = part.by_print.get(print)
         if known is not None:
             part.again.append((item, known))
-        elif print in part.taken:
-            self._duplicates[item.id] = None
+        elif twin is not None and self._merges:
+            types[item.type] = self._merged.setdefault(item.id, {})[item.type] = twin
+            self._merged_prints.add(print)
+            part.again.append((item, twin))
         elif print in self._training:  # `import_training` refuses the same
             return ImportFileError(
                 f"{item.where}: the pair {item.id!r} is a training pair of the project, and training would "
                 "reveal its grade; leave it out."
             )
         else:
-            types[item.type] = _Known(print)
-            part.taken.add(print)
+            types[item.type] = _Known(print, item.id)
+            if twin is not None:
+                self._equal_texts.append(EqualTexts(item.id, twin.external_id))
+            part.by_print.setdefault(print, types[item.type])
             part.new.append((item, types[item.type]))
         return None
 
     def _write(self, part: _Part) -> None:
         if part.new:
             self._insert(part)
-        new = [rating for pair, known in part.new for rating in _ratings_of(pair, known, part)]
+        new = [rating for pair, known in part.new for rating in self._ratings_of(pair, known, part)]
         part.wrong.update(self._ratings.write(new))
         self._merge(part)
 
@@ -219,13 +250,14 @@ class PairImporter:
         }
 
     def _merge(self, part: _Part) -> None:
-        found: list[NewPair | NewRating] = []
+        found: list[NewPair | NewRating] = []  # under the ids of their pairs
         ratings: list[ImportedRating] = []
         for item, its_pair in part.again:
             known = its_pair or self._rated(cast(NewRating, item), part)
             if known is not None:
-                found.append(item)
-                ratings += _ratings_of(item, known, part)
+                if known.external_id == _id(item):
+                    found.append(item)
+                ratings += self._ratings_of(item, known, part)
         brought, wrong = self._ratings.merge(ratings)
         part.wrong.update(wrong)
         for item in found:
@@ -251,11 +283,14 @@ class PairImporter:
             )
         return None
 
-
-def _ratings_of(item: NewPair | NewRating, known: _Known, part: _Part) -> list[ImportedRating]:
-    name, place, row = _id(item), item.where, part.rows[id(item)]
-    ratings = item.ratings if isinstance(item, NewPair) else ((item.rater, item.grade),)
-    return [ImportedRating(known.id, name, rater, to_quarters(grade), place, row) for rater, grade in ratings]
+    def _ratings_of(self, item: NewPair | NewRating, known: _Known, part: _Part) -> list[ImportedRating]:
+        name, place, row = _id(item), item.where, part.rows[id(item)]
+        ratings = item.ratings if isinstance(item, NewPair) else ((item.rater, item.grade),)
+        merged_into = known.external_id if known.fingerprint in self._merged_prints else None
+        return [
+            ImportedRating(known.id, name, rater, to_quarters(grade), place, row, merged_into)
+            for rater, grade in ratings
+        ]
 
 
 def _id(item: NewPair | NewRating) -> str:
@@ -286,18 +321,21 @@ class ImportService:
         project_id: int,
         items: Iterable[ItemInput],
         *,
+        merges_equal_texts: bool = False,
         by: User | None = None,
         progress: Callable[[int], None] | None = None,
         files: Sequence[str] = (),
     ) -> ImportSummary:
         """Import everything or, when anything is wrong or the process ends, nothing.
 
-        A pair that is there already, under its own id or another, is left out and reported. Ratings that
-        come with its own id, or in long form, are added unless they are there.
+        A pair is known by its type and id. One that is there already is left out and reported; ratings that
+        come with its id are added unless they are there.
 
         Args:
             project_id: where to.
             items: in the order of import; read once, as they are needed.
+            merges_equal_texts: the ratings of a new id whose type and texts are there already go to the pair
+                that has them, and of a rater's two grades the first stays; else it is a pair of its own.
             by: who imports; None stands for the command line.
             progress: called now and then with the number of items done.
             files: their names, for the audit.
@@ -309,7 +347,19 @@ class ImportService:
         """
         with self._database.session() as session:
             project = as_project(find_project(session, project_id, lock=True))
-            summary = import_within(session, project, items, self._clock, progress=progress)
+            summary = import_within(
+                session,
+                project,
+                items,
+                self._clock,
+                merges_equal_texts=merges_equal_texts,
+                progress=progress,
+            )
+            of_equal_texts = {
+                "equal_texts": summary.equal_texts,
+                "merged": summary.merged,
+                "ratings_left_out": summary.left_out,
+            }
             for name in summary.new_accounts:
                 record_account(session, self._clock(), name, by=id_of(by))
             record(
@@ -323,6 +373,7 @@ class ImportService:
                 duplicates=len(summary.duplicates),
                 files=list(files),
                 joined=list(summary.joined),
+                **{name: len(found) for name, found in of_equal_texts.items() if found},
             )
         return summary
 
@@ -330,14 +381,16 @@ class ImportService:
 class Importing:
     """An import in a transaction of the caller's, who has locked the project's row; nothing is audited."""
 
-    def __init__(self, session: Session, project: Project, clock: Clock) -> None:
+    def __init__(
+        self, session: Session, project: Project, clock: Clock, *, merges_equal_texts: bool = False
+    ) -> None:
         self._session, self._settings = session, project.settings
         self._counts_rows = session.connection().dialect.name == "postgresql"
         if self._counts_rows:
             session.execute(_BY_INDEX)
         self._done, self._count_at = 0, _COUNTED_AFTER
         self._wrong = WrongLines()
-        self._importer = PairImporter(session, project, clock, self._wrong)
+        self._importer = PairImporter(session, project, clock, self._wrong, merges=merges_equal_texts)
 
     def add(self, items: Iterable[ItemInput]) -> Iterator[int]:
         """Import them part by part; how many there were in each."""
@@ -365,6 +418,7 @@ def import_within(
     items: Iterable[ItemInput],
     clock: Clock,
     *,
+    merges_equal_texts: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> ImportSummary:
     """The whole of an `Importing`.
@@ -373,7 +427,7 @@ def import_within(
         ImportFileError: an item cannot be used; others may be written by then, which the caller must undo.
     """
     done = 0
-    importing = Importing(session, project, clock)
+    importing = Importing(session, project, clock, merges_equal_texts=merges_equal_texts)
     for count in importing.add(items):
         done += count
         if progress is not None:

@@ -13,6 +13,7 @@ from annotation.changes import print_settings
 from annotation.errors import ImportFileError, SettingsError
 from annotation.exchange import read_known_pairs
 from annotation.files.formats import open_source
+from annotation.import_notes import known_grades_note
 from annotation.quality import QualitySettings
 from annotation.sense_pairs import Dictionary, add_senses_to_known
 from annotation.services.accounts import AccountService
@@ -42,7 +43,15 @@ from annotation.ui.widgets import (
 from annotation.ui.wording import time_html
 from annotation.wording import beginning, share_text
 from kpdemo.ui.html import count_noun, escape, group_digits
-from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, keep_reason, section_heading, unseen_box
+from kpdemo.ui.widgets import (
+    QUIETLY,
+    done_html,
+    empty_html,
+    keep_reason,
+    note_html,
+    section_heading,
+    unseen_box,
+)
 
 LABEL = 60
 NO_RATERS = "No raters yet. Add one in the tab Members."
@@ -88,7 +97,9 @@ def known_html(line: KnownLine) -> str:
 def summary_html(summary: KnownSummary, noun: str) -> str:
     """What was imported, and what was there already."""
     said = f"Imported {count_noun(summary.pairs, noun)}."
-    return import_result_html(said, summary.duplicates, has_new=summary.pairs > 0)
+    note = known_grades_note(summary.ratings_left_out)
+    imported = import_result_html(said, summary.duplicates, has_new=summary.pairs > 0)
+    return f"{imported}{note_html(note) if note else ''}"
 
 
 def standings_html(overview: QualityOverview) -> str:
