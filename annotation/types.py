@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
+from typing import NamedTuple
 
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import ImportFileError
@@ -150,16 +151,40 @@ ReadKnownPair = KnownPair | ImportFileError
 """The same of an import of training or check pairs."""
 
 
+class EqualTexts(NamedTuple):
+    """Two ids with the same type and texts."""
+
+    id: str
+    other: str
+    """That of the earlier pair."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOutRating:
+    id: str
+    """Of the pair as the file calls it."""
+    rater: str
+    grade: Decimal
+    kept: Decimal
+    """The grade that the rater had given before."""
+
+
 @dataclass(frozen=True, slots=True)
 class ImportSummary:
     pairs: int
     ratings: int
     duplicates: tuple[str, ...] = field(default=())
-    """Ids that were already there, or whose texts were, and were left out."""
+    """Ids of pairs that were already there, and of which the import had nothing new."""
     joined: tuple[str, ...] = field(default=())
     """Names of accounts that were there before and were no raters of the project."""
     new_accounts: tuple[str, ...] = field(default=())
     """Their names."""
+    equal_texts: tuple[EqualTexts, ...] = field(default=())
+    """New pairs whose texts stand under another id too."""
+    merged: tuple[EqualTexts, ...] = field(default=())
+    """Rows whose ratings went to the pair that has their texts."""
+    left_out: tuple[LeftOutRating, ...] = field(default=())
+    """Ratings of merged rows, by raters who have a grade of that pair."""
 
 
 @dataclass(frozen=True, slots=True)

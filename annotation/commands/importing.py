@@ -25,7 +25,7 @@ from annotation.exchange import read_items_or_errors
 from annotation.figures import number_of
 from annotation.files.formats import FileFormat, Source, open_source, open_stream
 from annotation.files.made_ids import MadeIds
-from annotation.joined import joined_text
+from annotation.import_notes import import_notes
 from annotation.senses.dictionary import Dictionary
 from annotation.senses.pair_senses import with_senses
 from annotation.services.imports.importing import ImportService
@@ -47,7 +47,8 @@ Examples:
 
 \b
 Pairs have the fields id, type, left and right and, if wished, genre, intended, source and ratings;
-ratings in long form have id, rater and grade. Everything is imported, or nothing.
+ratings in long form have id, rater and grade. Everything is imported, or nothing. A pair is known by its
+type and id: the same texts under two ids are two pairs, unless --merge-equal-texts is given.
 """
 
 
@@ -59,6 +60,14 @@ TypeOption = Annotated[
 ]
 FormatOption = Annotated[
     FileFormat | None, typer.Option(help="Format of the files, instead of the one by their names.")
+]
+MergeOption = Annotated[
+    bool,
+    typer.Option(
+        "--merge-equal-texts",
+        help="Make one pair of those with the same texts under several ids; of a rater's grades of them, the "
+        "first is kept and the others are listed.",
+    ),
 ]
 
 
@@ -72,6 +81,7 @@ def import_files(
     files: FilesArgument,
     type: TypeOption = None,
     format: FormatOption = None,
+    merge_equal_texts: MergeOption = False,
     as_json: JsonOption = False,
     wordnet: WordNetOption = None,
     database_url: DatabaseOption = DEFAULT_URL,
@@ -89,6 +99,7 @@ def import_files(
         summary = ImportService(database).import_pairs(
             into.id,
             with_senses(reader.items(), Dictionary(wordnet).open_or_none),
+            merges_equal_texts=merge_equal_texts,
             progress=lambda done: line.show(reader.bytes_read(), count=done),
             files=names,
         )
@@ -101,13 +112,19 @@ def import_files(
                 "duplicates": list(summary.duplicates),
                 "made_ids": sum(made.count for made in reader.made_ids.values()),
                 "joined": list(summary.joined),
+                "equal_texts": [{"id": id, "as": other} for id, other in summary.equal_texts],
+                "merged": [{"id": id, "into": other} for id, other in summary.merged],
+                "ratings_left_out": [
+                    {"id": each.id, "rater": each.rater, "grade": float(each.grade), "kept": float(each.kept)}
+                    for each in summary.left_out
+                ],
             }
         )
         return
     imported = f"{number_of(summary.pairs, 'pair')} and {number_of(summary.ratings, 'rating')}"
     show_line(summary_text(imported, into.name, summary.duplicates, "pair"))
     told = [made.sentence(name) for name, made in reader.made_ids.items()]
-    for said in filter(None, [*told, joined_text(summary.joined)]):
+    for said in filter(None, [*told, *import_notes(summary)]):
         show_line(said)
 
 

@@ -23,6 +23,7 @@ from annotation.commands.options import (
 from annotation.exchange import read_known_pairs
 from annotation.figures import number_of
 from annotation.files.formats import open_source
+from annotation.import_notes import known_grades_note
 from annotation.quality import QualitySettings, check_quality_settings
 from annotation.senses.dictionary import Dictionary
 from annotation.senses.pair_senses import known_with_senses
@@ -172,7 +173,9 @@ def _read(file: str, project: Project, type: str | None, wordnet: Path | None) -
 
 
 def _said(summary: KnownSummary, noun: str, project: Project) -> str:
-    return summary_text(number_of(summary.pairs, noun), project.name, summary.duplicates, noun)
+    said = summary_text(number_of(summary.pairs, noun), project.name, summary.duplicates, noun)
+    note = known_grades_note(summary.ratings_left_out)
+    return f"{said}\n{note}" if note else said
 
 
 def overview_json(project: Project, overview: QualityOverview) -> dict[str, Any]:

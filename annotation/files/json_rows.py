@@ -91,6 +91,8 @@ def _rows_of_array(name: str, text: str) -> Iterator[Row | ImportFileError]:
 def _row(name: str, value: Any, row: Row, advice: str) -> Row | ImportFileError:
     if isinstance(value, dict):
         row.fields.update((key.strip().lower(), field) for key, field in value.items())
+        if len(row.fields) < len(value):
+            return ImportFileError(f"{name}, {row.place}: two fields have the same name; rename one.")
         return row
     return ImportFileError(f"{name}, {row.place}: JSON, but not an object; {advice}.")
 

@@ -50,8 +50,16 @@ class RowReader:
         fields = self._fields
         if self._is_long_form():
             rater, grade = self._long_form()
+            if len(self.ratings()) > 1:
+                raise self._error("ratings", "there are a rater and a grade too; give each a row of its own")
             type = self._short("type", LONGEST_NAME) or self._type
             return NewRating(self._needed("id", LONGEST_ID), rater, grade, type, self._where)
+        if "rater" in fields and not _is_empty(fields.get("grade")) and _is_empty(fields["rater"]):
+            raise self._error("rater", "a grade without rater; name the rater or empty the grade")
+        return self._pair()
+
+    def _pair(self) -> NewPair:
+        fields = self._fields
         type = self._pair_type()
         is_sense = type == WORD_TO_SENSE
         source = self._short("source", LONGEST_TEXT)
@@ -89,9 +97,9 @@ class RowReader:
         )
 
     def known_pair(self) -> KnownPair:
-        pair = self.item()
-        if not isinstance(pair, NewPair):
+        if self._is_long_form():
             raise self._blank("left", "write the text of the pair or delete the row")
+        pair = self._pair()
         name = "gold" if "gold" in self._fields and _is_empty(self._fields.get("grade")) else "grade"
         if _is_empty(self._fields.get(name)):
             raise self._blank(name, "write the known grade, 0 to 4, or delete the row")

@@ -30,7 +30,7 @@ from annotation.services.known_grades import (
 )
 from annotation.services.projects import find_project
 from annotation.services.quality import begin_checks_anew
-from annotation.types import NewPair, ReadKnownPair, User, from_quarters, to_quarters
+from annotation.types import KnownPair, NewPair, ReadKnownPair, User, from_quarters, to_quarters
 from db import Database
 from db.models import Pair, Project, TrainingPair
 
@@ -43,6 +43,8 @@ class KnownSummary:
     pairs: int
     duplicates: tuple[str, ...] = ()
     """Ids of those that were there already, with the same texts and grade, and were left out."""
+    ratings_left_out: int = 0
+    """Single ratings in the file: these pairs have one grade, which is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,8 @@ class KnownPairService:
         """
         with self._database.session() as session:
             project = find_project(session, project_id, lock=True)
-            new, duplicates = new_training_pairs(session, pairs, project)
+            read = list(pairs)
+            new, duplicates = new_training_pairs(session, read, project)
             first = next_order(session, TrainingPair, project.id)
             session.add_all(
                 TrainingPair(
@@ -94,7 +97,7 @@ class KnownPairService:
                 for order, known in enumerate(new, start=first)
             )
             self._record(session, "training pairs imported", project, len(new), files, by)
-        return KnownSummary(len(new), tuple(duplicates))
+        return KnownSummary(len(new), tuple(duplicates), _count_ratings(read))
 
     def retire_training(self, project_id: int, *, by: User | None = None) -> int:
         """Use the training pairs no longer; attempts at them are kept. How many they were.
@@ -133,7 +136,8 @@ class KnownPairService:
         with self._database.session() as session:
             project = find_project(session, project_id, lock=True)
             shelf = _shelf(session, project, self._clock)
-            new, duplicates = new_check_pairs(session, pairs, project)
+            read = list(pairs)
+            new, duplicates = new_check_pairs(session, read, project)
             first = next_order(session, Pair, shelf.id)
             session.add_all(
                 Pair(
@@ -150,7 +154,7 @@ class KnownPairService:
             if new:  # or the checks that the larger number makes overdue would come one after another
                 begin_checks_anew(session, project.id)
             self._record(session, "check pairs imported", project, len(new), files, by)
-        return KnownSummary(len(new), tuple(duplicates))
+        return KnownSummary(len(new), tuple(duplicates), _count_ratings(read))
 
     def known(self, project_id: int) -> tuple[KnownLine, ...]:
         """The training pairs in use and then the check pairs, each in the order of their import.
@@ -218,6 +222,10 @@ class KnownPairService:
     ) -> None:
         who = {"user_id": id_of(by), "project_id": project.id}
         record(session, self._clock(), action, **who, pairs=pairs, files=list(files))
+
+
+def _count_ratings(pairs: Iterable[ReadKnownPair]) -> int:
+    return sum(len(known.pair.ratings) for known in pairs if isinstance(known, KnownPair))
 
 
 def _in_use(session: Session, project: Project, kind: KnownKind, pair_id: int) -> TrainingPair | Pair:

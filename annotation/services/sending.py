@@ -162,7 +162,7 @@ class _Sending:
         self.documents = self.pairs = self.known = 0
         self.models: dict[str, None] = {}
         self.with_known_grades = known_prints(session, project.id)
-        self.importing = Importing(session, as_project(project), clock)
+        self.importing = Importing(session, as_project(project), clock, merges_equal_texts=True)
 
     def summary(self) -> SentSummary:
         return SentSummary(self.documents, self.pairs, self.known, tuple(self.models))
@@ -244,6 +244,7 @@ class _Sending:
             select(Pair.fingerprint, Pair.id, SentPhrase.id.label("phrase_id"))
             .outerjoin(SentPhrase, SentPhrase.pair_id == Pair.id)
             .where(of_project, is_among(self.session, Pair.fingerprint, prints))
+            .order_by(SentPhrase.id.is_not(None), Pair.import_order.desc())  # the last of equal ones is taken
         )
         there = {known.fingerprint: known for known in found}
         rows: dict[int, dict[str, object]] = {}

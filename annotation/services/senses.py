@@ -69,7 +69,7 @@ class SenseService:
             project = as_project(find_project(session, project_id, lock=True))
             pair = replace(wanted, id=_free_id(session, project_id))
             summary = import_within(session, project, [pair], self._clock)
-            if summary.duplicates:
+            if summary.equal_texts:
                 raise SenseError(
                     f"The pair of {pair.left} and {pair.right} already exists: choose another sense."
                 )

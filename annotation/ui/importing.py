@@ -15,7 +15,7 @@ from annotation.errors import AnnotationError, ImportFileError
 from annotation.exchange import read_items_or_errors
 from annotation.files.formats import SUFFIXES, open_source
 from annotation.files.wrong_lines import WrongLinesError
-from annotation.joined import joined_text
+from annotation.import_notes import import_notes
 from annotation.senses.dictionary import Dictionary
 from annotation.senses.pair_senses import with_senses
 from annotation.services.access.accounts import AccountService
@@ -74,6 +74,7 @@ class ImportHandlers:
         request: gr.Request,
         upload: str | None,
         type: str | None,
+        merges_equal_texts: bool = False,
         progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
     ) -> tuple[str, Any]:
         """All rows of the file, or how many cannot be used and why."""
@@ -87,12 +88,17 @@ class ImportHandlers:
                 read = read_items_or_errors(source, type=type, only_type=only)
                 items = list(with_senses(read, self.dictionary.open_or_none))
             summary = self.importing.import_pairs(
-                project_id, items, by=user, progress=_shown_on(progress, len(items)), files=[path.name]
+                project_id,
+                items,
+                merges_equal_texts=merges_equal_texts,
+                by=user,
+                progress=_shown_on(progress, len(items)),
+                files=[path.name],
             )
         except TOLD as error:
             return refused(error, upload)
         path.unlink(missing_ok=True)
-        told = [source.made_ids.sentence(path.name) if summary.pairs else "", joined_text(summary.joined)]
+        told = [source.made_ids.sentence(path.name) if summary.pairs else "", *import_notes(summary)]
         notes = "".join(note_html(said) for said in told if said)
         return f"{summary_html(summary)}{notes}", gr.File(value=None)
 
@@ -111,6 +117,11 @@ def build_import_section(handlers: ImportHandlers) -> tuple[Filling, Any]:
         f"An upload is deleted once it is imported, or after {KEPT_MINUTES} minutes.</p>{FORMATS_HTML}",
         elem_id="import-formats",
     )
+    merges = gr.Checkbox(
+        label="Merge pairs with the same texts",
+        info="If not, the same texts under two ids are two pairs. Merged, they keep one grade of a rater.",
+        elem_id="import-merge",
+    )
     with gr.Row(elem_classes="form-row"):
         type = gr.Dropdown(
             [(FROM_FILE, "")],
@@ -122,7 +133,8 @@ def build_import_section(handlers: ImportHandlers) -> tuple[Filling, Any]:
         )
         run = gr.Button("Import", variant="primary", elem_id="import-run", scale=1, min_width=120)
     result = gr.HTML(empty_html(NOTHING_YET), elem_id="import-result")
-    imported = import_event(run, handlers.import_file, [upload, type], [result, upload], "import_file")
+    inputs = [upload, type, merges]
+    imported = import_event(run, handlers.import_file, inputs, [result, upload], "import_file")
     return Filling(handlers.show, type, "show_import_types"), imported
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from annotation.characters import beginning
+from annotation.import_notes import known_grades_note
 from annotation.services.known_pairs import KnownLine, KnownSummary
 from annotation.services.quality import QualityOverview
 from annotation.services.standings import FORMER, Standing
@@ -13,7 +14,7 @@ from annotation.shares import share_text
 from annotation.ui.importing import imported_html
 from annotation.ui.tables import Column, Table, listing_html, table_html
 from annotation.ui.wording import counted, grouped, time_html
-from kpdemo.ui.widgets import empty_html, escape
+from kpdemo.ui.widgets import empty_html, escape, note_html
 
 LABEL = 60
 NO_RATERS = "No raters yet. Add one in the tab Members."
@@ -59,7 +60,9 @@ def known_html(line: KnownLine) -> str:
 def summary_html(summary: KnownSummary, noun: str) -> str:
     """What was imported, and what was there already."""
     said = f"Imported {counted(summary.pairs, noun)}."
-    return imported_html(said, summary.duplicates, has_new=summary.pairs > 0)
+    note = known_grades_note(summary.ratings_left_out)
+    imported = imported_html(said, summary.duplicates, has_new=summary.pairs > 0)
+    return f"{imported}{note_html(note) if note else ''}"
 
 
 def standings_html(overview: QualityOverview) -> str:

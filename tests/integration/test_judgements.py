@@ -141,10 +141,10 @@ def test_a_project_of_other_types_gets_the_type(database):
     assert done.count("project changed") == 1
 
 
-def test_a_pair_that_was_imported_before_is_taken_for_the_phrase(database):
+def test_the_first_pair_that_was_imported_before_is_taken_for_the_phrase(database):
     project = ProjectService(database).create(ProjectSettings("sea", types=(TYPE,)))
-    pair = NewPair("mine", TYPE, f"At sea\n\n{FERRY}", "gulls")
-    ImportService(database).import_pairs(project.id, [pair])
+    pairs = [NewPair(id, TYPE, f"At sea\n\n{FERRY}", "gulls") for id in ("mine", "mine again")]
+    ImportService(database).import_pairs(project.id, pairs)
     assert SendService(database).send(project.id, documents()).pairs == 4
     [ferry, _] = JudgementService(database).pool(project.id).documents
     assert "mine" in {phrase.pair for phrase in ferry.phrases}

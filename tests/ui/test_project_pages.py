@@ -484,7 +484,8 @@ def imports(home, database, tmp_path) -> ImportHandlers:
 
 
 def import_file(imports: ImportHandlers, path: Any, name: str = "root") -> tuple[str, Any]:
-    return imports.import_file(Asked(name), None if path is None else str(path), "", gr.Progress())
+    upload = None if path is None else str(path)
+    return imports.import_file(Asked(name), upload, "", progress=gr.Progress())
 
 
 def test_an_imported_upload_is_deleted_and_a_refused_one_stays_chosen(imports, tmp_path):
@@ -587,6 +588,22 @@ def test_an_account_that_an_import_makes_a_rater_is_named_on_the_page(imports, t
     assert "<img" not in said
 
 
+def test_equal_texts_under_two_ids_are_told_on_the_page_and_merged_if_wished(imports, tmp_path):
+    path = tmp_path / "new.csv"
+    rows = "id,type,left,right,rating:r1\nx,sentence2phrase,a,b,1\ny,sentence2phrase,a,b,4\n"
+    path.write_text(rows, encoding="utf-8")
+    said, _ = import_file(imports, path)
+    assert "Imported 2 pairs and 2 ratings." in said
+    assert '<p class="note">1 pair has the same texts as a pair with another id, and both are graded:' in said
+    assert "y (as x)" in said
+    path.write_text(rows.replace("a,b", "c,d").replace("x,", "v,").replace("y,", "w,"), encoding="utf-8")
+    said, _ = imports.import_file(Asked(), str(path), "", True, gr.Progress())
+    assert "Imported 1 pair and 1 rating." in said
+    assert '<p class="note">1 pair was merged into the pair with the same texts: w (into v).</p>' in said
+    assert "1 rating was left out, because its rater had graded the pair" in said
+    assert "r1 of w (4; kept: 1)" in said
+
+
 def test_an_import_of_nothing_new_is_no_success(imports, tmp_path):
     path = tmp_path / "new.tsv"
     rows = "id\ttype\tleft\tright\n0\tsentence2phrase\tleft 0\tright 0\n"
@@ -607,7 +624,7 @@ def test_a_file_that_names_no_type_has_the_only_one_of_its_project(imports, tmp_
         ("a bee\tb\n", "Imported 1 pair"),
     ):
         path.write_text(content, encoding="utf-8")
-        said, _ = imports.import_file(asked, str(path), "", gr.Progress())
+        said, _ = imports.import_file(asked, str(path), "", progress=gr.Progress())
         assert told in said
 
 

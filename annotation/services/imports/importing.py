@@ -53,18 +53,21 @@ class ImportService:
         project_id: int,
         items: Iterable[ReadItem],
         *,
+        merges_equal_texts: bool = False,
         by: User | None = None,
         progress: Callable[[int], None] | None = None,
         files: Sequence[str] = (),
     ) -> ImportSummary:
         """Import everything or, when anything is wrong or the process ends, nothing.
 
-        A pair that is there already, under its own id or another, is left out and reported. Ratings that
-        come with its own id, or in long form, are added unless they are there.
+        A pair is known by its type and id. One that is there already is left out and reported; ratings that
+        come with its id are added unless they are there.
 
         Args:
             project_id: where to.
             items: in the order of import; read once, as they are needed.
+            merges_equal_texts: the ratings of a new id whose type and texts are there already go to the pair
+                that has them, and of a rater's two grades the first stays; else it is a pair of its own.
             by: who imports; None stands for the command line.
             progress: called now and then with the number of items done.
             files: their names, for the audit.
@@ -76,7 +79,19 @@ class ImportService:
         """
         with self._database.session() as session:
             project = as_project(find_project(session, project_id, lock=True))
-            summary = import_within(session, project, items, self._clock, progress=progress)
+            summary = import_within(
+                session,
+                project,
+                items,
+                self._clock,
+                merges_equal_texts=merges_equal_texts,
+                progress=progress,
+            )
+            of_equal_texts = {
+                "equal_texts": summary.equal_texts,
+                "merged": summary.merged,
+                "ratings_left_out": summary.left_out,
+            }
             for name in summary.new_accounts:
                 record_account(session, self._clock(), name, by=id_of(by))
             record(
@@ -90,6 +105,7 @@ class ImportService:
                 duplicates=len(summary.duplicates),
                 files=list(files),
                 joined=list(summary.joined),
+                **{name: len(found) for name, found in of_equal_texts.items() if found},
             )
         return summary
 
@@ -97,14 +113,16 @@ class ImportService:
 class Importing:
     """An import in a transaction of the caller's, who has locked the project's row; nothing is audited."""
 
-    def __init__(self, session: Session, project: Project, clock: Clock) -> None:
+    def __init__(
+        self, session: Session, project: Project, clock: Clock, *, merges_equal_texts: bool = False
+    ) -> None:
         self._session, self._settings = session, project.settings
         self._counts_rows = session.connection().dialect.name == "postgresql"
         if self._counts_rows:
             session.execute(_BY_INDEX)
         self._done, self._count_at = 0, _COUNTED_AFTER
         self._wrong = WrongLines()
-        self._importer = PairImporter(session, project, clock, self._wrong)
+        self._importer = PairImporter(session, project, clock, self._wrong, merges=merges_equal_texts)
 
     def add(self, items: Iterable[ReadItem]) -> Iterator[int]:
         """Import them part by part; how many there were in each."""
@@ -132,6 +150,7 @@ def import_within(
     items: Iterable[ReadItem],
     clock: Clock,
     *,
+    merges_equal_texts: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> ImportSummary:
     """The whole of an `Importing`.
@@ -140,7 +159,7 @@ def import_within(
         ImportFileError: an item cannot be used; others may be written by then, which the caller must undo.
     """
     done = 0
-    importing = Importing(session, project, clock)
+    importing = Importing(session, project, clock, merges_equal_texts=merges_equal_texts)
     for count in importing.add(items):
         done += count
         if progress is not None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from annotation.assignment import place_in
@@ -20,7 +20,8 @@ from annotation.services.checks import shelf_of
 from annotation.services.imports.known_pairs import training_prints
 from annotation.services.imports.order import next_order
 from annotation.services.imports.ratings import ImportedRating, RatingWriter
-from annotation.types import ImportSummary, NewPair, NewRating, Project, ReadItem, to_quarters
+from annotation.services.in_use import IN_USE
+from annotation.types import EqualTexts, ImportSummary, NewPair, NewRating, Project, ReadItem, to_quarters
 from db.models import Pair
 
 MOST_WRONG_IDS = 100_000
@@ -32,6 +33,7 @@ class _Known:
     """A pair that is in the database, or will be when this part is inserted."""
 
     fingerprint: str
+    external_id: str
     id: int = 0
     """Of its row; 0 until it is inserted."""
 
@@ -41,13 +43,13 @@ class _Part:
     """What is known while a part is imported."""
 
     by_id: dict[str, dict[str, _Known]] = field(default_factory=dict)
-    """External id, then type."""
+    """External id, then type; the ids of merged rows are among them."""
     prints: dict[int, str] = field(default_factory=dict)
     """Fingerprints of its pairs by Python's id."""
-    taken: set[str] = field(default_factory=set)
-    """Fingerprints of pairs that are there."""
-    checks: set[str] = field(default_factory=set)
-    """Fingerprints of check pairs of the project."""
+    by_print: dict[str, _Known] = field(default_factory=dict)
+    """The first pair with the texts of each fingerprint."""
+    checks: dict[str, _Known] = field(default_factory=dict)
+    """Check pairs of the project, by their fingerprints."""
     new: list[tuple[NewPair, _Known]] = field(default_factory=list)
     again: list[tuple[NewPair | NewRating, _Known | None]] = field(default_factory=list)
     """Pairs that are there, whose ratings may be new, and ratings in long form."""
@@ -58,25 +60,43 @@ class _Part:
 
 
 class PairImporter:
-    """The transaction of one import."""
+    """The transaction of one import; `merges` says what becomes of new ids whose texts are there already."""
 
-    def __init__(self, session: Session, project: Project, clock: Clock, wrong: WrongLines) -> None:
+    def __init__(
+        self, session: Session, project: Project, clock: Clock, wrong: WrongLines, *, merges: bool
+    ) -> None:
         self._session = session
         self._project = project
+        self._merges = merges
         self._wrong = wrong
         self._ratings = RatingWriter(session, project, clock)
         self._shelf = shelf_of(session, project.id)
         self._training = training_prints(session, project.id)
         self._first_order = self._order = next_order(session, Pair, project.id)
         self._duplicates: dict[str, None] = {}
+        self._equal_texts: list[EqualTexts] = []
+        self._merged: dict[str, dict[str, _Known]] = {}
+        """Into which pair each was merged, by its id, then type."""
+        self._merged_prints: set[str] = set()
         self._wrong_ids: set[str] = set()
         """Of lines that would have been pairs, as far as they say it."""
 
     def summary(self) -> ImportSummary:
         pairs = self._order - self._first_order
         raters = self._ratings.raters
-        accounts = tuple(raters.joined), tuple(raters.new_accounts)
-        return ImportSummary(pairs, self._ratings.written, tuple(self._duplicates), *accounts)
+        merged = (
+            EqualTexts(id, pair.external_id) for id, types in self._merged.items() for pair in types.values()
+        )
+        return ImportSummary(
+            pairs,
+            self._ratings.written,
+            tuple(self._duplicates),
+            joined=tuple(raters.joined),
+            new_accounts=tuple(raters.new_accounts),
+            equal_texts=tuple(self._equal_texts),
+            merged=tuple(merged),
+            left_out=tuple(self._ratings.left_out),
+        )
 
     def add(self, items: Sequence[ReadItem]) -> None:
         """Import a part, but for its wrong lines, which are put among those of the import.
@@ -101,29 +121,35 @@ class PairImporter:
 
     def _look_up(self, items: Sequence[NewPair | NewRating]) -> _Part:
         part = _Part()
-        columns = (Pair.id, Pair.external_id, Pair.type, Pair.fingerprint)
         ids = {_id(item) for item in items}
+        for name in ids & self._merged.keys():
+            part.by_id[name] = dict(self._merged[name])
+        columns = (Pair.id, Pair.external_id, Pair.type, Pair.fingerprint)
         rows = self._session.execute(
             select(*columns).where(
                 Pair.project_id == self._project.id, is_among(self._session, Pair.external_id, ids)
             )
         )
         for row_id, external_id, type, print in rows:
-            part.by_id.setdefault(external_id, {})[type] = _Known(print, row_id)
+            part.by_id.setdefault(external_id, {})[type] = _Known(print, external_id, row_id)
         pairs = [item for item in items if isinstance(item, NewPair)]
         part.prints = {id(pair): fingerprint(pair.type, pair.left, pair.right) for pair in pairs}
-        part.taken = self._among(self._project.id, part)
+        part.by_print = self._first_by_print(self._project.id, part)
         if self._shelf is not None:
-            part.checks = self._among(self._shelf, part)
+            part.checks = self._first_by_print(self._shelf, part)
         return part
 
-    def _among(self, project_id: int, part: _Part) -> set[str]:
-        """The fingerprints of the part that pairs of a project have."""
-        prints = part.prints.values()
-        there = select(Pair.fingerprint).where(
-            Pair.project_id == project_id, is_among(self._session, Pair.fingerprint, prints)
-        )
-        return set(self._session.scalars(there))
+    def _first_by_print(self, project_id: int, part: _Part) -> dict[str, _Known]:
+        """The first pair of a project with each fingerprint of the part; withdrawn ones come last."""
+        of_project = Pair.project_id == project_id
+        has_print = is_among(self._session, Pair.fingerprint, set(part.prints.values()))
+        first = func.coalesce(func.min(Pair.import_order).filter(IN_USE), func.min(Pair.import_order))
+        orders = self._session.scalars(select(first).where(of_project, has_print).group_by(Pair.fingerprint))
+        if not (found := orders.all()):
+            return {}
+        columns = (Pair.fingerprint, Pair.external_id, Pair.id)
+        rows = self._session.execute(select(*columns).where(of_project, Pair.import_order.in_(found)))
+        return {row.fingerprint: _Known(*row) for row in rows}
 
     def _sort(self, item: NewPair | NewRating, part: _Part) -> ImportFileError | None:
         """Put the item where it belongs in the part, or tell why it cannot be used."""
@@ -143,25 +169,30 @@ class PairImporter:
                 f"{item.where}, field 'id': {item.id!r} is the id of another pair, in the project or "
                 "further up; give this one an id of its own."
             )
+        twin = part.by_print.get(print)
         if known is not None:
             part.again.append((item, known))
-        elif print in part.taken:
-            self._duplicates[item.id] = None
+        elif twin is not None and self._merges:
+            types[item.type] = self._merged.setdefault(item.id, {})[item.type] = twin
+            self._merged_prints.add(print)
+            part.again.append((item, twin))
         elif print in self._training:  # `import_training` refuses the same
             return ImportFileError(
                 f"{item.where}: the pair {item.id!r} is a training pair of the project, and training would "
                 "reveal its grade; leave it out."
             )
         else:
-            types[item.type] = _Known(print)
-            part.taken.add(print)
+            types[item.type] = _Known(print, item.id)
+            if twin is not None:
+                self._equal_texts.append(EqualTexts(item.id, twin.external_id))
+            part.by_print.setdefault(print, types[item.type])
             part.new.append((item, types[item.type]))
         return None
 
     def _write(self, part: _Part) -> None:
         if part.new:
             self._insert(part)
-        new = [rating for pair, known in part.new for rating in _ratings_of(pair, known, part)]
+        new = [rating for pair, known in part.new for rating in self._ratings_of(pair, known, part)]
         part.wrong.update(self._ratings.write(new))
         self._merge(part)
 
@@ -202,13 +233,14 @@ class PairImporter:
         }
 
     def _merge(self, part: _Part) -> None:
-        found: list[NewPair | NewRating] = []
+        found: list[NewPair | NewRating] = []  # under the ids of their pairs
         ratings: list[ImportedRating] = []
         for item, its_pair in part.again:
             known = its_pair or self._rated(cast(NewRating, item), part)
             if known is not None:
-                found.append(item)
-                ratings += _ratings_of(item, known, part)
+                if known.external_id == _id(item):
+                    found.append(item)
+                ratings += self._ratings_of(item, known, part)
         brought, wrong = self._ratings.merge(ratings)
         part.wrong.update(wrong)
         for item in found:
@@ -234,11 +266,14 @@ class PairImporter:
             )
         return None
 
-
-def _ratings_of(item: NewPair | NewRating, known: _Known, part: _Part) -> list[ImportedRating]:
-    name, place, row = _id(item), item.where, part.rows[id(item)]
-    ratings = item.ratings if isinstance(item, NewPair) else ((item.rater, item.grade),)
-    return [ImportedRating(known.id, name, rater, to_quarters(grade), place, row) for rater, grade in ratings]
+    def _ratings_of(self, item: NewPair | NewRating, known: _Known, part: _Part) -> list[ImportedRating]:
+        name, place, row = _id(item), item.where, part.rows[id(item)]
+        ratings = item.ratings if isinstance(item, NewPair) else ((item.rater, item.grade),)
+        merged_into = known.external_id if known.fingerprint in self._merged_prints else None
+        return [
+            ImportedRating(known.id, name, rater, to_quarters(grade), place, row, merged_into)
+            for rater, grade in ratings
+        ]
 
 
 def _id(item: NewPair | NewRating) -> str:

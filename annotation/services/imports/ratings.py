@@ -18,7 +18,7 @@ from annotation.services.imports.raters import ImportedRaters
 from annotation.services.numbering import exported_numbers
 from annotation.services.rating.desk import ASSIGNMENTS, BARRED, CHANGES, PAIRS, RATINGS
 from annotation.services.rating.tally import TAKES_A_SLOT, refresh_pairs
-from annotation.types import Project, from_quarters
+from annotation.types import LeftOutRating, Project, from_quarters
 from db.models import Assignment, Pair, RaterState, Rating, SetAside, SetAsideRating
 
 
@@ -32,6 +32,12 @@ class ImportedRating:
     """Begins messages."""
     row: int
     """With which item of its part it came."""
+    merged_into: str | None = None
+    """The id of the pair if the import merges others into it; differs from `external_id` for theirs."""
+
+    @property
+    def is_of_another_id(self) -> bool:
+        return self.merged_into not in (None, self.external_id)
 
 
 @dataclass(slots=True)
@@ -52,6 +58,7 @@ class RatingWriter:
 
     def __init__(self, session: Session, project: Project, clock: Clock) -> None:
         self.written = 0
+        self.left_out: list[LeftOutRating] = []
         self._session = session
         self._project = project
         self._clock = clock
@@ -83,6 +90,8 @@ class RatingWriter:
     def merge(self, ratings: Sequence[ImportedRating]) -> tuple[set[int], dict[int, ImportFileError]]:
         """Write ratings of pairs that may have others, and count these anew.
 
+        Of two grades of a rater for a pair that others are merged into, the first is kept, the other listed.
+
         Returns:
             Which rows brought a new rating, and what is wrong with rows: the rater gave another grade, or may
             not grade the pair, or it has all its raters.
@@ -95,13 +104,24 @@ class RatingWriter:
         for rating in ratings:
             with self._told(rating, wrong):
                 if self._is_of_export(rating, pairs):
+                    if rating.is_of_another_id:
+                        self._leave_out(rating, rating.quarters)
                     continue
                 rater_id = self.raters.account(rating.rater, rating.place)
-                if self._is_new(rating, rater_id, pairs):
+                key = (rating.pair_id, rater_id)
+                kept = pairs.ratings.get(key, pairs.set_aside.get(key))
+                differs = rating.is_of_another_id or kept != rating.quarters
+                if rating.merged_into is not None and kept is not None and differs:
+                    self._leave_out(rating, kept)
+                elif self._is_new(rating, rater_id, pairs):
                     rows.append((rater_id, rating))
         self._insert(rows)
         refresh_pairs(self._session, {rating.pair_id for _, rating in rows})
         return {rating.row for _, rating in rows}, wrong
+
+    def _leave_out(self, rating: ImportedRating, kept: int) -> None:
+        grades = from_quarters(rating.quarters), from_quarters(kept)
+        self.left_out.append(LeftOutRating(rating.external_id, rating.rater, *grades))
 
     @contextmanager
     def _told(self, rating: ImportedRating, wrong: dict[int, ImportFileError]) -> Iterator[None]:
