@@ -134,9 +134,7 @@ def test_accounts_that_an_import_makes_raters_are_named(call):
 
 
 REPEATED = (
-    "id,type,left,right,rating:r1,rating:r2\n"
-    "1,sentence2sentence,a,b,1,2\n"
-    "2,sentence2sentence,a,b,4,3\n"
+    "id,type,left,right,rating:r1,rating:r2\n1,sentence2sentence,a,b,1,2\n2,sentence2sentence,a,b,4,3\n"
 )
 
 
