@@ -8,34 +8,47 @@ from __future__ import annotations
 
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import Connection, delete, insert, inspect, text
+from sqlalchemy import (
+    JSON,
+    Connection,
+    DateTime,
+    MetaData,
+    Table,
+    delete,
+    event,
+    insert,
+    inspect,
+    select,
+    text,
+)
 
 from db.checks import check, missing_tables
-from db.copying import copy_file, flush, replace_contents
-from db.database import Database
-from db.driver_errors import reason_of
+from db.database import Database, copy_in
 from db.errors import DamagedError, DatabaseError, UnreachableError
-from db.models import AuditEvent, Base, UserSession
-from db.rows import copy_rows, empty_tables
-from db.schema import (
+from db.migrations import (
     MIGRATIONS,
     changing_schema,
     current,
     refuse_foreign_tables,
     refuse_missing,
-    refuse_newer,
+    refuse_unknown,
     revision_of,
     upgrade,
     upgrade_within,
 )
+from db.models import AuditEvent, Base, UserSession, UtcDateTime
+from db.sqlite_files import copy_file, flush, replace_contents
 from db.triggers import create_triggers, drop_triggers
 
+AT_ONCE = 2_000
+_KEEPS_REVISION = "alembic_version"
 _BESIDE = ("-wal", "-shm", "-journal")
 """Suffixes of the files that SQLite keeps beside a database while it is open, or after a crash."""
 
@@ -161,7 +174,7 @@ def _write_rows(database: Database, part: Path) -> str:
             source = session.connection()
             revision = revision_of(source)
             assert revision is not None
-            refuse_newer(database, revision, MIGRATIONS)
+            refuse_unknown(database, revision)
             upgrade(target, to=revision)
             with target.reached(), target.session() as copy:
                 copy_rows(source, copy.connection())
@@ -190,14 +203,12 @@ def _stage(file: Path, staged: Path) -> tuple[str, int]:
     copy_file(file, staged)
     database = Database(f"sqlite:///{staged}")
     try:
-        with _told_of(file, staged):
-            revision = current(database)
+        revision = current(database)
         if revision is None:
             raise no_backup
-        refuse_newer(file, revision, MIGRATIONS, instead="give another backup")
-        with _told_of(file, staged):
-            upgrade(database)
-            found = check(database)
+        refuse_unknown(database, revision, instead="give another backup")
+        upgrade(database)
+        found = check(database)
         if found.problems:
             raise DatabaseError(f"{file} is not intact, and nothing was restored. {found.problems[0]}")
         detail = {"revision": revision, "size": file.stat().st_size}
@@ -205,24 +216,12 @@ def _stage(file: Path, staged: Path) -> tuple[str, int]:
             session.execute(delete(UserSession))  # those that ended since the backup must not come back
             event = insert(AuditEvent).values(at=datetime.now(UTC), action="database restored", detail=detail)
             session.execute(event)
+    except DatabaseError as error:  # which names the copy
+        raise DatabaseError(str(error).replace(str(staged), str(file))) from error
     finally:
         database.dispose()
     kept = sum(rows for table, rows in found.rows.items() if table != UserSession.__tablename__)
     return revision, kept + 1  # the event
-
-
-@contextmanager
-def _told_of(file: Path, staged: Path) -> Iterator[None]:
-    """Errors of the staged copy name the backup itself."""
-    try:
-        yield
-    except DatabaseError as error:
-        if not isinstance(error.__cause__, Exception):
-            raise DatabaseError(str(error).replace(str(staged), str(file))) from error
-        reason = reason_of(error.__cause__)
-        raise DatabaseError(
-            f"{file} cannot be restored ({reason}), and nothing was: give another backup."
-        ) from error
 
 
 def _restore_rows(database: Database, staged: Path, *, overwrite: bool) -> None:
@@ -273,3 +272,62 @@ def _folder_beside(path: Path | None) -> Iterator[Path]:
             yield Path(folder)
     except OSError as error:
         raise DatabaseError(f"{path or beside} cannot be written ({error.strerror}).") from error
+
+
+def copy_rows(source: Connection, target: Connection) -> None:
+    """Copy every row to the target, whose tables are empty and of the revision of the source.
+
+    The tables are reflected from both, as those of an older revision are not those of `db.models`.
+    """
+    tables = _reflect(target, None)
+    origin = _reflect(source, set(tables.tables))
+    for table in tables.sorted_tables:  # what is referred to comes first
+        _copy_table(source, target, origin.tables[table.name], table)
+
+
+def empty_tables(connection: Connection) -> None:
+    """Delete every row on PostgreSQL."""
+    connection.execute(text(f"TRUNCATE {', '.join(sorted(Base.metadata.tables))} RESTART IDENTITY"))
+
+
+def _reflect(connection: Connection, names: set[str] | None) -> MetaData:
+    metadata = MetaData()
+    event.listen(metadata, "column_reflect", _read_alike)
+    wanted = Base.metadata.tables if connection.dialect.name == "postgresql" and names is None else names
+    metadata.reflect(
+        connection, only=lambda name, _: name != _KEEPS_REVISION and (wanted is None or name in wanted)
+    )
+    return metadata
+
+
+def _read_alike(inspector: object, table: Table, column: Any) -> None:
+    if isinstance(column["type"], DateTime):
+        column["type"] = UtcDateTime()
+    elif isinstance(column["type"], JSON):
+        column["type"] = JSON(none_as_null=True)
+
+
+def _copy_table(source: Connection, target: Connection, origin: Table, table: Table) -> None:
+    names = [column.name for column in table.columns]
+    query = select(*(origin.columns[name] for name in names)).order_by(*origin.primary_key.columns)
+    with source.execution_options(yield_per=AT_ONCE).execute(query) as rows:
+        if target.dialect.name == "postgresql":
+            _stream_in(target, table, rows)
+        else:
+            for part in rows.mappings().partitions():
+                target.execute(insert(table), [dict(row) for row in part])
+
+
+def _stream_in(target: Connection, table: Table, rows: Iterable[Sequence[Any]]) -> None:
+    """Copy the rows in; the ids of later rows come after theirs."""
+    try:
+        copy_in(target, table, table.columns.keys(), rows)
+    except target.dialect.loaded_dbapi.Error as error:
+        reason = str(error).splitlines()[0]
+        raise DatabaseError(
+            f"The server refused a row of {table.name} ({reason}): nothing was changed; fix the row in the "
+            "database that was backed up."
+        ) from error
+    if "id" in table.columns:
+        sequence = f"pg_get_serial_sequence('{table.name}', 'id')"
+        target.execute(text(f"SELECT setval({sequence}, MAX(id)) FROM {table.name} HAVING COUNT(*) > 0"))

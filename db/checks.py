@@ -8,12 +8,11 @@ from hashlib import sha256
 
 from sqlalchemy import Connection, inspect, text
 
-from db.database import Database
+from db.database import Database, public_url
 from db.errors import DamagedError
+from db.migrations import MIGRATIONS, current, refuse_foreign, refuse_missing, refuse_unknown, revision_of
 from db.models import Base
-from db.schema import MIGRATIONS, current, refuse_foreign, refuse_missing, refuse_newer, revision_of
 from db.triggers import trigger_names
-from db.urls import public_url
 
 _WITH_PAIRS = sorted(
     table.name
@@ -173,7 +172,7 @@ def _check(database: Database, problems: list[str]) -> Check:
     revision = current(database)
     if revision is None:
         refuse_foreign(database)
-    refuse_newer(database, revision, MIGRATIONS)
+    refuse_unknown(database, revision)
     with database.reached(), database.reading() as session:
         connection = session.connection()
         if revision == MIGRATIONS.head and (missing := missing_tables(connection)):

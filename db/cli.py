@@ -18,9 +18,9 @@ from db.checks import check as check_database
 from db.command import CallError, run_command
 from db.database import DEFAULT_URL, Database
 from db.errors import DatabaseError
-from db.schema import MIGRATIONS, refuse_foreign, refuse_missing
-from db.schema import current as current_revision
-from db.schema import upgrade as upgrade_database
+from db.migrations import MIGRATIONS, refuse_foreign, refuse_missing
+from db.migrations import current as current_revision
+from db.migrations import upgrade as upgrade_database
 
 PROGRAM = "python -m db"
 _EPILOG = f"""

@@ -15,8 +15,7 @@ from itertools import pairwise
 import typer
 from sqlalchemy.exc import DBAPIError
 
-from db.driver_errors import reason_of
-from db.errors import UrlError
+from db.errors import UrlError, reason_of
 
 INTERRUPTED = 130
 

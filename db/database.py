@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy import JSON, Connection, Engine, Table, create_engine, event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
 
-from db.driver_errors import is_busy, is_damaged, is_lost, reason_of, remedy_of
-from db.errors import DamagedError, DatabaseError, UnreachableError
-from db.urls import parse_url, public_url
+from db.errors import (
+    DamagedError,
+    DatabaseError,
+    UnreachableError,
+    UrlError,
+    is_busy,
+    is_damaged,
+    is_lost,
+    reason_of,
+    remedy_of,
+)
+from db.sqlite_files import BUSY_SECONDS, make_private_file
 
 DEFAULT_URL = "sqlite:///data/kpdemo.db"
-BUSY_SECONDS = 10
 WAIT_SECONDS = 15
 """How long a write waits for others, on PostgreSQL for each lock; a browser gives up after 20 seconds."""
 RETRY_SECONDS = 0.02
 POOL_SIZE = 40
 POOL_SECONDS = 4
 """How long to wait for a free connection; together with `WAIT_SECONDS` it stays below the 20."""
+_SECRETS = frozenset({"password", "sslpassword", "passfile"})
 _AS_READ = {"synchronize_session": False}
 """UPDATE and DELETE change rows, not the objects that were loaded from them before."""
 _OURS = {"alembic_version", "projects"}
@@ -211,23 +223,6 @@ class Database:
         return create_engine(self.url, connect_args=options, pool_pre_ping=pool_pre_ping, **pool)
 
 
-def make_private_file(path: Path) -> None:
-    """Make an empty file, and its folder, that only their owner may read: it will hold password hashes.
-
-    Raises:
-        DatabaseError: it cannot be made.
-    """
-    if path.exists():
-        return
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # its -wal and -shm take the same mode
-    except OSError as error:
-        raise DatabaseError(
-            f"{path} cannot be created ({error.strerror}); give --database-url a writable file."
-        ) from error
-
-
 def _prepare_sqlite(connection: Any, record: object) -> None:
     connection.isolation_level = None  # SQLAlchemy's BEGIN is ours, below
     _use_wal(connection)
@@ -297,3 +292,56 @@ def _patience(driver: Any, seconds: float) -> Iterator[None]:
 def _left(until: float) -> float:
     """Seconds left until that moment of `time.monotonic`."""
     return max(0.0, until - time.monotonic())
+
+
+def parse_url(text: str) -> URL:
+    """The URL with its driver.
+
+    Raises:
+        UrlError: it names no database of a known kind.
+    """
+    advice = "give sqlite:///PATH or postgresql://USER@HOST/NAME"
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError):  # ValueError: a port that is no number
+        shown = re.sub(r":.*@", ":***@", text)
+        raise UrlError(f"{shown!r} is not a database URL: {advice}.") from None
+    backend = url.drivername.partition("+")[0]
+    if backend == "sqlite":
+        if not url.database or url.database == ":memory:" or url.database.startswith("file:"):
+            raise UrlError(f"{text!r} names no file, and a database in memory is lost: {advice}.")
+        if url.query:
+            raise UrlError(f"{text!r} has options after ?, which are not used: {advice}.")
+        return url.set(drivername="sqlite+pysqlite")
+    if backend in ("postgresql", "postgres"):
+        return url.set(drivername="postgresql+psycopg")
+    raise UrlError(f"{public_url(url)!r} is a database of another kind: {advice}.")
+
+
+def public_url(url: URL) -> str:
+    """The URL as it may be printed: without driver and password; what is not UTF-8 is replaced by a sign."""
+    name = url.database
+    url = url.set(
+        database=None if name is None else os.fsencode(name).decode("utf-8", errors="replace"),
+        drivername=url.drivername.partition("+")[0],
+        query={name: "..." if name in _SECRETS else value for name, value in url.query.items()},
+    )
+    return url.render_as_string(hide_password=True)
+
+
+def copy_in(
+    connection: Connection, table: Table, names: Sequence[str], rows: Iterable[Sequence[Any]]
+) -> None:
+    """COPY rows of the columns `names` into a table of PostgreSQL: less than half the work of INSERT."""
+    quote = connection.dialect.identifier_preparer.quote
+    as_json = [isinstance(table.columns[name].type, JSON) for name in names]
+    driver: Any = connection.connection.driver_connection
+    into = f"COPY {quote(table.name)} ({', '.join(map(quote, names))}) FROM STDIN"
+    with driver.cursor() as cursor, cursor.copy(into) as copy:
+        for row in rows:
+            copy.write_row(
+                [
+                    json.dumps(value) if encode and value is not None else value
+                    for value, encode in zip(row, as_json, strict=True)
+                ]
+            )

@@ -1,4 +1,18 @@
-"""Errors of the database with one sentence for the user: what is wrong, the value, what to do."""
+"""Errors with one sentence for the user (what is wrong, the value, what to do), and what a driver's mean."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from sqlalchemy.exc import DBAPIError
+
+_LOCK_NOT_AVAILABLE = "55P03"
+_REMEDIES = {
+    sqlite3.SQLITE_FULL: "free some space",
+    sqlite3.SQLITE_IOERR: "check that its disk works and is not full",
+    sqlite3.SQLITE_READONLY: "check that you may write to the file and to its folder, where SQLite keeps "
+    "other files,",
+}
 
 
 class DatabaseError(Exception):
@@ -26,3 +40,39 @@ class DamagedError(DatabaseError):
             f"{database} is damaged ({reason}): look at it with `python -m db check`, and restore a backup."
         )
         self.reason = reason
+
+
+def reason_of(error: Exception) -> str:
+    """What the driver says, in a line."""
+    said = _of_driver(error)
+    return (str(said).strip() or type(said).__name__).splitlines()[0]
+
+
+def is_busy(error: Exception) -> bool:
+    """Whether SQLite is locked by another process, or a lock of PostgreSQL timed out."""
+    sqlstate = getattr(_of_driver(error), "sqlstate", None)
+    return sqlstate == _LOCK_NOT_AVAILABLE or _sqlite_code(error) == sqlite3.SQLITE_BUSY
+
+
+def is_damaged(error: Exception) -> bool:
+    """Whether SQLite found its file in a state that it never writes."""
+    return _sqlite_code(error) == sqlite3.SQLITE_CORRUPT
+
+
+def remedy_of(error: Exception) -> str:
+    """What to do where SQLite may not write or cannot, as on a full disk; "" for any other error."""
+    return _REMEDIES.get(_sqlite_code(error), "")
+
+
+def is_lost(error: Exception) -> bool:
+    """Whether the connection was lost, and the transaction with it, as when the server restarts."""
+    return isinstance(error, DBAPIError) and error.connection_invalidated
+
+
+def _sqlite_code(error: Exception) -> int:
+    code: int = getattr(_of_driver(error), "sqlite_errorcode", sqlite3.SQLITE_OK)
+    return code & 0xFF  # the upper bits make it an extended code
+
+
+def _of_driver(error: Exception) -> BaseException:
+    return error.orig or error if isinstance(error, DBAPIError) else error

@@ -159,7 +159,7 @@ def empty_database(system: str, folder: Path) -> Iterator[Database]:
 def postgresql_problem() -> str | None:
     """Why there is no PostgreSQL server, if there is none."""
     from db import Database, DatabaseError
-    from db.schema import current
+    from db.migrations import current
     from tests.databases import POSTGRESQL_URL
 
     database = Database(POSTGRESQL_URL)

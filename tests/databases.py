@@ -20,6 +20,8 @@ from sqlalchemy import Connection, create_engine, event, text
 from sqlalchemy.orm import Session
 
 from db import Database, checks
+from db.database import parse_url
+from db.migrations import upgrade
 from db.models import (
     Adjudication,
     AdjudicationChange,
@@ -63,8 +65,6 @@ from db.models import (
     WritingChange,
     WritingPlan,
 )
-from db.schema import upgrade
-from db.urls import parse_url
 
 POSTGRESQL_URL = os.environ.get("POSTGRESQL_URL", "postgresql://127.0.0.1:5432/test")
 

@@ -21,7 +21,7 @@ import app
 import db.cli
 import kpdemo.cli
 import tests.commands
-from db.schema import MIGRATIONS
+from db.migrations import MIGRATIONS, UPGRADES_OLDER
 from kpdemo.identity import model_identity
 from kpdemo.predictors import load_predictor, model_folder, shipped_models
 from kpdemo.types import Predictor
@@ -275,7 +275,7 @@ def test_the_readme_is_the_card_of_a_space():
 def test_the_changelog_names_the_newest_revision_of_the_database():
     text = " ".join((ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split())
     assert f"PostgreSQL, revision {MIGRATIONS.revisions[-1]}." in text
-    assert f"revisions {MIGRATIONS.revisions[0]} to {MIGRATIONS.revisions[-2]} are upgraded" in text
+    assert f"of revisions before {MIGRATIONS.revisions[0]} are upgraded with commit {UPGRADES_OLDER}" in text
 
 
 def test_the_changelog_has_the_version_of_the_package():

@@ -1,9 +1,14 @@
-"""The lists of packages agree with each other, so that an installation is the one that was tested."""
+"""An installation is the one that was tested, and a wheel holds keyphrases and nothing else."""
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
+import sys
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -55,3 +60,59 @@ def test_torch_is_pinned_without_a_build():
 @pytest.mark.parametrize("name", ["pydantic", "fastapi", "starlette", "uvicorn"])
 def test_what_gradio_chooses_on_a_space_is_left_to_it(name):
     assert name not in pins(lines_of("requirements.txt"))
+
+
+SMALL = 100_000
+"""Bytes; what is larger are weights and vectors, whose content a wheel need not have here."""
+
+
+def copy_small(source: str, target: str) -> None:
+    """Copy a file, or make an empty one of a large file: packing the weights takes seconds."""
+    if Path(source).stat().st_size < SMALL:
+        shutil.copyfile(source, target)
+    else:
+        Path(target).touch()
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `pip wheel --no-build-isolation .` would make, made without a network."""
+    checkout = tmp_path_factory.mktemp("checkout")
+    for package in ("kpdemo", "annotation", "db"):
+        without_caches = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / package, checkout / package, ignore=without_caches, copy_function=copy_small)
+    for file in ("pyproject.toml", "README.md", "LICENSE", "requirements.txt", "app.py"):
+        shutil.copyfile(ROOT / file, checkout / file)
+    code = "from setuptools.build_meta import build_wheel; build_wheel('.')"
+    subprocess.run([sys.executable, "-c", code], cwd=checkout, capture_output=True, check=True)
+    [made] = checkout.glob("*.whl")
+    return made
+
+
+def test_a_wheel_holds_all_of_kpdemo_and_no_other_package(wheel):
+    names = {name for name in zipfile.ZipFile(wheel).namelist() if not name.endswith("/")}
+    files = [file.relative_to(ROOT).as_posix() for file in (ROOT / "kpdemo").rglob("*") if file.is_file()]
+    expected = {name for name in files if "__pycache__" not in name}
+    assert {name.partition("/")[0] for name in names} == {
+        "kpdemo",
+        f"{wheel.name.rsplit('-', 3)[0]}.dist-info",
+    }
+    assert {name for name in names if name.startswith("kpdemo/")} == expected
+    assert "kpdemo/py.typed" in names
+
+
+@pytest.mark.parametrize("package", ["kpdemo", "annotation", "db"])
+def test_types_of_every_package_are_offered_to_type_checkers(package):
+    assert (ROOT / package / "py.typed").is_file()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sh is not there")
+@pytest.mark.parametrize(("failing", "run"), [("", ["check", "test"]), ("check", ["check"])])
+def test_ci_checks_before_it_tests(failing, run, tmp_path):
+    make = tmp_path / "make"
+    make.write_text(f'#!/bin/sh\necho "$1" >>"{tmp_path}/asked"\n[ "$1" != "{failing}" ]\n', encoding="utf-8")
+    make.chmod(0o755)
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    result = subprocess.run([ROOT / ".ci" / "run"], env={**os.environ, "PATH": path}, check=False)
+    assert (tmp_path / "asked").read_text(encoding="utf-8").split() == run
+    assert (result.returncode != 0) == bool(failing)

@@ -22,7 +22,7 @@ from annotation.systems.baselines import Similarities
 from annotation.types import Project
 from db import DEFAULT_URL, Database
 from db.command import CallError
-from db.schema import prepare, refuse_missing
+from db.migrations import prepare, refuse_missing
 
 
 @dataclass(frozen=True, slots=True)

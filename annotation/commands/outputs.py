@@ -13,7 +13,7 @@ from annotation.errors import ExportError
 from annotation.links import resolved
 from db import Database
 from db.command import CallError
-from db.copying import flush
+from db.sqlite_files import flush
 
 _OF_A_DATABASE = ("", "-wal", "-shm", "-journal")
 _FULL = (errno.ENOSPC, errno.EDQUOT)

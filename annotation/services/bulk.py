@@ -11,8 +11,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
+from db.database import copy_in
 from db.models import Base
-from db.rows import copy_in
 
 Value = TypeVar("Value")
 Built = TypeVar("Built")

@@ -48,8 +48,8 @@ from annotation.systems.baselines import Similarities
 from db import DEFAULT_URL, Database, DatabaseError
 from db.errors import DamagedError as DamagedError  # for pages and routes, which know no db
 from db.errors import UnreachableError as UnreachableError
+from db.migrations import prepare
 from db.models import Project
-from db.schema import prepare
 
 SPACE_DISK = Path("/data")
 """What a Hugging Face Space keeps when it starts again, where its owner has added it."""

@@ -1,4 +1,4 @@
-"""Alembic runs this file to take the steps, on the connection that `db.schema` hands it."""
+"""Alembic runs this file to take the steps, on the connection that `db.migrations` hands it."""
 
 from alembic import context
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from db.models.accounts import AuditEvent, Invitation, ServerKey, SignInAttempt, User, UserSession
 from db.models.base import ROLES, TOP_QUARTERS, Base, UtcDateTime
-from db.models.consents import Consent
 from db.models.gold import Export, GoldGrade, GoldSet, RaterNumber, ScoredSystem, SystemScore
-from db.models.projects import Membership, Pair, Project
+from db.models.predictions import SentDocument, SentOrder, SentPhrase, SentPrediction, SentRun
+from db.models.projects import Consent, Membership, Pair, Project
 from db.models.quality import QualitySettings, RaterState, TrainingAttempt, TrainingGrade, TrainingPair
 from db.models.ratings import (
     Adjudication,
@@ -15,10 +15,10 @@ from db.models.ratings import (
     Comment,
     Rating,
     RatingChange,
+    SetAside,
+    SetAsideRating,
     Skip,
 )
-from db.models.sent import SentDocument, SentOrder, SentPhrase, SentPrediction, SentRun
-from db.models.set_aside import SetAside, SetAsideRating
 from db.models.writing import GradeViewer, LargerItem, Writing, WritingChange, WritingPlan
 
 __all__ = [

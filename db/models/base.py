@@ -5,17 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import (
-    JSON,
-    CheckConstraint,
-    DateTime,
-    Dialect,
-    Index,
-    MetaData,
-    Text,
-    TypeDecorator,
-    text,
-)
+from sqlalchemy import JSON, CheckConstraint, DateTime, Dialect, Index, MetaData, Text, TypeDecorator, text
 from sqlalchemy.orm import DeclarativeBase
 
 NAMING = {

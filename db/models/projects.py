@@ -1,19 +1,11 @@
-"""Projects, their members and their pairs."""
+"""Projects, their members, what these agreed to, and the pairs."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import (
-    JSON,
-    BigInteger,
-    CheckConstraint,
-    ForeignKey,
-    Index,
-    String,
-    UniqueConstraint,
-)
+from sqlalchemy import JSON, BigInteger, CheckConstraint, ForeignKey, Index, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from db.models.base import ROLES, TOP_QUARTERS, Base, index_where, on_scale, one_of
@@ -73,6 +65,20 @@ class Membership(Base):
     role: Mapped[str] = mapped_column(String(16), primary_key=True)
 
     __table_args__ = (one_of("role", *ROLES),)
+
+
+class Consent(Base):
+    """That a user agreed to a text; it is never changed, and one who leaves did agree."""
+
+    __tablename__ = "consents"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"))
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
+    text_sha256: Mapped[str] = mapped_column(String(64))
+    at: Mapped[datetime]
+
+    __table_args__ = (UniqueConstraint("project_id", "user_id", "text_sha256"),)
 
 
 class Pair(Base):

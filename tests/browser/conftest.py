@@ -55,8 +55,6 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.browser)
-            # On two shared cores a browser may miss a moment; what is broken fails twice.
-            item.add_marker(pytest.mark.flaky(reruns=1))
 
 
 @dataclass(frozen=True)
@@ -183,7 +181,7 @@ def site(start_site, tmp_path_factory) -> Site:
 
 @pytest.fixture
 def empty_site(start_site, tmp_path) -> Iterator[Site]:
-    """A server as `site`, of one test alone: it is empty when the test is run again, too."""
+    """A server as `site`, of one test alone."""
     site = _empty_site(start_site, tmp_path)
     yield site
     site.close()
@@ -206,7 +204,7 @@ def _no_page_stays_open(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture
 def unused(tmp_path: Path) -> str:
-    """A name that nothing on a server has, nor has got when the test is run again."""
+    """A name that nothing on a server has."""
     return tmp_path.name
 
 

@@ -148,7 +148,7 @@ def test_a_refusal_leaves_the_files_chosen_and_other_files_forget_it(fresh, chos
 
 
 def test_what_the_files_page_downloads_is_measured_on_a_phone_by_its_width(narrow, chosen):
-    open_page(narrow, narrow.url.partition("#")[0])  # where this is run again, files are chosen already
+    open_page(narrow, narrow.url.partition("#")[0])  # another test may have chosen files
     narrow.get_by_role("tab", name="Files").click()
     upload_files(narrow, chosen / "gold.jsonl")
     narrow.locator("#files-run").click()

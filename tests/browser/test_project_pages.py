@@ -29,7 +29,7 @@ PROJECT = "/annotate/project?project={}&tab={}"
 def project(site: Site, request: pytest.FixtureRequest) -> int:
     """A project of the test's own with twelve pairs, the rater Ana and the adjudicator Ben."""
     root = site.services.accounts.user("root")
-    name = f"{request.node.name[:100]} {len(site.services.projects.list())}"  # another when it is run again
+    name = f"{request.node.name[:100]} {len(site.services.projects.list())}"
     settings = ProjectSettings(name, types=("sentence2phrase",), guidelines="Be *kind*.")
     project = site.services.projects.create(settings, created_by=root)
     pairs = [NewPair(str(n), "sentence2phrase", f"left {n}", f"right {n}", genre="news") for n in range(12)]

@@ -14,7 +14,7 @@ from sqlalchemy.exc import DataError, IntegrityError, OperationalError, Programm
 
 from annotation.services.projects import ProjectService
 from db import Database
-from db.schema import prepare
+from db.migrations import prepare
 from tests.commands import main
 from tests.databases import migrated_file, spoil
 

@@ -16,7 +16,7 @@ from sqlalchemy import text
 
 from db import Database
 from db.cli import main
-from db.schema import MIGRATIONS, upgrade
+from db.migrations import MIGRATIONS, upgrade
 from tests.databases import fill
 
 ROOT = Path(__file__).parent.parent.parent
@@ -169,6 +169,10 @@ def test_a_later_version_takes_databases_and_backups_of_this_one(database, tmp_p
     url = url_of(database)
     assert run(capsys, "backup", tmp_path / "old.db", "--database-url", url)[0] == 0
     database.dispose()
+    shutil.copy(tmp_path / "old.db", tmp_path / "broken.db")
+    with closing(sqlite3.connect(tmp_path / "broken.db")) as connection:
+        connection.execute("DROP TABLE users")
+        connection.commit()
     later = tmp_path / "later"
     shutil.copytree(ROOT / "db", later / "db", ignore=shutil.ignore_patterns("__pycache__"))
     number = f"{int(HEAD) + 1:04}"
@@ -176,23 +180,28 @@ def test_a_later_version_takes_databases_and_backups_of_this_one(database, tmp_p
         f"from alembic import op\nrevision = '{number}'\ndown_revision = '{HEAD}'\n"
         "def upgrade():\n    op.execute(\"UPDATE users SET name = name || ' 2'\")\n"
     )
-    # One process for all three commands: starting Python takes longer than they do.
+    # One process for all commands: starting Python takes longer than they do.
     code = (
         "import sys; from db.cli import main\n"
-        "for command in sys.argv[3:]:\n"
+        "for command in sys.argv[4:]:\n"
         "    status = main([command, *([sys.argv[2], '--force'] if command == 'restore' else []),"
         " '--database-url', sys.argv[1], '--json'])\n"
-        "    if status: sys.exit(status)"
+        "    if status: sys.exit(status)\n"
+        "sys.exit(main(['restore', sys.argv[3], '--force', '--database-url', sys.argv[1]]))"
     )
     commands = ["upgrade", "check", "restore", "check"]
     result = subprocess.run(
-        [sys.executable, "-c", code, url, str(tmp_path / "old.db"), *commands],
+        [sys.executable, "-c", code, url, tmp_path / "old.db", tmp_path / "broken.db", *commands],
         cwd=later,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert result.returncode == 0, result.stderr
+    assert result.returncode == 1
+    assert result.stderr == (
+        f"{tmp_path}/broken.db cannot be upgraded (no such table: users): nothing was changed; "
+        "keep using the previous version.\n"
+    )
     upgraded, first, restored, second = map(json.loads, result.stdout.splitlines())
     assert (upgraded["before"], upgraded["after"]) == (HEAD, number)
     assert (upgraded["copy"] is None) == (not database.is_sqlite)

@@ -25,8 +25,8 @@ from annotation.services.bulk import insert_rows
 from db import Database, DatabaseError
 from db.database import POOL_SECONDS, WAIT_SECONDS
 from db.errors import UnreachableError
+from db.migrations import changing_schema
 from db.models import Assignment, AuditEvent, Pair, Project, Rating, User
-from db.schema import changing_schema
 from tests.databases import NOON, fill, new_database, new_pair
 
 ROOT = Path(__file__).parent.parent.parent

@@ -12,8 +12,8 @@ from sqlalchemy import select, text
 from db import Database
 from db.checks import INVARIANTS, check
 from db.errors import DamagedError
+from db.migrations import MIGRATIONS
 from db.models import Base, Project
-from db.schema import MIGRATIONS
 from tests.databases import fill, spoil
 
 

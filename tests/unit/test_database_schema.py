@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import re
 import shutil
 import stat
 import subprocess
@@ -15,16 +15,15 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import event, inspect, select, text
+from sqlalchemy import event, inspect, text
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
-from annotation.services.numbering import exported_numbers, given_numbers, numbers_of
 from db import Database, DatabaseError
 from db.checks import check
-from db.models import Assignment, Base, Export, Pair, Project
-from db.schema import MIGRATIONS, Migrations, current, prepare, upgrade
+from db.migrations import MIGRATIONS, Migrations, current, prepare, upgrade
+from db.models import Base
 from tests.conftest import require_postgresql
-from tests.databases import AWKWARD, NOON, contents, empty_schema, fill
+from tests.databases import AWKWARD, contents, empty_schema, fill
 
 ROOT = Path(__file__).parent.parent.parent
 NEXT_STEP = """
@@ -148,7 +147,7 @@ def test_starting_with_a_new_file_makes_it_without_a_copy(tmp_path):
 
 def test_starting_when_all_is_in_place_does_nothing_and_does_not_load_alembic(sqlite_database):
     code = (
-        "import sys; from db import Database; from db.schema import prepare\n"
+        "import sys; from db import Database; from db.migrations import prepare\n"
         f"print(prepare(Database({str(sqlite_database.url)!r})), 'alembic' in sys.modules)"
     )
     result = subprocess.run(
@@ -249,6 +248,22 @@ def test_a_database_of_a_later_version_is_refused(database, later):
             begin(database)
 
 
+@pytest.mark.parametrize("begin", [prepare, upgrade, check])
+def test_a_database_of_an_early_revision_is_refused_with_the_commit_that_upgrades_it(database, begin):
+    fill(database)
+    with database.session() as session:
+        session.execute(text("UPDATE alembic_version SET version_num = '0015'"))
+    before = contents(database)
+    said = (
+        f"^{re.escape(str(database))} has the tables of revision 0015, this version reads 0016 and later: "
+        r"upgrade it with commit 494830eb of kpdemo \(`python -m db upgrade`\), or give another --database-"
+    )
+    with pytest.raises(DatabaseError, match=said):
+        begin(database)
+    assert current(database) == "0015"
+    assert contents(database) == before
+
+
 def test_tables_of_another_program_are_refused(bare):
     with bare.engine.begin() as connection:
         connection.execute(text("CREATE TABLE users (id INTEGER)"))
@@ -278,7 +293,7 @@ def test_a_server_that_does_not_answer_is_said_without_the_password():
 UPGRADE = """
 import sys
 from db import Database
-from db.schema import upgrade
+from db.migrations import upgrade
 print("ready", flush=True)
 sys.stdin.readline()
 upgrade(Database(sys.argv[1]))
@@ -308,159 +323,4 @@ def test_processes_that_start_at_once_do_not_upgrade_twice(bare):
             process.stdin.flush()
         outcomes = [process.communicate() for process in processes]
     assert [process.returncode for process in processes] == [0] * 3, outcomes
-    assert check(bare).problems == ()
-
-
-ADD_PROJECT = (
-    "INSERT INTO projects (id, name, name_key, guidelines, types, raters_per_pair, threshold_quarters, "
-    "step_quarters, is_random, seed, may_revise, lease_minutes, created_at) "
-    "VALUES (1, 'a', 'a', '', '[]', 2, 4, 1, true, 1, true, 30, '2026-03-01 12:00:00')"
-)
-ADD_PAIR = (
-    'INSERT INTO pairs (id, project_id, external_id, type, "left", "right", fingerprint, '
-    "position, import_order, open_slots, rating_count, spread_quarters) "
-    "VALUES (1, 1, 'p', 'phrase2word', 'x', 'y', 'f', 0, 0, 2, 0, 0)"
-)
-
-
-def test_projects_of_a_database_before_the_limit_of_pairs_per_rater_have_none(bare):
-    upgrade(bare, to="0008")
-    with bare.session() as session:
-        session.execute(text(ADD_PROJECT))
-    assert upgrade(bare).after == MIGRATIONS.head
-    assert differences(bare) == []
-    with bare.session() as session:
-        [project] = session.scalars(select(Project)).all()
-        assert (project.name, project.most_per_rater) == ("a", None)
-        project.most_per_rater = 1
-    with pytest.raises(IntegrityError, match="most_per_rater_positive"), bare.session() as session:
-        session.execute(text("UPDATE projects SET most_per_rater = 0"))
-    assert check(bare).problems == ()
-
-
-def test_projects_of_a_database_before_consent_ask_for_none(bare):
-    upgrade(bare, to="0011")
-    with bare.session() as session:
-        session.execute(text(ADD_PROJECT))
-    assert upgrade(bare).after == MIGRATIONS.head
-    assert differences(bare) == []
-    with bare.session() as session:
-        [project] = session.scalars(select(Project)).all()
-        assert (project.name, project.consent, project.consent_sha256) == ("a", None, None)
-    for column in ("consent", "consent_sha256"):
-        with pytest.raises(IntegrityError, match="consent_has_hash"), bare.session() as session:
-            session.execute(text(f"UPDATE projects SET {column} = 'x'"))
-    assert check(bare).problems == ()
-
-
-def test_projects_of_a_database_before_own_words_have_those_of_the_task(bare):
-    upgrade(bare, to="0012")
-    with bare.session() as session:
-        session.execute(text(ADD_PROJECT))
-    assert upgrade(bare).after == MIGRATIONS.head
-    assert differences(bare) == []
-    with bare.session() as session:
-        [project] = session.scalars(select(Project)).all()
-        assert (project.name, project.scale_words) == ("a", None)
-        project.scale_words = "0 无关: <b>"
-    assert check(bare).problems == ()
-
-
-def test_numbers_that_exports_gave_raters_stay_theirs(bare):
-    upgrade(bare, to="0014")
-    with bare.session() as session:
-        session.execute(text(ADD_PROJECT))
-        for rater in (7, 8, 9):
-            session.execute(
-                text(
-                    "INSERT INTO users (id, name, name_key, is_administrator, created_at) "
-                    f"VALUES ({rater}, '{rater}', '{rater}', false, '2026-03-01 12:00:00')"
-                )
-            )
-        kept = (
-            {"rater_numbers": {"7": 1, "5": 4}},  # 5 is nobody's account
-            {},  # a gold set with names
-            {"rater_numbers": {"8": 1, "7": 2}},  # of an export that ran at the same time
-            {"rater_numbers": {"7": 1, "8": 3}},
-        )
-        for number, options in enumerate(kept, 1):
-            session.execute(
-                text(
-                    "INSERT INTO exports (id, project_id, format, options, pairs, manifest_sha256, "
-                    "created_at) VALUES (:id, 1, :format, :options, 1, 'x', '2026-03-01 12:00:00')"
-                ),
-                {
-                    "id": number,
-                    "format": "ratings" if number == 4 else "jsonl",
-                    "options": json.dumps(options),
-                },
-            )
-    assert upgrade(bare).after == MIGRATIONS.head
-    assert differences(bare) == []
-    with bare.session() as session:
-        assert given_numbers(session, 1) == {7: 1, 8: 3}
-        assert exported_numbers(session, 1) == {1: 7, 2: None, 3: 8, 4: None}
-        assert numbers_of(session, 1, b"key", [9]) == {7: 1, 8: 3, 9: 5}
-        assert session.scalars(select(Export.id).order_by(Export.id)).all() == [1, 2, 3]
-    assert check(bare).problems == ()
-
-
-def test_assignments_of_a_database_before_setting_aside_stay_and_may_say_so_then(bare):
-    upgrade(bare, to="0009")
-    with bare.session() as session:
-        session.execute(text(ADD_PROJECT))
-        session.execute(text(ADD_PAIR))
-        session.execute(
-            text(
-                "INSERT INTO users (id, name, name_key, is_administrator, created_at) "
-                "VALUES (7, 'a', 'a', false, '2026-03-01 12:00:00')"
-            )
-        )
-        session.execute(
-            text(
-                "INSERT INTO assignments (id, project_id, pair_id, rater_id, state, position, claimed_at) "
-                "VALUES (5, 1, 1, 7, 'skipped', 0, '2026-03-01 12:00:00')"
-            )
-        )
-    assert upgrade(bare).after == MIGRATIONS.head
-    assert differences(bare) == []
-    with bare.session() as session:
-        [assignment] = session.scalars(select(Assignment)).all()
-        assert (assignment.id, assignment.rater_id, assignment.state) == (5, 7, "skipped")
-    assert check(bare).problems == ()
-    with bare.session() as session:
-        session.execute(text("UPDATE assignments SET state = 'set_aside'"))
-    with pytest.raises(IntegrityError, match="state_known"), bare.session() as session:
-        session.execute(text("UPDATE assignments SET state = 'elsewhere'"))
-
-
-def test_the_order_of_a_database_before_that_by_document_stays(bare):
-    upgrade(bare, to="0010")
-    order = "INSERT INTO sent_orders VALUES ({}, '{}', '2026-03-01 12:00:00')"
-    with bare.session() as session:
-        session.execute(text(ADD_PROJECT))
-        session.execute(text(order.format(1, "mixed")))
-    assert upgrade(bare).after == MIGRATIONS.head
-    assert differences(bare) == []
-    with bare.session() as session:
-        assert session.scalars(text("SELECT kind FROM sent_orders")).all() == ["mixed"]
-        session.execute(text("UPDATE sent_orders SET kind = 'document'"))
-    with pytest.raises(IntegrityError, match="kind_known"), bare.session() as session:
-        session.execute(text("UPDATE sent_orders SET kind = 'other'"))
-    assert check(bare).problems == ()
-
-
-def test_pairs_of_a_database_before_withdrawing_are_all_in_use(bare):
-    upgrade(bare, to="0007")
-    with bare.session() as session:
-        session.execute(text(ADD_PROJECT))
-        session.execute(text(ADD_PAIR))
-    assert upgrade(bare).after == MIGRATIONS.head
-    assert differences(bare) == []
-    with bare.session() as session:
-        [pair] = session.scalars(select(Pair)).all()
-        assert (pair.external_id, pair.withdrawn_at) == ("p", None)
-        pair.withdrawn_at = NOON
-    with bare.reading() as session:
-        assert session.scalars(select(Pair.withdrawn_at)).one() == NOON
     assert check(bare).problems == ()

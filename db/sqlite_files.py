@@ -1,4 +1,4 @@
-"""Copying the contents of one SQLite file into another, consistently, while others write to it."""
+"""SQLite files: made for their owner alone, copied while others write to them, replaced, flushed."""
 
 from __future__ import annotations
 
@@ -7,8 +7,27 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from db.database import BUSY_SECONDS, make_private_file
 from db.errors import DatabaseError
+
+BUSY_SECONDS = 10
+"""How long SQLite waits for another process before it gives up."""
+
+
+def make_private_file(path: Path) -> None:
+    """Make an empty file, and its folder, that only their owner may read: it will hold password hashes.
+
+    Raises:
+        DatabaseError: it cannot be made.
+    """
+    if path.exists():
+        return
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # its -wal and -shm take the same mode
+    except OSError as error:
+        raise DatabaseError(
+            f"{path} cannot be created ({error.strerror}); give --database-url a writable file."
+        ) from error
 
 
 def copy_file(source: Path, target: Path) -> None:
@@ -25,7 +44,7 @@ def copy_file(source: Path, target: Path) -> None:
         raise DatabaseError(f"{target} already exists: give another name.")
     try:
         make_private_file(target)
-        with closing(_open(source)) as origin, closing(_open(target)) as copy:
+        with closing(_connect(source)) as origin, closing(_connect(target)) as copy:
             origin.backup(copy)  # in one step: between steps every write would restart it
             copy.execute("PRAGMA journal_mode = DELETE")
         flush(target)
@@ -49,7 +68,7 @@ def replace_contents(path: Path, source: Path) -> None:
     is_new = not path.exists()
     try:
         make_private_file(path)
-        with closing(_open(source)) as origin, closing(_open(path)) as target:
+        with closing(_connect(source)) as origin, closing(_connect(path)) as target:
             target.execute("PRAGMA busy_timeout = 1000")
             target.execute("PRAGMA journal_mode = DELETE")  # refused as long as anybody has it open
             origin.backup(target)
@@ -67,7 +86,7 @@ def replace_contents(path: Path, source: Path) -> None:
         ) from error
 
 
-def _open(path: Path) -> sqlite3.Connection:
+def _connect(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
 
 
