@@ -25,7 +25,7 @@ from annotation.services.bulk import insert_rows
 from db import Database, DatabaseError
 from db.database import POOL_SECONDS, WAIT_SECONDS
 from db.errors import UnreachableError
-from db.migrations import changing_schema
+from db.migrations import schema_transaction
 from db.models import Assignment, AuditEvent, Pair, Project, Rating, User
 from tests.databases import NOON, fill, new_database, new_pair
 
@@ -208,7 +208,7 @@ def test_who_has_what_it_locked_may_write_for_longer_than_others_wait(postgresql
     with postgresql_database.reading() as session:
         assert session.scalar(select(User.name)) == "cleo"
         assert session.scalar(text("SHOW lock_timeout")) == "0"  # it went with the transaction
-    with changing_schema(postgresql_database) as connection:
+    with schema_transaction(postgresql_database) as connection:
         assert connection.scalar(text("SHOW lock_timeout")) == "1min"
 
 
@@ -462,7 +462,7 @@ def test_a_writer_killed_in_the_middle_loses_nothing_that_it_acknowledged(sqlite
     assert len(kept) >= 50
 
 
-WAYS = {"session": Database.session, "reading": Database.reading, "glance": Database.glance}
+WAYS = {"session": Database.session, "reading": Database.reading, "single_read": Database.single_read}
 
 
 @pytest.mark.parametrize("opened", WAYS.values(), ids=WAYS)
@@ -525,7 +525,7 @@ def test_a_browser_that_sends_a_grade_is_still_there_when_the_database_gives_up(
 
 def test_a_glance_sees_what_is_committed_and_leaves_its_connection_as_it_was(database):
     add_user(database, "ana")
-    with database.glance() as session:
+    with database.single_read() as session:
         assert session.scalar(select(User.name)) == "ana"
     add_user(database, "ben")
     with pytest.raises(IntegrityError), database.session() as session:
