@@ -12,7 +12,7 @@ WORKERS ?= $(shell cores=$$(getconf _NPROCESSORS_ONLN); echo $$((cores < 4 ? cor
 
 export VENV PYTHON PIP_ARGS
 
-.PHONY: help run test chromium train-setup check format bench clean
+.PHONY: help run test chromium characterise train-setup check format bench clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -25,6 +25,9 @@ test: $(VENV)/.dev chromium ## Run all tests; without PostgreSQL some are skippe
 
 chromium: $(VENV)/.dev ## Find or install Chromium for the browser tests
 	@sh tools/chromium.sh
+
+characterise: $(VENV)/.dev ## For developers: write anew what tests/characterisation expects
+	KPDEMO_REWRITE=1 $(PYTHON_IN_VENV) -m pytest tests/characterisation $(ARGS)
 
 train-setup: $(VENV)/.train ## Install the weights that training starts from
 

@@ -19,7 +19,7 @@ SHARED_BY_PAGES = ("kpdemo.ui.widgets", "kpdemo.ui.charts", "kpdemo.ui.markdown"
 ARROWS = {
     "app": ("kpdemo", "annotation", "db"),
     "annotation.ui": ("annotation", *SHARED_BY_PAGES),
-    "annotation.web": ("annotation", "kpdemo.ui.widgets", "kpdemo.ui.markdown"),
+    "annotation.web": ("annotation", "kpdemo.ui.widgets", "kpdemo.ui.markdown", "kpdemo.ui.security"),
     "annotation": ("annotation", "db"),
     # Hands the commands functions of the models: no other file of annotation, pages apart, knows kpdemo.
     "annotation.__main__": (

@@ -6,20 +6,11 @@ from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
 from annotation.services.access.sessions import LONGEST_SESSION
+from kpdemo.ui.security import cookie_name, is_secure
 
 COOKIE = "kpdemo-session"
 MARK_COOKIE = "kpdemo-known"
 _MARK_SECONDS = 365 * 24 * 3600
-
-
-def is_secure(connection: HTTPConnection) -> bool:
-    """Whether the browser speaks HTTPS; behind a proxy the server is told by X-Forwarded-Proto."""
-    return connection.url.scheme in ("https", "wss")
-
-
-def cookie_name(connection: HTTPConnection, name: str) -> str:
-    """With the prefix __Host- no other site of the domain can plant the cookie; it needs HTTPS."""
-    return f"__Host-{name}" if is_secure(connection) else name
 
 
 def read_cookie(connection: HTTPConnection, name: str) -> str | None:

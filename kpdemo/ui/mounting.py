@@ -13,10 +13,12 @@ import gradio as gr
 from fastapi import FastAPI, Request
 from fastapi.middleware.gzip import GZipMiddleware
 from gradio.utils import get_upload_folder
+from starlette.middleware import Middleware
 
 from kpdemo.quick_start import pages_only
 from kpdemo.ui.open_pages import lightly_kept
 from kpdemo.ui.theme import STYLE, build_theme, head
+from kpdemo.ui.upload_guard import UploadGuard
 
 CLOSED_DOCS: dict[str, Any] = {"openapi_url": None, "docs_url": None, "redoc_url": None}
 UPLOADS = "GRADIO_TEMP_DIR"
@@ -85,7 +87,7 @@ def mount_pages(
             pages,
             path=path,
             auth_dependency=user_of,
-            app_kwargs=dict(CLOSED_DOCS),  # Gradio writes into it
+            app_kwargs={**CLOSED_DOCS, "middleware": [Middleware(UploadGuard)]},
             theme=build_theme(),
             css_paths=[STYLE, *styles],
             head=head(*scripts),

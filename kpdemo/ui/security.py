@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -88,6 +89,16 @@ class SecurityMiddleware:
             await refusal(scope, receive, send_with_headers)
             return
         await self._app(scope, receive, send_with_headers)
+
+
+def is_secure(connection: HTTPConnection) -> bool:
+    """Whether the browser speaks HTTPS; behind a proxy the server is told by X-Forwarded-Proto."""
+    return connection.url.scheme in ("https", "wss")
+
+
+def cookie_name(connection: HTTPConnection, name: str) -> str:
+    """With the prefix __Host- no other site of the domain can plant the cookie; it needs HTTPS."""
+    return f"__Host-{name}" if is_secure(connection) else name
 
 
 def is_foreign(method: str, headers: Headers) -> bool:
