@@ -9,9 +9,16 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 
-from kpdemo.ui.settings import Settings, read_settings
-from kpdemo.ui.start import Workers, check_device, index_of, start_models, text_similarities
-from kpdemo.worker.messages import Load
+from kpdemo.ui.start import (
+    Settings,
+    Workers,
+    check_device,
+    index_of,
+    read_settings,
+    start_models,
+    text_similarities,
+)
+from kpdemo.worker import Load
 
 if __name__ == "__main__":  # the model loads on another core while the imports below run
     _workers = start_models(read_settings(None, os.environ))
@@ -24,28 +31,26 @@ from fastapi import FastAPI
 
 from annotation.errors import ModelError
 from annotation.services.bundle import Services, open_annotation
-from annotation.systems.baselines import Similarities
+from annotation.systems import Similarities
 from annotation.ui import pages as annotation_pages
-from annotation.web.mount import ANNOTATION_PATHS, USER_PATH, add_annotation_routes
-from annotation.web.opening import start_notes
+from annotation.web.mount import ANNOTATION_PATHS, add_annotation_routes, start_notes
+from annotation.web.sign_in import USER_PATH
 from db.errors import DatabaseError, UrlError
+from kpdemo.api.routes import add_api
 from kpdemo.cards import model_card
 from kpdemo.errors import ModelLoadError
-from kpdemo.latex import latex_table
+from kpdemo.io.latex import latex_table
 from kpdemo.predictors import available_models
-from kpdemo.ui.api.routes import add_api
-from kpdemo.ui.chosen import DELETED_SECONDS
 from kpdemo.ui.compare import CompareHandlers, build_compare_section
 from kpdemo.ui.evaluate import EvaluateHandlers, build_evaluate_tab
 from kpdemo.ui.files import FilesHandlers, build_files_tab
-from kpdemo.ui.footer import FooterHandlers, build_footer
 from kpdemo.ui.models import ModelShelf, no_index
-from kpdemo.ui.mounting import mount_pages, new_server
+from kpdemo.ui.page import FooterHandlers, build_footer, mount_pages, new_server
 from kpdemo.ui.predict import PredictHandlers, build_predict_tab, load_examples
-from kpdemo.ui.security import add_security
 from kpdemo.ui.send import SendHandlers, build_send_files_section, build_send_section
-from kpdemo.ui.serving import ServeError, add_health, address_of, listen, private_uploads, serve
+from kpdemo.ui.serving import ServeError, add_health, add_security, address_of, listen, private_uploads, serve
 from kpdemo.ui.space import SpaceHandlers, build_space_tab
+from kpdemo.ui.uploads import DELETED_SECONDS
 from kpdemo.ui.widgets import PageLink, page_header
 
 NAME = "Keyphrases"

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from annotation.cli import main
 from annotation.errors import ModelError
-from annotation.latex import Columns, Rows
-from annotation.predictions.phrases import PhraseRules
+from annotation.predictions import PhraseRules
+from annotation.types import Columns, Rows
 
 
 def embedding(pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -51,14 +51,14 @@ def phrase_key(text: str, language: str) -> str:
 
 def presence(title: str, body: str, language: str) -> Callable[[str], bool]:
     """Tells whether a phrase is present in a text, as in `python -m kpdemo evaluate`."""
-    from kpdemo.phrase_rules import presence as presence_in
+    from kpdemo.text import presence as presence_in
 
     return presence_in(title, body, language)
 
 
 def languages(texts: Sequence[tuple[str, str]]) -> list[str]:
     """The language that `python -m kpdemo evaluate` measures each document of a file in."""
-    from kpdemo.phrase_rules import languages as languages_of
+    from kpdemo.text import measured_languages as languages_of
 
     return languages_of(texts)
 
@@ -67,7 +67,7 @@ def latex_table(
     first: tuple[str, str], columns: Sequence[Columns], rows: Rows, *, comments: Iterable[str]
 ) -> str:
     """A table of a paper, as `python -m kpdemo evaluate --latex` prints them."""
-    from kpdemo.latex import latex_table as table
+    from kpdemo.io.latex import latex_table as table
 
     return table(first, columns, rows, comments=comments)
 

@@ -15,12 +15,11 @@ from decimal import Decimal
 from enum import StrEnum
 from hashlib import sha256
 
-from annotation.characters import beginning
 from annotation.errors import AnnotationError, GradeError, ImportFileError
-from annotation.notes import kept_text
 from annotation.scale import Scale
-from annotation.senses.network import PairSenses
+from annotation.senses import PairSenses
 from annotation.types import Cause
+from annotation.wording import beginning, normalise_note
 
 NOTE_LENGTH = 4_000
 NO_ADJUDICATION = "The project does without adjudication: the mean of a pair's grades is its gold grade."
@@ -119,7 +118,7 @@ class NewDecision:
     """Where it was read, such as "decisions.csv, line 3", for messages."""
 
 
-ReadDecision = NewDecision | ImportFileError | None
+DecisionInput = NewDecision | ImportFileError | None
 """A row of a table of decisions, or why it cannot be used; None of a pair on which nobody decided."""
 
 
@@ -185,7 +184,7 @@ def rule_text(threshold: float | None) -> str:
     )
 
 
-def shuffled(comments: Iterable[ItemComment], pair_id: int) -> tuple[ItemComment, ...]:
+def shuffle_comments(comments: Iterable[ItemComment], pair_id: int) -> tuple[ItemComment, ...]:
     """Comments in an order that depends on the pair and their words, not on who wrote them or when."""
 
     def place(comment: ItemComment) -> tuple[bytes, ItemComment]:
@@ -252,4 +251,4 @@ def check_decision(grade: Decimal, note: str, step: Decimal) -> str:
     """
     if not Scale(step).allows(grade):
         raise GradeError(f"A decision is a grade of 0 to 4 in steps of {step}, not {grade}: choose one.")
-    return kept_text(note, "note", NOTE_LENGTH)
+    return normalise_note(note, "note", NOTE_LENGTH)

@@ -34,7 +34,7 @@ def text_hash(text: str) -> str | None:
     return sha256(text.encode()).hexdigest() if text else None
 
 
-def anew_text(people: int) -> str:
+def describe_renewal(people: int) -> str:
     """How many have to agree to a changed text; nothing where nobody has to."""
     if not people:
         return ""

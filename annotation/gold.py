@@ -7,7 +7,7 @@ A row has, in this order: id, type, genre, left, right, gold, gold_source (adjud
 spread, rating_count, cause, intended, source, and the ratings. `source` is the text that came with the pair,
 so that a gold set can be imported again; `ratings` are absent, or of "rater 1" and so on, or of names. With
 `comments` there is a list of what raters wrote of the pair.
-Where a word and a sense have definitions the fields of `annotation.senses.fields` stand after `source`.
+Where a word and a sense have definitions the fields of `annotation.sense_pairs` stand after `source`.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from hashlib import blake2b
 from typing import Any
 
 from annotation.adjudication import spread
-from annotation.senses.network import PairSenses
+from annotation.senses import PairSenses
 from annotation.types import Cause, ProjectSettings, RatedPair, RaterComment
 
-PLACES = Decimal("0.0001")
+GOLD_DECIMALS = Decimal("0.0001")
 
 
 class Format(StrEnum):
@@ -119,10 +119,10 @@ class GoldStanding:
     @property
     def mean(self) -> Decimal | None:
         """Rounded half to even to four decimals; None without ratings."""
-        return (self.total / self.ratings).quantize(PLACES, ROUND_HALF_EVEN) if self.ratings else None
+        return (self.total / self.ratings).quantize(GOLD_DECIMALS, ROUND_HALF_EVEN) if self.ratings else None
 
     def reason(self, settings: ProjectSettings) -> Reason | None:
-        """Why there is no gold grade yet; annotation.services.gold_counts asks a database for it."""
+        """Why there is no gold grade yet; annotation.services.gold asks a database for it."""
         if self.decided is not None:
             return None
         if self.ratings < settings.raters_per_pair:

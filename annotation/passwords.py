@@ -10,7 +10,7 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
 from annotation.errors import SettingsError
-from annotation.names import name_key
+from annotation.wording import name_key
 
 SHORTEST_PASSWORD = 10
 LONGEST_PASSWORD = 1024

@@ -8,13 +8,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from annotation.characters import UNSTORABLE, shown
 from annotation.comparison import types_in_order
 from annotation.errors import SettingsError, WrongSettings
-from annotation.figures import number_of
-from annotation.names import composed, name_key
-from annotation.scale_words import check_scale_words
+from annotation.scale import check_scale_words
 from annotation.types import ProjectSettings, Role, User
+from annotation.wording import UNSTORABLE, name_key, normalise_name, number_of, quote_value
 
 LONGEST_PROJECT_NAME = 120
 LONGEST_PROJECT_KEY = 360
@@ -162,7 +160,7 @@ def check_project_name(name: str) -> str:
     Raises:
         SettingsError: it cannot be used.
     """
-    kept = composed(name, "The project's name")
+    kept = normalise_name(name, "The project's name")
     if not name_key(kept):
         raise SettingsError(f"The project's name is empty: give 1 to {LONGEST_PROJECT_NAME} characters.")
     if len(kept) > LONGEST_PROJECT_NAME or len(name_key(kept)) > LONGEST_PROJECT_KEY:
@@ -184,7 +182,7 @@ def _check_types(types: tuple[str, ...]) -> tuple[str, ...]:
     for type in kept:
         if not _TYPE.fullmatch(type) or len(type) > LONGEST_TYPE:
             raise SettingsError(
-                f"{shown(type)} is not a valid name for a comparison type: "
+                f"{quote_value(type)} is not a valid name for a comparison type: "
                 f"give letters, digits, _ and -, at most {LONGEST_TYPE}, such as abstract2title."
             )
     return kept

@@ -1,10 +1,12 @@
-"""What is done for the quality of raters: the settings of a project, and when a hidden check pair is due."""
+"""The quality of raters: settings, when a hidden gold check is due, and grades that are excluded."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from hashlib import sha256
+from typing import Any
 
 from annotation.errors import SettingsError
 from annotation.scale import CLSS
@@ -90,3 +92,26 @@ def checks_due(key: str, pairs: int, every: int) -> int:
 def check_order(key: str, pair_id: int) -> bytes:
     """Sorts the check pairs of a project into an order of this rater's own."""
     return sha256(f"{key}:pair:{pair_id}".encode()).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class ExcludedGrades:
+    """Grades of one rater that were set aside together and count nowhere."""
+
+    rater: str | None
+    """What the rater is called; None where raters are left out."""
+    grades: int
+    """Of pairs that count."""
+    reason: str
+    at: str
+    """In ISO 8601, in UTC."""
+
+    def as_json(self) -> dict[str, Any]:
+        named = {} if self.rater is None else {"rater": self.rater}
+        return {**named, "grades": self.grades, "reason": self.reason, "at": self.at}
+
+
+def describe_excluded(many: Sequence[ExcludedGrades]) -> str:
+    """Whose grades count nowhere, how many, since when and why; empty without any."""
+    listed = "; ".join(f"{each.grades:,} of {each.rater} ({each.at[:10]}: {each.reason})" for each in many)
+    return f"Grades that were set aside and count nowhere: {listed}." if many else ""

@@ -13,9 +13,17 @@ from zlib import crc32
 
 import numpy as np
 
-from annotation.agreement import NO_SPREAD, Floats, Integers, Mask
-from annotation.figures import number_of
-from annotation.reliability.bootstrap import NO_RESAMPLES, are_too_few, batch_sizes, percentile_interval
+from annotation.agreement import (
+    NO_RESAMPLES,
+    NO_SPREAD,
+    Floats,
+    Integers,
+    Mask,
+    are_too_few,
+    batch_sizes,
+    percentile_interval,
+)
+from annotation.wording import number_of
 
 FEWEST_PAIRS = 3
 _DIGITS = 12
@@ -46,7 +54,7 @@ class Williams:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Resampled:
+class Resamples:
     """Correlations of S systems with the gold grades in R resamples, each (S, R); nan where undefined."""
 
     pearson: Floats
@@ -80,7 +88,7 @@ def correlations_between(rows: Floats) -> Floats:
 
 def resample(
     gold: Floats, scores: Floats, *, resamples: int, seed: int, group: Sequence[str] = ()
-) -> Resampled:
+) -> Resamples:
     """Both correlations of each system in each of `resamples` resamples.
 
     Args:
@@ -93,7 +101,7 @@ def resample(
     rng = np.random.default_rng([seed, crc32("\0".join(group).encode("utf-8", "surrogatepass"))])
     found = [correlations(gold, scores, counts) for counts in _draws(len(gold), resamples, rng)]
     empty = np.empty((len(scores), 0))
-    return Resampled(
+    return Resamples(
         np.concatenate([empty, *(part.pearson for part in found)], axis=1),
         np.concatenate([empty, *(part.spearman for part in found)], axis=1),
     )
@@ -106,7 +114,7 @@ def _draws(pairs: int, resamples: int, rng: np.random.Generator) -> Iterator[Flo
         yield np.bincount(cells.ravel(), minlength=pairs * columns).reshape(pairs, columns).astype(float)
 
 
-def correlations(gold: Floats, scores: Floats, counts: Floats) -> Resampled:
+def correlations(gold: Floats, scores: Floats, counts: Floats) -> Resamples:
     """Both correlations, with the pairs weighted by their counts.
 
     Args:
@@ -114,8 +122,8 @@ def correlations(gold: Floats, scores: Floats, counts: Floats) -> Resampled:
         scores: (S, N) of the systems.
         counts: (N, R), each column adding up to the same.
     """
-    ranked = [_Ranked.of(row) for row in (gold, *scores)]
-    return Resampled(
+    ranked = [_Ranks.of(row) for row in (gold, *scores)]
+    return Resamples(
         _pearsons(_standard(gold), np.array([_standard(row) for row in scores]), counts),
         _spearmans(ranked[0], ranked[1:], counts),
     )
@@ -145,7 +153,7 @@ def _pearsons(gold: Floats, scores: Floats, counts: Floats) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Ranked:
+class _Ranks:
     """Values (N,) as V classes of ties, from the lowest."""
 
     order: Integers
@@ -156,7 +164,7 @@ class _Ranked:
     """Which class each value is of (N,)."""
 
     @classmethod
-    def of(cls, values: Floats) -> _Ranked:
+    def of(cls, values: Floats) -> _Ranks:
         domain, classes = np.unique(values, return_inverse=True)
         order = np.argsort(classes, kind="stable")
         return cls(order, np.searchsorted(classes[order], np.arange(len(domain))), classes)
@@ -168,7 +176,7 @@ class _Ranked:
         return np.asarray(np.add.reduceat(ordered, self.starts, axis=0) if is_tied else ordered)
 
 
-def _spearmans(gold: _Ranked, scores: Sequence[_Ranked], counts: Floats) -> Floats:
+def _spearmans(gold: _Ranks, scores: Sequence[_Ranks], counts: Floats) -> Floats:
     """(S, R), from centred midranks."""
     sizes, ranks = _midranks(gold, counts)
     weighed = counts * ranks[gold.classes]
@@ -182,7 +190,7 @@ def _spearmans(gold: _Ranked, scores: Sequence[_Ranked], counts: Floats) -> Floa
     return found
 
 
-def _midranks(row: _Ranked, counts: Floats) -> tuple[Floats, Floats]:
+def _midranks(row: _Ranks, counts: Floats) -> tuple[Floats, Floats]:
     """The weighted size of each class (V, R), and its centred midrank (V, R)."""
     sizes = row.summed(counts)
     last = np.cumsum(sizes, axis=0)

@@ -2,14 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from enum import StrEnum
+from typing import NamedTuple, Protocol
 
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import ImportFileError
-from annotation.senses.network import PairSenses
+from annotation.senses import PairSenses
+
+Cell = str | int | float | tuple[float, float] | None
+"""A text, a count, a figure, an interval, or nothing where it is undefined, which is a dash."""
+Columns = tuple[str, Sequence[str]]
+"""The heads of some columns, and what stands above them together."""
+Rows = Iterable[tuple[str, Sequence[Cell]]]
+"""Each a name, and a cell for every column."""
+
+
+class LatexTable(Protocol):
+    """Writes a table under lines of comment.
+
+    `first` is what stands above the names: beside what is above the columns, and beside their heads.
+    """
+
+    def __call__(
+        self, first: tuple[str, str], columns: Sequence[Columns], rows: Rows, /, *, comments: Iterable[str]
+    ) -> str: ...
+
+
+Clock = Callable[[], datetime]
+
+
+def utcnow() -> datetime:
+    """This moment, in UTC."""
+    return datetime.now(UTC)
+
 
 QUARTERS_PER_POINT = 4
 
@@ -144,10 +173,28 @@ class NewRating:
         return self.place or f"Pair {self.pair_id!r}"
 
 
-ReadItem = NewPair | NewRating | ImportFileError
+ItemInput = NewPair | NewRating | ImportFileError
 """A row of an import, or why it cannot be used."""
-ReadKnownPair = KnownPair | ImportFileError
+KnownPairInput = KnownPair | ImportFileError
 """The same of an import of training or check pairs."""
+
+
+class EqualTexts(NamedTuple):
+    """Two ids with the same type and texts."""
+
+    id: str
+    other: str
+    """That of the earlier pair."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOutRating:
+    id: str
+    """Of the pair as the file calls it."""
+    rater: str
+    grade: Decimal
+    kept: Decimal
+    """The grade that the rater had given before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +202,17 @@ class ImportSummary:
     pairs: int
     ratings: int
     duplicates: tuple[str, ...] = field(default=())
-    """Ids that were already there, or whose texts were, and were left out."""
+    """Ids of pairs that were already there, and of which the import had nothing new."""
     joined: tuple[str, ...] = field(default=())
     """Names of accounts that were there before and were no raters of the project."""
     new_accounts: tuple[str, ...] = field(default=())
     """Their names."""
+    equal_texts: tuple[EqualTexts, ...] = field(default=())
+    """New pairs whose texts stand under another id too."""
+    merged: tuple[EqualTexts, ...] = field(default=())
+    """Rows whose ratings went to the pair that has their texts."""
+    left_out: tuple[LeftOutRating, ...] = field(default=())
+    """Ratings of merged rows, by raters who have a grade of that pair."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """WordNet 3.0 from a folder of its database files, by NLTK's reader.
 
-NLTK is imported with this module; import it when WordNet is needed, or let `annotation.senses.dictionary`
-do so.
+NLTK is imported with this module; import it when WordNet is needed, or let
+`annotation.sense_pairs.Dictionary` do so.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from nltk.corpus.reader.wordnet import WordNetCorpusReader
 from nltk.corpus.reader.wordnet import WordNetError as NltkWordNetError
 
 from annotation.errors import WordNetError
-from annotation.senses.network import PARTS_OF_SPEECH, RELATIONS, Edge, Relation, Sense, is_sense_key
+from annotation.senses import PARTS_OF_SPEECH, RELATIONS, Edge, Relation, Sense, is_sense_key
 
 SYSTEM_FOLDER = Path("/usr/share/wordnet")
 """Where Debian's packages put it."""

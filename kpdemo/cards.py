@@ -6,10 +6,16 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
-from kpdemo.languages.routing import DEFAULT_MODEL
-from kpdemo.plugged import factory_docstring, is_factory_name
-from kpdemo.predictors import ENGLISH_MODEL, hub_models, is_hub_name, model_folder
-from kpdemo.sums import CARD, PAGE
+from kpdemo.identity import CARD, PAGE
+from kpdemo.predictors import (
+    ENGLISH_MODEL,
+    factory_docstring,
+    hub_models,
+    is_factory_name,
+    is_hub_name,
+    model_folder,
+)
+from kpdemo.routing import DEFAULT_MODEL
 
 CARDS = (CARD, PAGE)
 """Where a folder has its card: ours, and that of the Hugging Face Hub."""

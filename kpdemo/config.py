@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from kpdemo.errors import ConfigError
-from kpdemo.text import shortened
+from kpdemo.text import shorten
 
 Config = TypeVar("Config")
 
@@ -107,7 +107,7 @@ def _shown(value: Any) -> str:
         text = repr(value)
     except ValueError:  # of a number of thousands of digits
         text = "a number of thousands of digits"
-    return shortened(text, _LONGEST)
+    return shorten(text, _LONGEST)
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -1,13 +1,97 @@
-"""Identities by content: of documents, of a model, and of the passages that it retrieves."""
+"""What a folder of a model holds and is: its configuration, its SHA256SUMS, identities by content."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from os.path import isfile  # false for a name that no file can have
 from pathlib import Path
+from typing import Any
 
+from kpdemo.errors import ModelLoadError
+from kpdemo.io.files import parse_json, replace_file
 from kpdemo.types import Document
+
+SUMS = "SHA256SUMS"
+CARD = "MODEL_CARD.md"
+PAGE = "README.md"
+"""The page of a model on the Hugging Face Hub, where it may be edited: it has no hash."""
+
+
+def write_sums(folder: Path) -> None:
+    """Write the hash of every file of the folder but its page, those of its subfolders left to them."""
+    files = sorted(path for path in folder.iterdir() if path.is_file() and path.name not in (SUMS, PAGE))
+    replace_file(folder / SUMS, "".join(f"{sha256_of(path)}  {path.name}\n" for path in files).encode())
+
+
+def check_sums(folder: Path, names: Collection[str]) -> None:
+    """Compare every file of the folder with its hash.
+
+    Args:
+        names: of the files that a model of this kind has.
+
+    Raises:
+        ModelLoadError: a file is missing or its bytes are others.
+    """
+    expected = read_sums(folder)
+    if not set(names) <= expected.keys():
+        raise ModelLoadError(f"{folder / SUMS} does not name all files of a model: restore the folder.")
+    for name, digest in expected.items():
+        path = folder / name
+        if not isfile(path):
+            raise ModelLoadError(f"The model in {folder} is incomplete: {name} is missing; restore it.")
+        if sha256_of(path) != digest:
+            raise ModelLoadError(f"The model file {path} is damaged (its SHA-256 differs): restore it.")
+
+
+def read_sums(folder: Path) -> dict[str, str]:
+    """The hash that each file of the folder has to have, by its name.
+
+    Raises:
+        ModelLoadError: the folder has no such list, or one that cannot be read.
+    """
+    try:
+        lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError as error:
+        raise ModelLoadError(f"No model at {folder}: {SUMS} is missing; give a checkpoint folder.") from error
+    except (OSError, ValueError) as error:
+        raise ModelLoadError(f"{folder / SUMS} cannot be read ({error}): restore the folder.") from error
+    return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+
+
+def sha256_of(path: Path) -> str:
+    """The hash of one file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+CONFIG = "config.json"
+TRAINING = "training"
+"""In the configuration of a part that was trained: a hash of its settings and data."""
+
+
+def stored_config(folder: Path) -> dict[str, Any]:
+    """The configuration in a folder: in Transformers' form it has a `model_type`, in ours a `kind`.
+
+    It is empty if it cannot be read; opening the folder then says why.
+    """
+    try:
+        stored = parse_json((folder / CONFIG).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return stored if isinstance(stored, dict) else {}
+
+
+def kind_of(folder: Path) -> str:
+    """What the folder says it holds, if it is of ours; empty for another, and as of `stored_config`."""
+    return str(stored_config(folder).get("kind", ""))
+
+
+def is_own(folder: Path) -> bool:
+    """Whether a folder claims to be what `train` wrote, and not what Transformers saved."""
+    described = stored_config(folder)
+    return "model_type" not in described and ("kind" in described or (folder / SUMS).is_file())
 
 
 def document_identity(document: Document) -> str:
@@ -38,10 +122,8 @@ def model_identity(model: str) -> str:
     Raises:
         ModelLoadError: as `kpdemo.predictors.fetched_folder`.
     """
-    from kpdemo.languages.routing import DEFAULT_MODEL
     from kpdemo.predictors import BASELINES, DEFAULT_FOLDER, MULTILINGUAL_FOLDER, fetched_folder
-    from kpdemo.stored_config import is_own
-    from kpdemo.sums import SUMS, read_sums
+    from kpdemo.routing import DEFAULT_MODEL
 
     if model in BASELINES and model != "embedding":
         return ""
@@ -70,7 +152,7 @@ def index_identity(model: str, index_folder: Path | None) -> str:
     folder = index_folder or own_index(model)
     if folder is None or not takes_index(model):
         return ""
-    from kpdemo.ramkg.manifest import read_manifest
+    from kpdemo.ramkg.passage_index import read_manifest
 
     manifest = read_manifest(folder)
     return hashlib.sha256(repr(sorted(manifest.sha256.items())).encode()).hexdigest()

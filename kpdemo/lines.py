@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from kpdemo.languages.scripts import UNSPACED
+from kpdemo.languages import UNSPACED
 from kpdemo.types import Document, Span
 
 NEAR = 5

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kpdemo.languages.names import ENGLISH
-from kpdemo.scores import SCORE_DIGITS, short_score
+from kpdemo.languages import ENGLISH
+from kpdemo.selection import SCORE_DIGITS, short_score
 from kpdemo.text import phrase_key
 from kpdemo.types import Prediction, RetrievalPrediction, RetrievedPassage
 

@@ -1,23 +1,90 @@
-"""Models and baselines by name."""
+"""Models and baselines by name, also those of other modules as "module:factory"."""
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
 from kpdemo.errors import InputError, ModelLoadError
-from kpdemo.languages.routing import DEFAULT_MODEL, MULTILINGUAL_MODEL
-from kpdemo.lazy import LazyPredictor
-from kpdemo.nesting import Unnested
-from kpdemo.plugged import call_factory, find_factory, is_factory_name
-from kpdemo.routed import RoutedPredictor
+from kpdemo.forwarding import LazyPredictor, RoutedPredictor
+from kpdemo.identity import CONFIG, is_own, kind_of, stored_config
+from kpdemo.routing import DEFAULT_MODEL, MULTILINGUAL_MODEL
+from kpdemo.selection import UnnestedPredictor
 from kpdemo.simckp.hub.profiles import KNOWN, one_line
-from kpdemo.stored_config import CONFIG, is_own, kind_of, stored_config
-from kpdemo.text import named
+from kpdemo.text import name_of_value
 from kpdemo.types import Predictor
+
+_NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*")
+
+
+def is_factory_name(name: str) -> bool:
+    """Whether a name is written as "module:factory"."""
+    return _NAME.fullmatch(name) is not None
+
+
+def find_factory(name: str) -> Callable[[], object]:
+    """The factory of that name, after its module is imported, which runs its code.
+
+    Raises:
+        ModelLoadError: there is no such module or factory, or it cannot be called.
+    """
+    module, _, factory = name.partition(":")
+    try:
+        found = getattr(import_module(module), factory, None)
+    except ImportError as error:
+        raise ModelLoadError(
+            f"The module of the model {name!r} cannot be imported ({error}): check its name, or add its "
+            "folder to the variable PYTHONPATH."
+        ) from error
+    if found is None:
+        raise ModelLoadError(f"The module {module!r} has no {factory!r}: check the model {name!r}.")
+    if not callable(found):
+        raise ModelLoadError(
+            f"The model {name!r} is {name_of_value(found)}, which cannot be called: name a class or a "
+            "function that "
+            "returns a predictor."
+        )
+    return found  # type: ignore[no-any-return]
+
+
+def call_factory(name: str) -> Predictor:
+    """The predictor that the factory of that name returns.
+
+    Raises:
+        ModelLoadError: as `find_factory`, or it returns something else.
+    """
+    made = find_factory(name)()
+    if not isinstance(made, Predictor):
+        raise ModelLoadError(
+            f"The model {name!r} returned {name_of_value(made)}, which is no predictor: return an object "
+            "with name, "
+            "device and predict, as in kpdemo/types.py."
+        )
+    return made
+
+
+def factory_docstring(name: str) -> str:
+    """What the factory of that name says of itself; empty where its module does not define or document it.
+
+    The module is read, not imported: the page, which shows this, need not load what the model needs.
+    """
+    module, _, factory = name.partition(":")
+    try:
+        spec = find_spec(module)  # imports the packages that the module is in, if any
+    except Exception:  # noqa: BLE001 - the code of a package may raise anything
+        return ""
+    try:
+        tree = ast.parse(spec.loader.get_source(module))  # type: ignore[union-attr]
+    except (ImportError, AttributeError, TypeError, ValueError, SyntaxError):
+        return ""  # it is not there, or not Python source
+    made = (node for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef))
+    return next((ast.get_docstring(node) or "" for node in made if node.name == factory), "")
+
 
 ENGLISH_MODEL = "english"
 _ASSETS = Path(__file__).parent / "assets"
@@ -123,7 +190,7 @@ def load_predictor(
     """A predictor by name; what is heavy loads with the first prediction.
 
     The default one reads English itself and leaves other languages to the model that ships for them, see
-    `kpdemo.languages.routing`.
+    `kpdemo.routing`.
 
     Args:
         model: a name of `available_models`, a checkpoint folder, the folder of a model in Hugging Face's
@@ -132,7 +199,7 @@ def load_predictor(
         device: "auto" (CUDA when there is one), "cpu" or "cuda"; baselines run on the CPU.
         index: the folder of a passage index for a model that retrieves; by default the one that ships for
             `multilingual`, and none for others.
-        nested: whether a present keyphrase may be nested in another, see `kpdemo.nesting`.
+        nested: whether a present keyphrase may be nested in another, see `kpdemo.selection`.
 
     Raises:
         InputError: the model is neither a name nor a path, or the index no path.
@@ -142,15 +209,16 @@ def load_predictor(
     """
     if not isinstance(model, str | Path):
         raise InputError(
-            f"The model must be a name or the path of a folder, not {named(model)}: leave it out for the "
+            f"The model must be a name or the path of a folder, not {name_of_value(model)}: leave it out "
+            "for the "
             "default."
         )
     if index is not None and not isinstance(index, str | Path):
         raise InputError(
-            f"The index must be the path of a folder, not {named(index)}: leave it out for none."
+            f"The index must be the path of a folder, not {name_of_value(index)}: leave it out for none."
         )
     given = _open(model, device, None if index is None else Path(index))
-    return given if nested else LazyPredictor(given.name, partial(Unnested, given))
+    return given if nested else LazyPredictor(given.name, partial(UnnestedPredictor, given))
 
 
 def _open(model: str | Path, device: str, passages: Path | None) -> LazyPredictor:
@@ -227,28 +295,28 @@ def _load_folder(folder: Path, device: str, index: Path | None = None) -> Predic
         return load_kea(folder)
     if kind == RAMKG_KIND:
         if index is not None:
-            from kpdemo.ramkg.retrieval import load_ramkg_predictor
+            from kpdemo.ramkg.generator import load_ramkg_predictor
 
             return load_ramkg_predictor(folder, index, device=device)
-        from kpdemo.ramkg.generator_checkpoint import load_ramkg_generator
+        from kpdemo.ramkg.generator import load_ramkg_generator
 
         return load_ramkg_generator(folder, device=device)
     if kind == RANKER_KIND:
         from kpdemo.ramkg.predictor import load_ranking_predictor
 
         return load_ranking_predictor(folder, index=index, device=device)
-    from kpdemo.simckp.system import load_system
+    from kpdemo.simckp.pipeline import load_system
 
     return load_system(folder, device=device)
 
 
 def _load_from_hub(name: str, device: str, index: Path | None = None) -> Predictor:
-    from kpdemo.simckp.hub.own import damage_told, fetch_checked
+    from kpdemo.simckp.hub.own import explain_damage, fetch_checked
 
     folder = fetch_checked(name)
     if not is_own(folder):
         return _load_hugging_face(name, folder, device)
-    with damage_told(name, folder):
+    with explain_damage(name, folder):
         return _load_folder(folder, device, index)
 
 
@@ -263,7 +331,7 @@ def load_similarities(model: str) -> Callable[[Sequence[tuple[str, str]]], list[
 
     What is given back opens the encoder when it is first asked, and raises `ModelLoadError` where it cannot.
     """
-    from kpdemo.ramkg.text_similarity import TextSimilarities
+    from kpdemo.ramkg.retriever import TextSimilarities
 
     return TextSimilarities(model)
 

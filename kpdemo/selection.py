@@ -1,14 +1,67 @@
-"""How many keyphrases an answer holds: the same options for every predictor."""
+"""Which keyphrases an answer holds: scores, how many, without nested ones, and from what a model wrote."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, replace
+from decimal import ROUND_FLOOR, Decimal
+from itertools import islice
 from numbers import Integral, Real
 
 from kpdemo.errors import InputError
-from kpdemo.scores import reaches
-from kpdemo.types import Keyphrase
+from kpdemo.forwarding import Forwarding, read_with_passages
+from kpdemo.markup import spans_as_given
+from kpdemo.text import (
+    LONGEST_KEYPHRASE,
+    PhraseFinder,
+    PhraseKinds,
+    phrase_key,
+    readable_documents,
+    stem,
+    words,
+)
+from kpdemo.types import (
+    Document,
+    Keyphrase,
+    Origin,
+    PointKind,
+    Prediction,
+    Predictor,
+    RetrievalPrediction,
+    Span,
+    VectorPoint,
+    VectorSpace,
+)
+
+SCORE_DIGITS = 6
+"""Decimals in JSON and CSV."""
+
+SHORT_DIGITS = 2
+
+
+def reaches(score: float, threshold: float) -> bool:
+    """Whether a score is at least the threshold, as it is or as rounded in JSON."""
+    return max(score, round(score, SCORE_DIGITS)) >= threshold
+
+
+def short_score(score: float, digits: int = SHORT_DIGITS) -> str:
+    """A score for display, rounded down: what is shown as 0.30 reaches a threshold of 0.3.
+
+    >>> short_score(0.2995), short_score(0.29), short_score(0.3), short_score(-0.0021)
+    ('0.29', '0.29', '0.30', '-0.01')
+    """
+    told = Decimal(f"{score:.{SCORE_DIGITS}f}").quantize(Decimal(1).scaleb(-digits), ROUND_FLOOR)
+    return str(abs(told) if told.is_zero() else told)
+
+
+def page_score(score: float) -> str:
+    """As `short_score`, with so many decimals more that what is above 0 is not shown as nothing.
+
+    >>> page_score(0.0049), page_score(0.2995), page_score(0.00003), page_score(0.0)
+    ('0.004', '0.29', '0.00003', '0.00')
+    """
+    shown = (short_score(score, digits) for digits in range(SHORT_DIGITS, SCORE_DIGITS + 1))
+    return next((told for told in shown if float(told)), short_score(score))
 
 
 def check_options(top_k: int | None, threshold: float | None) -> None:
@@ -42,7 +95,7 @@ def keep(scores: Sequence[float], *, top_k: int | None, threshold: float | None,
 
     Args:
         top_k: at most this many; with nothing else exactly this many, or all there are.
-        threshold: only those that score at least so much, as `kpdemo.scores` compares them.
+        threshold: only those that score at least so much, as `kpdemo.selection` compares them.
         own: how many the predictor's own rule gives, which holds when neither is asked for.
     """
     order = best_first(scores)
@@ -63,3 +116,223 @@ def mark_fillers(
     if top_k is not None or threshold is not None:
         return tuple(kept)
     return (*kept[:sure], *(replace(keyphrase, filler=True) for keyphrase in kept[sure:]))
+
+
+_AT_FIRST = 4  # times as many as wanted are asked for: mostly enough, and one call
+
+
+def drop_nested(phrases: Iterable[str], language: str = "") -> Iterator[int]:
+    """Which of the phrases to keep, by number, so that none is nested in another.
+
+    Of two that nest, the one that comes first stays, whether it is the longer or the shorter. One is
+    nested in another when its stems are, contiguously; punctuation marks do not count as words here, except
+    those that tell C++ and C# from C.
+
+    >>> list(unnested(["Graph kernels", "kernels", "support vectors", "fast graph kernel", "graphs"]))
+    [0, 2]
+    """
+    return drop_nested_keys(" ".join(_stems(phrase, language)) for phrase in phrases)
+
+
+def _stems(phrase: str, language: str) -> list[str]:
+    stems: list[str] = []
+    for word in words(phrase, language):
+        if any(map(str.isalnum, word)):
+            stems.append(stem(word, language))
+        elif word in ("+", "#") and stems:
+            stems[-1] += word
+    return stems
+
+
+def drop_nested_keys(keys: Iterable[str]) -> Iterator[int]:
+    """The same of phrases that are given by their stems, with a blank between two."""
+    kept: set[str] = set()
+    inside: set[str] = set()  # every piece of those kept: a thousand of them are looked through at once
+    for number, key in enumerate(keys):
+        pieces = _pieces(key.split(" "))
+        if key not in inside and kept.isdisjoint(pieces):
+            kept.add(key)
+            inside |= pieces
+            yield number
+
+
+def _pieces(stems: Sequence[str]) -> set[str]:
+    ends = range(1, len(stems) + 1)
+    return {" ".join(stems[start:end]) for end in ends for start in range(end)}
+
+
+@dataclass(frozen=True)
+class UnnestedPredictor(Forwarding):
+    """A `RetrievalPredictor`: any predictor, whose present keyphrases are not nested.
+
+    The answer keeps its length where possible: each keyphrase left out is replaced by the next best, which is
+    marked as a filler unless a number was asked for. With a threshold alone nothing is replaced. Absent
+    keyphrases stay as they are.
+    """
+
+    predictor: Predictor
+
+    def _predictor(self) -> Predictor:
+        return self.predictor
+
+    def predict(
+        self,
+        documents: Sequence[Document | str],
+        *,
+        top_k: int | None = None,
+        threshold: float | None = None,
+    ) -> list[Prediction]:
+        """See `kpdemo.types.Predictor`."""
+        found = self.predict_with_passages(documents, top_k=top_k, threshold=threshold)
+        return [one.prediction for one in found]
+
+    def predict_with_passages(
+        self,
+        documents: Sequence[Document | str],
+        *,
+        top_k: int | None = None,
+        threshold: float | None = None,
+    ) -> list[RetrievalPrediction]:
+        """See `kpdemo.types.RetrievalPredictor`."""
+        check_options(top_k, threshold)
+        documents = readable_documents(documents)
+        own = read_with_passages(self.predictor, documents, top_k=top_k, threshold=threshold)
+        fills = top_k is None
+        found = [_thinned(one, one, fills=fills) for one in own]
+        if top_k is None and threshold is not None:
+            return found
+        waiting = [number for number, one in enumerate(own) if found[number] != one]
+        asked = _AT_FIRST * max((_longest(own[number]) for number in waiting), default=0)
+        while waiting:
+            more = read_with_passages(
+                self.predictor, [documents[number] for number in waiting], top_k=asked, threshold=threshold
+            )
+            for number, one in zip(waiting, more, strict=True):
+                found[number] = _thinned(own[number], one, fills=fills)
+            waiting = [
+                number
+                for number, one in zip(waiting, more, strict=True)
+                if _is_short(found[number], own[number]) and _longest(one) >= asked
+            ]
+            asked *= 2
+        return found
+
+    def vectors(
+        self, document: Document, *, top_k: int | None = None, threshold: float | None = None
+    ) -> list[VectorSpace]:
+        """See `kpdemo.types.Mapped`."""
+        spaces = super().vectors(document, top_k=top_k, threshold=threshold)
+        if not spaces:
+            return []
+        [prediction] = self.predict([document], top_k=top_k, threshold=threshold)
+        present = {one.text for one in prediction.present}
+        return [
+            replace(space, points=tuple(_chosen(point, present) for point in space.points))
+            for space in spaces
+        ]
+
+
+def _chosen(point: VectorPoint, present: Set[str]) -> VectorPoint:
+    if point.kind not in (PointKind.PRESENT, PointKind.CANDIDATE):
+        return point
+    kind = PointKind.PRESENT if point.text in present else PointKind.CANDIDATE
+    return replace(point, kind=kind)
+
+
+def _thinned(own: RetrievalPrediction, longer: RetrievalPrediction, *, fills: bool) -> RetrievalPrediction:
+    """`own` with the first keyphrases of `longer` that do not nest, as many as it has.
+
+    Args:
+        fills: whether those that `own` does not have are fillers.
+    """
+    return replace(
+        own,
+        prediction=_replaced(own.prediction, longer.prediction.present, fills=fills),
+        without=_replaced(own.without, longer.without.present, fills=fills),
+    )
+
+
+def _replaced(own: Prediction, ranked: Sequence[Keyphrase], *, fills: bool) -> Prediction:
+    known = {one.spans: one for one in own.present}
+    places = islice(drop_nested((one.text for one in ranked), own.language), len(own.present))
+    chosen = (ranked[place] for place in places)
+    present = (known.get(one.spans) or replace(one, filler=fills) for one in chosen)
+    return replace(own, present=tuple(present))
+
+
+def _is_short(found: RetrievalPrediction, own: RetrievalPrediction) -> bool:
+    pairs = ((found.prediction, own.prediction), (found.without, own.without))
+    return any(len(now.present) < len(before.present) for now, before in pairs)
+
+
+def _longest(found: RetrievalPrediction) -> int:
+    return max(len(found.prediction.present), len(found.without.present))
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A phrase with its score from 0 to 1.
+
+    Attributes:
+        chosen: the model gives it when neither a number nor a threshold is asked for.
+    """
+
+    text: str
+    score: float
+    chosen: bool = True
+
+
+def build_answer(
+    document: Document, proposals: Iterable[Proposal], *, top_k: int | None, threshold: float | None
+) -> Prediction:
+    """Phrases with the same stems count as one, with the best of their scores and the first spelling.
+
+    Stems are those of the document's language. Present are those that occur in the document by the rule of
+    `PhrasePlaces`, spelt as there. Proposals longer than `LONGEST_KEYPHRASE` are left out.
+    """
+    places, kind = PhraseFinder(document), PhraseKinds(document)
+    merged = [(proposal, places.of(proposal.text)) for proposal in _merge(proposals, document.language)]
+    present = [
+        (proposal, Keyphrase(_surface(document, spans[0]), proposal.score, spans_as_given(document, spans)))
+        for proposal, spans in merged
+        if spans
+    ]
+    absent = [
+        (
+            proposal,
+            Keyphrase(proposal.text, proposal.score, source=Origin.GENERATED, kind=kind(proposal.text)),
+        )
+        for proposal, spans in merged
+        if not spans
+    ]
+    return Prediction(
+        present=_keep(present, top_k, threshold),
+        absent=_keep(absent, top_k, threshold),
+        language=document.language,
+        absent_candidates=tuple(k.text for _, k in sorted(absent, key=lambda pair: -pair[0].score)),
+    )
+
+
+def _merge(proposals: Iterable[Proposal], language: str) -> list[Proposal]:
+    merged: dict[str, Proposal] = {}
+    for proposal in proposals:
+        key = phrase_key(proposal.text, language)
+        if len(proposal.text) <= LONGEST_KEYPHRASE and any(map(str.isalnum, key)):
+            known = merged.get(key, proposal)
+            score, chosen = max(known.score, proposal.score), known.chosen or proposal.chosen
+            merged[key] = replace(known, score=score, chosen=chosen)
+    return list(merged.values())
+
+
+def _keep(
+    scored: list[tuple[Proposal, Keyphrase]], top_k: int | None, threshold: float | None
+) -> tuple[Keyphrase, ...]:
+    if top_k is None and threshold is None:
+        scored = [pair for pair in scored if pair[0].chosen]
+    scores = [keyphrase.score for _, keyphrase in scored]
+    kept = keep(scores, top_k=top_k, threshold=threshold, own=len(scores))
+    return tuple(scored[index][1] for index in kept)
+
+
+def _surface(document: Document, span: Span) -> str:
+    return " ".join(document.text[slice(*span)].split())

@@ -14,12 +14,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 from rich.text import Text
 
-from kpdemo.batch.predicting import BatchSummary
-from kpdemo.evaluation.coverage import Coverage
+from kpdemo.batch import BatchSummary
+from kpdemo.candidates.chunks import Coverage
+from kpdemo.io.json_lines import LineError
 from kpdemo.passages import help_note, passage_rows, unrelated_note
-from kpdemo.reading.json_rows import LineError
-from kpdemo.scores import short_score
-from kpdemo.text import shortened
+from kpdemo.selection import short_score
+from kpdemo.text import shorten
 from kpdemo.types import Document, Keyphrase, Prediction, RetrievalPrediction, Span
 
 MARK = "black on bright_yellow"
@@ -122,7 +122,7 @@ def show_passages(hits: Sequence[tuple[float, Document]], note: str, footer: str
         if passage.keyphrases:
             console.print(harmless("; ".join(passage.keyphrases)), style="italic", soft_wrap=True)
         text = " ".join(passage.body.split())
-        console.print(harmless(shortened(text, _EXCERPT)), style="dim", soft_wrap=True)
+        console.print(harmless(shorten(text, _EXCERPT)), style="dim", soft_wrap=True)
         console.print()
     if not hits:
         console.print("No passages.")

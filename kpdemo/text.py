@@ -7,17 +7,25 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 
+from kpdemo import languages
 from kpdemo.errors import InputError
-from kpdemo.languages import wording
-from kpdemo.languages.detection import identified
-from kpdemo.languages.names import ENGLISH
-from kpdemo.languages.scripts import UNSPACED, scripts
-from kpdemo.markup import without_markup
-from kpdemo.types import Document, Span
+from kpdemo.languages import (
+    ENGLISH,
+    SEGMENTED,
+    UNSPACED,
+    identify,
+    identify_together,
+    known_language,
+    scripts,
+    segments,
+)
+from kpdemo.markup import plain_document, plain_text, without_markup
+from kpdemo.types import Document, Kind, Span
 
 # The released SimCKP evaluation puts spaces round exactly these; [, ], \ and _ stay in words.
 _PUNCTUATION = re.escape("!\"#$%&'()*+,-./:;<=>?@^`{|}~")
@@ -39,7 +47,7 @@ def words(text: str, language: str = "") -> list[str]:
     """The words of `text`; in English each ASCII punctuation mark is a word of its own.
 
     Args:
-        language: ISO 639-1; the rules for languages other than English are in `kpdemo.languages.wording`. A
+        language: ISO 639-1; the rules for languages other than English are in `kpdemo.languages`. A
             text without a language is taken as English, here and in all of this file.
     """
     return [text[start:end] for start, end in word_spans(text, language)]
@@ -49,12 +57,12 @@ def word_spans(text: str, language: str = "") -> list[Span]:
     """The span of each of `words` in `text`."""
     if is_english(language):
         return [match.span() for match in _WORD.finditer(text)]
-    return wording.word_spans(text)
+    return languages.word_spans(text)
 
 
 def stem(word: str, language: str = "") -> str:
     """In English the Porter stem of the lower-cased word (NLTK's default mode, as in SimCKP), in NFC."""
-    return _english_stem(word) if is_english(language) else wording.stem(word, language)
+    return _english_stem(word) if is_english(language) else languages.stem(word, language)
 
 
 @lru_cache(maxsize=200_000)
@@ -137,12 +145,12 @@ def readable_documents(documents: Iterable[Document | str]) -> list[Document]:
         raise InputError(f"The documents must be a list, not {kind}: put it into one, as in predict([text]).")
     if isinstance(documents, bytes | Mapping) or not isinstance(documents, Iterable):
         raise InputError(
-            f"The documents must be a list, not {named(documents)}: give one, as in predict([text])."
+            f"The documents must be a list, not {name_of_value(documents)}: give one, as in predict([text])."
         )
     read = [without_markup(_document(number, document)) for number, document in enumerate(documents)]
     for document in read:
         check_readable(document)
-    return [identified(document) for document in read]
+    return [identify(document) for document in read]
 
 
 def _document(number: int, given: Document | str) -> Document:
@@ -150,19 +158,21 @@ def _document(number: int, given: Document | str) -> Document:
         return Document(given)
     if not isinstance(given, Document):
         raise InputError(
-            f"documents[{number}] is {named(given)}, neither a string nor a Document: give its text or "
+            f"documents[{number}] is {name_of_value(given)}, neither a string nor a Document: give its text "
+            "or "
             "kpdemo.Document(body, title=…), or leave it out."
         )
     for part, text in (("title", given.title), ("body", given.body), ("language", given.language)):
         if not isinstance(text, str):
             raise InputError(
-                f'documents[{number}].{part} is {named(text)}, not a string: give its text, or "" where '
+                f'documents[{number}].{part} is {name_of_value(text)}, not a string: give its text, or "" '
+                "where "
                 "there is none."
             )
     return given
 
 
-def named(value: object) -> str:
+def name_of_value(value: object) -> str:
     """What messages call a value of a wrong type: None and numbers as written, of others the type."""
     if value is None or isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < 10**9):
         return repr(value)
@@ -174,10 +184,102 @@ def _check_length(text: str) -> None:
     lettered = (word for word in re.finditer(r"\S+", text) if any(map(str.isalpha, word.group())))
     first = [word.group() for word in islice(lettered, 2)]
     if len(first) == 1 and len(_UNSPACED_LETTER.findall(text[: 2 * LONGEST_SHOWN])) < LEAST_UNSPACED:
-        word = shortened(first[0], LONGEST_SHOWN)
+        word = shorten(first[0], LONGEST_SHOWN)
         raise InputError(f"The text is only one word, “{word}”: give a sentence or more.")
 
 
-def shortened(text: str, longest: int) -> str:
+def shorten(text: str, longest: int) -> str:
     """The text, or its beginning with "…" in place of the rest: at most `longest` characters."""
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+class PhraseFinder:
+    """A document prepared for many questions of the kind "where does this phrase occur?".
+
+    The rule is that of `kpdemo.text.StemmedText`: a phrase occurs where its stemmed words do,
+    contiguously, in the title or in the body. Spans count in `Document.text`.
+    """
+
+    def __init__(self, document: Document) -> None:
+        self._language = document.language
+        parts = ((document.title, 0), (document.body, document.body_start))
+        self._spans = [
+            [(start + offset, end + offset) for start, end in word_spans(part, self._language)]
+            for part, offset in parts
+        ]
+        text = document.text
+        self._stems = [
+            tuple(stem(text[start:end], self._language) for start, end in spans) for spans in self._spans
+        ]
+        self._firsts: dict[str, list[tuple[int, int]]] = {}
+        for part, words in enumerate(self._stems):
+            for position, word in enumerate(words):
+                self._firsts.setdefault(word, []).append((part, position))
+
+    def of(self, phrase: str) -> tuple[Span, ...]:
+        """All places of the phrase, in order; none when it is absent."""
+        wanted = stems(phrase, self._language)
+        return tuple(
+            (self._spans[part][first][0], self._spans[part][first + len(wanted) - 1][1])
+            for part, first in (self._firsts.get(wanted[0], ()) if wanted else ())
+            if self._stems[part][first : first + len(wanted)] == wanted
+        )
+
+    def widened(self, span: Span) -> Span:
+        """The span with the words whole that it begins and ends in."""
+        start, end = span
+        for words in self._spans:
+            first = bisect_right(words, start, key=lambda word: word[1])
+            last = bisect_left(words, end, key=lambda word: word[0]) - 1
+            if first <= last:
+                return words[first][0], words[last][1]
+        return span
+
+
+class PhraseKinds:
+    """A document prepared for many questions of the kind "is this phrase reordered, mixed or unseen?".
+
+    A phrase is present by the rule of `StemmedText`. Of any other, the stems of its words are looked up
+    one by one in title and body; punctuation marks do not count as words. In languages without spaces the
+    words are those of a segmenter, and each is looked up as a phrase.
+    """
+
+    def __init__(self, document: Document) -> None:
+        self._text = StemmedText(document)
+        self._language = document.language
+
+    def __call__(self, phrase: str) -> Kind:
+        if self._text.contains(phrase):
+            return Kind.PRESENT
+        found = [self._text.contains(word) for word in _words(phrase, self._language)]
+        if not any(found):
+            return Kind.UNSEEN
+        return Kind.REORDERED if all(found) else Kind.MIXED
+
+
+def _words(phrase: str, language: str) -> list[str]:
+    if language in SEGMENTED:
+        found = [phrase[start:end] for start, end, _ in segments(phrase, language)]
+    else:
+        found = words(phrase, language)
+    return [word for word in found if any(map(str.isalnum, word))]
+
+
+def presence(title: str, body: str, language: str) -> Callable[[str], bool]:
+    """Tells whether a phrase is present in the text; see docs/evaluation.md.
+
+    Args:
+        language: a code or a name; of one that is not known the words are compared without stems.
+    """
+    try:
+        code = known_language(language) if language else ENGLISH
+    except InputError:
+        code = language
+    source = StemmedText(plain_document(Document(body, title=title, language=code)))
+    return lambda phrase: source.contains(plain_text(phrase))
+
+
+def measured_languages(texts: Sequence[tuple[str, str]]) -> list[str]:
+    """The language that `evaluate` measures each document of a file in, by titles and bodies alone."""
+    documents = [Document(body, title=title) for title, body in texts]
+    return [document.language for document in identify_together(documents)]

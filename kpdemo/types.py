@@ -143,7 +143,7 @@ def languages_of(predictor: Predictor) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class RetrievedPassage:
-    """A passage of an index that is near to a document; the fields are those of `kpdemo.ramkg.store`.
+    """A passage of an index that is near to a document; the fields are those of `kpdemo.ramkg.passage_index`.
 
     `keyphrases` are as the index has them, in the passage's own `language` (an ISO 639-1 code, empty where
     the index does not tell). `score` is the dot product with the document's vector, higher is nearer; it

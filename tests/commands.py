@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import annotation.cli
 from annotation.__main__ import PHRASES, latex_table
-from annotation.systems.baselines import Similarities
+from annotation.systems import Similarities
 
 
 def main(

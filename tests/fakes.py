@@ -9,9 +9,8 @@ from zlib import crc32
 
 import numpy as np
 
-from kpdemo.latin import latin_documents
-from kpdemo.places import PhrasePlaces
-from kpdemo.text import phrase_key, readable_documents, stems, words
+from kpdemo.routing import latin_documents
+from kpdemo.text import PhraseFinder, phrase_key, readable_documents, stems, words
 from kpdemo.types import (
     Document,
     Keyphrase,
@@ -108,7 +107,7 @@ class FakeRetriever(FakePredictor):
         return [self._found(document, top_k or _DEFAULT_COUNT) for document in read]
 
     def _found(self, document: Document, count: int) -> RetrievalPrediction:
-        places = PhrasePlaces(document)
+        places = PhraseFinder(document)
         spans = {phrase: found for phrase in self.phrases if (found := places.of(phrase))}
         present = _scored(list(spans)[:count], spans, 0.0, best=0.9)
         without = Prediction(present, (), document.language)

@@ -7,8 +7,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from annotation.agreement import Grades
-from annotation.reliability.bootstrap import measure
+from annotation.agreement import Grades, measure
 
 Level = Literal["nominal", "ordinal", "interval"]
 

@@ -7,10 +7,10 @@ from decimal import Decimal
 
 from sqlalchemy import select
 
-from annotation.predictions.pool import TYPE, PredictedDocument, PredictedPhrase, Run
-from annotation.services.imports.importing import ImportService
+from annotation.predictions import TYPE, PredictedDocument, PredictedPhrase, Run
+from annotation.services.imports import ImportService
+from annotation.services.predictions import SendService
 from annotation.services.projects import ProjectService
-from annotation.services.sending import SendService
 from annotation.types import NewRating, Project, ProjectSettings
 from db import Database
 from db.models import Pair

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
-from annotation.services.access.accounts import AccountService
-from annotation.services.gold_rows import stream_pairs
-from annotation.services.imports.importing import ImportService
+from annotation.services.accounts import AccountService
+from annotation.services.gold import stream_pairs
+from annotation.services.imports import ImportService
 from annotation.services.projects import ProjectService
 from annotation.types import NewPair, NewRating, Project, ProjectSettings, RatedPair, Role, User
 from db import Database

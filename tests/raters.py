@@ -16,10 +16,10 @@ from decimal import Decimal
 from sqlalchemy import func, insert, select
 
 from annotation.assignment import position_of
-from annotation.services.checks import shelf_of
-from annotation.services.rating.assignment import AssignmentService
-from annotation.services.rating.ratings import RatingService
-from annotation.services.rating.returns import return_expired
+from annotation.services.assignment import AssignmentService
+from annotation.services.claims import return_expired
+from annotation.services.gold_checks import checks_project_of
+from annotation.services.ratings import RatingService
 from db import Database
 from db.models import Assignment, Membership, Pair, Project, Rating, RatingChange, SetAsideRating, User
 
@@ -80,7 +80,7 @@ def new_world(
 def return_expired_leases(database: Database, project_id: int, now: datetime) -> int:
     """What every claim begins with, by itself; how many pairs."""
     with database.session() as session:
-        shelf_id = shelf_of(session, project_id) or 0
+        shelf_id = checks_project_of(session, project_id) or 0
         return return_expired(session.connection(), project_id, shelf_id, now)
 
 

@@ -12,9 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from kpdemo.errors import ModelLoadError
-from kpdemo.progress import tell
 from kpdemo.types import Document, Prediction, VectorSpace
-from kpdemo.worker.server import SECONDS_BETWEEN
+from kpdemo.worker import SECONDS_BETWEEN, tell
 from tests.fakes import FakePredictor
 
 

@@ -14,24 +14,22 @@ from typing import Any
 import pytest
 
 from annotation.adjudication import Which
-from annotation.cards.gold_card import gold_card
 from annotation.errors import ExportError
 from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
-from annotation.reliability.report_json import agreement_to_json
-from annotation.senses.network import WORD_TO_SENSE, PairSenses
-from annotation.services.access.accounts import AccountService
+from annotation.gold_card import gold_card
+from annotation.reliability.report import agreement_to_json
+from annotation.senses import WORD_TO_SENSE, PairSenses
+from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
+from annotation.services.assignment import AssignmentService
+from annotation.services.claims import refresh_pairs
+from annotation.services.editing import WritingReportService
 from annotation.services.gold import GoldService
-from annotation.services.overview import OverviewService
-from annotation.services.pair_list import PairListService, PairState
-from annotation.services.projects import ProjectService
-from annotation.services.rating.assignment import AssignmentService
-from annotation.services.rating.ratings import RatingService
-from annotation.services.rating.stuck import StuckService
-from annotation.services.rating.tally import refresh_pairs
-from annotation.services.systems import SystemService
-from annotation.services.writing.reports import WritingReportService
+from annotation.services.leaderboard import SystemService
+from annotation.services.pairs import PairListService, PairState, StuckService
+from annotation.services.projects import OverviewService, ProjectService
+from annotation.services.ratings import RatingService
 from annotation.types import Cause, NewPair, Role
 from db import Database
 from db.models import Assignment, Comment, Pair, Rating, RatingChange, Skip

@@ -22,17 +22,20 @@ from transformers import (
 
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.ramkg.subwords import train_tokenizer
-from kpdemo.simckp.backbone import add_separator, is_encoder_decoder, load_backbone, load_encoder_decoder
-from kpdemo.simckp.bank import PhraseBank
-from kpdemo.simckp.decoding import SimckpGenerator
-from kpdemo.simckp.generation.decoder import END, SEPARATOR, DecoderConfig, KeyphraseDecoder
-from kpdemo.simckp.generation.generator import ExtractorGenerator
-from kpdemo.simckp.generation.memory import Decoder
-from kpdemo.simckp.generation.pretrained_decoder import PretrainedDecoder
-from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig, encoder_of
-from kpdemo.simckp.pair_encoder import PairEncoder
-from kpdemo.simckp.predictor import Selection, SimckpPredictor
-from kpdemo.simckp.threshold import Calibration
+from kpdemo.simckp.calibration import Calibration
+from kpdemo.simckp.decoder import END, SEPARATOR, Decoder, DecoderConfig, KeyphraseDecoder
+from kpdemo.simckp.dual_encoder import PairEncoder
+from kpdemo.simckp.encoder import add_separator, is_encoder_decoder, load_backbone, load_encoder_decoder
+from kpdemo.simckp.extractor import (
+    ContrastiveExtractor,
+    ExtractorConfig,
+    Selection,
+    SimckpPredictor,
+    encoder_of,
+)
+from kpdemo.simckp.generator import ExtractorGenerator, SimckpGenerator
+from kpdemo.simckp.phrase_bank import PhraseBank
+from kpdemo.simckp.pretrained_decoder import PretrainedDecoder
 
 TEXTS = [
     "graph kernels compare molecules and proteins by their structure",

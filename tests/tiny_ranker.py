@@ -7,14 +7,13 @@ from pathlib import Path
 
 import torch
 
-from kpdemo.ramkg.building import build_index
-from kpdemo.ramkg.encoder import load_encoder
-from kpdemo.ramkg.iterate import Augmented
-from kpdemo.ramkg.ranker_checkpoint import RankerModel, save_ranker
+from kpdemo.ramkg.index_building import build_index
+from kpdemo.ramkg.ranker import RankerModel, save_ranker
+from kpdemo.ramkg.retriever import load_encoder
+from kpdemo.ramkg.rgit import Augmented
 from kpdemo.ramkg.settings import EncoderConfig, IndexConfig
 from kpdemo.ramkg.subwords import SubwordEncoder, SubwordReader, read_bags, train_tokenizer
-from kpdemo.training.multilingual.mined import mine_documents
-from kpdemo.training.multilingual.ranker import RankerTraining, train_ranker
+from kpdemo.training.multilingual.ranker import RankerTraining, mine_documents, train_ranker
 from kpdemo.types import Document
 
 SUBJECTS = {

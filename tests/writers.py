@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from annotation.authoring import NewItem, Task
-from annotation.services.access.accounts import AccountService
-from annotation.services.imports.importing import ImportService
+from annotation.services.accounts import AccountService
+from annotation.services.assignment import AssignmentService
+from annotation.services.editing import EditingService
+from annotation.services.imports import ImportService
+from annotation.services.larger_items import ItemService
 from annotation.services.projects import ProjectService
-from annotation.services.rating.assignment import AssignmentService
-from annotation.services.rating.ratings import RatingService
-from annotation.services.writing.editing import EditingService
-from annotation.services.writing.items import ItemService
-from annotation.services.writing.writers import WritingService
+from annotation.services.ratings import RatingService
+from annotation.services.writing import WritingService
 from annotation.types import Project, ProjectSettings, Role, User
 from db import Database
 from tests.people import MovableClock

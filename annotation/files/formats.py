@@ -1,5 +1,6 @@
-"""Rows of the files that hold pairs and ratings: TSV, CSV, JSON, the task's own TSV; plain or .gz.
+"""Files of pairs and ratings, read by their format: TSV, CSV, JSON, the task's own TSV; plain or .gz.
 
+Rows of the files that hold pairs and ratings: TSV, CSV, JSON, the task's own TSV; plain or .gz.
 Every reader is lazy: a file costs the memory of a row or a few, and only a JSON array that of the file. What
 is no row is told with file and line.
 """
@@ -20,9 +21,41 @@ from typing import Any, BinaryIO, cast
 
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import ImportFileError
-from annotation.files.json_rows import LARGEST_ARRAY, json_rows
-from annotation.files.made_ids import MadeIds
-from annotation.files.tables import LONGEST_LINE, Row, column_names, only_rows, separator, table_rows
+from annotation.files.tables import (
+    LARGEST_ARRAY,
+    LONGEST_LINE,
+    Row,
+    column_names,
+    json_rows,
+    only_rows,
+    separator,
+    table_rows,
+)
+
+
+@dataclass(slots=True)
+class MadeIds:
+    """Of a file: how many ids were made of comparison type and line, and the first."""
+
+    count: int = 0
+    first: str = ""
+
+    def made(self, id: str) -> str:
+        """Take down an id that was made."""
+        self.first = self.first or id
+        self.count += 1
+        return id
+
+    def sentence(self, name: str) -> str:
+        """What to know of the file that is called `name`; nothing where no id was made."""
+        if not self.count:
+            return ""
+        has = f"{self.count:,} pairs have no id and got" if self.count > 1 else "a pair has no id and got"
+        return (
+            f"{name} has no header and was read as an input file of SemEval-2014 Task 3: {has} the number of "
+            f"the line, first {self.first}."
+        )
+
 
 MOST_EMPTY_LINES = 100_000
 PAIR_FIELDS = frozenset({"id", "left", "right"})

@@ -1,7 +1,9 @@
-"""Files of a gold set, one row at a time: constant memory, and the same bytes for the same rows.
+"""Files of a gold set and of single ratings, a row at a time: the same bytes for the same rows.
+
+Files of a gold set, one row at a time: constant memory, and the same bytes for the same rows.
 
 jsonl: gold.jsonl, grades as numbers, `ratings` as [{"rater": …, "grade": …}].
-csv: gold.csv, UTF-8 with a header, a column "rating:LABEL" for each rater; cells made safe (spreadsheet.py).
+csv: gold.csv, UTF-8 with a header, a column "rating:LABEL" for each rater; cells made safe (files/tables.py).
 parquet: gold.parquet, the columns of jsonl.
 semeval: the layout of SemEval-2014 Task 3, TYPE.input.tsv (larger, smaller, id; for word2sense word, sense
 key, word#pos#number, id) and TYPE.gs.tsv (a grade), line by line the same pairs, without header or quotes;
@@ -10,6 +12,10 @@ files are of, whatever they are called, stands in the manifest.
 
 Unfinished pairs that are listed go to unfinished.jsonl, .csv, .parquet or, for semeval, .tsv (type, id,
 reason), with the column `reason`.
+
+Single ratings in long form, a row each, which can be imported again: id, type, rater, grade and more.
+jsonl: an object a line, grades as numbers. csv: with a header, cells made safe (files/tables.py). tsv: with a
+header, without quotes, and so without ids that have tabs or line breaks.
 """
 
 from __future__ import annotations
@@ -17,21 +23,96 @@ from __future__ import annotations
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 from decimal import Decimal
+from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
 from annotation.adjudication import grade_text
-from annotation.files.gold_columns import Extras, row_values
-from annotation.files.spreadsheet import protected
-from annotation.files.tables import RATING_COLUMN
+from annotation.errors import ExportError
+from annotation.files.tables import GOLD_COLUMN, RATING_COLUMN, REVISIONS_COLUMN, escape_formula
 from annotation.gold import Format, GoldRow
-from annotation.senses.fields import LISTS
-from annotation.senses.network import WORD_TO_SENSE
+from annotation.sense_pairs import LISTS, SENSE_COLUMNS, sense_values
+from annotation.senses import WORD_TO_SENSE
+
+
+@dataclass(frozen=True, slots=True)
+class Extras:
+    """The columns after those that every table has."""
+
+    has_senses: bool = False
+    is_unfinished: bool = False
+    has_comments: bool = False
+    has_ratings: bool = False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns but the ratings."""
+        senses = SENSE_COLUMNS if self.has_senses else ()
+        reason = ("reason",) if self.is_unfinished else ()
+        return (*GOLD_COLUMNS, *senses, *reason, *(("comments",) if self.has_comments else ()))
+
+    @property
+    def all_columns(self) -> tuple[str, ...]:
+        """With the ratings, where they are one column."""
+        return (*self.columns, *(("ratings",) if self.has_ratings else ()))
+
+
+GOLD_COLUMNS = (
+    "id",
+    "type",
+    "genre",
+    "left",
+    "right",
+    "gold",
+    GOLD_COLUMN,
+    "mean",
+    "spread",
+    "rating_count",
+    "cause",
+    "intended",
+    "source",
+)
+
+
+def row_values(row: GoldRow, extras: Extras) -> dict[str, Any]:
+    """The values of a row by column, as JSON has them."""
+    values: dict[str, Any] = {
+        "id": row.id,
+        "type": row.type,
+        "genre": row.genre,
+        "left": row.left,
+        "right": row.right,
+        "gold": _number(row.gold),
+        GOLD_COLUMN: None if row.gold_source is None else row.gold_source.value,
+        "mean": _number(row.mean),
+        "spread": _number(row.spread),
+        "rating_count": row.rating_count,
+        "cause": None if row.cause is None else row.cause.value,
+        "intended": _number(row.intended),
+        "source": row.source,
+    }
+    if extras.has_senses:
+        values |= sense_values(row.senses)
+    if extras.is_unfinished:
+        values["reason"] = None if row.reason is None else row.reason.value
+    if extras.has_comments:
+        values["comments"] = [
+            {"rater": said.rater, "text": said.text, "problem": said.is_flagged} for said in row.comments
+        ]
+    if extras.has_ratings:
+        values["ratings"] = [{"rater": label, "grade": float(grade)} for label, grade in row.ratings]
+    return values
+
+
+def _number(grade: Decimal | None) -> float | None:
+    return None if grade is None else float(grade)
+
 
 ROWS_AT_ONCE = 2_000
 """Rows of a Parquet row group: what is held in memory."""
@@ -248,7 +329,7 @@ def cell_text(value: Any) -> str:
         case None:
             return ""
         case str():
-            return protected(value)
+            return escape_formula(value)
         case float() | Decimal():
             return grade_text(Decimal(str(value)))
         case list():
@@ -285,3 +366,69 @@ def _parquet_schema(pa: Any, extras: Extras) -> Any:
         rating = pa.struct([pa.field("rater", pa.string()), pa.field("grade", pa.float64())])
         fields.append(pa.field("ratings", pa.list_(rating)))
     return pa.schema(fields)
+
+
+RATING_COLUMNS = ("id", "type", "rater", "grade", "seconds", "at", REVISIONS_COLUMN)
+
+
+class RatingFormat(StrEnum):
+    JSONL = "jsonl"
+    CSV = "csv"
+    TSV = "tsv"
+
+
+@dataclass(frozen=True, slots=True)
+class SingleRating:
+    """A grade of a rater, as it stands."""
+
+    id: str
+    """Of the pair, as files call it."""
+    type: str
+    rater: str
+    """The account's name, or what stands for it."""
+    grade: Decimal
+    seconds: float | None
+    """How long the pair was looked at; None where unknown, as of imported ratings."""
+    at: datetime | None
+    """When this grade was given; None where unknown."""
+    revisions: int
+    """How often it was changed before."""
+
+
+def format_of(path: Path) -> RatingFormat | None:
+    """By the ending of its name; None for another.
+
+    >>> format_of(Path("news.CSV")).value, format_of(Path("news.txt"))
+    ('csv', None)
+    """
+    ending = path.suffix.lower().removeprefix(".")
+    return RatingFormat(ending) if ending in set(RatingFormat) else None
+
+
+def rating_lines(ratings: Iterable[SingleRating], format: RatingFormat) -> Iterator[str]:
+    """The lines of a file, with their ends.
+
+    Raises:
+        ExportError: the id of a pair would not be the same in a TSV file.
+    """
+    rows = map(_values, ratings)
+    if format is RatingFormat.JSONL:
+        yield from map(json_line, rows)
+    elif format is RatingFormat.CSV:
+        yield csv_line(RATING_COLUMNS)
+        yield from (csv_line([cell_text(value) for value in row.values()]) for row in rows)
+    else:
+        yield tsv_line(RATING_COLUMNS)
+        for row in rows:
+            if FIELD_ENDS.search(row["id"]):
+                raise ExportError(
+                    f"The id {row['id']!r} has a tab or a line break, which TSV cannot hold: "
+                    "write CSV or JSON Lines."
+                )
+            yield tsv_line(value if isinstance(value, str) else cell_text(value) for value in row.values())
+
+
+def _values(rating: SingleRating) -> dict[str, Any]:
+    at = None if rating.at is None else rating.at.isoformat(timespec="seconds")
+    cells = (rating.id, rating.type, rating.rater, float(rating.grade), rating.seconds, at, rating.revisions)
+    return dict(zip(RATING_COLUMNS, cells, strict=True))

@@ -1,7 +1,8 @@
-"""The folder of a gold set: written beside, checked, and put in its place whole or not at all."""
+"""The folder of a gold set with its manifest: written beside, checked, put in place whole or not at all."""
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -10,13 +11,185 @@ import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from hashlib import file_digest, sha256
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
-from annotation.errors import ExportError
-from annotation.files.exported_gold import MANIFEST, read_manifest
-from annotation.links import resolved
+from annotation.errors import ExportError, ScoreFileError
+from annotation.files.gold_files import task_stems
+from annotation.files.tables import parse_json
+from annotation.gold import ExportOptions, Format
+from annotation.scale import Point, scale_points
+from annotation.types import ProjectSettings
+
+
+def resolve_links(path: Path) -> Path:
+    """Where the path leads.
+
+    Raises:
+        OSError: links lead in a circle, for which Python before 3.13 has a RuntimeError.
+    """
+    try:
+        return path.resolve()
+    except RuntimeError:
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path)) from None
+
+
+MANIFEST = "manifest.json"
+
+
+def refuse_empty_export(path: Path) -> None:
+    """Refuse an exported folder, or a file in one, that was empty from the start.
+
+    Raises:
+        ScoreFileError: its manifest counts no gold grade, since it was exported before there were any.
+    """
+    counts = read_manifest(path if path.is_dir() else path.parent).get("counts")
+    if isinstance(counts, dict) and counts.get("adjudicated") == 0 and counts.get("mean") == 0:
+        raise ScoreFileError(
+            f"{path}: an empty gold set, since no pair had a gold grade when it was exported; export it "
+            "again once raters have graded enough."
+        )
+
+
+def undecided_pairs(folder: Path) -> int:
+    """How many flagged pairs without a decision an export into the folder left out of its gold grades."""
+    counts = read_manifest(folder).get("counts")
+    undecided = counts.get("not_adjudicated") if isinstance(counts, dict) else None
+    return undecided if isinstance(undecided, int) else 0
+
+
+def is_exported(file: Path) -> bool:
+    """Whether the manifest beside a file names it."""
+    return _manifest_entry(file) is not None
+
+
+def exported_type(file: Path) -> str | None:
+    """The comparison type that the manifest beside a file gives it; None where it gives none."""
+    type = (_manifest_entry(file) or {}).get("type")
+    return type if isinstance(type, str) else None
+
+
+def is_changed(file: Path) -> bool:
+    """Whether a file no longer has the hash in the manifest beside it."""
+    described = _manifest_entry(file)
+    if described is None or "sha256" not in described:
+        return False
+    with file.open("rb") as stream:
+        return file_digest(stream, "sha256").hexdigest() != str(described["sha256"])
+
+
+def _manifest_entry(file: Path) -> dict[str, Any] | None:
+    """What the manifest beside a file says of it; None where it does not name it."""
+    files = read_manifest(file.parent).get("files")
+    for one in files if isinstance(files, list) else ():
+        if isinstance(one, dict) and one.get("name") == file.name:
+            return one
+    return None
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """What the manifest in the folder says; empty where there is none of ours."""
+    try:
+        found = parse_json((folder / MANIFEST).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) and "manifest_format" in found else {}
+
+
+MANIFEST_FORMAT = 1
+
+
+def manifest(
+    settings: ProjectSettings,
+    options: ExportOptions,
+    *,
+    version: str,
+    counts: Mapping[str, Any],
+    agreement: Mapping[str, Any] | None,
+    files: Sequence[Mapping[str, Any]],
+) -> dict[str, Any]:
+    """What a reader of the gold set must know of how it came about. It holds no time of day.
+
+    Args:
+        settings: the project's.
+        version: of this software.
+        counts: of `Tally`.
+        agreement: α with its intervals; None when it was not computed.
+        files: name, bytes, SHA-256, rows and lines of each file, as `describe_files` has them.
+    """
+    return {
+        "manifest_format": MANIFEST_FORMAT,
+        "software": {"name": "kpdemo", "version": version},
+        "project": settings.name,
+        "protocol": {
+            **_scale(settings),
+            "guidelines": settings.guidelines,
+            "guidelines_sha256": sha256(settings.guidelines.encode()).hexdigest(),
+            "types": list(settings.types),
+            "step": float(settings.step),
+            "adjudication_threshold": None if settings.threshold is None else float(settings.threshold),
+            "raters_per_pair": settings.raters_per_pair,
+            "order": "random" if settings.is_random else "import",
+            "seed": settings.seed,
+            **({"most_per_rater": settings.most_per_rater} if settings.most_per_rater else {}),
+            "gold": "the adjudicated grade, else the mean of the ratings, rounded half to even to 4 decimals",
+        },
+        "options": {
+            "format": options.format.value,
+            "unfinished": options.unfinished.value,
+            "raters": options.raters.value,
+            **({"comments": True} if options.comments else {}),
+        },
+        "counts": dict(counts),
+        "agreement": None if agreement is None else dict(agreement),
+        "files": [{**file, **_type_of(str(file["name"]), settings, options)} for file in files],
+    }
+
+
+def _type_of(name: str, settings: ProjectSettings, options: ExportOptions) -> dict[str, str]:
+    """The comparison type that a file of the task's layout is of: its name may only resemble it."""
+    if options.format is not Format.SEMEVAL:
+        return {}
+    for type, stem in task_stems(settings.types).items():
+        if name in (f"{stem}.input.tsv", f"{stem}.gs.tsv"):
+            return {"type": type}
+    return {}
+
+
+def _scale(settings: ProjectSettings) -> dict[str, Any]:
+    """The points in the words that raters read; those of types with others than the first under the types."""
+    first, *others = settings.types
+    common = scale_points(settings.scale_words, first)
+    by_type = {type: scale_points(settings.scale_words, type) for type in others}
+    different = {type: points for type, points in by_type.items() if points != common}
+    words, told = settings.scale_words, {type: _point_words(points) for type, points in different.items()}
+    return {
+        "scale": _point_words(common),
+        **({"scale_by_type": told} if told else {}),
+        "scale_sha256": sha256(scale_text(common, different).encode()).hexdigest(),
+        **({"scale_words": words, "scale_words_sha256": sha256(words.encode()).hexdigest()} if words else {}),
+    }
+
+
+def _point_words(points: Sequence[Point]) -> list[dict[str, Any]]:
+    return [{"value": point.value, "name": point.name, "description": point.description} for point in points]
+
+
+def scale_text(points: Sequence[Point], by_type: Mapping[str, Sequence[Point]] | None = None) -> str:
+    """The scale as text, one point a line, for its hash: the protocol that raters were given.
+
+    Args:
+        points: as most types have them.
+        by_type: as the others have them, each under a line with the type.
+    """
+    parts = [("", points), *((f"{type}\n", each) for type, each in (by_type or {}).items())]
+    return "".join(
+        head + "".join(f"{point.value}\t{point.name}\t{point.description}\n" for point in each)
+        for head, each in parts
+    )
+
 
 CARD = "README.md"
 _PARTIAL = ".export-"
@@ -43,7 +216,7 @@ class GoldFolder:
             ExportError: something else stands there.
             OSError: links lead in a circle.
         """
-        self.target = resolved(target)
+        self.target = resolve_links(target)
         self._earlier = _earlier_files(target, self.target, force=force)
         self._made: list[Path] = []
         self._moved: list[tuple[Path, Path]] = []
@@ -93,7 +266,7 @@ def describe_files(
 ) -> list[dict[str, Any]]:
     """Name, bytes, SHA-256, lines (of text), rows and columns of each file, in the order of their names."""
     return [
-        {"name": name, **_described(folder / name), "rows": rows[name], "columns": list(columns[name])}
+        {"name": name, **_file_entry(folder / name), "rows": rows[name], "columns": list(columns[name])}
         for name in sorted(rows)
     ]
 
@@ -182,7 +355,7 @@ def _keep_on_disk(path: Path) -> None:
         os.close(handle)
 
 
-def _described(path: Path) -> dict[str, Any]:
+def _file_entry(path: Path) -> dict[str, Any]:
     digest, lines = hashlib.sha256(), 0
     with path.open("rb") as file:
         while block := file.read(_BLOCK):

@@ -16,13 +16,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from annotation.characters import UNSTORABLE, shown
 from annotation.errors import ImportFileError
+from annotation.exchange import LONGEST_TEXT
 from annotation.files.formats import FileFormat, open_source, read_rows
-from annotation.files.row_reader import LONGEST_TEXT
-from annotation.notes import clean_text
-from annotation.predictions.phrases import PhraseKey, PhraseRules
-from annotation.predictions.pool import PredictedDocument, PredictedPhrase, Run
+from annotation.predictions import PhraseKey, PhraseRules, PredictedDocument, PredictedPhrase, Run
+from annotation.wording import UNSTORABLE, clean_text, quote_value
 
 LONGEST_PHRASE = 1_000
 LONGEST_DOCUMENT_ID = 180
@@ -40,13 +38,13 @@ def read_bundle(bundle: Mapping[str, Any]) -> tuple[PredictedDocument, ...]:
         ImportFileError: it is not a bundle; the message names document and field.
     """
     found = []
-    for number, row in enumerate(_listed(bundle, "documents", "The predictions"), start=1):
+    for number, row in enumerate(_phrase_list(bundle, "documents", "The predictions"), start=1):
         where = f"Document {number}"
         reader = _Reader(_object(row, where), where)
         language = reader.text("language", LONGEST_DOCUMENT_ID)
         runs = [
             _run(_Reader(_object(run, where), f"{where}, run {place}"), language)
-            for place, run in enumerate(_listed(reader.fields, "runs", where), start=1)
+            for place, run in enumerate(_phrase_list(reader.fields, "runs", where), start=1)
         ]
         found.append(_document(reader, "text", language, runs))
     return tuple(found)
@@ -83,7 +81,7 @@ def read_prediction_files(
         rows = runs.pop(id, None)
         if rows is None:
             continue
-        language = languages.get(id) or _told_language(reader, rows)
+        language = languages.get(id) or _document_language(reader, rows)
         presence = partial(rules.presence, *_texts(reader), language)
         found = [_run(row.reader, language, row.model, rules.key, presence) for row in rows.values()]
         yield _document(reader, _body_field(reader), language, found)
@@ -113,12 +111,12 @@ def _languages(
     untold: dict[str, tuple[str, str]] = {}
     for reader in _readers(documents):
         id = reader.text("id", LONGEST_DOCUMENT_ID)
-        if id in runs and not _told_language(reader, runs[id]):
+        if id in runs and not _document_language(reader, runs[id]):
             untold[id] = _texts(reader)
     return dict(zip(untold, rules.languages(list(untold.values())), strict=True))
 
 
-def _told_language(reader: _Reader, rows: Mapping[str, _PredictedRow]) -> str:
+def _document_language(reader: _Reader, rows: Mapping[str, _PredictedRow]) -> str:
     """What the document says, else the first prediction that says it."""
     told = reader.text("language", LONGEST_DOCUMENT_ID)
     return told or next((row.language for row in rows.values() if row.language), "")
@@ -231,20 +229,20 @@ def _run(
 
 def _phrases(reader: _Reader, side: str) -> list[dict[str, Any]]:
     """The phrases of a list; one that is only a text has no other field."""
-    items = _listed(reader.fields, side, reader.where)
+    items = _phrase_list(reader.fields, side, reader.where)
     return [{"text": item} if isinstance(item, str) else _object(item, reader.where) for item in items]
 
 
-def _listed(fields: Mapping[str, Any], name: str, where: str) -> list[Any]:
+def _phrase_list(fields: Mapping[str, Any], name: str, where: str) -> list[Any]:
     value = fields.get(name) or []
     if not isinstance(value, list):
-        raise ImportFileError(f"{where}, field {name!r}: {shown(value)} is not a list; fix it.")
+        raise ImportFileError(f"{where}, field {name!r}: {quote_value(value)} is not a list; fix it.")
     return value
 
 
 def _object(value: object, where: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise ImportFileError(f"{where}: {shown(value)} is not a JSON object; fix it.")
+        raise ImportFileError(f"{where}: {quote_value(value)} is not a JSON object; fix it.")
     return value
 
 
@@ -263,11 +261,11 @@ class _Reader:
         if isinstance(value, int) and not isinstance(value, bool):
             value = str(value)
         if not isinstance(value, str):
-            raise self.error(name, f"{shown(value)} is not text; put it in quotes")
+            raise self.error(name, f"{quote_value(value)} is not text; put it in quotes")
         if len(value) > longest:
             raise self.error(name, f"has {len(value):,} characters; shorten it to {longest:,}")
         if UNSTORABLE.search(value):
-            raise self.error(name, f"{shown(value)} holds a NUL or half a character; write it as UTF-8")
+            raise self.error(name, f"{quote_value(value)} holds a NUL or half a character; write it as UTF-8")
         return value
 
     def score(self) -> float:
@@ -275,7 +273,9 @@ class _Reader:
         value = self.fields.get("score", 0.0)
         number = float(value) if isinstance(value, Decimal) else value  # as files have it
         if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= 1:
-            raise self.error("score", f"{shown(value)} is not a score; give numbers from 0 to 1, or none")
+            raise self.error(
+                "score", f"{quote_value(value)} is not a score; give numbers from 0 to 1, or none"
+            )
         return float(number)
 
     def error(self, field: str, problem: str) -> ImportFileError:

@@ -14,20 +14,25 @@ from typing import Any
 
 import numpy as np
 
-from annotation.agreement import Floats, Grades, alphas_of_parts, interval_parts, sums_of_pairs, why_undefined
-from annotation.errors import SettingsError
-from annotation.figures import number_of
-from annotation.reliability.bootstrap import (
+from annotation.agreement import (
     DEFAULT_RESAMPLES,
     DEFAULT_SEED,
+    ENOUGH_PAIRS,
     NO_RESAMPLES,
+    Floats,
+    Grades,
+    alphas_of_parts,
     classes_of_pairs,
     draw,
+    interval_parts,
     middle,
     percentile_interval,
     resampled_alphas,
+    sums_of_pairs,
+    why_undefined,
 )
-from annotation.reliability.few_pairs import ENOUGH_PAIRS
+from annotation.errors import SettingsError
+from annotation.wording import number_of
 
 DEFAULT_WIDTH = 0.05
 NARROWEST, WIDEST = 0.001, 2.0
@@ -63,7 +68,7 @@ class Plan:
     ratings_per_pair: float | None = None
     """Of these, on average."""
     width: float | None = None
-    """Now, as `annotation.reliability.bootstrap.measure` has it."""
+    """Now, as `annotation.agreement.measure` has it."""
     more_pairs: int | None = None
     low: int | None = None
     """95 % bounds of `more_pairs`."""

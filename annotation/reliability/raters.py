@@ -1,15 +1,37 @@
-"""Who differs: the figures of each rater, α of every two raters, and α without each rater."""
+"""Who differs: the figures of each rater, of every two, α without each; drift, and whom to look at first.
+
+Raters to look at first, in plain sentences: one grade for everything, far faster, far from the others.
+Each is a reason to look, never a verdict. Raters with fewer than `FEWEST_GRADES` grades are left alone.
+
+Rater drift: how far each rater grades above or below the others, window by window.
+The distance of a rating is its grade minus its reference: the adjudicated grade where there is one, else the
+mean of the other raters. A rater's distances are split, in the order of time, into windows of equal size,
+each with its mean and a 95 % interval from Student's t (mean ± t·s/√n). A project has many windows: by chance
+one interval in twenty misses the true mean.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import statistics
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import sqrt
 
 import numpy as np
 
-from annotation.agreement import ALL, OF_TWO_RATERS, WITHOUT_A_RATER, Floats, Grades, Integers
-from annotation.reliability.bootstrap import Alpha, measure, run_starts
+from annotation.agreement import (
+    ALL,
+    CONFIDENCE,
+    OF_TWO_RATERS,
+    WITHOUT_A_RATER,
+    Alpha,
+    Floats,
+    Grades,
+    Integers,
+    measure,
+    run_starts,
+)
 
 MEASURED_RATER_PAIRS = 200
 """At most, those with the most pairs in common: nobody reads more."""
@@ -154,3 +176,129 @@ def bucket_counts(values: Floats) -> tuple[int, ...]:
     """How many grades are in each bucket."""
     places = np.searchsorted(BUCKET_EDGES, values, side="right") - 1
     return tuple(int(count) for count in np.bincount(places, minlength=len(BUCKET_EDGES)))
+
+
+FEWEST_GRADES = 10
+"""Grades that a rater needs before anything is said of them; timed or shared ones where these count."""
+FASTER = 3
+"""This many times as fast as the others: their median against the median of the others' medians."""
+FARTHER = 1.0
+"""This many points above or below the others' mean, on average."""
+
+
+def conspicuous_raters(raters: Sequence[RaterFigures], names: Sequence[str]) -> list[tuple[int, str]]:
+    """A rater's number and a sentence for each thing that stands out, in the order of names.
+
+    Speed and distance take three raters: of two who differ, nobody can tell which one is off.
+    """
+    ordered = sorted(raters, key=lambda row: names[row.rater].casefold())
+    return [(row.rater, f"{names[row.rater]} {said}.") for row in ordered for said in _remarks(row, raters)]
+
+
+def _remarks(row: RaterFigures, raters: Sequence[RaterFigures]) -> Iterator[str]:
+    if row.ratings >= FEWEST_GRADES and row.spread == 0:
+        yield f"gave the same grade, {row.mean:g}, to all {row.ratings:,} pairs"
+    own = _timed(row)
+    others = [seconds for other in raters if other is not row and (seconds := _timed(other)) is not None]
+    if own is not None and len(others) >= 2:
+        usual = statistics.median(others)
+        if own * FASTER <= usual:
+            yield f"takes {own:.1f} s for a pair (median), the others {usual:.1f} s"
+    compared = sum(other.shared >= FEWEST_GRADES for other in raters)
+    if row.shared >= FEWEST_GRADES and compared > 2 and row.bias is not None and abs(row.bias) >= FARTHER:
+        side = "above" if row.bias > 0 else "below"
+        yield f"grades {abs(row.bias):.2f} {side} the others on average"
+
+
+def _timed(row: RaterFigures) -> float | None:
+    return row.median_seconds if row.timed >= FEWEST_GRADES else None
+
+
+FEWEST_IN_WINDOW = 10
+"""Ratings; the interval of fewer would say nothing."""
+MOST_WINDOWS = 10
+ENOUGH_DRIFT = 0.25
+"""In points; a smaller move is less than one step of the scale."""
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Ratings of one rater that follow each other."""
+
+    start: float
+    """When the first rating was given, and the last, in seconds since 1970."""
+    end: float
+    ratings: int
+    mean: float
+    """Of the distances: above 0 where the rater grades higher than the others."""
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    rater: int
+    windows: tuple[Window, ...]
+    """In the order of time; none with too few ratings that can be compared."""
+
+    @property
+    def change(self) -> float | None:
+        """The mean of the last window minus that of the first; None with fewer than two windows."""
+        return self.windows[-1].mean - self.windows[0].mean if len(self.windows) > 1 else None
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether first and last window are a step of the scale apart and their intervals do not meet."""
+        if self.change is None:
+            return False
+        first, last = self.windows[0], self.windows[-1]
+        is_apart = first.high < last.low or last.high < first.low
+        return is_apart and abs(self.change) > ENOUGH_DRIFT - _ROUNDING
+
+
+def drifts(grades: Grades, moments: Floats, decisions: Floats, raters: int) -> list[Drift]:
+    """The drift of raters 0 to `raters` - 1.
+
+    Args:
+        grades: all ratings, (R,).
+        moments: when each was given first, in seconds since 1970, (R,); nan where unknown.
+        decisions: the adjudicated grade of each pair, (P,); nan where there is none.
+        raters: how many raters there are.
+    """
+    distances = _distances(grades, decisions)
+    usable = ~np.isnan(distances) & ~np.isnan(moments)
+    found = []
+    for rater in range(raters):
+        own = np.flatnonzero(usable & (grades.raters == rater))
+        order = own[np.argsort(moments[own], kind="stable")]
+        found.append(Drift(rater, _windows(moments[order], distances[order])))
+    return found
+
+
+def _distances(grades: Grades, decisions: Floats) -> Floats:
+    """How far each grade is above its reference; nan where there is none."""
+    decided = decisions[grades.pairs]
+    return grades.values - np.where(np.isnan(decided), grades.others_means(), decided)
+
+
+def _windows(moments: Floats, distances: Floats) -> tuple[Window, ...]:
+    count = min(MOST_WINDOWS, len(distances) // FEWEST_IN_WINDOW)
+    if not count:
+        return ()
+    cuts = np.linspace(0, len(distances), count + 1).round().astype(int)
+    return tuple(_window(moments[start:end], distances[start:end]) for start, end in pairwise(cuts))
+
+
+def _window(moments: Floats, distances: Floats) -> Window:
+    mean, half = mean_interval(distances)
+    return Window(float(moments[0]), float(moments[-1]), len(distances), mean, mean - half, mean + half)
+
+
+def mean_interval(values: Sequence[float] | Floats) -> tuple[float, float]:
+    """The mean of two values or more, and half the width of its 95 % interval."""
+    from scipy.special import stdtrit
+
+    count = len(values)
+    reach = float(stdtrit(count - 1, (1 + CONFIDENCE) / 2))
+    return float(np.mean(values)), reach * float(np.std(values, ddof=1)) / sqrt(count)

@@ -1,30 +1,128 @@
-"""All that the agreement page shows and `python -m annotation agreement` prints, from arrays of grades."""
+"""The report on agreement, of a project or a gold set: for the page, as JSON and as LaTeX."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from math import inf
+from typing import Any
 
 import numpy as np
 
-from annotation.agreement import ALL, UNADJUDICATED, Among, Floats, Grades, Integers, Mask
-from annotation.reliability.bootstrap import Alpha, measure
-from annotation.reliability.conspicuous import conspicuous
-from annotation.reliability.drift import Drift, drifts
-from annotation.reliability.few_pairs import Compared, few_pairs_text
-from annotation.reliability.planning import Plan, plan_pairs
+from annotation import __version__
+from annotation.adjudication import is_flagged, rule_text
+from annotation.agreement import (
+    ALL,
+    CONFIDENCE,
+    DEFAULT_RESAMPLES,
+    DEFAULT_SEED,
+    UNADJUDICATED,
+    Alpha,
+    Among,
+    Floats,
+    Grades,
+    Integers,
+    Mask,
+    PartSize,
+    few_pairs_text,
+    measure,
+)
+from annotation.quality import ExcludedGrades
+from annotation.reliability.planning import Plan, plan_pairs, plan_to_json
 from annotation.reliability.raters import (
+    Drift,
     LeftOut,
     RaterFigures,
     TwoRaters,
     alphas_of_rater_pairs,
     alphas_without_each,
     bucket_counts,
+    conspicuous_raters,
+    drifts,
     rater_figures,
 )
-from annotation.reliability.upper_bound import UpperBound, upper_bound
-from annotation.set_aside import SetAsideGrades
+from annotation.reliability.upper_bound import AgainstOthers, UpperBound, upper_bound
+from annotation.scoring import Estimate
+from annotation.types import Cell, LatexTable, ProjectSettings, RatedPair
+
+_DECIMALS = 6
+
+
+class AgreementTally:
+    """Gathers what agreement needs: a few numbers a rating, and no texts."""
+
+    def __init__(self, settings: ProjectSettings) -> None:
+        self._settings = settings
+        self._pairs, self._raters = array("q"), array("q")
+        self._values, self._types, self._kept = array("d"), array("q"), array("b")
+        self._type_numbers: dict[str, int] = {}
+        self._rater_numbers: dict[str, int] = {}
+        self._count = 0
+
+    def add(self, pair: RatedPair) -> None:
+        grades = [grade for _, grade in pair.ratings]
+        is_kept = pair.adjudicated is None and not is_flagged(grades, self._settings.threshold)
+        type = self._type_numbers.setdefault(pair.type, len(self._type_numbers))
+        for rater, grade in pair.ratings:
+            self._pairs.append(self._count)
+            self._raters.append(self._rater_numbers.setdefault(rater, len(self._rater_numbers)))
+            self._values.append(float(grade))
+            self._types.append(type)
+            self._kept.append(is_kept)
+        self._count += 1
+
+    def as_json(self) -> dict[str, Any]:
+        """α on all ratings and on unadjudicated pairs, overall and by type, and the upper bound by type."""
+        grades = Grades(_integers(self._pairs), _integers(self._raters), np.asarray(self._values, np.float64))
+        kept, types = np.asarray(self._kept, np.bool_), _integers(self._types)
+
+        def alphas(chosen: Any) -> dict[str, Any]:
+            whole = measure(grades.only(chosen))
+            among = UNADJUDICATED if whole.pairs else ALL
+            return {
+                "all": _alpha(whole),
+                "unadjudicated": _alpha(measure(grades.only(chosen & kept), among=among)),
+            }
+
+        of_type = {type: types == number for type, number in sorted(self._type_numbers.items())}
+        return {
+            "coefficient": "Krippendorff's alpha, interval level; percentile bootstrap over pairs",
+            "confidence": CONFIDENCE,
+            "resamples": DEFAULT_RESAMPLES,
+            "seed": DEFAULT_SEED,
+            "alpha": alphas(np.ones(len(grades), np.bool_)),
+            "by_type": {type: alphas(chosen) for type, chosen in of_type.items()},
+            "upper_bound": dict(_bounds({type: grades.only(chosen) for type, chosen in of_type.items()})),
+        }
+
+
+def _integers(values: array[int]) -> Any:
+    return np.asarray(values, np.int64)
+
+
+def _bounds(grades: Mapping[str, Grades]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The upper bound of each type with pairs that two raters graded; nobody is named."""
+    for type, of_type in grades.items():
+        bound = upper_bound(type, of_type, resamples=DEFAULT_RESAMPLES, seed=DEFAULT_SEED)
+        if bound.raters:
+            both = {"pearson": _figures(bound.pearson), "spearman": _figures(bound.spearman)}
+            yield type, {**both, "pairs": bound.pairs, "raters": bound.counted}
+
+
+def _alpha(alpha: Alpha) -> dict[str, Any]:
+    return {**_figures(alpha), "pairs": alpha.pairs, "ratings": alpha.ratings}
+
+
+def _figures(found: Alpha | Estimate) -> dict[str, Any]:
+    figures = {"value": found.value, "low": found.low, "high": found.high}
+    described: dict[str, Any] = {
+        name: None if figure is None else round(figure, _DECIMALS) for name, figure in figures.items()
+    }
+    reason = found.reason or found.interval_reason
+    return {**described, "reason": reason} if reason else described
+
 
 WIDEST_PAIRS = 20
 SHOWN_CHARACTERS = 160
@@ -93,9 +191,9 @@ class Part:
         calm = f" ({self.decided_unflagged:,} no longer flagged)" if self.decided_unflagged else ""
         return f"{self.decided:,} decided{calm}, {self.to_adjudicate:,} to adjudicate"
 
-    def compared(self, name: str) -> Compared:
+    def compared(self, name: str) -> PartSize:
         """The pairs behind its intervals, for the warning that they are too few."""
-        return Compared(name, self.all.interval_pairs, self.unadjudicated.interval_pairs)
+        return PartSize(name, self.all.interval_pairs, self.unadjudicated.interval_pairs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +240,7 @@ class AgreementReport:
     seed: int
     withdrawn: int = 0
     """Pairs of the project that count nowhere."""
-    set_aside: tuple[SetAsideGrades, ...] = ()
+    set_aside: tuple[ExcludedGrades, ...] = ()
     """Grades of raters that count nowhere."""
     unnumbered: int = 0
     """Raters who stand for a moment without the number that their name is replaced by."""
@@ -155,7 +253,7 @@ class AgreementReport:
     @property
     def conspicuous(self) -> list[tuple[int, str]]:
         """Raters to look at first, and why."""
-        return conspicuous(self.raters, self.rater_names)
+        return conspicuous_raters(self.raters, self.rater_names)
 
     @property
     def named_parts(self) -> list[tuple[str, Part]]:
@@ -268,3 +366,152 @@ def shares(buckets: Sequence[int]) -> list[float] | None:
     """The share of the grades in each bucket; None without grades."""
     total = sum(buckets)
     return [count / total for count in buckets] if total else None
+
+
+def agreement_to_json(report: AgreementReport) -> dict[str, Any]:
+    """The report as JSON holds it: what is undefined is null and has a reason beside it."""
+    names = report.rater_names
+    return {
+        "project": report.project,
+        "alpha": {
+            "all": _alpha_json(report.whole.all),
+            "unadjudicated": _alpha_json(report.whole.unadjudicated),
+        },
+        "by_type": {part.name: _part_json(part) for part in report.by_type},
+        "by_genre": {part.name: _part_json(part) for part in report.by_genre},
+        "notes": report.notes,
+        "pairs": report.whole.pairs,
+        "ratings": report.whole.ratings,
+        "finished": report.whole.finished,
+        **_decisions_json(report.whole),
+        "withdrawn": report.withdrawn,
+        "set_aside": [each.as_json() for each in report.set_aside],
+        "threshold": report.threshold,
+        "raters_per_pair": report.raters_per_pair,
+        "conspicuous": [{"rater": names[rater], "said": said} for rater, said in report.conspicuous],
+        "raters": [{**asdict(row), "rater": names[row.rater]} for row in report.raters],
+        "drift": [_drift_json(drift, names[drift.rater]) for drift in report.drifts],
+        "rater_pairs": [
+            {"raters": [names[row.first], names[row.second]], **_alpha_json(row.alpha)}
+            for row in report.rater_pairs
+        ],
+        "leave_one_out": [{"without": names[row.rater], **_alpha_json(row.alpha)} for row in report.left_out],
+        "upper_bound": {bound.type: bound_json(bound, names) for bound in report.upper_bounds},
+        "histogram": {"buckets": list(BUCKET_NAMES), **_histograms(report)},
+        "widest": [_wide_json(pair) for pair in report.widest],
+        "plan": plan_to_json(report.plan),
+        "method": "Krippendorff's alpha, interval level; percentile bootstrap over pairs, 95 %",
+        "resamples": report.resamples,
+        "seed": report.seed,
+    }
+
+
+def _wide_json(pair: WidePair) -> dict[str, Any]:
+    figures = asdict(pair)
+    figures["id"] = figures.pop("external_id")
+    return {**figures, "spread": pair.spread}
+
+
+def _alpha_json(alpha: Alpha) -> dict[str, Any]:
+    figures = asdict(alpha)
+    interval_reason = figures.pop("interval_reason")
+    return {**figures, "reason": alpha.reason or interval_reason or None}
+
+
+def bound_json(bound: UpperBound, names: Sequence[str]) -> dict[str, Any]:
+    """What raters reach on a type, and each of them; `names` are those of the raters, by number."""
+    raters = [{"rater": names[row.rater], **_correlations_json(row)} for row in bound.raters]
+    return {**_correlations_json(bound), "raters": raters}
+
+
+def _correlations_json(found: UpperBound | AgainstOthers) -> dict[str, Any]:
+    both = {"pearson": _estimate_json(found.pearson), "spearman": _estimate_json(found.spearman)}
+    return {**both, "pairs": found.pairs}
+
+
+def _estimate_json(found: Estimate) -> dict[str, Any]:
+    reason = found.reason or found.interval_reason or None
+    return {"value": found.value, "low": found.low, "high": found.high, "reason": reason}
+
+
+def _drift_json(drift: Drift, rater: str) -> dict[str, Any]:
+    windows = [
+        {**asdict(window), "start": _moment(window.start), "end": _moment(window.end)}
+        for window in drift.windows
+    ]
+    return {"rater": rater, "change": drift.change, "clear": drift.is_clear, "windows": windows}
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+def _part_json(part: Part) -> dict[str, Any]:
+    return {
+        "all": _alpha_json(part.all),
+        "unadjudicated": _alpha_json(part.unadjudicated),
+        "pairs": part.pairs,
+        "ratings": part.ratings,
+        "finished": part.finished,
+        **_decisions_json(part),
+    }
+
+
+def _decisions_json(part: Part) -> dict[str, int]:
+    return {
+        "flagged": part.flagged,
+        "to_adjudicate": part.to_adjudicate,
+        "decided": part.decided,
+        "decided_unflagged": part.decided_unflagged,
+        "reopened": part.reopened,
+    }
+
+
+def _histograms(report: AgreementReport) -> dict[str, Any]:
+    return {
+        "counts": list(report.whole.buckets),
+        "by_type": {part.name: list(part.buckets) for part in report.by_type},
+    }
+
+
+_HEADS = ("Pairs", "α", "95 %")
+
+
+def agreement_to_latex(report: AgreementReport, table: LatexTable, *, made_by: str) -> str:
+    """α with its interval, on all pairs with two grades and on the unadjudicated ones, by type and of all.
+
+    `made_by` names what made it, the command or the page, in the comments.
+    """
+    rows = [*((part.name, part) for part in report.by_type if part.pairs), ("All", report.whole)]
+    return table(
+        ("", "Type"),
+        [("All pairs", _HEADS), ("Unadjudicated", _HEADS)],
+        [(name, [*_cells(part.all), *_cells(part.unadjudicated)]) for name, part in rows],
+        comments=[
+            f"{made_by}, version {__version__}, project {report.project}.",
+            *_comments(report, rows),
+        ],
+    )
+
+
+def _cells(alpha: Alpha) -> Sequence[Cell]:
+    interval = None if alpha.low is None or alpha.high is None else (alpha.low, alpha.high)
+    return alpha.pairs, alpha.value, interval
+
+
+def _comments(report: AgreementReport, rows: Sequence[tuple[str, Part]]) -> Iterator[str]:
+    yield (
+        "Krippendorff's α, interval level; 95 % by the percentile bootstrap over pairs, "
+        f"{report.resamples:,} resamples, seed {report.seed}."
+    )
+    yield (
+        "Pairs: with two grades or more. Unadjudicated: neither flagged "
+        f"({rule_text(report.threshold)}) nor decided."
+    )
+    *parts, whole = (part.compared(name) for name, part in rows)
+    if said := few_pairs_text(whole, parts):
+        yield said
+    for name, part in rows:
+        for among, alpha in (("all pairs", part.all), ("unadjudicated", part.unadjudicated)):
+            if said := alpha.reason or alpha.remark:
+                yield f"{'--: ' if alpha.low is None else ''}{name}, {among}: {said}"

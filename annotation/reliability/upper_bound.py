@@ -1,12 +1,17 @@
 """The human upper bound: how well raters do when they are measured as systems are, by type.
 
+A canonical order of classes of pairs: it depends on grades, not on how raters and pairs are numbered.
+By colour refinement (Weisfeiler and Leman 1968): raters and classes are rehashed by each other until no more
+raters can be told apart, then one of those still tied is singled out, and so on. Only contrived designs, such
+as rings of equal grades, tie raters who are not interchangeable: there other numbers may change the draws.
+
 Each rater's grades are correlated (Pearson, Spearman) with the mean of the other raters' on the same pairs,
 and these correlations are averaged over raters, as the STS tasks report beside their systems (Agirre et al.
 2012). Against the gold itself a rater would do too well, as their own grades are in it.
 
-Intervals are percentiles of the bootstrap over pairs. As in `bootstrap`, pairs with the same grades by the
-same raters are drawn as one class, and neither the order of pairs nor the names or the order of raters change
-a digit, except in designs that `canonical` calls contrived.
+Intervals are percentiles of the bootstrap over pairs. As in `annotation.agreement`, pairs with the same
+grades by the same raters are drawn as one class, and neither the order of pairs nor the names or the order of
+raters change a digit, except in designs that the canonical order calls contrived.
 """
 
 from __future__ import annotations
@@ -15,12 +20,73 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from annotation.agreement import ALL, Floats, Grades, Integers
-from annotation.figures import number_of
-from annotation.reliability.bootstrap import batch_sizes, draw, run_starts
-from annotation.reliability.canonical import added, bits, class_order, hashed
+from annotation.agreement import ALL, Floats, Grades, Integers, batch_sizes, draw, run_starts
 from annotation.scoring import FEWEST_PAIRS, Estimate, correlations, estimate, single_value_text
+from annotation.wording import number_of
+
+Hashes = npt.NDArray[np.uint64]
+"""Of 64 bits; combined by addition, so that order does not matter."""
+
+
+def class_order(sizes: Integers, classes: Integers, raters: Integers, *said: Floats) -> Integers:
+    """A permutation (C,) of the classes that does not depend on how classes and raters are numbered.
+
+    Args:
+        sizes: how many pairs are of each class (C,).
+        classes: of each rating (E,).
+        raters: of each rating (E,).
+        said: what else there is to a rating, each (E,).
+    """
+    found, numbers = np.unique(raters, return_inverse=True)
+    links, alone = hash_parts(*map(bits, said)), hash_parts(sizes.astype(np.uint64))
+    rows = sum_hashes(numbers, hash_parts(links, classes.astype(np.uint64)), len(found))
+    told, known = hash_parts(_occurrences(rows)), 0
+    while True:
+        seen = alone + sum_hashes(classes, hash_parts(links + told[numbers]), len(sizes))
+        kinds, counts = np.unique(told, return_counts=True)
+        if len(kinds) == len(told):
+            return np.argsort(seen, kind="stable")
+        if len(kinds) > known:
+            known = len(kinds)
+            told = hash_parts(told, sum_hashes(numbers, hash_parts(links + seen[classes]), len(told)))
+        else:  # interchangeable, so that any of them will do
+            one = np.flatnonzero(told == kinds[counts > 1][0])[:1]
+            told[one] = hash_parts(told[one])
+
+
+def bits(values: Floats) -> Hashes:
+    """The bit pattern of each value, the same of 0 and -0."""
+    return (values + 0.0).view(np.uint64)
+
+
+def hash_parts(*parts: Hashes) -> Hashes:
+    """A hash (N,) of the values at each position of the parts (N,), mixed as in SplitMix64."""
+    found = np.zeros_like(parts[0])
+    for part in parts:
+        found = (found ^ part) + np.uint64(0x9E3779B97F4A7C15)
+        found = (found ^ (found >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        found = (found ^ (found >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        found ^= found >> np.uint64(31)
+    return found
+
+
+def sum_hashes(places: Integers, hashes: Hashes, count: int) -> Hashes:
+    """The sums (count,) of the hashes (E,) at each place."""
+    sums = np.zeros(count, np.uint64)
+    np.add.at(sums, places, hashes)
+    return sums
+
+
+def _occurrences(keys: Hashes) -> Hashes:
+    """How many equal keys come before each key (N,): raters who said the same are interchangeable."""
+    order = np.argsort(keys, kind="stable")
+    _, starts, counts = np.unique(keys[order], return_index=True, return_counts=True)
+    numbers = np.empty(len(keys), np.uint64)
+    numbers[order] = np.arange(len(keys)) - np.repeat(starts, counts)
+    return numbers
+
 
 _CELLS_AT_ONCE = 2_000_000
 
@@ -125,8 +191,8 @@ def _undefined(reason: str) -> tuple[Estimate, Estimate]:
 def _classes(comparable: Grades) -> tuple[Grades, Integers]:
     """The ratings of one pair of each class, numbered from 0, and the sizes of the classes."""
     # Pairs of a class have the same sum of the hashes of their ratings.
-    said = hashed(bits(comparable.values), comparable.raters.astype(np.uint64))
-    sums = added(comparable.pairs, said, comparable.pair_count)
+    said = hash_parts(bits(comparable.values), comparable.raters.astype(np.uint64))
+    sums = sum_hashes(comparable.pairs, said, comparable.pair_count)
     _, first, sizes = np.unique(sums, return_index=True, return_counts=True)
     number = np.full(comparable.pair_count, -1)
     number[first] = np.arange(len(first))

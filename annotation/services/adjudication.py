@@ -2,23 +2,365 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
-from typing import NamedTuple
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, NamedTuple
 
-from sqlalchemy import select, tuple_
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, Row, Select, and_, func, or_, select, tuple_
+from sqlalchemy.orm import Session, defer
 
-from annotation.adjudication import AdjudicationItem, QueuePage, Which
-from annotation.clock import Clock, utcnow
-from annotation.errors import NotFoundError
-from annotation.services.adjudication_items import read_item, read_records
-from annotation.services.adjudication_queue import ORDER, AdjudicationQueue, entry_of
-from annotation.services.deciding import decide_within, refuse_held_back, undo_within
+from annotation.adjudication import (
+    NO_ADJUDICATION,
+    AdjudicationError,
+    AdjudicationItem,
+    ConflictError,
+    Decision,
+    DecisionInput,
+    HeldBackError,
+    ItemComment,
+    NewDecision,
+    QueueEntry,
+    QueuePage,
+    Which,
+    check_decision,
+    conflict_sentence,
+    decided_since,
+    decision_text,
+    shuffle_comments,
+    version_of,
+    with_decision_of,
+)
+from annotation.errors import AccessError, GradeError, ImportFileError, NotFoundError
+from annotation.exchange import WrongLines
+from annotation.sense_pairs import senses_from_json
+from annotation.services.gold_checks import checks_project_of
+from annotation.services.pair_rows import CHANGED, IN_USE, is_flagged, is_fully_rated, is_open, is_reopened
 from annotation.services.projects import find_project
-from annotation.services.rating.held_back import held_back_from
-from annotation.types import Cause
+from annotation.services.rater_queue import bar_raters, held_back_from
+from annotation.services.transactions import beginning_of, count_where, is_among, parts, repeated_if_undone
+from annotation.services.users import get_user, roles_of
+from annotation.types import Cause, Clock, Role, from_quarters, to_quarters, utcnow
+from annotation.wording import beginning, can_be_stored
 from db import Database
-from db.models import Pair, Project
+from db.models import Adjudication, AdjudicationChange, Comment, Pair, Project, Rating, TrainingPair, User
+
+
+@dataclass(frozen=True, slots=True)
+class PairRecord:
+    """The ratings of a pair and what was decided on it."""
+
+    quarters: tuple[int, ...]
+    """From the lowest to the highest."""
+    last_rated_at: datetime | None
+    standing: Adjudication | None
+    """The decision that is the gold grade, if there is one."""
+    history: tuple[Decision, ...]
+    """Every decision on the pair and withdrawal of one, the last first."""
+    version: str
+    """Another one after every decision and rating."""
+
+    @property
+    def last(self) -> Decision | None:
+        """The last decision on the pair, or withdrawal of one."""
+        return self.history[0] if self.history else None
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether a rating came after the decision."""
+        at = self.last_rated_at
+        return self.standing is not None and at is not None and at > self.standing.decided_at
+
+
+def read_items(session: Session, pair_ids: Iterable[int], project: Project) -> Iterator[AdjudicationItem]:
+    """The pairs in the order of these ids, with their grades and comments, but not whose they are."""
+    for ids in parts(pair_ids):
+        pairs = {pair.id: pair for pair in session.scalars(select(Pair).where(Pair.id.in_(ids)))}
+        records, comments = read_records(session, ids), _comments_of(session, ids)
+        for id in ids:
+            yield _item(pairs[id], project, records[id], comments[id])
+
+
+def read_item(session: Session, pair: Pair, project: Project) -> AdjudicationItem:
+    """As `read_items`, of one pair that has been read."""
+    record = read_records(session, [pair.id])[pair.id]
+    return _item(pair, project, record, _comments_of(session, [pair.id])[pair.id])
+
+
+def read_records(session: Session, pair_ids: Sequence[int]) -> dict[int, PairRecord]:
+    """The record of each pair, of as many as a statement takes."""
+    ratings: dict[int, list[tuple[int, int, datetime]]] = defaultdict(list)
+    given = select(Rating.pair_id, Rating.id, Rating.quarters, Rating.updated_at)
+    for pair_id, id, quarters, at in session.execute(given.where(Rating.pair_id.in_(pair_ids))):
+        ratings[pair_id].append((id, quarters, at))
+    decisions = session.scalars(select(Adjudication).where(Adjudication.pair_id.in_(pair_ids)))
+    standing = {decision.pair_id: decision for decision in decisions}
+    history, last = _history_of(session, pair_ids)
+    return {
+        id: PairRecord(
+            tuple(sorted(quarters for _, quarters, _ in ratings[id])),
+            max((at for _, _, at in ratings[id]), default=None),
+            standing.get(id),
+            history.get(id, ()),
+            version_of(last.get(id), ratings[id]),
+        )
+        for id in pair_ids
+    }
+
+
+def _history_of(
+    session: Session, pair_ids: Sequence[int]
+) -> tuple[dict[int, tuple[Decision, ...]], dict[int, int]]:
+    """Of each pair with a decision its history, and the id of the last change in it."""
+    change = AdjudicationChange
+    rows: Any = session.execute(
+        select(change.pair_id, change.id, change.quarters, change.cause, change.note, User.name, change.at)
+        .join(User, User.id == change.adjudicator_id)
+        .where(change.pair_id.in_(pair_ids))
+        .order_by(change.pair_id, change.id.desc())
+    )
+    found = {id: list(of_pair) for id, of_pair in groupby(rows, key=attrgetter("pair_id"))}
+    history = {id: tuple(map(_decision, of_pair)) for id, of_pair in found.items()}
+    return history, {id: of_pair[0].id for id, of_pair in found.items()}
+
+
+def _decision(row: Row[Any]) -> Decision:
+    return Decision(
+        None if row.quarters is None else from_quarters(row.quarters),
+        Cause(row.cause) if row.cause else None,
+        row.note,
+        row.name,
+        row.at,
+    )
+
+
+def _comments_of(session: Session, pair_ids: Sequence[int]) -> dict[int, list[ItemComment]]:
+    rows = session.execute(
+        select(Comment.pair_id, Comment.text, Comment.is_flagged).where(
+            Comment.pair_id.in_(pair_ids), or_(Comment.is_flagged, Comment.text != "")
+        )
+    )
+    comments: dict[int, list[ItemComment]] = defaultdict(list)
+    for pair_id, text, is_problem in rows:
+        comments[pair_id].append(ItemComment(text, is_problem))
+    return comments
+
+
+def _item(
+    pair: Pair, project: Project, record: PairRecord, comments: Iterable[ItemComment]
+) -> AdjudicationItem:
+    return AdjudicationItem(
+        pair_id=pair.id,
+        external_id=pair.external_id,
+        type=pair.type,
+        left=pair.left,
+        right=pair.right,
+        grades=tuple(map(from_quarters, record.quarters)),
+        comments=shuffle_comments(comments, pair.id),
+        spread=from_quarters(pair.spread_quarters),
+        is_flagged=is_flagged(project, pair),
+        is_changed=record.is_changed,
+        decision=None if record.standing is None else record.last,
+        history=record.history,
+        senses=senses_from_json(pair.senses),
+        version=record.version,
+        is_withdrawn=pair.withdrawn_at is not None,
+    )
+
+
+ORDER: tuple[Any, ...] = (-Pair.spread_quarters, Pair.position, Pair.id)
+
+
+class AdjudicationQueue:
+    """The pairs of a project that are flagged or decided, and the conditions of its parts.
+
+    Args:
+        held_back: of a pair, whether it is left out; see `rating.held_back`.
+    """
+
+    def __init__(self, project: Project, held_back: ColumnElement[bool]) -> None:
+        flagged = is_flagged(project)
+        self.open = is_open(project)
+        self.decided = and_(Adjudication.id.is_not(None), ~is_reopened(project))
+        # Most pairs are neither, and their texts make the table long: both kinds are found by an index.
+        of_flagged = select(Pair.id).where(Pair.project_id == project.id, flagged)
+        of_decided = select(Adjudication.pair_id).where(Adjudication.project_id == project.id)
+        within = and_(Pair.id.in_(of_flagged.union(of_decided)), IN_USE)
+        self._within, self._left_out = and_(within, ~held_back), and_(within, held_back)
+
+    def select(self, *columns: Any, which: Which = Which.ALL, type: str | None = None) -> Select[Any]:
+        """`columns` of the pairs, with their decisions."""
+        statement = (
+            select(*columns)
+            .select_from(Pair)
+            .outerjoin(Adjudication, Adjudication.pair_id == Pair.id)
+            .where(self._within)
+        )
+        if which is not Which.ALL:
+            statement = statement.where(self.open if which is Which.OPEN else self.decided)
+        return statement if type is None else statement.where(Pair.type == type)
+
+    def entries(self, which: Which, type: str | None) -> Select[Any]:
+        """The pairs in order, for `entry_of`."""
+        columns = (
+            Pair.id,
+            Pair.external_id,
+            Pair.type,
+            beginning_of(Pair.left),
+            beginning_of(Pair.right),
+            Pair.senses,
+            Pair.spread_quarters,
+            Pair.rating_count,
+            Adjudication.quarters,
+            self.open.label("is_open"),
+            and_(Adjudication.id.is_not(None), CHANGED).label("is_changed"),
+        )
+        return self.select(*columns, which=which, type=type).order_by(*ORDER)
+
+    def counts(self, session: Session, type: str | None) -> dict[Which, int]:
+        """How many pairs each part has."""
+        both = (func.count().filter(part) for part in (self.open, self.decided))
+        opened, decided = session.execute(self.select(*both, type=type)).one()
+        return {Which.OPEN: opened, Which.DECIDED: decided, Which.ALL: opened + decided}
+
+    def count_held_back(self, session: Session) -> int:
+        """How many pairs of all types are left out."""
+        return count_where(session, self._left_out)
+
+
+def entry_of(row: Row[Any], threshold: int | None) -> QueueEntry:
+    """A row of `AdjudicationQueue.entries`."""
+    return QueueEntry(
+        pair_id=row.id,
+        external_id=row.external_id,
+        type=row.type,
+        left=beginning(row.left),
+        right=beginning(row.right),
+        spread=from_quarters(row.spread_quarters),
+        ratings=row.rating_count,
+        is_flagged=threshold is not None and row.spread_quarters >= threshold,
+        is_open=row.is_open,
+        decided=None if row.quarters is None else from_quarters(row.quarters),
+        is_changed=row.is_changed,
+        senses=senses_from_json(row.senses),
+    )
+
+
+def decide_within(
+    session: Session,
+    pair: Pair,
+    project: Project,
+    record: PairRecord,
+    by: int,
+    grade: Decimal,
+    cause: Cause,
+    note: str,
+    *,
+    expected: str | None,
+    clock: Clock,
+) -> None:
+    """Make `grade` the gold grade of a pair; `AdjudicationService.decide` has the arguments and errors.
+
+    Args:
+        record: of the pair, read since it was locked. Whether it is held back was asked before.
+    """
+    note = check_decision(grade, note, from_quarters(project.step_quarters))
+    standing = record.standing
+    wanted = (by, to_quarters(grade), cause.value, note)
+    if standing is not None and _same(standing, wanted) and not record.is_changed:
+        return  # the first click's answer was lost: saved already
+    _refuse_withdrawn_pair(pair)
+    _check_version(record, expected)
+    if standing is None and (problem := unflagged_text(pair, project)):
+        raise AdjudicationError(problem)
+    at = _now(record, clock)
+    if standing is None:
+        standing = Adjudication(project_id=pair.project_id, pair_id=pair.id)
+        session.add(standing)
+    standing.adjudicator_id, standing.quarters, standing.cause, standing.note = wanted
+    standing.decided_at = at
+    session.add(_change(pair, at, *wanted))
+    bar_raters(session.connection(), pair, [by], at)
+
+
+def undo_within(
+    session: Session, pair: Pair, record: PairRecord, by: int, *, expected: str | None, clock: Clock
+) -> None:
+    """Take the decision on a pair back; `AdjudicationService.withdraw` has the arguments and errors."""
+    _refuse_withdrawn_pair(pair)
+    _check_version(record, expected)
+    if record.standing is None:
+        raise AdjudicationError("Nobody has decided on this pair: there is nothing to withdraw.")
+    session.delete(record.standing)
+    at = _now(record, clock)
+    session.add(_change(pair, at, by, None, None, ""))
+    bar_raters(session.connection(), pair, [by], at)
+
+
+def refuse_held_back(session: Session, pair: Pair, project: Project, viewer: int | None) -> None:
+    if session.scalar(select(held_back_from(session, project, viewer)).where(Pair.id == pair.id)):
+        raise HeldBackError(
+            f"You may still grade the pair {pair.external_id!r}, so others' grades of it are hidden from you "
+            "until then: go on with the next pair, or leave this one to another adjudicator."
+        )
+
+
+def _refuse_withdrawn_pair(pair: Pair) -> None:
+    if pair.withdrawn_at is not None:
+        raise AdjudicationError(
+            f"The pair {pair.external_id!r} is withdrawn and needs no decision: go on with the next, or have "
+            "an administrator restore it."
+        )
+
+
+def _check_version(record: PairRecord, expected: str | None) -> None:
+    if expected is not None and expected != record.version:
+        raise ConflictError(conflict_sentence(expected, record.version, record.last))
+
+
+def unflagged_text(pair: Pair, project: Project) -> str:
+    """Why the pair needs no decision; nothing where its ratings are far apart."""
+    if is_flagged(project, pair):
+        return ""
+    if not is_fully_rated(project, pair):
+        return (
+            f"The pair {pair.external_id!r} has {pair.rating_count} of {project.raters_per_pair} ratings, "
+            "none far apart: wait for the others."
+        )
+    if project.threshold_quarters is None:
+        return NO_ADJUDICATION
+    return (
+        f"The ratings of this pair are {from_quarters(pair.spread_quarters)} apart, less than "
+        f"{from_quarters(project.threshold_quarters)}: their mean is its gold grade."
+    )
+
+
+def _now(record: PairRecord, clock: Clock) -> datetime:
+    """This moment, but not before the ratings that the decision is about: clocks differ."""
+    return max(clock(), record.last_rated_at) if record.last_rated_at else clock()
+
+
+def _same(standing: Adjudication, wanted: tuple[int, int, str, str]) -> bool:
+    return wanted == (standing.adjudicator_id, standing.quarters, standing.cause, standing.note)
+
+
+def _change(
+    pair: Pair, at: datetime, by: int, quarters: int | None, cause: str | None, note: str
+) -> AdjudicationChange:
+    return AdjudicationChange(
+        project_id=pair.project_id,
+        pair_id=pair.id,
+        adjudicator_id=by,
+        quarters=quarters,
+        cause=cause,
+        note=note,
+        at=at,
+    )
+
 
 PAGE_SIZE = 50
 
@@ -184,3 +526,239 @@ def _pair(session: Session, project_id: int, pair_id: int, *, lock: bool = False
     if pair is None:
         raise NotFoundError(f"The project has no pair {pair_id}: choose one from the queue.")
     return pair
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionSummary:
+    decided: int
+    unchanged: int
+    """Rows with the decision that stands already."""
+    empty: int
+    """Rows without grade, cause and note."""
+
+
+class DecisionTableService:
+    def __init__(self, database: Database, *, clock: Clock = utcnow) -> None:
+        self._database = database
+        self._clock = clock
+
+    def adjudicator(self, project_id: int, name: str) -> int:
+        """The id of an account that may decide in a project.
+
+        Raises:
+            NotFoundError: there is no such project or account.
+            AccessError: the account may not, or is disabled.
+        """
+        with self._database.reading() as session:
+            return _adjudicator(session, find_project(session, project_id), name).id
+
+    def items(
+        self, project_id: int, which: Which, type: str | None = None, *, viewer: int | None = None
+    ) -> Iterator[AdjudicationItem]:
+        """The pairs of a part of the queue in its order, as of one moment, as `AdjudicationService.queue`."""
+        with self._database.reading() as session:
+            project = find_project(session, project_id)
+            queue = AdjudicationQueue(project, held_back_from(session, project, viewer))
+            ids = session.scalars(queue.select(Pair.id, which=which, type=type).order_by(*ORDER)).all()
+            yield from read_items(session, ids, project)
+
+    def decide_all(
+        self, project_id: int, decisions: Iterable[DecisionInput], by: str, *, replaces: bool = False
+    ) -> DecisionSummary:
+        """Take all decisions of a table as `AdjudicationService.decide` takes one, or none of them.
+
+        Args:
+            project_id: where.
+            decisions: as they were read; all are, before the first is taken.
+            by: the name of the adjudicator whose decisions they become.
+            replaces: whether they take the place of others, made since the table was written.
+
+        Raises:
+            NotFoundError: there is no such project or account.
+            AccessError: the account may not decide there.
+            ImportFileError: a decision cannot be taken; the message begins with its place.
+            WrongLinesError: several cannot be.
+        """
+        read = list(decisions)
+
+        def transaction() -> DecisionSummary:
+            with self._database.session() as session:
+                project = find_project(session, project_id, lock=True)
+                adjudicator = _adjudicator(session, project, by)
+                table = _Table(session, project, adjudicator, self._clock, replaces=replaces)
+                return table.decide([row for row in read if row is not None], empty=read.count(None))
+
+        return repeated_if_undone(transaction)
+
+
+class _Table:
+    """The transaction of one table; the row of the project is locked, since pairs are locked together."""
+
+    def __init__(
+        self, session: Session, project: Project, adjudicator: User, clock: Clock, *, replaces: bool
+    ) -> None:
+        self._session, self._project, self._clock = session, project, clock
+        self._adjudicator = adjudicator
+        self._replaces = replaces
+        self._places: dict[int, str] = {}
+        """Where each pair stood in the table."""
+        self._records: dict[int, PairRecord] = {}
+        self._held_back: set[int] = set()
+
+    def decide(self, rows: Sequence[NewDecision | ImportFileError], *, empty: int) -> DecisionSummary:
+        pairs = self._locked_pairs({row.pair for row in rows if isinstance(row, NewDecision)})
+        self._read(pair.id for by_type in pairs.values() for pair in by_type.values())
+        wrong, decided, unchanged = WrongLines("used"), 0, 0
+        for row in rows:
+            try:
+                if isinstance(row, ImportFileError):
+                    raise row
+                is_new = self._decide(row, self._pair(row, pairs.get(row.pair, {})))
+            except ImportFileError as error:
+                wrong.add(error)
+            else:
+                decided, unchanged = decided + is_new, unchanged + (not is_new)
+        wrong.tell()
+        return DecisionSummary(decided, unchanged, empty)
+
+    def _locked_pairs(self, ids: Iterable[str]) -> dict[str, dict[str, Pair]]:
+        """By id and type."""
+        found: dict[str, dict[str, Pair]] = {}
+        for some in parts(sorted(filter(can_be_stored, ids))):
+            rows = self._session.scalars(
+                select(Pair)
+                .where(Pair.project_id == self._project.id, is_among(self._session, Pair.external_id, some))
+                .order_by(Pair.id)
+                .options(defer(Pair.left), defer(Pair.right), defer(Pair.senses))
+                .with_for_update(key_share=True)
+            )
+            for pair in rows:
+                found.setdefault(pair.external_id, {})[pair.type] = pair
+        return found
+
+    def _read(self, pair_ids: Iterable[int]) -> None:
+        """Read what decisions depend on; each pair is decided once, so that it stays true."""
+        is_held_back = held_back_from(self._session, self._project, self._adjudicator.id)
+        for ids in parts(pair_ids):
+            self._records |= read_records(self._session, ids)
+            held_back = select(Pair.id).where(Pair.id.in_(ids), is_held_back)
+            self._held_back.update(self._session.scalars(held_back))
+
+    def _pair(self, row: NewDecision, by_type: Mapping[str, Pair]) -> Pair:
+        if row.type is None and len(by_type) > 1:
+            raise ImportFileError(
+                f"{row.place}, field 'type': is missing, and several types have a pair {row.pair!r} "
+                f"({', '.join(sorted(by_type))}); write the type."
+            )
+        pair = by_type.get(row.type) if row.type is not None else next(iter(by_type.values()), None)
+        if pair is None:
+            raise ImportFileError(f"{row.place}, field 'id': {self._missing_text(row, by_type)}.")
+        first = self._places.setdefault(pair.id, row.place)
+        if first != row.place:
+            raise ImportFileError(
+                f"{row.place}: the pair {row.pair!r} is decided further up too ({first}); keep one of them."
+            )
+        return pair
+
+    def _missing_text(self, row: NewDecision, by_type: Mapping[str, Pair]) -> str:
+        if by_type:
+            return (
+                f"the pair {row.pair!r} is of the type {', '.join(sorted(by_type))}, not {row.type}; fix it"
+            )
+        if can_be_stored(row.pair):
+            checks = Pair.project_id == checks_project_of(self._session, self._project.id)
+            training = TrainingPair.project_id == self._project.id
+            known = {
+                "check pair": select(Pair.id).where(checks, Pair.external_id == row.pair),
+                "training pair": select(TrainingPair.id).where(
+                    training, TrainingPair.external_id == row.pair
+                ),
+            }
+            for kind, statement in known.items():
+                if self._session.scalar(statement.limit(1)) is not None:
+                    return f"{row.pair!r} is a {kind}, whose grade is known; leave the row out"
+        return (
+            f"the project {self._project.name} has no pair {row.pair!r}; fix the id, which a spreadsheet "
+            "may have rewritten (open the column id as text), or leave the row out"
+        )
+
+    def _decide(self, row: NewDecision, pair: Pair) -> bool:
+        """Whether it is a new decision.
+
+        Raises:
+            ImportFileError: it cannot be taken.
+        """
+        record = self._records[pair.id]
+        if record.standing is not None and self._stands(row, pair, record, record.standing):
+            return False
+        if pair.id in self._held_back:
+            raise ImportFileError(
+                f"{row.place}: {self._adjudicator.name} may still grade the pair {row.pair!r} and so must "
+                "not decide on it; leave the row out, or let another adjudicator decide."
+            )
+        expected = self._expected(row, record)
+        try:
+            decide_within(
+                self._session,
+                pair,
+                self._project,
+                record,
+                self._adjudicator.id,
+                row.grade,
+                row.cause,
+                row.note,
+                expected=expected,
+                clock=self._clock,
+            )
+        except ConflictError:
+            unflagged = "" if record.standing is not None else unflagged_text(pair, self._project)
+            problem = unflagged or _conflict_text(row, record, expected or "")
+        except GradeError as error:
+            raise ImportFileError(f"{row.place}, field 'grade': {error}") from None
+        except AdjudicationError as error:
+            problem = str(error)
+        else:
+            return True
+        raise ImportFileError(f"{row.place}: {problem}")
+
+    def _stands(self, row: NewDecision, pair: Pair, record: PairRecord, standing: Adjudication) -> bool:
+        """Whether it is the decision on the pair already, whoever took it, and the pair is not open again."""
+        is_same = (to_quarters(row.grade), row.cause.value, row.note) == (
+            standing.quarters,
+            standing.cause,
+            standing.note,
+        )
+        return is_same and not (is_flagged(self._project, pair) and record.is_changed)
+
+    def _expected(self, row: NewDecision, record: PairRecord) -> str | None:
+        """The version of the pair at which the decision is taken; None for any."""
+        found = record.version
+        if row.version is None:
+            return None if record.standing is None or self._replaces else with_decision_of(found, "0-")
+        return with_decision_of(row.version, found) if self._replaces else row.version
+
+
+def _conflict_text(row: NewDecision, record: PairRecord, expected: str) -> str:
+    last = decided_since(expected, record.version, record.last)
+    if last is None or with_decision_of(expected, record.version) != record.version:  # --replace is no help
+        return (
+            f"a rating of the pair {row.pair!r} changed since the table was written; leave the row out, "
+            "and look at the pair in a new table."
+        )
+    return (
+        f"{decision_text(last)} already; leave the row of the pair {row.pair!r} out, or give --replace "
+        "to decide all the same."
+    )
+
+
+def _adjudicator(session: Session, project: Project, name: str) -> User:
+    user = get_user(session, name)
+    if user.disabled_at is not None:
+        raise AccessError(f"The account {user.name} is disabled: name another, or enable it.")
+    may = {Role.ADJUDICATOR, Role.ADMINISTRATOR}
+    if not user.is_administrator and may.isdisjoint(roles_of(session, user.id, project.id)):
+        raise AccessError(
+            f"{user.name} is neither adjudicator nor administrator of {project.name}: name someone who is, "
+            f"or give {user.name} the role."
+        )
+    return user

@@ -5,31 +5,177 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import false, func, select
+import numpy as np
+from sqlalchemy import ColumnElement, Row, and_, false, func, select
 from sqlalchemy.orm import Session
 
-from annotation.reliability.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED
+from annotation.agreement import DEFAULT_RESAMPLES, DEFAULT_SEED, Floats, Grades, Mask
 from annotation.reliability.planning import Plan, check_width, plan_pairs
-from annotation.reliability.report import AgreementReport, build_report
-from annotation.services.agreement_rows import count_held_back, read_grades, read_widest
+from annotation.reliability.report import (
+    NO_GENRE,
+    SHOWN_CHARACTERS,
+    WIDEST_PAIRS,
+    AgreementReport,
+    ProjectGrades,
+    WidePair,
+    build_report,
+)
 from annotation.services.audit import GRADES_CHANGED, PAIRS_CHANGED
-from annotation.services.in_use import count_withdrawn
-from annotation.services.keys import KeyService
-from annotation.services.numbering import NumberService
+from annotation.services.excluded_ratings import read_excluded
+from annotation.services.numbering import KeyService, NumberService, names_of, numbers_of
+from annotation.services.pair_rows import CHANGED, IN_USE, count_withdrawn, is_decided, of_pair_in_use
 from annotation.services.projects import find_project
-from annotation.services.raters import names_of
-from annotation.services.rating.held_back import held_back_from
-from annotation.services.set_aside_rows import read_set_aside
+from annotation.services.quality import page_ratings
+from annotation.services.rater_queue import held_back_from
+from annotation.services.transactions import count_where
+from annotation.types import QUARTERS_PER_POINT
 from db import Database
-from db.models import AdjudicationChange, AuditEvent, Pair, Project, RatingChange
+from db.models import Adjudication, AdjudicationChange, AuditEvent, Pair, Project, Rating, RatingChange
+
+
+@dataclass(frozen=True, slots=True)
+class ReadGrades:
+    """The grades of a project, and the ids that its numbers stand for."""
+
+    data: ProjectGrades
+    rater_ids: tuple[int, ...]
+
+
+def read_grades(session: Session, project: Project, key: bytes) -> ReadGrades:
+    """The pairs in the order of import, the raters in an order that says nothing about them; no texts."""
+    pairs = session.execute(
+        select(Pair.id, Pair.type, Pair.genre)
+        .where(Pair.project_id == project.id, IN_USE)
+        .order_by(Pair.import_order)
+    ).all()
+    page = page_ratings([project.id]).subquery()
+    ratings = session.execute(
+        select(Rating.pair_id, Rating.rater_id, Rating.quarters, Rating.seconds, page.c.first_at)
+        .outerjoin(page, and_(page.c.pair_id == Rating.pair_id, page.c.rater_id == Rating.rater_id))
+        .where(Rating.project_id == project.id, of_pair_in_use(Rating.pair_id, project.id))
+    ).all()
+    decided = session.execute(
+        select(Adjudication.pair_id, Adjudication.quarters, CHANGED).where(
+            Adjudication.project_id == project.id, of_pair_in_use(Adjudication.pair_id, project.id)
+        )
+    ).all()
+    numbered = numbers_of(session, project.id, key, {row[1] for row in ratings})
+    # Raters without a grade that counts keep their numbers, but are not in the report.
+    rater_ids = tuple(sorted({row[1] for row in ratings}, key=lambda rater: numbered[rater]))
+    data = _numbered_grades(project, rater_ids, pairs, ratings, decided)
+    return ReadGrades(data, rater_ids)
+
+
+def _numbered_grades(
+    project: Project,
+    raters: Sequence[int],
+    pairs: Sequence[Row[int, str, str | None]],
+    ratings: Sequence[Row[int, int, int, float | None, datetime | None]],
+    decided: Sequence[Row[int, int, bool]],
+) -> ProjectGrades:
+    """What was read, as columns: pairs, raters, types and genres are numbers from 0.
+
+    Args:
+        project: whose types come first.
+        raters: their accounts, in the order that numbers them.
+        pairs: id, type and genre, in the order that numbers them.
+        ratings: pair, rater, quarters, seconds, and when it was first given on the page, if it was.
+        decided: pair, quarters, and whether a rating came after the decision.
+    """
+    places = {row[0]: place for place, row in enumerate(pairs)}
+    rater_number = {rater: number for number, rater in enumerate(raters)}
+    types = tuple(dict.fromkeys([*project.types, *sorted({row[1] for row in pairs})]))
+    genres = tuple(sorted({row[2] or NO_GENRE for row in pairs}))
+    type_number = {name: number for number, name in enumerate(types)}
+    genre_number = {name: number for number, name in enumerate(genres)}
+    is_decided, is_changed, decisions = _decisions(places, decided)
+    threshold = project.threshold_quarters
+    return ProjectGrades(
+        types=types,
+        genres=genres,
+        type_of_pair=np.array([type_number[row[1]] for row in pairs], np.int64),
+        genre_of_pair=np.array([genre_number[row[2] or NO_GENRE] for row in pairs], np.int64),
+        decided=is_decided,
+        changed=is_changed,
+        grades=Grades(
+            np.array([places[row[0]] for row in ratings], np.int64),
+            np.array([rater_number[row[1]] for row in ratings], np.int64),
+            np.array([row[2] for row in ratings], np.float64) / QUARTERS_PER_POINT,
+        ),
+        seconds=np.array([np.nan if row[3] is None else row[3] for row in ratings], np.float64),
+        # Of the page: imported ratings were all written at one moment, which tells nothing.
+        moments=np.array([np.nan if row[4] is None else row[4].timestamp() for row in ratings], np.float64),
+        decisions=decisions,
+        raters=len(raters),
+        threshold=threshold / QUARTERS_PER_POINT if threshold else None,
+        raters_per_pair=project.raters_per_pair,
+    )
+
+
+def _decisions(
+    places: Mapping[int, int], decided: Sequence[Row[int, int, bool]]
+) -> tuple[Mask, Mask, Floats]:
+    """Which pairs are decided, which were graded since, and the grades that they have from it."""
+    is_decided, is_changed = np.zeros((2, len(places)), dtype=np.bool_)
+    decisions = np.full(len(places), np.nan)
+    for pair_id, quarters, has_changed in decided:
+        is_decided[places[pair_id]] = True
+        is_changed[places[pair_id]] = has_changed
+        decisions[places[pair_id]] = quarters / QUARTERS_PER_POINT
+    return is_decided, is_changed, decisions
+
+
+def read_widest(session: Session, project: Project, held_back: ColumnElement[bool]) -> tuple[WidePair, ...]:
+    """The pairs whose grades are farthest apart, earlier pairs first among equals, with the beginning of
+    their texts; none whose grades agree, or that is held back (see `rating.held_back`)."""
+    beginning = SHOWN_CHARACTERS + 1
+    rows = session.execute(
+        select(
+            Pair.id,
+            Pair.external_id,
+            Pair.type,
+            Pair.genre,
+            func.substr(Pair.left, 1, beginning),
+            func.substr(Pair.right, 1, beginning),
+            Pair.low_quarters,
+            Pair.high_quarters,
+            Pair.rating_count,
+            is_decided(project).label("is_decided"),
+        )
+        .where(*_differ(project), ~held_back)
+        .order_by(Pair.spread_quarters.desc(), Pair.import_order)
+        .limit(WIDEST_PAIRS)
+    )
+    return tuple(
+        replace(
+            WidePair(*row[:6]),
+            low=row.low_quarters / QUARTERS_PER_POINT,
+            high=row.high_quarters / QUARTERS_PER_POINT,
+            ratings=row.rating_count,
+            decided=bool(row.is_decided),
+        )
+        for row in rows
+    )
+
+
+def count_held_back(session: Session, project: Project, held_back: ColumnElement[bool]) -> int:
+    """How many pairs whose grades differ are held back."""
+    return count_where(session, *_differ(project), held_back)
+
+
+def _differ(project: Project) -> tuple[ColumnElement[bool], ...]:
+    return (Pair.project_id == project.id, Pair.spread_quarters > 0, IN_USE)
+
 
 KEPT_REPORTS = 8
 SHARE_OF_TIME = 0.05
 
-Question = tuple[int, ...]
+ReportRequest = tuple[int, ...]
 """Project, resamples, seed."""
 
 
@@ -54,7 +200,7 @@ class AgreementService:
         self._database = database
         self._keys = KeyService(database)
         self._numbers = NumberService(database)
-        self._kept: OrderedDict[Question, _Kept] = OrderedDict()
+        self._kept: OrderedDict[ReportRequest, _Kept] = OrderedDict()
         self._lock = threading.Lock()
 
     def version(self, project_id: int) -> str:
@@ -109,7 +255,7 @@ class AgreementService:
             held_back = held_back_from(session, project, viewer)
             if count := count_held_back(session, project, held_back):
                 report = replace(report, widest=read_widest(session, project, held_back), held_back=count)
-            aside = read_set_aside(session, project.id)
+            aside = read_excluded(session, project.id)
             told = [*raters, *(line.rater_id for line in aside)]
             names, unnumbered = names_of(session, told), 0
         if not named:  # without the lock: to number raters may take waiting for a write

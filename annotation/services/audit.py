@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from annotation.notes import clean_text
+from annotation.wording import clean_text
 from db.models import AuditEvent
 
 PROJECT_CREATED, PROJECT_CHANGED = NAMES_PROJECT = ("project created", "project changed")
@@ -21,7 +21,7 @@ PAIRS_REMOVED, PAIRS_WITHDRAWN, PAIRS_RESTORED = PAIRS_CHANGED = (
     "pairs restored",
 )
 """What changes which pairs count."""
-GRADES_SET_ASIDE, GRADES_BROUGHT_BACK = GRADES_CHANGED = ("grades set aside", "grades brought back")
+GRADES_EXCLUDED, GRADES_RESTORED = GRADES_CHANGED = ("grades set aside", "grades brought back")
 """What changes which grades count, but for single ones."""
 
 
@@ -44,7 +44,7 @@ def record(
         project_id: where; None stands for the server.
         detail: what JSON can hold; there is a sign for what UTF-8 cannot, as in names of files.
     """
-    kept = cleaned(detail)
+    kept = clean_detail(detail)
     session.add(AuditEvent(at=at, user_id=user_id, project_id=project_id, action=action, detail=kept))
 
 
@@ -55,10 +55,10 @@ def record_account(
     record(session, at, ACCOUNT_ADDED, user_id=by, name=name, is_administrator=is_administrator)
 
 
-def cleaned(detail: Any) -> Any:
+def clean_detail(detail: Any) -> Any:
     """The same with every text as `clean_text` has it."""
     if isinstance(detail, str):
         return clean_text(detail)
     if isinstance(detail, dict):
-        return {name: cleaned(value) for name, value in detail.items()}
-    return [cleaned(value) for value in detail] if isinstance(detail, list | tuple) else detail
+        return {name: clean_detail(value) for name, value in detail.items()}
+    return [clean_detail(value) for value in detail] if isinstance(detail, list | tuple) else detail

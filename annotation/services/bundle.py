@@ -9,42 +9,30 @@ from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
 from annotation.passwords import Passwords
-from annotation.predictions.handovers import HandOvers
-from annotation.senses.dictionary import Dictionary
-from annotation.services.access.accounts import AccountService
-from annotation.services.access.invitations import InvitationService
-from annotation.services.access.sign_ins import SignInService
+from annotation.sense_pairs import Dictionary
+from annotation.services.accounts import AccountService, InvitationService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
+from annotation.services.assignment import AssignmentService
 from annotation.services.consents import ConsentService
+from annotation.services.editing import EditingService, WritingReportService
 from annotation.services.events import EventService
+from annotation.services.excluded_ratings import ExclusionService
 from annotation.services.gold import GoldService
-from annotation.services.imports.importing import ImportService
-from annotation.services.judgements import JudgementService
-from annotation.services.keys import KeyService
+from annotation.services.imports import ImportService
 from annotation.services.known_pairs import KnownPairService
-from annotation.services.overview import OverviewService
-from annotation.services.pair_list import PairListService
-from annotation.services.pair_removal import PairRemovalService
-from annotation.services.pair_withdrawal import PairWithdrawalService
-from annotation.services.projects import ProjectService
-from annotation.services.quality import QualityService
-from annotation.services.rating.assignment import AssignmentService
-from annotation.services.rating.ratings import RatingService
-from annotation.services.rating.stuck import StuckService
-from annotation.services.remarks import RemarkService
-from annotation.services.sending import SendService
+from annotation.services.larger_items import ItemService, ItemWithdrawalService
+from annotation.services.leaderboard import SystemService
+from annotation.services.numbering import KeyService
+from annotation.services.pairs import PairListService, PairRemovalService, PairWithdrawalService, StuckService
+from annotation.services.predictions import HandOvers, JudgementService, SendService
+from annotation.services.projects import OverviewService, ProjectService
+from annotation.services.quality import QualityService, TrainingService, WorkService
+from annotation.services.ratings import RatingService, RemarkService
 from annotation.services.senses import SenseService
-from annotation.services.set_aside import SetAsideService
-from annotation.services.systems import SystemService
-from annotation.services.training import TrainingService
-from annotation.services.work import WorkService
-from annotation.services.writing.editing import EditingService
-from annotation.services.writing.item_withdrawal import ItemWithdrawalService
-from annotation.services.writing.items import ItemService
-from annotation.services.writing.reports import WritingReportService
-from annotation.services.writing.writers import WritingService
-from annotation.systems.baselines import Similarities
+from annotation.services.sign_in import SignInService
+from annotation.services.writing import WritingService
+from annotation.systems import Similarities
 from db import DEFAULT_URL, Database, DatabaseError
 from db.errors import DamagedError as DamagedError  # for pages and routes, which know no db
 from db.errors import UnreachableError as UnreachableError
@@ -88,7 +76,7 @@ class Services:
     known_pairs: KnownPairService
     training: TrainingService
     work: WorkService
-    set_aside: SetAsideService
+    set_aside: ExclusionService
     systems: SystemService
     handovers: HandOvers
     keys: KeyService
@@ -151,7 +139,7 @@ def open_services(
         known_pairs=KnownPairService(database),
         training=TrainingService(database),
         work=WorkService(database),
-        set_aside=SetAsideService(database),
+        set_aside=ExclusionService(database),
         systems=SystemService(database, similarities=similarities),
         handovers=HandOvers(),
         keys=keys,

@@ -8,16 +8,14 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, exists, func, or_, select
 from sqlalchemy.orm import Session
 
-from annotation.clock import Clock, utcnow
 from annotation.consent import Consent, ConsentText
 from annotation.errors import ConsentError
-from annotation.services.access.roles import is_paused
 from annotation.services.audit import record
-from annotation.services.bulk import per_system
-from annotation.services.consent_rows import CONSENTS, agreed_before, consents_of
 from annotation.services.projects import find_project
-from annotation.services.writing.rows import admit
-from annotation.types import Role
+from annotation.services.transactions import per_system
+from annotation.services.users import CONSENTS, agreed_before, consents_of, is_paused
+from annotation.services.writing import admit
+from annotation.types import Clock, Role, utcnow
 from db import Database
 from db.models import Membership, Project, User
 
@@ -112,7 +110,7 @@ def _works_in(project_id: int) -> ColumnElement[bool]:
     return exists().where(Membership.user_id == User.id, Membership.project_id == project_id, working)
 
 
-def told_consent(session: Session, project: Project, raters: Iterable[int]) -> dict[str, Any]:
+def consent_for_manifest(session: Session, project: Project, raters: Iterable[int]) -> dict[str, Any]:
     """`consent` of a manifest: the text and how many agreed, nobody named; nothing where there is none.
 
     Args:

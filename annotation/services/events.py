@@ -11,9 +11,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, select
 from sqlalchemy.orm import Session
 
-from annotation.services.audit import ACCOUNT_ADDED, cleaned
+from annotation.services.audit import ACCOUNT_ADDED, clean_detail
 from annotation.services.projects import find_project
-from annotation.services.rating.held_back import held_back_from
+from annotation.services.rater_queue import held_back_from
 from annotation.types import from_quarters
 from db import Database
 from db.models import AdjudicationChange, AuditEvent, Pair, Project, User
@@ -82,7 +82,7 @@ def _recorded(session: Session, which: ColumnElement[bool], limit: int) -> list[
         .limit(limit)
     )
     rows = session.execute(statement)
-    return [Event(at, action, user, cleaned(detail)) for at, action, user, detail in rows]
+    return [Event(at, action, user, clean_detail(detail)) for at, action, user, detail in rows]
 
 
 def _decisions(session: Session, project: Project, viewer: int | None, most: int) -> list[Event]:

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, Executable, Row, Select, and_, exists, func, or_, select
 from sqlalchemy.orm import Session
 
 from annotation import __version__
-from annotation.cards.gold_card import gold_card
-from annotation.clock import Clock, utcnow
-from annotation.files.gold_columns import Extras
-from annotation.files.gold_files import open_gold, open_unfinished
-from annotation.files.gold_folder import GoldFolder, describe_files, write_card, write_manifest
+from annotation.changes import LONG_TEXTS
+from annotation.errors import ExportError, UnfinishedError
+from annotation.files.gold_files import Extras, open_gold, open_unfinished
+from annotation.files.gold_folder import GoldFolder, describe_files, manifest, write_card, write_manifest
 from annotation.gold import (
     ExportOptions,
     Format,
+    GoldStanding,
     RaterColumns,
     Tally,
     Unfinished,
@@ -28,23 +31,379 @@ from annotation.gold import (
     gold_row,
     label_key,
 )
-from annotation.gold_manifest import manifest
-from annotation.predictions.queue_order import QueueOrder
-from annotation.reliability.gold_agreement import AgreementTally
-from annotation.services.audit import record
-from annotation.services.consents import told_consent
-from annotation.services.gold_counts import GoldCounts, checked_counts, count_gold
-from annotation.services.gold_origin import other_counts, told_quality
-from annotation.services.gold_rows import has_senses, stream_pairs
-from annotation.services.numbering import NumberService, keep_exported
+from annotation.gold_card import gold_card
+from annotation.predictions import QueueOrder
+from annotation.reliability.report import AgreementTally
+from annotation.sense_pairs import senses_from_json
+from annotation.services.assignment import order_of
+from annotation.services.audit import PROJECT_CHANGED, record
+from annotation.services.consents import consent_for_manifest
+from annotation.services.excluded_ratings import excluded_for_manifest, read_excluded
+from annotation.services.gold_checks import checks_project_of, quality_of, training_in_use
+from annotation.services.numbering import NumberService, keep_exported, names_of, rater_ids
+from annotation.services.pair_rows import (
+    HAS_DECISION,
+    IN_USE,
+    count_withdrawn,
+    is_flagged,
+    is_fully_rated,
+    is_reopened,
+    of_pair_in_use,
+)
 from annotation.services.projects import as_project, find_project
-from annotation.services.protocol_history import protocol_history
-from annotation.services.raters import names_of, rater_ids
-from annotation.services.rating.queue_order import order_of
-from annotation.services.set_aside_rows import read_set_aside, told_in_gold
-from annotation.types import ProjectSettings
+from annotation.services.transactions import AT_ONCE, count_where
+from annotation.types import Cause, Clock, ProjectSettings, RatedPair, RaterComment, from_quarters, utcnow
 from db import Database
-from db.models import Export, User
+from db.models import Adjudication, AuditEvent, Comment, Export, Pair, Project, Rating, RatingChange, User
+
+
+def pairs_with_sums(project_id: int, *columns: Any) -> Select[*tuple[Any, ...]]:
+    """These columns of every pair that is not withdrawn, in the order of import; of each row there is a
+    `standing_in`."""
+    # For each pair by itself: before PostgreSQL has counted new rows it would go through all sums for each.
+    summed = (
+        select(func.sum(Rating.quarters)).where(Rating.pair_id == Pair.id).correlate(Pair).scalar_subquery()
+    )
+    return (
+        select(
+            *columns,
+            Pair.rating_count,
+            Pair.spread_quarters,
+            summed.label("sum"),
+            Adjudication.quarters.label("decided"),
+        )
+        .select_from(Pair)
+        .outerjoin(Adjudication, Adjudication.pair_id == Pair.id)
+        .where(Pair.project_id == project_id, IN_USE)
+        .order_by(Pair.import_order)
+        .execution_options(yield_per=AT_ONCE)
+    )
+
+
+def standing_in(row: Row[Any]) -> GoldStanding:
+    """Of a row with `rating_count`, `spread_quarters`, `sum` and `decided`."""
+    return GoldStanding(
+        decided=None if row.decided is None else from_quarters(row.decided),
+        ratings=row.rating_count,
+        total=from_quarters(int(row.sum or 0)),
+        spread=from_quarters(row.spread_quarters),
+    )
+
+
+def stream_pairs(session: Session, project_id: int, *, with_comments: bool = False) -> Iterator[RatedPair]:
+    """Every pair of the project that is not withdrawn, its raters by account name; a few hundred are held
+    at a time."""
+    names = names_of(session, rater_ids(session, project_id))
+    last = -1
+    while pairs := session.execute(_pairs_after(project_id, last)).all():
+        ids = [pair.id for pair in pairs]
+        ratings = _ratings_of(session, ids)
+        comments = _comments_of(session, ids) if with_comments else {}
+        for pair in pairs:
+            rated = _rated_pair(pair, [(names[rater], grade) for rater, grade in ratings[pair.id]])
+            yield replace(rated, comments=tuple(comments.get(pair.id, ())))
+        last = pairs[-1].import_order
+
+
+def has_senses(session: Session, project_id: int) -> bool:
+    """Whether a pair of the project has definitions of a word or a sense."""
+    described = exists().where(Pair.project_id == project_id, Pair.senses.is_not(None), IN_USE)
+    return bool(session.scalar(select(described)))
+
+
+def _pairs_after(project_id: int, import_order: int) -> Executable:
+    return (
+        select(
+            Pair.id,
+            Pair.external_id,
+            Pair.type,
+            Pair.left,
+            Pair.right,
+            Pair.genre,
+            Pair.intended_quarters,
+            Pair.source,
+            Pair.senses,
+            Pair.import_order,
+            Adjudication.quarters,
+            Adjudication.cause,
+        )
+        .outerjoin(Adjudication, Adjudication.pair_id == Pair.id)
+        .where(Pair.project_id == project_id, IN_USE, Pair.import_order > import_order)
+        .order_by(Pair.import_order)
+        .limit(AT_ONCE)
+    )
+
+
+def _ratings_of(session: Session, pair_ids: Sequence[int]) -> dict[int, list[tuple[int, Decimal]]]:
+    rows = session.execute(
+        select(Rating.pair_id, Rating.rater_id, Rating.quarters)
+        .where(Rating.pair_id.in_(pair_ids))
+        .order_by(Rating.pair_id, Rating.rater_id)
+    )
+    ratings: dict[int, list[tuple[int, Decimal]]] = defaultdict(list)
+    for pair_id, rater_id, quarters in rows:
+        ratings[pair_id].append((rater_id, from_quarters(quarters)))
+    return ratings
+
+
+def _comments_of(session: Session, pair_ids: Sequence[int]) -> dict[int, list[RaterComment]]:
+    rows = session.execute(
+        select(Comment.pair_id, User.name, Comment.text, Comment.is_flagged)
+        .join(User, User.id == Comment.user_id)
+        .where(Comment.pair_id.in_(pair_ids), or_(Comment.is_flagged, Comment.text != ""))
+    )
+    comments: dict[int, list[RaterComment]] = defaultdict(list)
+    for pair_id, name, text, is_problem in rows:
+        comments[pair_id].append(RaterComment(name, text, is_problem))
+    return comments
+
+
+def _rated_pair(pair: Row[Any], ratings: list[tuple[str, Decimal]]) -> RatedPair:
+    return RatedPair(
+        id=pair.id,
+        external_id=pair.external_id,
+        type=pair.type,
+        left=pair.left,
+        right=pair.right,
+        genre=pair.genre,
+        intended=None if pair.intended_quarters is None else from_quarters(pair.intended_quarters),
+        source=pair.source,
+        ratings=tuple(ratings),
+        adjudicated=None if pair.quarters is None else from_quarters(pair.quarters),
+        cause=Cause(pair.cause) if pair.cause else None,
+        senses=senses_from_json(pair.senses),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class GoldCounts:
+    """How far a project is from a gold set."""
+
+    pairs: int
+    too_few_ratings: int
+    not_adjudicated: int
+    withdrawn: int = 0
+    """Pairs that none of the other figures counts."""
+    problems: int = 0
+    """Pairs with a gold grade that a rater has marked as a problem."""
+    reopened: int = 0
+    """Pairs with a gold grade that are to be adjudicated again, a grade being younger than their decision."""
+
+    @property
+    def with_gold(self) -> int:
+        return self.pairs - self.too_few_ratings - self.not_adjudicated
+
+
+def count_gold(session: Session, project: Project) -> GoldCounts:
+    """How many pairs have a gold grade, and what the others lack."""
+    return GoldCounts(
+        *_count_unfinished(session, project),
+        count_withdrawn(session, project.id),
+        count_problems(session, project),
+        count_reopened(session, project),
+    )
+
+
+def check_counts(session: Session, project: Project, options: ExportOptions) -> GoldCounts:
+    """What an export would find.
+
+    Raises:
+        ExportError: it would be refused.
+    """
+    counts = GoldCounts(*_count_unfinished(session, project))
+    if not counts.pairs and (withdrawn := count_withdrawn(session, project.id)):
+        raise ExportError(
+            f"Project {project.name!r} has only withdrawn pairs ({withdrawn:,}): restore those that should "
+            "count first."
+        )
+    if not counts.pairs:
+        raise ExportError(f"Project {project.name!r} has no pairs yet: import some first.")
+    missing = counts.pairs - counts.with_gold
+    if missing and options.unfinished is Unfinished.REFUSE:
+        raise UnfinishedError(_missing_text(counts, first_unfinished(session, project)))
+    return counts
+
+
+def _missing_text(counts: GoldCounts, first: tuple[str, str] | None) -> str:
+    """How many pairs have no gold grade, the type and id of the first, and what they lack."""
+    missing = counts.pairs - counts.with_gold
+    have, it_is = ("has", "it is") if missing == 1 else ("have", "the first is")
+    where = f", {it_is} {first[1]!r} ({first[0]})" if first else ""
+    needs = ((counts.too_few_ratings, "ratings"), (counts.not_adjudicated, "a decision"))
+    lacks = " and ".join(
+        f"{count:,} {'lacks' if count == 1 else 'lack'} {what}" for count, what in needs if count
+    )
+    return f"{missing:,} of {counts.pairs:,} pairs {have} no gold grade yet{where}; {lacks}"
+
+
+def count_problems(session: Session, project: Project) -> int:
+    """How many pairs with a gold grade a rater has marked as a problem."""
+    few, flagged = _lacks(project)
+    marked = exists().where(Comment.pair_id == Pair.id, Comment.is_flagged)
+    return count_where(session, Pair.project_id == project.id, IN_USE, ~few, ~flagged, marked)
+
+
+def count_reopened(session: Session, project: Project) -> int:
+    """How many flagged pairs have a decision that is older than one of their ratings."""
+    counted = (
+        select(func.count(Pair.id))
+        .join(Adjudication, Adjudication.pair_id == Pair.id)
+        .where(Pair.project_id == project.id, IN_USE, is_reopened(project))
+    )
+    return session.scalar(counted) or 0
+
+
+def _count_unfinished(session: Session, project: Project) -> tuple[int, int, int]:
+    """How many pairs there are, how many have too few ratings, how many are flagged and undecided."""
+    few, flagged = _lacks(project)
+    counted = select(func.count(), func.count().filter(few), func.count().filter(flagged))
+    of_project = counted.where(Pair.project_id == project.id, IN_USE)
+    pairs, without_ratings, without_decision = session.execute(of_project).one()
+    return pairs, without_ratings, without_decision
+
+
+def first_unfinished(session: Session, project: Project) -> tuple[str, str] | None:
+    """Type and id of the first pair, in the order of import, without a gold grade."""
+    row = session.execute(
+        select(Pair.type, Pair.external_id)
+        .where(Pair.project_id == project.id, IN_USE, or_(*_lacks(project)))
+        .order_by(Pair.import_order)
+        .limit(1)
+    ).first()
+    return None if row is None else (row.type, row.external_id)
+
+
+def _lacks(project: Project) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    """`annotation.gold.GoldStanding.reason` for a query: an unfinished pair meets one of the two."""
+    few, enough = ~is_fully_rated(project), is_fully_rated(project)
+    return and_(~HAS_DECISION, few), and_(~HAS_DECISION, enough, is_flagged(project))
+
+
+def other_counts(session: Session, project: Project) -> dict[str, int]:
+    """Of a manifest: raters, and what there is of adjudicators whose decisions stand, of grades from files,
+    and of withdrawn, reopened and marked pairs."""
+    found = {
+        "adjudicators": _count_adjudicators(session, project.id),
+        "imported_ratings": _count_imported(session, project.id),
+        "withdrawn": count_withdrawn(session, project.id),
+        "marked_as_problem": count_problems(session, project),
+        "reopened": count_reopened(session, project),
+    }
+    raters = len(rater_ids(session, project.id))
+    return {"raters": raters, **{name: number for name, number in found.items() if number}}
+
+
+def quality_for_manifest(session: Session, project_id: int) -> dict[str, Any]:
+    """`training` and `checks` of a manifest's protocol, as they are set now; nothing of what is not used.
+
+    Distances are in points of the scale.
+    """
+    settings = quality_of(session, project_id)
+    told: dict[str, Any] = {}
+    if training := count_where(session, training_in_use(project_id)):
+        distance = float(settings.training_distance)
+        told["training"] = {"pairs": training, "pass_percent": settings.pass_percent, "distance": distance}
+    is_check = Pair.project_id == checks_project_of(session, project_id)
+    if settings.check_every and (checks := count_where(session, is_check)):
+        distance = float(settings.check_distance)
+        told["checks"] = {"pairs": checks, "every": settings.check_every, "distance": distance}
+    return told
+
+
+def _count_adjudicators(session: Session, project_id: int) -> int:
+    counted = select(func.count(Adjudication.adjudicator_id.distinct())).where(
+        Adjudication.project_id == project_id, of_pair_in_use(Adjudication.pair_id, project_id)
+    )
+    return session.scalar(counted) or 0
+
+
+def _count_imported(session: Session, project_id: int) -> int:
+    """Grades in force that nobody gave or changed on the page."""
+    on_page = exists().where(
+        RatingChange.pair_id == Rating.pair_id,
+        RatingChange.rater_id == Rating.rater_id,
+        RatingChange.origin == "page",
+    )
+    counts = of_pair_in_use(Rating.pair_id, project_id)
+    return count_where(session, Rating.project_id == project_id, counts, ~on_page)
+
+
+_NAMES = {
+    "guidelines": "guidelines",
+    "types": "types",
+    "step": "step",
+    "threshold": "adjudication_threshold",
+    "raters_per_pair": "raters_per_pair",
+    "is_random": "order",
+    "seed": "seed",
+    "may_revise": "may_revise",
+    "most_per_rater": "most_per_rater",
+    "consent": "consent",
+    "scale_words": "scale_words",
+}
+"""Settings that bear on grades, or on who gives them, and what the manifest calls them."""
+
+
+def protocol_history(session: Session, project: Project) -> dict[str, Any]:
+    """`protocol_changes` of a manifest, the earliest first, and the texts before them by their hashes.
+
+    The texts are `earlier_guidelines`, `earlier_consent` and `earlier_scale_words`. Nothing where none was
+    changed. `ratings_before` are the grades that stand as they were before a change.
+    """
+    events = session.execute(
+        select(AuditEvent.at, AuditEvent.detail)
+        .where(AuditEvent.project_id == project.id, AuditEvent.action == PROJECT_CHANGED)
+        .order_by(AuditEvent.id)
+    )
+    changes: list[dict[str, Any]] = []
+    earlier: dict[str, dict[str, str]] = {name: {} for name in LONG_TEXTS}
+    moments: list[datetime] | None = None
+    for at, detail in events:
+        told = list(_changes(detail))
+        if told and moments is None:
+            moments = _moments(session, project.id)
+        given = bisect_left(moments or (), at)
+        changes += [{"at": at.isoformat(), **change, "ratings_before": given} for change in told]
+        for name, texts in earlier.items():
+            told = detail.get("before", {}).get(name)
+            if told and told["text"] != (getattr(project, name) or ""):
+                texts[told["sha256"]] = told["text"]
+    return {
+        **({"protocol_changes": changes} if changes else {}),
+        **{f"earlier_{name}": texts for name, texts in earlier.items() if texts},
+    }
+
+
+def _changes(detail: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Of an event; None stands for values that an earlier version did not keep."""
+    sides = {side: detail.get(side) for side in ("before", "after")}
+    for name in detail["settings"]:
+        if name in _NAMES:
+            values = {
+                side: None if kept is None else _value(name, kept[name]) for side, kept in sides.items()
+            }
+            yield {"setting": _NAMES[name], **values}
+
+
+def _value(name: str, value: Any) -> Any:
+    if name in LONG_TEXTS:
+        return value["sha256"]
+    if name == "is_random":
+        return "random" if value else "import"
+    return value
+
+
+def _moments(session: Session, project_id: int) -> list[datetime]:
+    """When each grade in force was given, or last changed, the earliest first."""
+    change = and_(RatingChange.pair_id == Rating.pair_id, RatingChange.rater_id == Rating.rater_id)
+    rows = session.execute(
+        select(Rating.created_at, func.max(RatingChange.at))
+        .outerjoin(RatingChange, change)
+        .where(Rating.project_id == project_id, of_pair_in_use(Rating.pair_id, project_id))
+        .group_by(Rating.id)
+    )
+    return sorted(max(given, changed or given) for given, changed in rows)
+
 
 LISTED = 20
 """Exports of a project that its page tells."""
@@ -86,7 +445,7 @@ class GoldService:
             ExportError: it would be refused.
         """
         with self._database.reading() as session:
-            return checked_counts(session, find_project(session, project_id), options)
+            return check_counts(session, find_project(session, project_id), options)
 
     def export(
         self,
@@ -124,8 +483,8 @@ class GoldService:
         """Write and publish the files."""
         with self._database.reading() as session:
             project = find_project(session, project_id)
-            counts = checked_counts(session, project, options)
-            aside = read_set_aside(session, project_id)
+            counts = check_counts(session, project, options)
+            aside = read_excluded(session, project_id)
             raters = names_of(session, rater_ids(session, project_id))
             # Raters whose grades are all set aside still sign comments, but have no column of grades.
             named = raters | {line.rater_id: line.name for line in aside}
@@ -138,12 +497,12 @@ class GoldService:
             settings = as_project(project).settings
             folder = target.partial
             written = _write(session, project_id, settings, folder, options, labels, columns, progress)
-            told = told_in_gold(aside, options.raters, numbers)
+            told = excluded_for_manifest(aside, options.raters, numbers)
             written |= {"set_aside": [each.as_json() for each in told]} if told else {}
-            written |= told_consent(session, project, raters) | protocol_history(session, project)
+            written |= consent_for_manifest(session, project, raters) | protocol_history(session, project)
             if (order := order_of(session, project_id)) is not QueueOrder.PROJECT:
                 written["protocol"]["order_of_predictions"] = order.value
-            written["protocol"] |= told_quality(session, project_id)
+            written["protocol"] |= quality_for_manifest(session, project_id)
         written["card"] = write_card(target.partial, gold_card(written))
         exported = ExportedGold(written, write_manifest(target.partial, written))
         with self._database.session() as session:

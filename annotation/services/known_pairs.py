@@ -1,4 +1,4 @@
-"""Pairs whose grade is known, for training and as hidden checks: importing them, and correcting a grade."""
+"""Pairs whose grade is known, for training and as gold checks: importing them, and correcting a grade."""
 
 from __future__ import annotations
 
@@ -6,33 +6,224 @@ import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from annotation.assignment import position_of
-from annotation.clock import Clock, utcnow
-from annotation.errors import GradeError, NotFoundError
+from annotation.comparison import foreign_type_text
+from annotation.errors import GradeError, ImportFileError, NotFoundError
+from annotation.exchange import WrongLines, fingerprint
+from annotation.quality import MOST_CHECK_PAIRS, MOST_TRAINING_PAIRS
 from annotation.scale import CLSS
-from annotation.senses.pair_senses import senses_as_json
-from annotation.services.access.users import id_of
+from annotation.sense_pairs import senses_to_json
 from annotation.services.audit import record
-from annotation.services.checks import shelf_of
-from annotation.services.imports.known_pairs import new_check_pairs, new_training_pairs, print_of
-from annotation.services.imports.order import next_order
-from annotation.services.known_grades import (
+from annotation.services.gold_checks import (
     KnownKind,
+    checks_project_of,
     distances,
     no_accepted_grade,
     quality_of,
     training_in_use,
 )
+from annotation.services.pair_rows import next_order
 from annotation.services.projects import find_project
 from annotation.services.quality import begin_checks_anew
-from annotation.types import NewPair, ReadKnownPair, User, from_quarters, to_quarters
+from annotation.services.transactions import is_among, parts
+from annotation.services.users import id_of
+from annotation.types import (
+    Clock,
+    KnownPair,
+    KnownPairInput,
+    NewPair,
+    User,
+    from_quarters,
+    to_quarters,
+    utcnow,
+)
 from db import Database
 from db.models import Pair, Project, TrainingPair
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A pair of the kind that is imported: in use, or further up in the file."""
+
+    fingerprint: str
+    quarters: int
+    explanation: str = ""
+    is_new: bool = False
+
+
+class _Met(NamedTuple):
+    """Where else raters meet the texts of a pair."""
+
+    what: str
+    id: str
+
+
+def new_training_pairs(
+    session: Session, pairs: Iterable[KnownPairInput], project: Project
+) -> tuple[list[KnownPair], list[str]]:
+    """Those that are not there yet, and the ids of those that are, exactly as they were read.
+
+    Args:
+        session: has the row of the project locked.
+        pairs: as they were read.
+        project: where they are to be imported.
+
+    Raises:
+        ImportFileError: a pair cannot be used, or there would be too many.
+        WrongLinesError: several cannot.
+    """
+    there = {
+        (row.type, row.external_id): _Known(_print_of_row(row), row.quarters, row.explanation)
+        for row in _training_pairs(session, project.id)
+    }
+    told = "training would reveal its grade"
+    return _new_pairs(session, pairs, project, there, MOST_TRAINING_PAIRS, KnownKind.TRAINING, told)
+
+
+def new_check_pairs(
+    session: Session, pairs: Iterable[KnownPairInput], project: Project
+) -> tuple[list[KnownPair], list[str]]:
+    """The same of check pairs, which have no explanation."""
+    rows = session.scalars(select(Pair).where(Pair.project_id == checks_project_of(session, project.id)))
+    there = {(row.type, row.external_id): _Known(row.fingerprint, row.intended_quarters or 0) for row in rows}
+    bare = (KnownPair(each.pair, each.grade) if isinstance(each, KnownPair) else each for each in pairs)
+    told = "a rater who saw it twice would notice"
+    return _new_pairs(session, bare, project, there, MOST_CHECK_PAIRS, KnownKind.CHECK, told)
+
+
+def print_of(pair: NewPair) -> str:
+    """Its fingerprint."""
+    return fingerprint(pair.type, pair.left, pair.right)
+
+
+def training_prints(session: Session, project_id: int) -> dict[str, str]:
+    """The ids of the training pairs in use, by their fingerprints."""
+    return {_print_of_row(row): row.external_id for row in _training_pairs(session, project_id)}
+
+
+def known_prints(session: Session, project_id: int) -> dict[str, str]:
+    """What the pairs with known grades are, training or check pairs in use, by their fingerprints."""
+    checks = select(Pair.fingerprint).where(Pair.project_id == checks_project_of(session, project_id))
+    return dict.fromkeys(session.scalars(checks), "check pair") | dict.fromkeys(
+        training_prints(session, project_id), "training pair"
+    )
+
+
+def _training_pairs(session: Session, project_id: int) -> Iterable[TrainingPair]:
+    return session.scalars(select(TrainingPair).where(training_in_use(project_id)))
+
+
+def _print_of_row(row: TrainingPair) -> str:
+    return fingerprint(row.type, row.left, row.right)
+
+
+def _new_pairs(
+    session: Session,
+    pairs: Iterable[KnownPairInput],
+    project: Project,
+    there: dict[tuple[str, str], _Known],
+    most: int,
+    kind: KnownKind,
+    told: str,
+) -> tuple[list[KnownPair], list[str]]:
+    """Sort the pairs.
+
+    Args:
+        there: by type and id; the new ones are added.
+        most: of the pairs that there may be then.
+        kind: what they become.
+        told: why their texts may be met nowhere else.
+    """
+    read, before = list(pairs), len(there)
+    met = _met(session, project, {print_of(known.pair) for known in read if isinstance(known, KnownPair)})
+    new: list[KnownPair] = []
+    duplicates: list[str] = []
+    wrong = WrongLines()
+    step, distance = from_quarters(project.step_quarters), distances(quality_of(session, project.id))[kind]
+    for known in read:
+        if isinstance(known, ImportFileError):
+            wrong.add(known)
+            continue
+        pair = known.pair
+        as_read = _Known(print_of(pair), to_quarters(known.grade), known.explanation, is_new=True)
+        old = there.get((pair.type, pair.id))
+        if pair.type not in project.types:
+            wrong.add(ImportFileError(f"{pair.where}{foreign_type_text(pair.type, project.types)}"))
+        elif old is not None:
+            if problem := _change(pair, old, as_read):
+                wrong.add(problem)
+            else:
+                duplicates.append(pair.id)
+        elif twin := met.get(as_read.fingerprint):
+            wrong.add(_met_twice(pair, twin, told))
+        elif reason := no_accepted_grade(known.grade, step, distance):
+            wrong.add(_out_of_reach(pair, reason))
+        else:
+            there[pair.type, pair.id] = as_read
+            met[as_read.fingerprint] = _Met("pair further up", pair.id)
+            new.append(known)
+    wrong.tell()
+    if (count := before + len(new)) > most:
+        raise ImportFileError(
+            f"There would be {count:,} such pairs in the project: it takes {most:,} at most."
+        )
+    return new, duplicates
+
+
+def _met(session: Session, project: Project, prints: set[str]) -> dict[str, _Met]:
+    """Where raters of the project meet the texts of these fingerprints already."""
+    met = {
+        print: _Met("training pair of the project", id)
+        for print, id in training_prints(session, project.id).items()
+    }
+    for what, id in (("check pair", checks_project_of(session, project.id)), ("pair", project.id)):
+        for some in parts(sorted(prints)):
+            found = select(Pair.fingerprint, Pair.external_id).where(
+                Pair.project_id == id, is_among(session, Pair.fingerprint, some)
+            )
+            for row in session.execute(found):
+                met[row.fingerprint] = _Met(f"{what} of the project", row.external_id)
+    return met
+
+
+def _out_of_reach(pair: NewPair, problem: str) -> ImportFileError:
+    return ImportFileError(
+        f"{pair.where}, field 'grade': {problem}; fix it, make the step finer or accept a larger "
+        "distance on the tab Quality of the project."
+    )
+
+
+def _change(pair: NewPair, old: _Known, new: _Known) -> ImportFileError | None:
+    """Why a row with the id of another cannot stand beside it; None where they are equal."""
+    where = "further up" if old.is_new else "there already"
+    if new.fingerprint != old.fingerprint:
+        field, what = "id", "other texts"
+        remedy = "give this pair an id of its own"
+    elif new.quarters != old.quarters:
+        field, what = "grade", f"the grade {from_quarters(old.quarters)}, not {from_quarters(new.quarters)}"
+        remedy = "leave the row out, and set the known grade on the tab Quality of the project"
+    elif new.explanation != old.explanation:
+        field, what = "explanation", "another explanation"
+        remedy = "leave the row out, or stop using the training pairs and import all of them again"
+    else:
+        return None
+    if old.is_new and field != "id":
+        remedy = "leave one of them out"
+    place = f"{pair.where}, field {field!r}"
+    return ImportFileError(f"{place}: {pair.id!r} is {where} with {what}; {remedy}.")
+
+
+def _met_twice(pair: NewPair, twin: _Met, told: str) -> ImportFileError:
+    called = "," if twin.id == pair.id else f", there called {twin.id!r},"
+    return ImportFileError(
+        f"{pair.where}: the pair {pair.id!r} is a {twin.what} too{called} and {told}; choose another pair."
+    )
+
 
 _SLOTS = 1_000_000
 """A check pair is graded by everybody: it never runs out of places."""
@@ -43,6 +234,8 @@ class KnownSummary:
     pairs: int
     duplicates: tuple[str, ...] = ()
     """Ids of those that were there already, with the same texts and grade, and were left out."""
+    ratings_left_out: int = 0
+    """Single ratings in the file: these pairs have one grade, which is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +260,7 @@ class KnownPairService:
     def import_training(
         self,
         project_id: int,
-        pairs: Iterable[ReadKnownPair],
+        pairs: Iterable[KnownPairInput],
         *,
         by: User | None = None,
         files: Sequence[str] = (),
@@ -81,7 +274,8 @@ class KnownPairService:
         """
         with self._database.session() as session:
             project = find_project(session, project_id, lock=True)
-            new, duplicates = new_training_pairs(session, pairs, project)
+            read = list(pairs)
+            new, duplicates = new_training_pairs(session, read, project)
             first = next_order(session, TrainingPair, project.id)
             session.add_all(
                 TrainingPair(
@@ -94,7 +288,7 @@ class KnownPairService:
                 for order, known in enumerate(new, start=first)
             )
             self._record(session, "training pairs imported", project, len(new), files, by)
-        return KnownSummary(len(new), tuple(duplicates))
+        return KnownSummary(len(new), tuple(duplicates), _count_ratings(read))
 
     def retire_training(self, project_id: int, *, by: User | None = None) -> int:
         """Use the training pairs no longer; attempts at them are kept. How many they were.
@@ -118,7 +312,7 @@ class KnownPairService:
     def import_checks(
         self,
         project_id: int,
-        pairs: Iterable[ReadKnownPair],
+        pairs: Iterable[KnownPairInput],
         *,
         by: User | None = None,
         files: Sequence[str] = (),
@@ -132,8 +326,9 @@ class KnownPairService:
         """
         with self._database.session() as session:
             project = find_project(session, project_id, lock=True)
-            shelf = _shelf(session, project, self._clock)
-            new, duplicates = new_check_pairs(session, pairs, project)
+            shelf = _make_checks_project(session, project, self._clock)
+            read = list(pairs)
+            new, duplicates = new_check_pairs(session, read, project)
             first = next_order(session, Pair, shelf.id)
             session.add_all(
                 Pair(
@@ -150,7 +345,7 @@ class KnownPairService:
             if new:  # or the checks that the larger number makes overdue would come one after another
                 begin_checks_anew(session, project.id)
             self._record(session, "check pairs imported", project, len(new), files, by)
-        return KnownSummary(len(new), tuple(duplicates))
+        return KnownSummary(len(new), tuple(duplicates), _count_ratings(read))
 
     def known(self, project_id: int) -> tuple[KnownLine, ...]:
         """The training pairs in use and then the check pairs, each in the order of their import.
@@ -166,7 +361,7 @@ class KnownPairService:
             lines = [_line(KnownKind.TRAINING, row) for row in training]
             checks = session.scalars(
                 select(Pair)
-                .where(Pair.project_id == shelf_of(session, project.id))
+                .where(Pair.project_id == checks_project_of(session, project.id))
                 .order_by(Pair.import_order)
             )
             return (*lines, *(_line(KnownKind.CHECK, row) for row in checks))
@@ -220,6 +415,10 @@ class KnownPairService:
         record(session, self._clock(), action, **who, pairs=pairs, files=list(files))
 
 
+def _count_ratings(pairs: Iterable[KnownPairInput]) -> int:
+    return sum(len(known.pair.ratings) for known in pairs if isinstance(known, KnownPair))
+
+
 def _in_use(session: Session, project: Project, kind: KnownKind, pair_id: int) -> TrainingPair | Pair:
     if kind is KnownKind.TRAINING:
         training = session.get(TrainingPair, pair_id)
@@ -227,7 +426,7 @@ def _in_use(session: Session, project: Project, kind: KnownKind, pair_id: int) -
             return training
     else:
         check = session.get(Pair, pair_id)
-        if check and check.project_id == shelf_of(session, project.id):
+        if check and check.project_id == checks_project_of(session, project.id):
             return check
     raise NotFoundError(f"There is no {kind} pair {pair_id} in use here: choose another one.")
 
@@ -257,11 +456,11 @@ def _texts(pair: NewPair) -> dict[str, Any]:
         "type": pair.type,
         "left": pair.left,
         "right": pair.right,
-        "senses": None if pair.senses is None else senses_as_json(pair.senses),
+        "senses": None if pair.senses is None else senses_to_json(pair.senses),
     }
 
 
-def _shelf(session: Session, project: Project, clock: Clock) -> Project:
+def _make_checks_project(session: Session, project: Project, clock: Clock) -> Project:
     """The project that keeps the check pairs, made with the first of them."""
     row = session.scalar(select(Project).where(Project.checks_of_id == project.id))
     if row is not None:

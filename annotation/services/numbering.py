@@ -1,21 +1,85 @@
-"""The numbers that stand for raters wherever their names are not shown: the same in files and on pages."""
+"""What raters are called where their names are not shown: numbers, by secrets that the server keeps."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import secrets
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from hashlib import blake2b
 
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
-from annotation.clock import Clock, utcnow
 from annotation.gold import rater_numbers
-from annotation.services.keys import KeyService
+from annotation.services.pair_rows import of_pair_in_use
 from annotation.services.projects import find_project
-from annotation.services.raters import rater_ids
-from annotation.types import Role
+from annotation.services.transactions import insert_if_missing
+from annotation.types import Clock, Role, utcnow
 from db import Database
-from db.errors import UnreachableError
-from db.models import Membership, RaterNumber
+from db.errors import DamagedError, UnreachableError
+from db.models import Membership, RaterNumber, Rating, ServerKey, User
+
+
+def rater_ids(session: Session, project_id: int) -> list[int]:
+    """Everybody who has rated a pair of the project that counts."""
+    counts = of_pair_in_use(Rating.pair_id, project_id)
+    rated = select(Rating.rater_id).where(Rating.project_id == project_id, counts)
+    return list(session.scalars(rated.distinct()))
+
+
+def names_of(session: Session, user_ids: Sequence[int]) -> dict[int, str]:
+    """The names of these accounts, in their order."""
+    rows = session.execute(select(User.id, User.name).where(User.id.in_(user_ids)))
+    names = {row.id: row.name for row in rows}
+    return {id: names[id] for id in user_ids}
+
+
+_NAMES = ("pairs", "raters")
+_BYTES = 32
+_OPENING_WAITS = 1.0
+"""Seconds: for a write of a moment, such as a grade, and not for an import."""
+
+
+class KeyService:
+    def __init__(self, database: Database, clock: Clock = utcnow) -> None:
+        self._database = database
+        self._clock = clock
+
+    def make_missing(self) -> None:
+        """Make them in advance, so that readers need not wait for a long import.
+
+        Where somebody else writes for long, or nobody can, that is left to whoever first needs one.
+        """
+        with suppress(UnreachableError, DamagedError), self._database.explain_errors():
+            with self._database.reading() as session:
+                missing = set(_NAMES) - set(session.scalars(select(ServerKey.name)))
+            if missing:
+                with self._database.session(wait=_OPENING_WAITS) as session:
+                    for name in sorted(missing):
+                        self._make(session, name)
+
+    def pairs(self) -> bytes:
+        """The key of `PairNames`."""
+        return self._key("pairs")
+
+    def raters(self, project_id: int) -> bytes:
+        """The key of the numbers of a project's raters."""
+        return blake2b(str(project_id).encode(), key=self._key("raters")).digest()
+
+    def _key(self, name: str) -> bytes:
+        with self._database.reading() as session:
+            row = session.get(ServerKey, name)
+            if row is not None:
+                return bytes.fromhex(row.value)
+        with self._database.session() as session:
+            self._make(session, name)
+            return bytes.fromhex(session.get_one(ServerKey, name).value)
+
+    def _make(self, session: Session, name: str) -> None:
+        """Another process may make it at the same moment."""
+        made = {"name": name, "value": secrets.token_hex(_BYTES), "created_at": self._clock()}
+        insert_if_missing(session, ServerKey, made)
+
 
 _PAGE_WAITS = 1.0
 """Seconds: for grades, which are written in a moment, and not for an import."""

@@ -1,32 +1,411 @@
-"""Projects: their settings, who works in them, and how far they are."""
+"""Projects: their settings, who works in them, how far they are, and a user's overview of them."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from difflib import get_close_matches
+from typing import Any, cast
 
-from sqlalchemy import delete, select
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    Table,
+    and_,
+    bindparam,
+    delete,
+    exists,
+    func,
+    literal,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from annotation.clock import Clock, utcnow
+from annotation.assignment import position_in
+from annotation.changes import describe_changes, merge_settings
+from annotation.consent import text_hash
 from annotation.errors import NotFoundError, SettingsError
-from annotation.names import can_be_name, name_key
-from annotation.numbers import is_id
-from annotation.projects import Member, ProjectCounts, check_settings
-from annotation.services.access.roles import roles_of
-from annotation.services.access.users import as_user, get_user, id_of
+from annotation.projects import GroupCounts, Member, ProjectCounts, all_graded, check_settings, sum_counts
+from annotation.services.assignment import follow_pairs, reorder
 from annotation.services.audit import FORMER_NAME, PROJECT_CHANGED, PROJECT_CREATED, record
-from annotation.services.checks import shelf_of
-from annotation.services.project_changes import apply_settings, setting_columns
-from annotation.services.project_counts import count_project
-from annotation.services.rating.desk import lock_pairs
-from annotation.services.rating.returns import return_kept
-from annotation.services.transactions import repeated_if_undone
-from annotation.services.writing.plan import return_writings
-from annotation.setting_changes import merged_settings, told_changes
-from annotation.types import Project, ProjectSettings, Role, User, from_quarters
+from annotation.services.claims import return_kept
+from annotation.services.gold_checks import (
+    checks_project_of,
+    distances,
+    out_of_reach,
+    quality_of,
+    training_in_use,
+)
+from annotation.services.pair_rows import IN_USE, count_withdrawn, is_flagged, is_fully_rated, is_open
+from annotation.services.rater_queue import held_back_from, lock_pairs, may_still_grade
+from annotation.services.transactions import STREAMED_AT_ONCE, count_where, repeated_if_undone
+from annotation.services.users import (
+    agreed_before,
+    as_user,
+    can_come_in,
+    find_user,
+    get_user,
+    id_of,
+    roles_of,
+)
+from annotation.services.writing_plan import return_writings
+from annotation.types import Clock, Project, ProjectSettings, Role, User, from_quarters, to_quarters, utcnow
+from annotation.wording import can_be_name, is_id, name_key
 from db import Database, models
+from db.models import (
+    Adjudication,
+    LargerItem,
+    Membership,
+    Pair,
+    RaterState,
+    Rating,
+    RatingChange,
+    SetAsideRating,
+    TrainingPair,
+    Writing,
+)
+from db.models import Project as ProjectRow
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectLine:
+    """A project as one of its members, or an administrator of the server, sees it in the list."""
+
+    id: int
+    name: str
+    roles: frozenset[Role]
+    """The own ones; administrators of the server may have none."""
+    pairs: int
+    finished: int
+    """Pairs with all the ratings that the project asks for."""
+    to_adjudicate: int
+    """Pairs, but those that are held back from whoever sees it."""
+    raters: int
+    unwritten: int = 0
+    """Larger items that nobody writes for; a share of them may yet be reserved for pairs of grade 0."""
+    to_review: int = 0
+    """Written texts that wait for an editor."""
+    withdrawn: int = 0
+    """Pairs that count nowhere."""
+    is_paused: bool = False
+    """Whoever sees it is a rater who is given no pairs for now."""
+    must_agree_anew: bool = False
+    """They rate or write there, agreed to an earlier consent text, and have to agree to the one now."""
+
+    @property
+    def is_graded(self) -> bool:
+        return all_graded(self.pairs, self.finished)
+
+
+@dataclass(frozen=True, slots=True)
+class PageContext:
+    """Who asks, and the project that the page is about."""
+
+    user: User
+    project: str | None = None
+    roles: frozenset[Role] = frozenset()
+    """To lead to pages; administrators of the server count as administrator and adjudicator everywhere."""
+    types: tuple[str, ...] = ()
+    """The project's comparison types."""
+
+
+_WORKING = {Role.RATER, Role.WRITER}
+
+
+class OverviewService:
+    def __init__(self, database: Database, *, clock: Clock = utcnow) -> None:
+        self._database = database
+        self._clock = clock
+
+    def projects(self, user: User) -> list[ProjectLine]:
+        """The projects of `user` by name, those of an administrator of the server being all."""
+        statement = select(ProjectRow.id, ProjectRow.name).where(ProjectRow.checks_of_id.is_(None))
+        statement = statement.order_by(ProjectRow.name_key)
+        with self._database.reading() as session:
+            roles: dict[int, set[Role]] = {}
+            own = select(Membership.project_id, Membership.role).where(Membership.user_id == user.id)
+            for project_id, role in session.execute(own):
+                roles.setdefault(project_id, set()).add(Role(role))
+            if not user.is_administrator:
+                statement = statement.where(ProjectRow.id.in_(roles))
+            shown = session.execute(statement).all()
+            ids = [row.id for row in shown]
+            counted = {row.project_id: row for row in session.execute(_counts(ids))}
+            rated = [id for id, held in roles.items() if Role.RATER in held]
+            held_back = and_(Pair.project_id.in_(rated), may_still_grade(ProjectRow, user.id))
+            opened = dict(session.execute(to_adjudicate(ids).where(~held_back)).all())
+            raters = dict(session.execute(_raters(ids, self._clock())).all())
+            unwritten = dict(session.execute(_unwritten(ids)).all())
+            to_review = dict(session.execute(_to_review(ids)).all())
+            withdrawn = dict(session.execute(_withdrawn(ids)).all())
+            paused = set(session.scalars(_paused(user)))
+            changed = set(session.scalars(select(ProjectRow.id).where(agreed_before(literal(user.id)))))
+        return [
+            ProjectLine(
+                id=row.id,
+                name=row.name,
+                roles=frozenset(roles.get(row.id, ())),
+                pairs=counted[row.id].pairs if row.id in counted else 0,
+                finished=counted[row.id].finished if row.id in counted else 0,
+                to_adjudicate=opened.get(row.id, 0),
+                raters=raters.get(row.id, 0),
+                unwritten=unwritten.get(row.id, 0),
+                to_review=to_review.get(row.id, 0),
+                withdrawn=withdrawn.get(row.id, 0),
+                is_paused=row.id in paused and Role.RATER in roles.get(row.id, ()),
+                must_agree_anew=row.id in changed and not roles.get(row.id, set()).isdisjoint(_WORKING),
+            )
+            for row in shown
+        ]
+
+    def has_worked(self, user: User) -> bool:
+        """Whether the user has graded or written anywhere, also where they are no member any more."""
+        kept = (exists().where(Rating.rater_id == user.id), exists().where(Writing.writer_id == user.id))
+        with self._database.reading() as session:
+            return bool(session.scalar(select(or_(*kept))))
+
+    def place(self, user_name: str, project_id: int | None) -> PageContext:
+        """Who asks and where; a project in which the user has no role is left out, as if it were none.
+
+        Raises:
+            NotFoundError: there is no such user.
+        """
+        with self._database.reading() as session:
+            row = find_user(session, user_name)
+            if row is None:
+                raise NotFoundError(f"There is no account named {user_name!r}: sign in again.")
+            user = as_user(row)
+            project = None if project_id is None else session.get(ProjectRow, project_id)
+            if project is None or project.checks_of_id is not None:
+                return PageContext(user)
+            roles = roles_of(session, user.id, project.id)
+            if user.is_administrator:
+                roles |= {Role.ADMINISTRATOR, Role.ADJUDICATOR}
+            if not roles:
+                return PageContext(user)
+            return PageContext(user, project.name, roles, tuple(project.types))
+
+
+def _counts(project_ids: list[int]) -> Select[int, int, Any]:
+    finished = func.count().filter(is_fully_rated(ProjectRow))
+    return (
+        select(Pair.project_id, func.count().label("pairs"), finished.label("finished"))
+        .join(ProjectRow, ProjectRow.id == Pair.project_id)
+        .where(Pair.project_id.in_(project_ids), IN_USE)
+        .group_by(Pair.project_id)
+    )
+
+
+def _withdrawn(project_ids: list[int]) -> Select[int, int]:
+    return (
+        select(Pair.project_id, func.count())
+        .where(Pair.project_id.in_(project_ids), ~IN_USE)
+        .group_by(Pair.project_id)
+    )
+
+
+def _paused(user: User) -> Select[int]:
+    return select(RaterState.project_id).where(
+        RaterState.user_id == user.id, RaterState.paused_at.is_not(None)
+    )
+
+
+def to_adjudicate(project_ids: list[int]) -> Select[int, int]:
+    """Flagged pairs without a decision, or with a rating that came after it."""
+    return (
+        select(Pair.project_id, func.count())
+        .join(ProjectRow, ProjectRow.id == Pair.project_id)
+        .outerjoin(Adjudication, Adjudication.pair_id == Pair.id)
+        .where(Pair.project_id.in_(project_ids), IN_USE, is_open(ProjectRow))
+        .group_by(Pair.project_id)
+    )
+
+
+def _raters(project_ids: list[int], now: datetime) -> Select[int, int]:
+    return (
+        select(Membership.project_id, func.count())
+        .join(models.User, models.User.id == Membership.user_id)
+        .where(Membership.project_id.in_(project_ids), Membership.role == Role.RATER, can_come_in(now))
+        .group_by(Membership.project_id)
+    )
+
+
+def _unwritten(project_ids: list[int]) -> Select[int, int]:
+    return (
+        select(LargerItem.project_id, func.count())
+        .where(
+            LargerItem.project_id.in_(project_ids),
+            LargerItem.grade.is_(None),
+            LargerItem.withdrawn_at.is_(None),
+        )
+        .group_by(LargerItem.project_id)
+    )
+
+
+def _to_review(project_ids: list[int]) -> Select[int, int]:
+    return (
+        select(Writing.project_id, func.count())
+        .where(Writing.project_id.in_(project_ids), Writing.state == "submitted")
+        .group_by(Writing.project_id)
+    )
+
+
+def count_project(session: Session, project: models.Project, viewer: int | None = None) -> ProjectCounts:
+    """Read from an index, without the texts.
+
+    Args:
+        viewer: who looks; pairs that are held back from them are neither flagged nor to be adjudicated.
+    """
+    pair, is_shown = models.Pair, ~held_back_from(session, project, viewer)
+    statement = (
+        select(
+            pair.type,
+            pair.genre,
+            func.count(),
+            func.sum(pair.rating_count),
+            func.count().filter(is_fully_rated(project)),
+            func.count().filter(is_flagged(project), is_shown),
+        )
+        .where(pair.project_id == project.id, IN_USE)
+        .group_by(pair.type, pair.genre)
+    )
+    found = session.execute(statement)
+    groups = [GroupCounts(type, genre, *map(int, figures)) for type, genre, *figures in found]
+    withdrawn = count_withdrawn(session, project.id)
+    opened = to_adjudicate([project.id]).where(is_shown)
+    waiting = sum(row[1] for row in session.execute(opened))
+    places = {type: place for place, type in enumerate(project.types)}
+    groups.sort(key=lambda group: (places[group.type], group.genre or ""))
+    return sum_counts(groups, withdrawn, to_adjudicate=waiting)
+
+
+def apply_settings(
+    session: Session, row: ProjectRow, before: ProjectSettings, after: ProjectSettings
+) -> None:
+    """Write the settings to the project's row, and bring its pairs and larger items in line.
+
+    Raises:
+        SettingsError: the change would falsify what was graded already; nothing is written then.
+    """
+    _check_types(session, row, before, after)
+    reordered = (before.is_random, before.seed) != (after.is_random, after.seed)
+    coarser = before.step % after.step != 0
+    if reordered or coarser or before.raters_per_pair != after.raters_per_pair:
+        lock_pairs(session, row.id)
+    if coarser:
+        _check_step(session, row, before.step, after.step)
+    if before.raters_per_pair != after.raters_per_pair:
+        _change_slots(session, row, after.raters_per_pair - before.raters_per_pair)
+    for column, value in setting_columns(after).items():
+        setattr(row, column, value)
+    if reordered:
+        _reorder(session, row)
+
+
+def setting_columns(settings: ProjectSettings) -> dict[str, Any]:
+    """The settings as the columns of a project's row."""
+    return {
+        "name": settings.name,
+        "name_key": name_key(settings.name),
+        "guidelines": settings.guidelines,
+        "types": list(settings.types),
+        "raters_per_pair": settings.raters_per_pair,
+        "threshold_quarters": None if settings.threshold is None else to_quarters(settings.threshold),
+        "step_quarters": to_quarters(settings.step),
+        "is_random": settings.is_random,
+        "seed": settings.seed,
+        "may_revise": settings.may_revise,
+        "lease_minutes": settings.lease_minutes,
+        "most_per_rater": settings.most_per_rater,
+        "consent": settings.consent or None,
+        "consent_sha256": text_hash(settings.consent),
+        "scale_words": settings.scale_words or None,
+    }
+
+
+def _check_types(session: Session, row: ProjectRow, before: ProjectSettings, after: ProjectSettings) -> None:
+    """A type stays as long as anything of it is there to be graded or written for."""
+    kept: tuple[tuple[str, type[Pair | LargerItem | TrainingPair], ColumnElement[bool]], ...] = (
+        ("pairs", Pair, Pair.project_id == row.id),
+        ("larger items", LargerItem, LargerItem.project_id == row.id),
+        ("training pairs", TrainingPair, training_in_use(row.id)),
+        ("check pairs", Pair, Pair.project_id == checks_project_of(session, row.id)),
+    )
+    for name in before.types:
+        if name in after.types:
+            continue
+        for what, table, is_there in kept:
+            if count := count_where(session, is_there, table.type == name):
+                raise SettingsError(f"The type {name!r} has {count:,} {what}: keep it.")
+
+
+def _check_step(session: Session, row: ProjectRow, before: Decimal, after: Decimal) -> None:
+    """A coarser step must hold the grades that were given, and one that is accepted of each known pair."""
+    step = to_quarters(after)
+    grades: tuple[tuple[str, InstrumentedAttribute[Any], ColumnElement[bool]], ...] = (
+        ("grade", Rating.quarters, Rating.project_id == row.id),
+        ("grade that is set aside", SetAsideRating.quarters, SetAsideRating.project_id == row.id),
+        ("decision", Adjudication.quarters, Adjudication.project_id == row.id),
+    )
+    for what, quarters, in_project in grades:
+        off = session.scalar(select(quarters).where(in_project, quarters % step != 0).limit(1))
+        if off is not None:
+            raise SettingsError(
+                f"There is a {what} of {from_quarters(off)} already, which steps of {after} have not: "
+                f"keep {before}."
+            )
+    for kind, distance in distances(quality_of(session, row.id)).items():
+        if problem := out_of_reach(session, row.id, kind, after, distance):
+            raise SettingsError(f"{problem}: keep {before}, or accept a larger distance on the tab Quality.")
+
+
+def _change_slots(session: Session, row: ProjectRow, difference: int) -> None:
+    if difference < 0:
+        fewest = session.scalar(select(func.min(Pair.open_slots)).where(Pair.project_id == row.id))
+        if fewest is not None and fewest + difference < 0:
+            taken = row.raters_per_pair - fewest
+            raise SettingsError(
+                f"There is a pair that {taken} raters have graded or hold: "
+                f"{row.raters_per_pair + difference} for each pair is too few, give {taken} or more."
+            )
+    session.execute(
+        update(Pair).where(Pair.project_id == row.id).values(open_slots=Pair.open_slots + difference)
+    )
+
+
+def _reorder(session: Session, row: ProjectRow) -> None:
+    rated = session.scalar(select(RatingChange.id).where(RatingChange.project_id == row.id).limit(1))
+    if rated is not None:
+        raise SettingsError(
+            "The order and its seed stay as they are once a pair is graded: raters would meet pairs in an "
+            "order that nobody can repeat."
+        )
+    for table in (Pair, LargerItem):
+        _move(session, row, cast(Table, table.__table__))
+    follow_pairs(session, row.id)
+    reorder(session, row)
+
+
+def _move(session: Session, row: ProjectRow, table: Table) -> None:
+    """Give everything of a table the place that the settings say."""
+    columns = table.c
+    found = (
+        select(columns.id, columns.type, columns.external_id, columns.import_order)
+        .where(columns.project_id == row.id)
+        .execution_options(yield_per=STREAMED_AT_ONCE)
+    )
+    move = update(table).where(columns.id == bindparam("which")).values(position=bindparam("place"))
+    for part in session.execute(found).partitions():
+        moves = [
+            {"which": id, "place": position_in(row, type, external_id, import_order)}
+            for id, type, external_id, import_order in part
+        ]
+        session.connection().execute(move, moves)
+
 
 _SHOWN = 120
 
@@ -94,8 +473,8 @@ class ProjectService:
             row = find_project(session, project_id, lock=True)
             before = as_project(row).settings
             if seen is not None:
-                kept = check_settings(merged_settings(kept, before, seen))
-            detail = told_changes(before, kept)
+                kept = check_settings(merge_settings(kept, before, seen))
+            detail = describe_changes(before, kept)
             if detail["settings"]:
                 with session.no_autoflush:  # a name that is taken is found out below, where it is explained
                     apply_settings(session, row, before, kept)
@@ -128,7 +507,7 @@ class ProjectService:
             record(session, now, "project deleted", user_id=id_of(by), name=row.name)
             session.flush()
             lock_pairs(session, row.id, is_deleting=True)
-            shelf = shelf_of(session, row.id)
+            shelf = checks_project_of(session, row.id)
             if shelf is not None:  # the histories of check pairs may go only when their own project has gone
                 lock_pairs(session, shelf, is_deleting=True)
                 session.execute(delete(models.Project).where(models.Project.id == shelf))

@@ -1,28 +1,161 @@
-"""The quality of raters: a project's settings for it, who is paused or excused, and how each one does."""
+"""The quality of raters: settings, training, pauses, how each one does, and who worked how much."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import Connection, Select, and_, func, literal, or_, select, union_all, update
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from annotation.clock import Clock, utcnow
-from annotation.errors import NotFoundError, SettingsError
-from annotation.quality import QualitySettings, check_quality_settings
-from annotation.services.access.users import get_user, id_of
+from annotation.assignment import (
+    Feedback,
+    PairForRater,
+    TrainingPhase,
+    TrainingProgress,
+    TrainingQueue,
+    position_of,
+)
+from annotation.changes import describe_changes, merge_settings
+from annotation.consent import Consent
+from annotation.errors import AssignmentError, NotFoundError, SettingsError
+from annotation.quality import QualitySettings, check_quality_settings, has_passed, is_accepted
+from annotation.scale import Scale
+from annotation.sense_pairs import senses_from_json
 from annotation.services.audit import record
-from annotation.services.bulk import count_where, insert_if_missing
-from annotation.services.checks import shelf_of
-from annotation.services.known_grades import distances, out_of_reach, quality_of, training_in_use
+from annotation.services.claims import return_kept
+from annotation.services.gold_checks import (
+    checks_project_of,
+    distances,
+    out_of_reach,
+    quality_of,
+    training_in_use,
+)
+from annotation.services.numbering import rater_ids
 from annotation.services.projects import find_project
-from annotation.services.rating.returns import return_kept
-from annotation.services.standings import Standing, standings_of
-from annotation.services.transactions import repeated_if_undone
-from annotation.setting_changes import merged_settings, told_changes
-from annotation.types import Role, User, from_quarters, to_quarters
+from annotation.services.rater_queue import Desk, open_desk
+from annotation.services.transactions import count_where, insert_if_missing, repeated_if_undone
+from annotation.services.users import as_user, consents_of, get_user, id_of, is_rater
+from annotation.types import Clock, Role, User, from_quarters, to_quarters, utcnow
 from db import Database, models
-from db.models import Membership, Pair, RaterState
+from db.models import (
+    Assignment,
+    Membership,
+    Pair,
+    RaterState,
+    Rating,
+    RatingChange,
+    SetAsideRating,
+    Skip,
+    TrainingAttempt,
+    TrainingGrade,
+    TrainingPair,
+)
+from db.models import User as UserRow
+
+FORMER = "no longer a rater"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A finished way through the training pairs."""
+
+    number: int
+    pairs: int
+    accepted: int
+    has_passed: bool
+    finished_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a rater stands in a project."""
+
+    user: User
+    paused_at: datetime | None
+    passed_at: datetime | None
+    excused_at: datetime | None
+    attempts: tuple[Attempt, ...]
+    """The first one first."""
+    checks: int
+    """Check pairs that they graded."""
+    accepted_checks: int
+    """Those of them whose grade is accepted by the settings of today."""
+    is_former: bool = False
+    """They are a rater no longer; what they graded still counts."""
+
+    @property
+    def work(self) -> str:
+        """Whether they can grade, in words."""
+        if self.is_former:
+            return FORMER
+        if self.paused_at is not None:
+            return "paused"
+        if self.user.is_disabled:
+            return "disabled"
+        return "at work" if self.user.has_password else "not yet: no password"
+
+
+def standings_of(
+    session: Session, project_id: int, shelf: int | None, settings: QualitySettings
+) -> tuple[Standing, ...]:
+    """Of the raters, by name, and then of whoever was one and has attempts, grades or check grades.
+
+    Args:
+        shelf: the project of the check pairs, where there is one.
+    """
+    attempts = _attempts(session, project_id)
+    checks = {} if shelf is None else _checked(session, shelf, to_quarters(settings.check_distance))
+    known = {*attempts, *checks, *rater_ids(session, project_id)}
+    users: Any = session.execute(
+        select(models.User, RaterState, Membership.user_id)
+        .outerjoin(Membership, is_rater(models.User.id, project_id))
+        .outerjoin(RaterState, (RaterState.user_id == models.User.id) & (RaterState.project_id == project_id))
+        .where(or_(Membership.user_id.is_not(None), models.User.id.in_(known)))
+        .order_by(Membership.user_id.is_(None), models.User.name_key)
+    )
+    return tuple(
+        Standing(
+            as_user(user),
+            state.paused_at if state else None,
+            state.passed_at if state else None,
+            state.excused_at if state else None,
+            tuple(attempts.get(user.id, ())),
+            *checks.get(user.id, (0, 0)),
+            is_former=member is None,
+        )
+        for user, state, member in users
+    )
+
+
+def _attempts(session: Session, project_id: int) -> dict[int, list[Attempt]]:
+    rows: Iterable[TrainingAttempt] = session.scalars(
+        select(TrainingAttempt)
+        .where(TrainingAttempt.project_id == project_id, TrainingAttempt.finished_at.is_not(None))
+        .order_by(TrainingAttempt.number)
+    )
+    found: dict[int, list[Attempt]] = {}
+    for row in rows:
+        assert row.finished_at is not None
+        attempt = Attempt(row.number, row.pairs, row.accepted, row.has_passed, row.finished_at)
+        found.setdefault(row.user_id, []).append(attempt)
+    return found
+
+
+def _checked(session: Session, shelf: int, distance: int) -> dict[int, tuple[int, int]]:
+    """How many check pairs each rater graded, and how many of the grades are accepted."""
+    is_near = func.abs(Rating.quarters - Pair.intended_quarters) <= distance
+    rows: Any = session.execute(
+        select(Rating.rater_id, func.count(), func.count().filter(is_near))
+        .join(Pair, Pair.id == Rating.pair_id)
+        .where(Rating.project_id == shelf)
+        .group_by(Rating.rater_id)
+    )
+    return {rater: (graded, accepted) for rater, graded, accepted in rows}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +206,14 @@ class QualityService:
             project = find_project(session, project_id, lock=True)
             before = quality_of(session, project.id)
             if seen is not None:
-                kept = merged_settings(kept, before, seen)
+                kept = merge_settings(kept, before, seen)
             if kept == before:
                 return kept
             _check_distances(session, project, before, kept)
             session.merge(_row_of(project.id, kept))
             if kept.check_every != before.check_every:  # else all that was missed would come at once
                 begin_checks_anew(session, project.id)
-            detail = {"user_id": id_of(by), "project_id": project.id, **told_changes(before, kept)}
+            detail = {"user_id": id_of(by), "project_id": project.id, **describe_changes(before, kept)}
             record(session, self._clock(), "quality settings changed", **detail)
         return kept
 
@@ -144,7 +277,7 @@ class QualityService:
             project = find_project(session, project_id)
             settings = quality_of(session, project.id)
             training = count_where(session, training_in_use(project.id))
-            shelf = shelf_of(session, project.id)
+            shelf = checks_project_of(session, project.id)
             checks = 0 if shelf is None else count_where(session, Pair.project_id == shelf)
             standings = standings_of(session, project.id, shelf, settings)
         return QualityOverview(settings, training, checks, standings)
@@ -206,3 +339,388 @@ def begin_checks_anew(session: Session, project_id: int) -> None:
         .where(RaterState.project_id == project_id)
         .values(check_start=None, check_given=None)
     )
+
+
+_OVER = "There is no training for you to do here: open the rating page again and go on with your work."
+_RETIRED = "This training pair is no longer in use: open the rating page again and go on with what it shows."
+
+
+class TrainingService:
+    """Keeps what raters did in training. None of it is a rating: nothing else ever reads it."""
+
+    def __init__(self, database: Database, clock: Clock = utcnow) -> None:
+        self._database = database
+        self._clock = clock
+
+    def queue(self, project_id: int, rater_id: int) -> TrainingQueue:
+        """Where the rater stands in their attempt, the first of which begins with this.
+
+        Raises:
+            NotFoundError: there is no such project.
+            AccessError: the user is not a rater in it, is paused, or has not agreed to its text.
+            AssignmentError: they have no training to do.
+        """
+        for _ in range(2):
+            try:
+                with self._database.session() as session:
+                    desk = self._desk(session.connection(), project_id, rater_id)
+                    attempt = _latest(session, desk) or _begin(session, desk, 1, self._clock())
+                    _settle(session, desk, attempt, self._clock())
+                    return _queue(session, desk, attempt)
+            except IntegrityError:  # another tab began it at the same moment
+                continue
+        raise AssignmentError(_OVER)
+
+    def try_again(self, project_id: int, rater_id: int) -> TrainingQueue:
+        """Begin another attempt after one that failed; during one, that one goes on.
+
+        Raises:
+            NotFoundError: there is no such project.
+            AccessError: the user is not a rater in it, is paused, or has not agreed to its text.
+            AssignmentError: they have no training to do.
+        """
+        try:
+            with self._database.session() as session:
+                desk = self._desk(session.connection(), project_id, rater_id)
+                latest = _latest(session, desk)
+                if latest is not None and latest.finished_at is not None:
+                    _begin(session, desk, latest.number + 1, self._clock())
+        except IntegrityError:  # another tab did at the same moment
+            pass
+        return self.queue(project_id, rater_id)
+
+    def grade(
+        self, training_pair_id: int, rater_id: int, grade: Decimal, seconds: float | None = None
+    ) -> Feedback:
+        """Keep the grade of a training pair, and tell what is known of it.
+
+        The same grade again is answered in the same way, so that a browser may send one twice.
+
+        Raises:
+            NotFoundError: there is no such training pair.
+            AccessError: the user is not a rater in its project, is paused, or has not agreed to its text.
+            GradeError: the grade is not on the project's scale.
+            AssignmentError: they have no training to do, or have graded the pair and seen the known grade, or
+                the pair was retired before.
+        """
+        with self._database.session() as session:
+            pair = session.get(TrainingPair, training_pair_id)
+            if pair is None:
+                raise NotFoundError(f"There is no training pair {training_pair_id}: open your queue again.")
+            desk = open_desk(session.connection(), pair.project_id, rater_id, self._clock())
+            desk.check_consent()  # also of a grade that is sent again: the next pair comes with its answer
+            quarters = to_quarters(Scale(desk.project.step).check(grade))
+            attempt = _latest(session, desk, lock=True)
+            given = None if attempt is None else _grade_of(session, attempt, pair.id)
+            if attempt is None or (
+                given is None and (not desk.must_train or attempt.finished_at is not None)
+            ):
+                raise AssignmentError(_OVER)
+            if given is None and pair.retired_at is not None:
+                raise AssignmentError(_RETIRED)
+            now = self._clock()
+            if given is None:
+                desk.check_may_train()
+                given = TrainingGrade(
+                    attempt_id=attempt.id,
+                    training_pair_id=pair.id,
+                    quarters=quarters,
+                    seconds=seconds,
+                    at=now,
+                )
+                session.add(given)
+                session.flush()
+                _settle(session, desk, attempt, now)
+            elif given.quarters != quarters:
+                raise AssignmentError(
+                    f"You graded this training pair {from_quarters(given.quarters)} and have seen what was "
+                    "expected: go on with the next pair."
+                )
+            return Feedback(
+                now,
+                from_quarters(given.quarters),
+                from_quarters(pair.quarters),
+                is_accepted(given.quarters, pair.quarters, attempt.accepted_quarters),
+                pair.explanation,
+                _queue(session, desk, attempt),
+            )
+
+    def _desk(self, connection: Connection, project_id: int, rater_id: int) -> Desk:
+        desk = open_desk(connection, project_id, rater_id, self._clock())
+        desk.check_may_train()
+        if not desk.must_train:
+            raise AssignmentError(_OVER)
+        return desk
+
+
+def _latest(session: Session, desk: Desk, *, lock: bool = False) -> TrainingAttempt | None:
+    statement = (
+        select(TrainingAttempt)
+        .where(TrainingAttempt.project_id == desk.project.id, TrainingAttempt.user_id == desk.rater_id)
+        .order_by(TrainingAttempt.number.desc())
+        .limit(1)
+    )
+    return session.scalar(statement.with_for_update() if lock else statement)
+
+
+def _begin(session: Session, desk: Desk, number: int, now: datetime) -> TrainingAttempt:
+    settings = quality_of(session, desk.project.id)
+    attempt = TrainingAttempt(
+        project_id=desk.project.id,
+        user_id=desk.rater_id,
+        number=number,
+        accepted_quarters=to_quarters(settings.training_distance),
+        pass_percent=settings.pass_percent,
+        started_at=now,
+    )
+    session.add(attempt)
+    session.flush()
+    return attempt
+
+
+def _settle(session: Session, desk: Desk, attempt: TrainingAttempt, now: datetime) -> None:
+    """Finish the attempt once every pair is graded."""
+    if attempt.finished_at is not None:
+        return
+    graded, left = _sorted_pairs(session, desk, attempt)
+    if left:
+        return
+    attempt.finished_at = now
+    attempt.pairs = len(graded)
+    attempt.accepted = _accepted(graded, attempt)
+    attempt.has_passed = has_passed(attempt.accepted, attempt.pairs, attempt.pass_percent)
+    if attempt.has_passed:
+        state_of(session, desk.project.id, desk.rater_id).passed_at = now
+    session.flush()
+
+
+def _sorted_pairs(
+    session: Session, desk: Desk, attempt: TrainingAttempt
+) -> tuple[list[tuple[TrainingPair, int]], list[TrainingPair]]:
+    """The pairs of the attempt that are graded, with their quarters, and those that are left, in order."""
+    rows = session.execute(
+        select(TrainingPair, TrainingGrade.quarters)
+        .outerjoin(
+            TrainingGrade,
+            (TrainingGrade.training_pair_id == TrainingPair.id) & (TrainingGrade.attempt_id == attempt.id),
+        )
+        .where(training_in_use(desk.project.id))
+        .order_by(TrainingPair.import_order)
+    ).all()
+    graded = [(pair, quarters) for pair, quarters in rows if quarters is not None]
+    left = [pair for pair, quarters in rows if quarters is None]
+    if attempt.number > 1:  # in another order, so that nobody learns a list of grades by heart
+        left.sort(key=lambda pair: position_of(attempt.number, pair.type, pair.external_id))
+    return graded, left
+
+
+def _accepted(graded: Sequence[tuple[TrainingPair, int]], attempt: TrainingAttempt) -> int:
+    return sum(is_accepted(quarters, pair.quarters, attempt.accepted_quarters) for pair, quarters in graded)
+
+
+def _grade_of(session: Session, attempt: TrainingAttempt, pair_id: int) -> TrainingGrade | None:
+    return session.scalar(
+        select(TrainingGrade).where(
+            TrainingGrade.attempt_id == attempt.id, TrainingGrade.training_pair_id == pair_id
+        )
+    )
+
+
+def _seen(pair: TrainingPair) -> PairForRater:
+    return PairForRater(pair.id, pair.type, pair.left, pair.right, senses=senses_from_json(pair.senses))
+
+
+def _queue(session: Session, desk: Desk, attempt: TrainingAttempt) -> TrainingQueue:
+    graded, left = _sorted_pairs(session, desk, attempt)
+    is_finished = attempt.finished_at is not None
+    phase = TrainingPhase.PASSED if attempt.has_passed else TrainingPhase.FAILED
+    progress = TrainingProgress(
+        attempt=attempt.number,
+        phase=phase if is_finished else TrainingPhase.OPEN,
+        graded=attempt.pairs if is_finished else len(graded),
+        pairs=attempt.pairs if is_finished else len(graded) + len(left),
+        accepted=attempt.accepted if is_finished else _accepted(graded, attempt),
+        distance=from_quarters(attempt.accepted_quarters),
+        pass_percent=attempt.pass_percent,
+    )
+    shown = () if is_finished else tuple(left[:1])
+    pairs = tuple(_seen(pair) for pair in shown)
+    return TrainingQueue(desk.project, progress, pairs)
+
+
+DAY = timedelta(hours=24)
+WEEK = timedelta(days=7)
+SECONDS_AN_HOUR = 3600
+SHORTEST = 0.1
+"""Hours; of less time a rate of grades says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a rater did in a project, also with check pairs and what counts no longer."""
+
+    rater: str
+    is_former: bool = False
+    """They are a rater no longer."""
+    ratings: int = 0
+    imported: int = 0
+    """Those of them that came from a file: nobody knows when they were given, nor how long they took."""
+    checks: int = 0
+    """Those of them that are of check pairs."""
+    withdrawn: int = 0
+    """Those of them that are of pairs that count no longer."""
+    set_aside: int = 0
+    """Those of them that were set aside."""
+    skipped: int = 0
+    held: int = 0
+    """Pairs whose lease runs."""
+    last_day: int = 0
+    """Ratings given on the page within 24 hours, and within seven days."""
+    last_week: int = 0
+    seconds: float = 0.0
+    """How long the pairs that were graded were looked at."""
+    first_at: datetime | None = None
+    """Of grades and skips on the page."""
+    last_at: datetime | None = None
+    consent: Consent | None = None
+    """None where they never agreed here, such as raters whom a file brought."""
+
+    @property
+    def hours(self) -> float:
+        return self.seconds / SECONDS_AN_HOUR
+
+    @property
+    def per_hour(self) -> float | None:
+        """Grades in an hour of looking at pairs; None where it was too short to tell."""
+        return (self.ratings - self.imported) / self.hours if self.hours >= SHORTEST else None
+
+
+class WorkService:
+    """Who is allowed to ask is for the caller to `require`."""
+
+    def __init__(self, database: Database, clock: Clock = utcnow) -> None:
+        self._database = database
+        self._clock = clock
+
+    def work(self, project_id: int) -> tuple[Work, ...]:
+        """Of the raters, by name, and then of those who were raters and graded or skipped something.
+
+        Raises:
+            NotFoundError: there is no such project.
+        """
+        now = self._clock()
+        with self._database.reading() as session:
+            project = find_project(session, project_id)
+            shelf = checks_project_of(session, project.id)
+            projects = [project.id] if shelf is None else [project.id, shelf]
+            rated, taken = _rated(session, projects, shelf, now), _taken(session, projects, now)
+            skips = _skips(session, projects)
+            people = _people(session, project.id, {*rated, *taken, *skips})
+            consents = consents_of(session, project)
+        return tuple(
+            Work(
+                name,
+                is_former,
+                consent=consents.get(id),
+                **_figures(rated.get(id, {}), taken.get(id, {}), skips.get(id, ())),
+            )
+            for id, name, is_former in people
+        )
+
+
+def _figures(
+    rated: Mapping[str, Any], taken: Mapping[str, Any], skipped_at: tuple[datetime, ...]
+) -> dict[str, Any]:
+    figures = {**rated, **taken}
+    moments = [*skipped_at, *(figures.pop(name, None) for name in ("first_at", "last_at"))]
+    known = [moment for moment in moments if moment is not None]
+    return {**figures, "first_at": min(known, default=None), "last_at": max(known, default=None)}
+
+
+def _rated(
+    session: Session, projects: list[int], shelf: int | None, now: datetime
+) -> dict[int, dict[str, Any]]:
+    """By rater what their ratings say."""
+    given = union_all(*(_given(table, projects) for table in (Rating, SetAsideRating))).subquery().c
+    # Of the history: a rating may have come from a file first, and is touched when it is brought back.
+    page = page_ratings(projects).subquery()
+    is_of_page = page.c.first_at.is_not(None)
+    rows = session.execute(
+        select(
+            given.rater_id,
+            func.count().label("ratings"),
+            func.count().filter(~is_of_page).label("imported"),
+            func.count().filter(given.project_id == (shelf or 0)).label("checks"),
+            func.count().filter(Pair.withdrawn_at.is_not(None)).label("withdrawn"),
+            func.count().filter(given.is_set_aside == 1).label("set_aside"),
+            func.count().filter(page.c.first_at > now - DAY).label("last_day"),
+            func.count().filter(page.c.first_at > now - WEEK).label("last_week"),
+            func.coalesce(func.sum(given.seconds), 0.0).label("seconds"),
+            func.min(page.c.first_at).label("first_at"),
+            func.max(page.c.last_at).label("last_at"),
+        )
+        .join(Pair, Pair.id == given.pair_id)
+        .outerjoin(page, (page.c.pair_id == given.pair_id) & (page.c.rater_id == given.rater_id))
+        .group_by(given.rater_id)
+    )
+    return _by_rater(rows)
+
+
+def _given(table: type[Rating | SetAsideRating], projects: list[int]) -> Select[*tuple[Any, ...]]:
+    is_set_aside = literal(int(table is SetAsideRating)).label("is_set_aside")
+    names = ("project_id", "pair_id", "rater_id", "seconds")
+    columns = [getattr(table, name) for name in names]
+    return select(*columns, is_set_aside).where(table.project_id.in_(projects))
+
+
+def page_ratings(projects: list[int]) -> Select[*tuple[Any, ...]]:
+    """When ratings were given and last changed on the page, by pair and rater; none of those from files."""
+    at = RatingChange.at
+    moments = func.min(at).label("first_at"), func.max(at).label("last_at")
+    return (
+        select(RatingChange.pair_id, RatingChange.rater_id, *moments)
+        .where(RatingChange.project_id.in_(projects), RatingChange.origin == "page")
+        .group_by(RatingChange.pair_id, RatingChange.rater_id)
+    )
+
+
+def _taken(session: Session, projects: list[int], now: datetime) -> dict[int, dict[str, Any]]:
+    """By rater how many pairs they skipped and hold; only of those who have some."""
+    skipped = Assignment.state == "skipped"
+    held = and_(Assignment.state == "held", Assignment.lease_expires_at > now)
+    rows = session.execute(
+        select(
+            Assignment.rater_id,
+            func.count().filter(skipped).label("skipped"),
+            func.count().filter(held).label("held"),
+        )
+        .where(Assignment.project_id.in_(projects), or_(skipped, held))
+        .group_by(Assignment.rater_id)
+    )
+    return _by_rater(rows)
+
+
+def _skips(session: Session, projects: list[int]) -> dict[int, tuple[datetime, datetime]]:
+    """By rater when they skipped first and last."""
+    rows = session.execute(
+        select(Skip.rater_id, func.min(Skip.at), func.max(Skip.at))
+        .where(Skip.project_id.in_(projects))
+        .group_by(Skip.rater_id)
+    )
+    return {rater: (first, last) for rater, first, last in rows}
+
+
+def _people(session: Session, project_id: int, known: set[int]) -> list[tuple[int, str, bool]]:
+    """Id, name and whether they are a rater no longer, of the raters and of the others that are known."""
+    is_former = Membership.user_id.is_(None)
+    rows: Any = session.execute(
+        select(UserRow.id, UserRow.name, is_former)
+        .outerjoin(Membership, is_rater(UserRow.id, project_id))
+        .where(or_(~is_former, UserRow.id.in_(known)))
+        .order_by(is_former, UserRow.name_key)
+    )
+    return [(id, name, bool(former)) for id, name, former in rows]
+
+
+def _by_rater(rows: Any) -> dict[int, dict[str, Any]]:
+    return {row.pop("rater_id"): row for row in (dict(found) for found in rows.mappings())}

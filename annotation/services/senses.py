@@ -11,22 +11,27 @@ from sqlalchemy import ColumnElement, Select, select, true, update
 from sqlalchemy.orm import Session
 
 from annotation.authoring import WritingDesk
-from annotation.clock import Clock, utcnow
 from annotation.errors import GradeError
 from annotation.scale import CLSS
-from annotation.senses.choice import SenseChoice, SenseError, chosen_pair, chosen_senses
-from annotation.senses.dictionary import Dictionary
-from annotation.senses.network import WORD_TO_SENSE, is_sense_key
-from annotation.senses.pair_senses import described, senses_as_json
+from annotation.sense_pairs import (
+    Dictionary,
+    SenseChoice,
+    SenseError,
+    describe_sense,
+    pair_of_choice,
+    senses_of_choice,
+    senses_to_json,
+)
+from annotation.senses import WORD_TO_SENSE, is_sense_key
 from annotation.services.audit import record
-from annotation.services.bulk import count_where
-from annotation.services.checks import shelf_of
-from annotation.services.imports.importing import import_within
-from annotation.services.imports.order import next_order
+from annotation.services.gold_checks import checks_project_of
+from annotation.services.imports import import_within
+from annotation.services.pair_rows import next_order
 from annotation.services.projects import as_project, find_project
-from annotation.services.rating.barring import bar
-from annotation.services.writing.writers import WritingService
-from annotation.types import NewPair, User
+from annotation.services.rater_queue import bar_raters
+from annotation.services.transactions import count_where
+from annotation.services.writing import WritingService
+from annotation.types import Clock, NewPair, User, utcnow
 from db import Database
 from db.models import Pair, TrainingPair
 
@@ -64,18 +69,18 @@ class SenseService:
         """
         if not CLSS.allows(grade):
             raise GradeError(f"A grade is 0 to 4 in steps of {CLSS.step}, not {grade}: choose one.")
-        wanted = chosen_pair(choice, grade, "", self._dictionary.open())
+        wanted = pair_of_choice(choice, grade, "", self._dictionary.open())
         with self._database.session() as session:
             project = as_project(find_project(session, project_id, lock=True))
             pair = replace(wanted, id=_free_id(session, project_id))
             summary = import_within(session, project, [pair], self._clock)
-            if summary.duplicates:
+            if summary.equal_texts:
                 raise SenseError(
                     f"The pair of {pair.left} and {pair.right} already exists: choose another sense."
                 )
             row = session.scalars(_named(project_id, pair.id)).one()
             now = self._clock()
-            bar(session.connection(), row, [by.id], now)
+            bar_raters(session.connection(), row, [by.id], now)
             record(session, now, "pairs imported", user_id=by.id, project_id=project_id, pairs=1)
         return pair
 
@@ -95,8 +100,8 @@ class SenseService:
         task = self._writing.task(writing_id, writer_id)
         if task.type != WORD_TO_SENSE:
             raise SenseError("Your item is not a word: continue with it under Write.")
-        found = chosen_senses(replace(choice, word=task.left), self._dictionary.open())
-        senses = {"key": choice.key, **senses_as_json(found)}
+        found = senses_of_choice(replace(choice, word=task.left), self._dictionary.open())
+        senses = {"key": choice.key, **senses_to_json(found)}
         spent = None if seconds is None else task.seconds + seconds
         return self._writing.submit(writing_id, writer_id, choice.key, task.version, spent, senses)
 
@@ -131,10 +136,12 @@ class SenseService:
                         .limit(_DESCRIBED_AT_ONCE)
                     ).all()
                     for id, right in rows:
-                        senses = described(right.strip(), wordnet) if is_sense_key(right.strip()) else None
+                        senses = (
+                            describe_sense(right.strip(), wordnet) if is_sense_key(right.strip()) else None
+                        )
                         missing += senses is None
                         if senses is not None:
-                            _describe(session, kind, id, senses_as_json(senses))
+                            _describe(session, kind, id, senses_to_json(senses))
                             done += 1
                 if not rows:
                     break
@@ -165,7 +172,7 @@ def _describe(session: Session, kind: _Kind, pair_id: int, senses: dict[str, obj
 def _lacking(session: Session, kind: _Kind, project_id: int) -> tuple[ColumnElement[bool], ...]:
     """Check pairs are among them: without definitions they would stand out in a rater's queue."""
     return (
-        kind.project_id.in_((project_id, shelf_of(session, project_id) or project_id)),
+        kind.project_id.in_((project_id, checks_project_of(session, project_id) or project_id)),
         TrainingPair.retired_at.is_(None) if kind is TrainingPair else true(),
         kind.type == WORD_TO_SENSE,
         kind.senses.is_(None),

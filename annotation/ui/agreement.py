@@ -2,34 +2,555 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
 
-from annotation.clock import Clock, utcnow
+from annotation.adjudication import rule_text
+from annotation.agreement import ENOUGH_PAIRS, Alpha, PartSize, few_parts_text, too_few_text
 from annotation.errors import AccessError, AnnotationError, SignedOutError
-from annotation.latex import LatexTable
-from annotation.reliability.planning import DEFAULT_WIDTH
-from annotation.reliability.report import AgreementReport
-from annotation.services.access.accounts import AccountService
+from annotation.quality import describe_excluded
+from annotation.reliability.planning import DEFAULT_WIDTH, Plan, plan_sentences
+from annotation.reliability.raters import FEWEST_IN_WINDOW, MOST_WINDOWS
+from annotation.reliability.report import (
+    BUCKET_NAMES,
+    SHOWN_CHARACTERS,
+    AgreementReport,
+    Part,
+    agreement_to_latex,
+    shares,
+)
+from annotation.reliability.upper_bound import AgainstOthers, UpperBound, mean_of_text
+from annotation.services.accounts import AccountService
 from annotation.services.agreement import AgreementService
 from annotation.services.bundle import DamagedError, UnreachableError
-from annotation.ui.agreement_charts import CHARTS, charts_of, save_buttons
-from annotation.ui.agreement_parts import FOR_LEADERS, plan_html, will_appear
-from annotation.ui.agreement_texts import texts_of
-from annotation.ui.asking import asked_by_leader
-from annotation.ui.number_fields import decimal_field, decimal_of
-from annotation.ui.wording import time_html
-from kpdemo.ui.charts import show_chart
-from kpdemo.ui.widgets import (
-    QUIETLY,
-    empty_html,
-    note_html,
-    section_heading,
-    shown_to_user,
-    unseen_box,
+from annotation.types import Clock, LatexTable, utcnow
+from annotation.ui.charts import CUSTOMARY_LINES, Series, alpha_chart, bias_chart, drift_chart, grades_chart
+from annotation.ui.tables import (
+    UNDEFINED,
+    Cell,
+    Column,
+    Table,
+    alpha_of,
+    file_name,
+    interval_text,
+    latex_button,
+    reasons_html,
+    table_html,
+    type_label,
+    undefined_html,
 )
+from annotation.ui.widgets import decimal_field, decimal_of, require_leader
+from annotation.ui.wording import all_withdrawn_text, figure, held_back_text, regroup_numbers, time_html
+from annotation.wording import shorten
+from kpdemo.ui.charts import Chart, chart_buttons, show_chart
+from kpdemo.ui.html import count_noun, escape, group_digits
+from kpdemo.ui.widgets import QUIETLY, empty_html, note_html, section_heading, shown_to_user, unseen_box
+
+
+def parts_table(name: str, heading: str, parts: Sequence[tuple[str, Part]]) -> Table:
+    """α of types or genres, and how far they are."""
+    columns = (
+        Column(heading, text=True),
+        Column("α of all pairs"),
+        Column("α of unadjudicated pairs"),
+        Column("α ordinal", 3),
+        Column("α nominal", 3),
+        Column("Pairs"),
+        Column("Fully graded"),
+        Column("Grades"),
+        Column("Flagged"),
+    )
+    rows = tuple(
+        (
+            label,
+            part.all,
+            part.unadjudicated,
+            part.all.ordinal,
+            part.all.nominal,
+            part.pairs,
+            part.finished,
+            part.ratings,
+            part.flagged,
+        )
+        for label, part in parts
+    )
+    return Table(name, f"Agreement by {heading.lower()}", columns, rows)
+
+
+def type_parts(report: AgreementReport) -> list[tuple[str, Part]]:
+    """The types that have pairs, as they are called on the pages."""
+    return [(type_label(part.name), part) for part in report.by_type if part.pairs]
+
+
+def genre_parts(report: AgreementReport) -> list[tuple[str, Part]]:
+    return [(part.name or "no genre", part) for part in report.by_genre]
+
+
+def grades_table(report: AgreementReport) -> Table:
+    """What part of the grades of each type is in each bucket, as in the task paper's Figure 1."""
+    parts = [*((label, part) for label, part in type_parts(report)), ("all types", report.whole)]
+    rows = tuple(
+        (label, *(shares(part.buckets) or (None,) * len(BUCKET_NAMES)), part.ratings) for label, part in parts
+    )
+    columns = (
+        Column("Type", text=True),
+        *(Column(name, 1, percent=True) for name in BUCKET_NAMES),
+        Column("Grades"),
+    )
+    return Table("grades", "Share of the grades by type", columns, rows)
+
+
+def raters_table(report: AgreementReport) -> Table:
+    """Each rater beside the others, by name."""
+    without = {row.rater: row.alpha for row in report.left_out}
+    figures = sorted(report.raters, key=lambda row: name_order(report.rater_names[row.rater]))
+    rows = tuple(
+        (
+            report.rater_names[row.rater],
+            row.ratings,
+            row.mean,
+            row.spread,
+            row.median_seconds,
+            row.bias,
+            row.shared,
+            without[row.rater],
+        )
+        for row in figures
+    )
+    columns = (
+        Column("Rater", text=True),
+        Column("Grades"),
+        Column("Mean"),
+        Column("Spread (SD)"),
+        Column("Median seconds", 1),
+        Column("Above the others", signed=True),
+        Column("Shared pairs"),
+        Column("α without them"),
+    )
+    return Table("raters", "The raters", columns, rows)
+
+
+def drift_table(report: AgreementReport) -> Table:
+    """Who moved against the others: the first and the last window of each rater, by name."""
+    told = [drift for drift in report.drifts if drift.windows]
+    rows = tuple(
+        (
+            report.rater_names[drift.rater],
+            len(drift.windows),
+            sum(window.ratings for window in drift.windows),
+            drift.windows[0].mean,
+            drift.windows[-1].mean,
+            drift.change,
+            "yes" if drift.is_clear else "no" if drift.change is not None else "",
+        )
+        for drift in sorted(told, key=lambda drift: name_order(report.rater_names[drift.rater]))
+    )
+    columns = (
+        Column("Rater", text=True),
+        Column("Windows"),
+        Column("Grades compared"),
+        Column("First window", signed=True),
+        Column("Last window", signed=True),
+        Column("Change", signed=True),
+        Column("Clear", text=True),
+    )
+    return Table("drift", "The raters over time", columns, rows)
+
+
+def rater_pairs_table(report: AgreementReport) -> Table:
+    rows = tuple(
+        (pair_label(report, row.first, row.second), row.alpha, row.alpha.pairs) for row in report.rater_pairs
+    )
+    columns = (Column("Two raters", text=True), Column("α of their common pairs"), Column("Common pairs"))
+    return Table("rater-pairs", "Each pair of raters", columns, rows)
+
+
+def bounds_table(report: AgreementReport) -> Table:
+    """Each rater against the mean of the others, and the mean over raters, by type."""
+    rows: list[tuple[Cell, ...]] = []
+    for bound in (bound for bound in report.upper_bounds if bound.raters):
+        named = sorted(bound.raters, key=lambda row: name_order(report.rater_names[row.rater]))
+        whose: list[tuple[str, UpperBound | AgainstOthers]] = [
+            (regroup_numbers(mean_of_text(bound.counted)), bound)
+        ]
+        whose += [(report.rater_names[row.rater], row) for row in named]
+        rows += [
+            (type_label(bound.type), name, alpha_of(found.pearson), alpha_of(found.spearman), found.pairs)
+            for name, found in whose
+        ]
+    columns = (
+        Column("Type", text=True),
+        Column("Rater", text=True),
+        Column("Pearson"),
+        Column("Spearman"),
+        Column("Pairs"),
+    )
+    return Table("bound", "Each rater against the mean of the others", columns, tuple(rows))
+
+
+def pair_label(report: AgreementReport, first: int, second: int) -> str:
+    names = sorted((report.rater_names[first], report.rater_names[second]), key=name_order)
+    return " – ".join(names)
+
+
+def name_order(name: str) -> list[tuple[int, str]]:
+    """Sorts Rater 10 after Rater 9."""
+    pieces = re.split(r"(\d+)", name.casefold())
+    return [(int(piece), "") if piece.isdecimal() else (0, piece) for piece in pieces]
+
+
+def widest_table(report: AgreementReport, project_id: int) -> Table:
+    """The pairs to look at first; the first cell leads to their adjudication."""
+    rows = tuple(
+        (
+            pair.external_id,
+            pair.spread,
+            pair.low,
+            pair.high,
+            pair.ratings,
+            type_label(pair.type),
+            pair.genre or "",
+            shorten(pair.left, SHOWN_CHARACTERS),
+            shorten(pair.right, SHOWN_CHARACTERS),
+            "decided" if pair.decided else "open" if report.flags(pair) else "",
+        )
+        for pair in report.widest
+    )
+    columns = (
+        Column("Pair", text=True),
+        Column("Spread"),
+        Column("Lowest"),
+        Column("Highest"),
+        Column("Grades"),
+        Column("Type", text=True),
+        Column("Genre", text=True),
+        Column("Left item", text=True),
+        Column("Right item", text=True),
+        Column("Adjudication", text=True),
+    )
+    links = tuple(f"/annotate/adjudicate?project={project_id}&pair={pair.id}" for pair in report.widest)
+    return Table("widest-pairs", "The pairs whose grades are farthest apart", columns, rows, links)
+
+
+CHARTS = {
+    "where": "α of each comparison type and genre, with 95 % intervals",
+    "grades": "Share of the grades, by type",
+    "bias": "How far each rater grades above or below the others",
+    "drift": "How far each rater grades above or below the others over time, with 95 % intervals",
+    "without": "α without each rater, with 95 % intervals",
+    "together": "α of each pair of raters, with 95 % intervals",
+}
+"""Name and what each shows; their places in the page are `agreement-NAME-chart`."""
+
+
+def charts_of(report: AgreementReport) -> dict[str, Chart | None]:
+    """The charts by name; None for one that has nothing to show."""
+    parts = [*type_parts(report), *genre_parts(report)]
+    names = report.rater_names
+    by_name = sorted(report.raters, key=lambda row: name_order(names[row.rater]))
+    whole = report.whole.all.value
+    return {
+        "where": alpha_chart(
+            [label for label, _ in parts],
+            [
+                Series("all pairs", tuple(part.all for _, part in parts)),
+                Series("unadjudicated pairs", tuple(part.unadjudicated for _, part in parts)),
+            ],
+        ),
+        "grades": grades_chart(
+            BUCKET_NAMES,
+            [(label, found) for label, part in type_parts(report) if (found := shares(part.buckets))],
+        ),
+        "bias": bias_chart([names[row.rater] for row in by_name], [row.bias for row in by_name]),
+        "drift": drift_chart(
+            [names[row.rater] for row in by_name],
+            [report.drifts[row.rater] for row in by_name],
+        ),
+        "without": alpha_chart(
+            [f"without {names[row.rater]}" for row in report.left_out],
+            [Series("without one rater", tuple(row.alpha for row in report.left_out))],
+            reference=None if whole is None else (f"with everybody {figure(whole)}", whole),
+        ),
+        "together": alpha_chart(
+            [pair_label(report, row.first, row.second) for row in report.rater_pairs],
+            [Series("two raters", tuple(row.alpha for row in report.rater_pairs))],
+        ),
+    }
+
+
+def save_buttons(name: str, is_shown: bool, project: str) -> str:
+    """What saves a chart as a file; nothing where it is not shown."""
+    if not is_shown:
+        return ""
+    return chart_buttons(f"agreement-{name}-chart", CHARTS[name], file_name(project, name))
+
+
+TENTATIVE, FIRM = CUSTOMARY_LINES
+FOR_LEADERS = (
+    "Only administrators and adjudicators of the project see agreement, so that raters grade independently "
+    "of each other. Keep grading, or ask your administrator."
+)
+CONVENTION = (
+    f"{FIRM:.3f} and {TENTATIVE} are Krippendorff's own conventions (2004), not laws: how much agreement is "
+    "enough depends on what the grades are for."
+)
+MOSTLY_HIGHER = (
+    "α of unadjudicated pairs leaves out the flagged and the decided ones, which differ most, so it is "
+    "usually higher: it shows how clear the rest is, not how well raters agree."
+)
+
+
+def will_appear(report: AgreementReport) -> str:
+    """What the page will show by itself."""
+    if not report.unnumbered:
+        return "New grades appear by themselves."
+    return (
+        "New grades appear by themselves. So do the numbers of raters who have none yet, once the database "
+        "is no longer busy, for example with a long import."
+    )
+
+
+def figures_html(report: AgreementReport, project_id: int) -> str:
+    """The three figures on top."""
+    whole = report.whole
+    share = f" of {count_noun(whole.pairs, 'pair')}" if whole.pairs else ""
+    decided = regroup_numbers(whole.decisions_text)
+    link = (
+        f' <a href="/annotate/adjudicate?project={project_id}">Adjudicate</a>' if whole.to_adjudicate else ""
+    )
+    flagged = (
+        '<div class="figure" id="agreement-flagged"><h3>Pairs flagged</h3>'
+        f'<p class="figure-value">{group_digits(whole.flagged)}</p>'
+        f"<p>{escape(share.strip())}: {rule_text(report.threshold)}</p>"
+        f"<p>{escape(decided)}{link}</p></div>"
+        if whole.pairs
+        else '<div class="figure" id="agreement-flagged"><h3>Pairs flagged</h3>'
+        '<p class="figure-value">0</p><p>There are no pairs yet.</p></div>'
+    )
+    return (
+        '<div class="figures">'
+        + _alpha_figure("α of all pairs", "agreement-all", whole.all)
+        + _alpha_figure("α of unadjudicated pairs", "agreement-unadjudicated", whole.unadjudicated)
+        + f"{flagged}</div>"
+        + _conspicuous_html(report)
+    )
+
+
+def _conspicuous_html(report: AgreementReport) -> str:
+    """Which raters to look at first, if any stand out."""
+    said = "".join(f"<li>{escape(regroup_numbers(sentence))}</li>" for _, sentence in report.conspicuous)
+    if not said:
+        return ""
+    about = 'Raters to look at first (<a href="#agreement-who">their figures</a>)'
+    return f'<div class="note" id="agreement-conspicuous">{about}<ul>{said}</ul></div>'
+
+
+def _alpha_figure(title: str, elem_id: str, alpha: Alpha) -> str:
+    head = f'<div class="figure" id="{elem_id}"><h3>{title}</h3>'
+    if alpha.value is None:
+        return f'{head}<p class="figure-value figure-word">{UNDEFINED}</p><p>{escape(alpha.reason)}</p></div>'
+    interval = interval_text(alpha)
+    said = (
+        f"95 % interval {interval}. {alpha.remark}".rstrip(". ")
+        if interval
+        else regroup_numbers(alpha.interval_reason)
+    )
+    counts = (
+        f"{count_noun(alpha.pairs, 'pair')} with two grades or more, {count_noun(alpha.ratings, 'grade')}"
+    )
+    value = figure(alpha.value)
+    return f'{head}<p class="figure-value">{value}</p><p>{escape(said)}</p><p>{escape(counts)}</p></div>'
+
+
+def enough_html(report: AgreementReport, project_id: int, *, leads: bool) -> str:
+    """Whether the agreement is good enough, and what it would take to know."""
+    alpha = report.whole.all
+    if alpha.value is None:
+        return f"<p>{next_step_html(report, project_id, leads=leads)}</p>"
+    levels = (
+        f"If only the order of grades counts, α is {_level(alpha.ordinal)} (ordinal); if 3 and 3.25 count as "
+        f"being as different as 0 and 4, it is {_level(alpha.nominal)} (nominal)."
+    )
+    sentences = [verdict(alpha), CONVENTION, levels, MOSTLY_HIGHER]
+    return "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences if sentence)
+
+
+def _level(value: float | None) -> str:
+    return UNDEFINED if value is None else figure(value)
+
+
+def verdict(alpha: Alpha) -> str:
+    """Where the interval lies relative to the customary lines; with few pairs it says nothing yet."""
+    if alpha.low is None or alpha.high is None:
+        return (
+            f"There is no interval, so it is unknown how certain α is. "
+            f"{regroup_numbers(alpha.interval_reason)}"
+        )
+    if alpha.pairs < ENOUGH_PAIRS:
+        return too_few_text(alpha.pairs)
+    if alpha.low >= FIRM:
+        return f"Yes, by convention: the whole interval is at or above {FIRM:.3f}."
+    if alpha.high < TENTATIVE:
+        return (
+            f"No, by convention: the whole interval is below {TENTATIVE}. See below where it is low, and "
+            "discuss the widest pairs with the raters."
+        )
+    if alpha.low < TENTATIVE:
+        return f"Too early to tell: the interval crosses {TENTATIVE}. More pairs with two grades would help."
+    if alpha.high < FIRM:
+        return (
+            f"For tentative conclusions, by convention: the interval lies between {TENTATIVE} and {FIRM:.3f}."
+        )
+    return f"At least for tentative conclusions, by convention: the interval crosses {FIRM:.3f}."
+
+
+def plan_html(plan: Plan, waiting: int) -> str:
+    """How many more pairs an interval of this width takes; an estimate, and called so."""
+    return "".join(
+        f"<p>{escape(regroup_numbers(sentence))}</p>" for sentence in plan_sentences(plan, waiting)
+    )
+
+
+def next_step_html(report: AgreementReport, project_id: int, *, leads: bool) -> str:
+    """What to do where α is undefined; links for who may follow them."""
+    whole, raters = report.whole, sum(row.ratings > 0 for row in report.raters)
+    page = f"/annotate/project?project={project_id}"
+    invite = f'<a href="{page}&amp;tab=members">Invite raters</a>' if leads else "Ask for more raters"
+    if not whole.pairs:
+        if report.withdrawn:
+            return escape(all_withdrawn_text(report.withdrawn))
+        step = f'<a href="{page}">Import pairs</a>' if leads else "Ask the administrator to import pairs"
+        return f"No pairs yet. {step}, then invite raters." if leads else f"No pairs yet. {step}."
+    if not raters:
+        has = escape(count_noun(whole.pairs, "pair"))
+        return f"{has} and no grades yet. {invite}, or wait for the first grades."
+    if report.raters_per_pair == 1 and whole.all.pairs < 2:
+        change = (
+            f'<a href="{page}&amp;tab=settings">Choose two or more</a>' if leads else "It takes two or more"
+        )
+        return f"Each pair is graded by one rater in this project, so no grades can be compared. {change}."
+    if raters == 1:
+        graded = escape(count_noun(whole.ratings, "pair"))
+        return (
+            f"One rater has graded {graded}; agreement takes two raters on the same pairs. {invite}, or wait "
+            "for the second."
+        )
+    if not whole.all.pairs:
+        return f"{escape(whole.all.reason)} So far raters graded different pairs: wait until they overlap."
+    if whole.all.pairs == 1:
+        return f"{escape(whole.all.reason)} Wait until another pair has two."
+    return (
+        f"{escape(whole.all.reason)} Import pairs that deserve other grades, or ask the raters whether they "
+        "use the whole scale."
+    )
+
+
+def few_pairs_html(parts: Sequence[tuple[str, Part]]) -> str:
+    """The types and genres whose intervals are not reliable; nothing if each has enough pairs."""
+    said = few_parts_text([PartSize(label, part.all.interval_pairs) for label, part in parts])
+    if not said:
+        return ""
+    return f'<p class="small" id="agreement-few" dir="auto">{escape(said)}</p>'
+
+
+def drift_html(report: AgreementReport) -> str:
+    """Who moved relative to the others over time, with what a window is; nothing if it is unknown."""
+    if not any(drift.windows for drift in report.drifts):
+        return ""
+    said = (
+        f"Each rater's grades that can be compared, oldest first, in up to {MOST_WINDOWS} windows of at "
+        f"least {FEWEST_IN_WINDOW}: how far they are above the decision or, without one, above the mean of "
+        "the others. A change is clear when the first and the last window are at least one step of the "
+        "scale apart and their 95 % intervals do not overlap. With many raters, one may look clear by "
+        "chance."
+    )
+    return f"<p>{escape(said)}</p>{table_html(drift_table(report), report.project)}"
+
+
+def bounds_html(report: AgreementReport) -> str:
+    """What raters reach as systems are measured; nothing before two have graded the same pair."""
+    if not any(bound.raters for bound in report.upper_bounds):
+        return ""
+    said = (
+        "Each rater is measured like a system, against the mean of the other raters' grades of the same "
+        "pairs. A system that reaches the mean of these figures fits the raters as well as they fit each "
+        "other. It may reach more against the gold grades, which are means of all raters."
+    )
+    table = bounds_table(report)
+    undefined = [(f"{row[0]}, {row[1]}", row[2].reason) for row in table.rows if isinstance(row[2], Alpha)]
+    reasons = [(whose, regroup_numbers(reason)) for whose, reason in undefined if reason]
+    told = reasons_html("agreement-undefined-bound", reasons)
+    return f"<p>{escape(said)}</p>{table_html(table, report.project)}{told}"
+
+
+def explained_html(table: Table, project: str) -> str:
+    """A table, and below it why some of its figures are undefined."""
+    return table_html(table, project) + undefined_html(f"agreement-undefined-{table.name}", table)
+
+
+def excluded_html(report: AgreementReport) -> str:
+    """Whose grades the figures leave out; nothing where they have all."""
+    said = describe_excluded(report.set_aside)
+    return f'<p id="agreement-set-aside" dir="auto">{escape(regroup_numbers(said))}</p>' if said else ""
+
+
+def method_html(report: AgreementReport) -> str:
+    """How the figures were made, so that others can make them again."""
+    text = (
+        "Krippendorff's α at the interval level, of pairs with two grades or more. The 95 % intervals are "
+        f"percentile bootstraps over pairs: {group_digits(report.resamples)} resamples, seed {report.seed}. "
+        "A "
+        "resample in which all grades are equal has no α and is left out; if more than one in twenty are "
+        "left out, there is no interval. SVG and PNG are saved dark on white, for print; CSV has the "
+        "figures in full; the command line prints the same: "
+    )
+    command = f"python -m annotation agreement {shlex.quote(report.project)} --json"
+    return f'<p class="small">{escape(text)}<code>{escape(command)}</code></p>'
+
+
+MADE_BY = "The page Agreement of kpdemo"
+NO_PAIRS = "No pairs yet. Agreement by type and genre appears here with the first ones."
+
+
+def texts_of(report: AgreementReport, project_id: int, latex: LatexTable, *, leads: bool) -> dict[str, str]:
+    """What stands in the page's HTML, but for the status and the plan."""
+    project = report.project
+    types, genres = type_parts(report), genre_parts(report)
+    where = [(parts_table("types", "Type", types), _latex_button(report, latex))] if types else []
+    where += [(parts_table("genres", "Genre", genres), "")] if genres else []
+    has_grades = report.whole.ratings > 0
+    nobody = empty_html("Nobody has graded yet. The raters' figures appear with the first grades.")
+    alone = empty_html("No two raters have graded the same pair yet.")
+    agreed = "" if report.held_back else empty_html("No pair has grades that differ.")
+    left_out = f"<p>{escape(held_back_text(report.held_back))}</p>" if report.held_back else ""
+    return {
+        "figures": figures_html(report, project_id),
+        "enough": enough_html(report, project_id, leads=leads),
+        "where": "".join(table_html(table, project, beside=more) for table, more in where)
+        + undefined_html("agreement-undefined", *(table for table, _ in where))
+        + few_pairs_html([*types, *genres])
+        or empty_html(all_withdrawn_text(report.withdrawn) if report.withdrawn else NO_PAIRS),
+        "grades": table_html(grades_table(report), project) if has_grades else "",
+        "raters": excluded_html(report)
+        + (explained_html(raters_table(report), project) if has_grades else nobody),
+        "drift": drift_html(report),
+        "rater-pairs": explained_html(rater_pairs_table(report), project) if report.rater_pairs else alone,
+        "bound": bounds_html(report) or alone,
+        "widest": (table_html(widest_table(report, project_id), project) if report.widest else agreed)
+        + left_out,
+        "method": method_html(report),
+    }
+
+
+def _latex_button(report: AgreementReport, latex: LatexTable) -> str:
+    table = agreement_to_latex(report, latex, made_by=MADE_BY)
+    return latex_button(table, "agreement by type", file_name(report.project, "agreement"))
+
 
 SECONDS_BETWEEN_LOOKS = 10
 
@@ -83,7 +604,7 @@ class AgreementHandlers:
     def look(self, request: gr.Request, version: str, width: object) -> tuple[Any, ...]:
         """The same, but only if something happened since, and if that costs little of the server's time."""
         try:
-            project_id, *_ = asked_by_leader(request, self.accounts)
+            project_id, *_ = require_leader(request, self.accounts)
             if self.agreement.version(project_id) == version:
                 return _nothing()
             if not self.agreement.may_renew(project_id):
@@ -95,7 +616,7 @@ class AgreementHandlers:
     def plan(self, width: object, request: gr.Request) -> str:
         """How many more pairs make the interval of α so narrow."""
         with shown_to_user(AccessError):
-            project_id, *_ = asked_by_leader(request, self.accounts)
+            project_id, *_ = require_leader(request, self.accounts)
             return self._plan(project_id, width)
 
     def _plan(self, project_id: int, width: object, report: AgreementReport | None = None) -> str:
@@ -112,7 +633,7 @@ class AgreementHandlers:
             return note_html(str(error), role="alert")
 
     def _show(self, request: gr.Request, width: object) -> tuple[Any, ...]:
-        project_id, user, named = asked_by_leader(request, self.accounts)
+        project_id, user, named = require_leader(request, self.accounts)
         version = self.agreement.version(project_id)
         report = self.agreement.report(project_id, named=named, viewer=user.id)
         texts = texts_of(report, project_id, self.latex, leads=named)

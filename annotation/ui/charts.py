@@ -1,4 +1,4 @@
-"""Charts of agreement."""
+"""Charts of agreement, and of how each system does on each genre (the task paper's Figure 2)."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from annotation.reliability.bootstrap import Alpha
-from annotation.reliability.drift import Drift
-from annotation.shares import share_text
+from annotation.agreement import Alpha
+from annotation.reliability.raters import Drift
 from annotation.ui.tables import interval_text
-from annotation.ui.wording import counted, figure
+from annotation.ui.wording import figure
+from annotation.wording import share_text
 from kpdemo.ui.charts import (
     COLOURS,
     LINE,
@@ -18,12 +18,54 @@ from kpdemo.ui.charts import (
     Chart,
     bar_marker,
     chart_of,
-    escaped,
+    escape_label,
     in_template,
     plain_layout,
     short,
     titled_axis,
 )
+from kpdemo.ui.html import count_noun
+
+
+def genre_chart(systems: Sequence[str], genres: Sequence[tuple[str, Sequence[float | None]]]) -> Chart | None:
+    """A bar for each system, made of its Pearson correlations with the genres; negative ones hang below zero.
+
+    Args:
+        systems: the names, in the order of their ranks.
+        genres: each with its correlation for each system; None where there is none.
+
+    Returns:
+        None without a genre that has a correlation.
+    """
+    known = [(name, values) for name, values in genres if any(value is not None for value in values)]
+    if not known:
+        return None
+    traces = [
+        {
+            "type": "bar",
+            "name": escape_label(short(name)),
+            "x": list(range(len(systems))),
+            "y": list(values),
+            "marker": bar_marker(number),
+            "customdata": [escape_label(system) for system in systems],
+            "hovertemplate": f"%{{customdata}}, {in_template(name)}: %{{y:.3f}}<extra></extra>",
+        }
+        for number, (name, values) in enumerate(known)
+    ]
+    layout = plain_layout(420 + 22 * (len(known) // 5), legend=True)
+    layout["margin"]["t"] += 22 * (len(known) // 5)
+    layout["barmode"] = "relative"
+    layout["xaxis"] = {
+        **titled_axis(""),
+        "tickmode": "array",
+        "tickvals": list(range(len(systems))),
+        "ticktext": [escape_label(short(system)) for system in systems],
+        "showgrid": False,
+        "fixedrange": True,
+    }
+    layout["yaxis"] = {**titled_axis("Pearson, summed over genres"), "zeroline": True}
+    return chart_of(traces, layout)
+
 
 CUSTOMARY_LINES = (0.667, 0.8)
 ROW_HEIGHT = 34
@@ -89,7 +131,7 @@ def bias_chart(labels: Sequence[str], biases: Sequence[float | None]) -> Chart |
         "width": 0.5,
         "marker": {"color": [COLOURS[0] if (bias or 0) >= 0 else COLOURS[1] for bias in biases[:rows]]},
         "customdata": [
-            f"{escaped(label)}: {figure(bias or 0.0, 2, sign='+')}"
+            f"{escape_label(label)}: {figure(bias or 0.0, 2, sign='+')}"
             for label, bias in zip(labels[:rows], biases[:rows], strict=True)
         ],
         "hovertemplate": "%{customdata}<extra></extra>",
@@ -136,7 +178,7 @@ def _drift_line(label: str, drift: Drift, number: int) -> Chart:
     return {
         "type": "scatter",
         "mode": "lines+markers",
-        "name": escaped(short(label)),
+        "name": escape_label(short(label)),
         "x": [_moment((window.start + window.end) / 2) for window in windows],
         "y": [window.mean for window in windows],
         "error_y": {
@@ -149,8 +191,9 @@ def _drift_line(label: str, drift: Drift, number: int) -> Chart:
         "line": {"color": colour, "width": 2},
         "marker": {"color": colour, "symbol": SYMBOLS[number], "size": 8},
         "customdata": [
-            f"{escaped(label)}<br>{figure(window.mean, 2, sign='+')} ({figure(window.low, 2, sign='+')} to "
-            f"{figure(window.high, 2, sign='+')}), {counted(window.ratings, 'grade')}"
+            f"{escape_label(label)}<br>{figure(window.mean, 2, sign='+')} "
+            f"({figure(window.low, 2, sign='+')} to "
+            f"{figure(window.high, 2, sign='+')}), {count_noun(window.ratings, 'grade')}"
             for window in windows
         ],
         "hovertemplate": "%{customdata}<extra></extra>",
@@ -169,7 +212,7 @@ def grades_chart(buckets: Sequence[str], series: Sequence[tuple[str, Sequence[fl
     traces = [
         {
             "type": "bar",
-            "name": escaped(short(name)),
+            "name": escape_label(short(name)),
             "x": [bucket.replace(" to ", "<br>to ") for bucket in buckets],  # a phone has no room beside
             "y": [share * 100 for share in shares],
             "customdata": [share_text(share, 1) for share in shares],
@@ -193,7 +236,7 @@ def _points(series: Series, number: int, shift: float, labels: Sequence[str]) ->
     return {
         "type": "scatter",
         "mode": "markers",
-        "name": escaped(series.name),
+        "name": escape_label(series.name),
         "x": [alpha.value for alpha in alphas],
         "y": [row + shift for row in range(len(alphas))],
         "error_x": {
@@ -207,7 +250,7 @@ def _points(series: Series, number: int, shift: float, labels: Sequence[str]) ->
         },
         "marker": {"color": colour, "symbol": SYMBOLS[number % len(SYMBOLS)], "size": 10},
         "customdata": [
-            f"{escaped(label)}<br>{escaped(series.name)}: {_alpha_text(alpha)}"
+            f"{escape_label(label)}<br>{escape_label(series.name)}: {_alpha_text(alpha)}"
             for label, alpha in zip(labels, alphas, strict=False)
         ],
         "hovertemplate": "%{customdata}<extra></extra>",
@@ -218,7 +261,7 @@ def _alpha_text(alpha: Alpha) -> str:
     if alpha.value is None:
         return "undefined"
     interval = interval_text(alpha)
-    return f"{figure(alpha.value)}{f' ({interval})' if interval else ''}, {counted(alpha.pairs, 'pair')}"
+    return f"{figure(alpha.value)}{f' ({interval})' if interval else ''}, {count_noun(alpha.pairs, 'pair')}"
 
 
 def _row_axis(labels: Sequence[str]) -> Chart:
@@ -226,7 +269,7 @@ def _row_axis(labels: Sequence[str]) -> Chart:
         **titled_axis(""),
         "tickmode": "array",
         "tickvals": list(range(len(labels))),
-        "ticktext": [escaped(label) for label in labels],
+        "ticktext": [escape_label(label) for label in labels],
         "range": [len(labels) - 0.4, -0.6],
         "showgrid": False,
         "fixedrange": True,
@@ -240,7 +283,7 @@ def _line(value: float) -> Chart:
 
 def _line_name(name: str, value: float, side: str) -> Chart:
     return {
-        "text": escaped(name),
+        "text": escape_label(name),
         "x": value,
         "xanchor": side,
         "y": 1,

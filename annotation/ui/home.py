@@ -11,20 +11,19 @@ import gradio as gr
 from annotation.assignment import Progress
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import AnnotationError
-from annotation.services.access.accounts import AccountService
-from annotation.services.overview import OverviewService, ProjectLine
-from annotation.services.projects import ProjectService
-from annotation.services.rating.ratings import RatingService
+from annotation.services.accounts import AccountService
+from annotation.services.projects import OverviewService, ProjectLine, ProjectService
+from annotation.services.ratings import RatingService
 from annotation.types import Role, User
-from annotation.ui.kept_form import build_kept_form
 from annotation.ui.settings_form import read_settings_form, settings_fields
-from annotation.ui.wording import all_withdrawn_text, counted, graded_text, grouped, progress_html, roles_text
+from annotation.ui.widgets import build_kept_form
+from annotation.ui.wording import all_withdrawn_text, graded_text, progress_html, roles_text
+from kpdemo.ui.html import count_noun, escape, group_digits
 from kpdemo.ui.widgets import (
     GO_ON,
     QUIETLY,
     PageLink,
     empty_html,
-    escape,
     keep_reason,
     links_html,
     shown_to_user,
@@ -129,12 +128,12 @@ def next_steps(line: ProjectLine, user: User, progress: Progress | None) -> list
     if Role.WRITER in line.roles and line.unwritten:
         steps.append(PageLink("Write", f"/annotate/write?{there}"))
     if (leads or Role.EDITOR in line.roles) and line.to_review:
-        steps.append(PageLink(f"Review {counted(line.to_review, 'text')}", f"/annotate/review?{there}"))
+        steps.append(PageLink(f"Review {count_noun(line.to_review, 'text')}", f"/annotate/review?{there}"))
     is_done = line.is_paused or (progress is not None and progress.rated >= progress.total)
     if progress is not None and not is_done:
         steps.append(PageLink("Grade pairs", f"/annotate/rate?{there}"))
     if settles and line.to_adjudicate:
-        text = f"Adjudicate {counted(line.to_adjudicate, 'pair')}"
+        text = f"Adjudicate {count_noun(line.to_adjudicate, 'pair')}"
         steps.append(PageLink(text, f"/annotate/adjudicate?{there}"))
     if leads and line.is_graded and not line.to_adjudicate:
         steps.append(PageLink("Export gold", f"/annotate/project?{there}&tab=gold"))
@@ -163,13 +162,13 @@ def project_html(line: ProjectLine, user: User, progress: Progress | None) -> st
     if _page_of_the_text(line):
         facts.append(CHANGED_TEXT)
     if leads and line.pairs:
-        text = f"{grouped(line.finished)} of {counted(line.pairs, 'pair')} fully graded"
+        text = f"{group_digits(line.finished)} of {count_noun(line.pairs, 'pair')} fully graded"
         facts.append(progress_html(line.finished, line.pairs, text))
         if line.to_adjudicate:
-            facts.append(escape(f"{grouped(line.to_adjudicate)} to adjudicate"))
+            facts.append(escape(f"{group_digits(line.to_adjudicate)} to adjudicate"))
     unwritten = line.unwritten if leads or line.roles & {Role.WRITER, Role.EDITOR} else 0
     if unwritten:
-        facts.append(escape(f"Up to {counted(unwritten, 'larger item')} to write for"))
+        facts.append(escape(f"Up to {count_noun(unwritten, 'larger item')} to write for"))
     if not line.pairs and not unwritten:
         facts.append(_without_pairs(line, leads=bool(leads)))
     name = escape(line.name)
@@ -199,7 +198,7 @@ def _waiting_text(line: ProjectLine, user: User) -> str:
     """Where this user has nothing to do: whom the project waits for, as its leaders may know."""
     leads = user.is_administrator or Role.ADMINISTRATOR in line.roles
     if (leads or Role.ADJUDICATOR in line.roles) and line.pairs > line.finished and line.raters:
-        return f"Waiting for {counted(line.raters, 'rater')} to grade"
+        return f"Waiting for {count_noun(line.raters, 'rater')} to grade"
     if leads and line.unwritten:
         return "Waiting for writers to write"
     return "Nothing for you to do at the moment"

@@ -9,39 +9,87 @@ from typing import Any
 
 import gradio as gr
 
-from annotation.comparison import comparison_type
+from annotation.authoring import ItemSummary
+from annotation.changes import print_settings, renew_prints
+from annotation.comparison import Bounds, PairBounds, check_range, comparison_type, guidance, size_of
 from annotation.errors import SettingsError, WritingError
 from annotation.exchange import read_larger_items
 from annotation.files.formats import open_source
-from annotation.services.access.accounts import AccountService
+from annotation.services.accounts import AccountService
+from annotation.services.editing import EDITORS
+from annotation.services.larger_items import LISTED, ItemLine, ItemService, ItemWithdrawalService
 from annotation.services.projects import ProjectService
-from annotation.services.writing.editing import EDITORS
-from annotation.services.writing.item_withdrawal import ItemWithdrawalService
-from annotation.services.writing.items import ItemService
-from annotation.services.writing.plan import TypeTerms, type_terms
-from annotation.setting_changes import seen_again, seen_settings
-from annotation.sizes import Bounds, PairBounds, check_range
-from annotation.ui.answer import answer_place, answered
-from annotation.ui.asking import TOLD, admitted, asked_by, ids_in
-from annotation.ui.choice import on_choice
-from annotation.ui.filling import Filling
-from annotation.ui.importing import (
+from annotation.services.writing_plan import TypeTerms, WritingTerms, type_terms
+from annotation.ui.pairs import (
     FROM_FILE,
     KEPT_MINUTES,
     checked_upload,
     import_event,
-    refused,
+    import_result_html,
+    refusal,
 )
-from annotation.ui.items_html import bounds_html, items_html, summary_html
-from annotation.ui.kept_form import Keeping, build_kept_form
 from annotation.ui.settings_form import saved_html
-from annotation.ui.wording import counted
-from kpdemo.ui.widgets import (
-    QUIETLY,
-    done_html,
-    section_heading,
-    unseen_box,
+from annotation.ui.tables import listing_html
+from annotation.ui.widgets import (
+    PAGE_ERRORS,
+    Filling,
+    Keeping,
+    admit_member,
+    answer_event,
+    answer_place,
+    build_kept_form,
+    ids_in,
+    on_choice,
+    require_member,
 )
+from annotation.wording import beginning
+from kpdemo.ui.html import count_noun, escape, group_digits
+from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, section_heading, unseen_box
+
+NO_ITEMS = "No larger items yet. Import a file, then invite writers on the project's page."
+_SHOWN = 90
+
+
+def items_html(lines: list[ItemLine], count: int) -> str:
+    """The first items, and how far each is."""
+    if not lines:
+        return empty_html(NO_ITEMS)
+    rows = "".join(
+        f'<tr><th scope="row" dir="auto">{escape(line.id)}</th>'
+        f'<td dir="auto">{escape(comparison_type(line.type).label)}</td>'
+        f'<td dir="auto">{escape(line.genre or "–")}</td>'
+        f'<td dir="auto">{escape(beginning(line.text, _SHOWN))}</td>'
+        "<td "
+        f'class="number">{group_digits(size_of(line.text).words)}</td><td>{escape(_state(line))}</td></tr>'
+        for line in lines
+    )
+    heads = ("Id", "Type", "Genre", "Text", "Words", "State")
+    more = f", the first {LISTED} below" if count > len(lines) else ""
+    listing = listing_html(heads, rows, numbers=(4,), label="Larger items")
+    return f"<p>{escape(count_noun(count, 'larger item'))}{more}</p>{listing}"
+
+
+def bounds_html(plan: WritingTerms, types: tuple[str, ...]) -> str:
+    """The bounds of every type."""
+    lines = "".join(
+        f"<li><bdi>{escape(comparison_type(type).label)}</bdi>: {escape(guidance(plan.of(type).larger))}; "
+        f"{escape(guidance(plan.of(type).smaller))}</li>"
+        for type in types
+    )
+    return f'<ul class="small">{lines}</ul>'
+
+
+def summary_html(summary: ItemSummary) -> str:
+    """What was imported, and what was there already."""
+    said = f"Imported {count_noun(summary.items, 'larger item')}."
+    return import_result_html(said, summary.duplicates, has_new=summary.items > 0, noun="item")
+
+
+def _state(line: ItemLine) -> str:
+    """How far it is. Nothing shows that its grade is 0: a person who knows that must not grade its pair."""
+    said = {"reserved": "unwritten", "paired": "accepted"}.get(line.state, line.state.replace("_", " "))
+    return f"{said}, left blank {line.blanks} ×" if line.blanks else said
+
 
 FORMATS_HTML = (
     '<p class="small">TSV, CSV or JSON Lines with <code>id, type, text</code> and, if you wish, '
@@ -69,16 +117,16 @@ class ItemsHandlers:
 
     def open(self, request: gr.Request) -> tuple[Any, ...]:
         """The bounds of the first type."""
-        with admitted(request, self.accounts, *EDITORS) as (project_id, _):
+        with admit_member(request, self.accounts, *EDITORS) as (project_id, _):
             types = self.projects.get(project_id).settings.types
             plan = self.items.plan(project_id)
         terms = plan.of_type(types[0])
         of_type = gr.Dropdown(choices=_named(types), value=types[0])
-        return of_type, plan.has_zeros, *_ranges(terms), _of_type(types[0], seen_settings(terms))
+        return of_type, plan.has_zeros, *_ranges(terms), _of_type(types[0], print_settings(terms))
 
     def show(self, request: gr.Request) -> tuple[Any, ...]:
         """The lists of items, types and bounds; what is chosen and typed stays."""
-        with admitted(request, self.accounts, *EDITORS) as (project_id, _):
+        with admit_member(request, self.accounts, *EDITORS) as (project_id, _):
             types = self.projects.get(project_id).settings.types
             lines, count = self.items.items(project_id), self.items.count(project_id)
             plan = self.items.plan(project_id)
@@ -94,14 +142,14 @@ class ItemsHandlers:
     def import_file(self, request: gr.Request, upload: str | None, type: str | None) -> tuple[str, Any]:
         """All rows of the file, or how many cannot be used and why."""
         try:
-            project_id, user = asked_by(request, self.accounts, *EDITORS)
+            project_id, user = require_member(request, self.accounts, *EDITORS)
             path = checked_upload(upload)
             with open_source(path, name=path.name) as source:
                 only = self.projects.get(project_id).settings.only_type
                 found = list(read_larger_items(source, type=type or only))
             summary = self.items.import_items(project_id, found, by=user, files=[path.name])
-        except TOLD as error:
-            return refused(error, upload)
+        except PAGE_ERRORS as error:
+            return refusal(error, upload)
         path.unlink(missing_ok=True)
         return summary_html(summary), gr.File(value=None)
 
@@ -116,18 +164,18 @@ class ItemsHandlers:
     def _changed(
         self, request: gr.Request, text: str, type: str | None, change: Callable[..., int], done: str
     ) -> str:
-        with admitted(request, self.accounts, *EDITORS) as (project_id, user):
+        with admit_member(request, self.accounts, *EDITORS) as (project_id, user):
             ids = ids_in(text)
             if not ids:
                 raise WritingError("No item is named: write ids from the list, one per line.")
             changed = change(project_id, ids, type=type or None, by=user)
-        return done_html(f"{counted(changed, 'larger item')} {done}.")
+        return done_html(f"{count_noun(changed, 'larger item')} {done}.")
 
     def show_bounds(self, request: gr.Request, type: str, seen: str) -> tuple[str, ...]:
         """The bounds of another type."""
-        with admitted(request, self.accounts, *EDITORS) as (project_id, _):
+        with admit_member(request, self.accounts, *EDITORS) as (project_id, _):
             terms = self.items.plan(project_id).of_type(type)
-            return *_ranges(terms), _of_type(type, seen_again(seen, terms, but=("has_zeros",)))
+            return *_ranges(terms), _of_type(type, renew_prints(seen, terms, but=("has_zeros",)))
 
     def save_bounds(
         self, request: gr.Request, type: str, seen: str, has_zeros: bool, *texts: str
@@ -136,7 +184,7 @@ class ItemsHandlers:
 
         What somebody else changed meanwhile comes into the fields.
         """
-        with admitted(request, self.accounts, *EDITORS) as (project_id, user):
+        with admit_member(request, self.accounts, *EDITORS) as (project_id, user):
             if not type:
                 raise SettingsError("No comparison type is chosen: choose the one whose bounds to set.")
             ranges = [check_range(text or "", label) for text, (_, label) in zip(texts, RANGES, strict=True)]
@@ -149,7 +197,7 @@ class ItemsHandlers:
         is_alone = kept == type_terms(bounds, bool(has_zeros))
         fields = [gr.skip() for _ in (has_zeros, *texts)] if is_alone else [kept.has_zeros, *_ranges(kept)]
         said = saved_html("Saved. Items and texts that are already there stay.", is_alone=is_alone)
-        return said, bounds_html(plan, types), *fields, _of_type(type, seen_settings(kept))
+        return said, bounds_html(plan, types), *fields, _of_type(type, print_settings(kept))
 
 
 def build_items_section(handlers: ItemsHandlers) -> tuple[Filling, Filling]:
@@ -202,8 +250,8 @@ def _build_withdrawal(handlers: ItemsHandlers) -> tuple[gr.Dropdown, Keeping]:
         changed = answer_place("items-changed")
     asked: list[Any] = [ids, among]
     events = [
-        answered(withdraw.click, handlers.withdraw, asked, changed, api_name="withdraw_items"),
-        answered(restore.click, handlers.restore, asked, changed, api_name="restore_items"),
+        answer_event(withdraw.click, handlers.withdraw, asked, changed, api_name="withdraw_items"),
+        answer_event(restore.click, handlers.restore, asked, changed, api_name="restore_items"),
     ]
     return among, Keeping(kept, asked, events, around=[(part, {"open": True})])
 
@@ -231,7 +279,7 @@ def _build_bounds(handlers: ItemsHandlers) -> tuple[Filling, gr.Dropdown, gr.HTM
         **QUIETLY,
     )
     kept.resume_after(chosen)
-    saving = answered(
+    saving = answer_event(
         save.click,
         handlers.save_bounds,
         [of_type, seen, zeros, *fields],

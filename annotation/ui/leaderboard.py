@@ -1,47 +1,301 @@
-"""The leaderboard of a project: systems on a gold set, how good they are, which is better than which."""
+"""The leaderboard of a project: systems on a gold set, and which is better than which."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import gradio as gr
 from gradio.events import Dependency
 
-from annotation.errors import AccessError, AnnotationError, SignedOutError
-from annotation.latex import LatexTable
-from annotation.services.access.accounts import AccountService
-from annotation.services.board_files import board_as_latex
-from annotation.services.projects import ProjectService
-from annotation.services.system_rows import Gold
-from annotation.services.systems import Board, SystemService
-from annotation.ui.asking import asked_by_leader
-from annotation.ui.choice import on_choice
-from annotation.ui.leaderboard_tables import (
-    board_chart,
-    difference_of,
-    difference_table,
-    genres_table,
-    gold_html,
-    gold_label,
-    method_html,
-    pearson_table,
-    ranks_table,
-    spearman_table,
-    wide_intervals_html,
+from annotation.errors import AccessError, AnnotationError, ScoreFileError, SignedOutError
+from annotation.files.scores import (
+    GoldPair,
+    gold_digest,
+    read_uploaded_gold,
+    read_uploaded_scores,
+    read_uploaded_ungraded,
 )
-from annotation.ui.tables import file_name, latex_button, table_html
-from annotation.web.leaderboard import board_address
-from kpdemo.ui.charts import chart_buttons, show_chart
+from annotation.scoring import Estimate
+from annotation.sense_pairs import Dictionary
+from annotation.senses import WORD_TO_SENSE
+from annotation.services.accounts import AccountService
+from annotation.services.leaderboard import (
+    UPLOADED,
+    Board,
+    Entry,
+    Gold,
+    GoldVersion,
+    SystemService,
+    board_as_latex,
+    check_training,
+)
+from annotation.services.projects import ProjectService
+from annotation.system_report import (
+    Contrast,
+    Correlations,
+    Difference,
+    ScoreReport,
+    System,
+    wide_intervals_text,
+)
+from annotation.systems import (
+    BASELINES,
+    EMBEDDING,
+    BuiltInSystem,
+    build_system,
+    calibrate,
+    check_apart,
+    left_out_text,
+    needs_senses,
+    open_senses,
+    scores_text,
+)
+from annotation.types import LatexTable, Role
+from annotation.ui.charts import genre_chart
+from annotation.ui.pairs import box_after, refusal_html
+from annotation.ui.tables import (
+    Cell,
+    Column,
+    Table,
+    alpha_of,
+    file_name,
+    latex_button,
+    reasons_html,
+    table_html,
+    type_label,
+)
+from annotation.ui.widgets import (
+    PAGE_ERRORS,
+    PageError,
+    admit_member,
+    on_choice,
+    require_leader,
+    require_member,
+)
+from annotation.ui.wording import regroup_numbers, time_html, time_in
+from annotation.web.downloads import board_address
+from kpdemo.ui.charts import Chart, chart_buttons, show_chart
+from kpdemo.ui.html import count_noun, escape, group_digits
 from kpdemo.ui.widgets import (
     QUIETLY,
+    done_html,
     empty_html,
-    escape,
     keep_reason,
+    note_html,
     section_heading,
     shown_to_user,
     unseen_box,
 )
+
+SHOWN_DIGITS = 12
+"""Of the SHA-256 of a gold set."""
+ORIGINS = {
+    UPLOADED: "Scores from files",
+    "lcs": "Longest common substring (lcs)",
+    "gst": "Greedy String Tiling (gst)",
+    "embedding": "Embedding of the default model (embedding)",
+}
+"""Where a system's scores come from, as the page calls it."""
+
+
+def pearson_table(board: Board) -> Table:
+    """The official figures: Pearson by type, its sum, the rank by the sum; and who added the system."""
+    return _figures_table(board, "pearson", "Pearson (official), ranked by its sum", is_pearson=True)
+
+
+def spearman_table(board: Board) -> Table:
+    """The second opinion."""
+    return _figures_table(board, "spearman", "Spearman, ranked by its sum", is_pearson=False)
+
+
+def _figures_table(board: Board, name: str, caption: str, *, is_pearson: bool) -> Table:
+    report, ranks = board.report, board.report.ranks()[f"sum_{name}"]
+
+    def estimate_of(part: Correlations) -> Estimate:
+        return part.pearson if is_pearson else part.spearman
+
+    rows: list[tuple[Cell, ...]] = []
+    for place in report.best_first(f"sum_{name}"):
+        system, entry = report.systems[place], board.entries[place]
+        total = system.sum_pearson if is_pearson else system.sum_spearman
+        figures = (alpha_of(estimate_of(system.types[type])) for type in report.types)
+        about = (ORIGINS[entry.origin], *_who(entry)) if is_pearson else ()
+        rows.append((system.name, ranks[place], *figures, alpha_of(total), *about))
+    columns = (
+        Column("System", text=True),
+        Column("Rank"),
+        *(Column(type_label(type), 3) for type in report.types),
+        Column("Sum", 3),
+    )
+    about_columns = tuple(Column(name, text=True) for name in ("Scores", "Added", "By"))
+    return Table(name, caption, columns + about_columns if is_pearson else columns, tuple(rows))
+
+
+def _who(entry: Entry) -> tuple[datetime, str]:
+    return entry.at, entry.by or "command line"
+
+
+def ranks_table(board: Board) -> Table | None:
+    """The rank of each system on each type and by both sums; None of a single system."""
+    report, ranks = board.report, board.report.ranks()
+    if len(report.systems) < 2:
+        return None
+    by = (*report.types, "sum_pearson", "sum_spearman")
+    names = (*(type_label(type) for type in report.types), "Sum of Pearson", "Sum of Spearman")
+    rows: list[tuple[Cell, ...]] = [
+        (report.systems[place].name, *(ranks[each][place] for each in by))
+        for place in board.report.best_first()
+    ]
+    columns = (Column("System", text=True), *(Column(name) for name in names))
+    return Table("ranks", "Ranks: Pearson by type, and both sums", columns, tuple(rows))
+
+
+def genres_table(board: Board) -> Table | None:
+    """Pearson of each system on each genre, all types together; None without genres."""
+    genres = genres_of(board)
+    if not genres:
+        return None
+    systems = board.report.systems
+    rows: list[tuple[Cell, ...]] = [
+        (systems[place].name, *(alpha_of(systems[place].genres[genre].all.pearson) for genre in genres))
+        for place in board.report.best_first()
+    ]
+    columns = (Column("System", text=True), *(Column(genre, 3) for genre in genres))
+    return Table("genres", "Pearson by genre, all types together", columns, tuple(rows))
+
+
+def genres_of(board: Board) -> list[str]:
+    return list(board.report.systems[0].genres)
+
+
+def board_chart(board: Board) -> Chart | None:
+    """The systems from the best on, each with its genres; None without genres."""
+    systems = [board.report.systems[place] for place in board.report.best_first()]
+    return genre_chart(
+        [system.name for system in systems],
+        [
+            (genre, [system.genres[genre].all.pearson.value for system in systems])
+            for genre in genres_of(board)
+        ],
+    )
+
+
+def difference_of(board: Board, first: str, second: str) -> Difference | None:
+    """How two systems differ, the first less the second; None where they are not two of the board."""
+    for one in board.report.differences:
+        if (one.first, one.second) == (first, second):
+            return one
+        if (one.first, one.second) == (second, first):
+            types = {type: _reverse_contrast(part) for type, part in one.types.items()}
+            return Difference(first, second, types, _reverse_contrast(one.sum_pearson))
+    return None
+
+
+def _reverse_contrast(part: Contrast) -> Contrast:
+    """The same contrast, the second system less the first."""
+    old, test = part.difference, part.williams
+    low, high = (None, None) if old.low is None or old.high is None else (-old.high, -old.low)
+    value = None if old.value is None else -old.value
+    turned = Estimate(value, low, high, old.reason, old.interval_reason)
+    return Contrast(turned, part.p, None if test is None else type(test)(-test.t, test.degrees, test.p))
+
+
+def difference_table(difference: Difference) -> Table:
+    """By type and in sum: the difference, and the two probabilities that there is none."""
+    parts = [(type_label(type), part) for type, part in difference.types.items()]
+    if len(parts) > 1:
+        parts.append(("sum", difference.sum_pearson))
+    rows = tuple(
+        (
+            name,
+            alpha_of(part.difference),
+            part.p,
+            None if part.williams is None else part.williams.t,
+            None if part.williams is None else part.williams.p,
+        )
+        for name, part in parts
+    )
+    columns = (
+        Column("Type", text=True),
+        Column("Difference of Pearson", 3, signed=True),
+        Column("p (bootstrap)", 3, probability=True),
+        Column("Williams' t", 2),
+        Column("p (Williams)", 3, probability=True),
+    )
+    caption = f"{difference.first} minus {difference.second}"
+    return Table("difference", caption, columns, rows)
+
+
+def gold_label(gold: GoldVersion, zone: str | None = "") -> str:
+    """How the list of gold sets calls one; when it is from, by the clocks of the time zone."""
+    name = gold.name or "The project"
+    return f"{name} · {count_noun(gold.pairs, 'pair')} · {time_in(gold.at, zone)} · {gold.sha256[:8]}"
+
+
+def gold_in_sentence(gold: GoldVersion) -> str:
+    """What a sentence calls it."""
+    name = "the project's gold" if gold.is_own else f"gold from {gold.name}"
+    return f"{name} ({gold.sha256[:SHOWN_DIGITS]})"
+
+
+def gold_html(gold: GoldVersion, current: str, pairs_now: int) -> str:
+    """Which gold these figures are of, and whether the project's has changed since.
+
+    Args:
+        current: SHA-256 of the project's gold now.
+        pairs_now: how many pairs that has.
+    """
+    digest = f'<code title="SHA-256 {gold.sha256}">{gold.sha256[:SHOWN_DIGITS]}</code>'
+    pairs = escape(count_noun(gold.pairs, "pair"))
+    if gold.sha256 == current:
+        return f"<p>On the project's gold as it is now: {pairs}, version {digest}.</p>"
+    if not gold.is_own:
+        return f"<p>On gold from {escape(gold.name)}, of {time_html(gold.at)}: {pairs}, version {digest}.</p>"
+    now = count_noun(pairs_now, "pair has", "pairs have")
+    return (
+        f"<p>On the project's gold of {time_html(gold.at)}: {pairs}, version {digest}. The gold has changed "
+        f"since: {escape(now)} a grade now, {group_digits(gold.pairs)} then. These figures are of the older "
+        "gold; "
+        "to measure a system on the new one, add it again.</p>"
+    )
+
+
+def wide_intervals_html(report: ScoreReport) -> str:
+    """That ranks are uncertain, where an interval is undefined or over half of what a correlation can be."""
+    text = wide_intervals_text(report, type_label)
+    return note_html(regroup_numbers(text)) if text else ""
+
+
+def method_html(board: Board) -> str:
+    """How the figures were made, and what to know of some of them."""
+    report = board.report
+    remarks = dict.fromkeys(system.remark for system in report.systems if system.remark)
+    text = (
+        f"{count_noun(report.pairs, 'pair')}. 95 % intervals by the percentile bootstrap over pairs, "
+        f"{group_digits(report.resamples)} resamples, seed {report.seed}; the resamples are the same for all "
+        "systems. A type that a system leaves out adds nothing to its sum. p is two-sided and not corrected "
+        "for the number of comparisons."
+    )
+    return f'<p class="small">{escape(" ".join((text, *remarks)))}</p>{_undefined_html(report)}'
+
+
+def _undefined_html(report: ScoreReport) -> str:
+    """Why some figures of the tables are undefined: for each system and reason, where."""
+    told: list[tuple[str, str]] = []
+    for system in report.systems:
+        places: dict[str, list[str]] = {}
+        for type, part in system.types.items():
+            places.setdefault(part.pearson.reason, []).append(type_label(type))
+        for genre, whole in system.genres.items():
+            places.setdefault(whole.all.pearson.reason, []).append(genre)
+        told += [(f"{system.name}: {', '.join(where)}", reason) for reason, where in places.items() if reason]
+    return reasons_html("leaderboard-undefined", told)
+
 
 NOBODY = "No system has been measured yet. A system's scores are compared with the gold grades of the pairs."
 FOR_ADMINISTRATORS = "An administrator of the project can add one."
@@ -85,7 +339,7 @@ class LeaderboardHandlers:
     def compare(self, gold_id: int | None, first: str | None, second: str | None, request: gr.Request) -> Any:
         """How the two systems differ; nothing new while only one is chosen."""
         with shown_to_user(AnnotationError):
-            project_id, *_ = asked_by_leader(request, self.accounts)
+            project_id, *_ = require_leader(request, self.accounts)
             if gold_id is None or not first or not second:
                 return gr.skip()
             if first == second:
@@ -96,7 +350,7 @@ class LeaderboardHandlers:
             return table_html(difference_table(found), self.projects.get(project_id).name, page=PAGE)
 
     def _shown(self, request: gr.Request, gold_id: int | None, zone: str | None) -> tuple[Any, ...]:
-        project_id, _, leads = asked_by_leader(request, self.accounts)
+        project_id, _, leads = require_leader(request, self.accounts)
         golds = self.systems.golds(project_id)
         if not golds:
             said = NOBODY if leads else f"{NOBODY} {FOR_ADMINISTRATORS}"
@@ -223,3 +477,344 @@ def save_html(project_id: int, gold_id: int, beside: str) -> str:
         for ending in ("csv", "json")
     )
     return f'<p class="actions">{links}{beside}</p>'
+
+
+OWN, SHOWN, FILES = "own", "shown", "files"
+GOLDS = {
+    OWN: "The project's gold: all pairs that have a grade now",
+    SHOWN: "The gold set that is shown above",
+    FILES: "Another gold set, from files",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SystemChoice:
+    """What stands in the form."""
+
+    name: str
+    what: str
+    files: Sequence[Path]
+    """Its scores, where it is uploaded."""
+    gold: str
+    """One of `GOLDS`."""
+    gold_files: Sequence[Path]
+    gold_id: int | None
+    """Of the gold set that is shown."""
+    is_calibrated: bool
+    training_files: Sequence[Path]
+    training_score_files: Sequence[Path]
+
+    @property
+    def boxes(self) -> tuple[Sequence[Path], ...]:
+        """The files of each box of the form, in their order."""
+        return self.files, self.gold_files, self.training_files, self.training_score_files
+
+
+@dataclass(frozen=True)
+class SystemReader:
+    """Raises ScoreFileError and the like for what cannot be used; the messages name file and line."""
+
+    systems: SystemService
+    dictionary: Dictionary
+
+    def gold(self, project_id: int, choice: SystemChoice) -> Gold:
+        """The gold set that was chosen."""
+        if choice.gold == FILES:
+            pairs = tuple(read_uploaded_gold(choice.gold_files))
+            names = ", ".join(file.name for file in choice.gold_files)
+            return Gold(names, gold_digest(pairs), pairs, read_uploaded_ungraded(choice.gold_files))
+        if choice.gold == SHOWN:
+            if choice.gold_id is None:
+                raise ScoreFileError("No gold set is shown above: choose the project's, or one from files.")
+            return self.systems.gold(project_id, choice.gold_id)
+        return self.systems.own_gold(project_id)
+
+    def system(self, choice: SystemChoice, gold: Gold) -> System:
+        """The system that was chosen, with its scores of `gold`."""
+        if not gold.pairs:
+            raise ScoreFileError(
+                "The project has no pairs with a gold grade yet: have some graded and adjudicated, or choose "
+                "gold from files."
+            )
+        training = _training_pairs(choice.training_files, gold) if choice.is_calibrated else []
+        if choice.what == UPLOADED:
+            return _read_upload(choice, gold, training)
+        run_here = {**BASELINES, EMBEDDING: self.systems.similarities}
+        similarities = run_here.get(choice.what)
+        if similarities is None:
+            raise ScoreFileError(f"There is no system {choice.what!r} here: choose another one.")
+        baseline = BuiltInSystem(choice.name or choice.what, choice.what, similarities)
+        senses, reason = None, ""
+        if needs_senses([baseline], gold.pairs):
+            is_optional = any(pair.type != WORD_TO_SENSE for pair in gold.pairs)
+            senses, reason = open_senses(self.dictionary.open, is_optional=is_optional)
+        return build_system(baseline, gold.pairs, training, senses, reason)
+
+
+def paths(uploads: Sequence[str] | None) -> list[Path]:
+    """The files of a box; none of an empty one."""
+    return [Path(upload) for upload in uploads or ()]
+
+
+def _read_upload(choice: SystemChoice, gold: Gold, training: Sequence[GoldPair]) -> System:
+    scores = read_uploaded_scores(choice.files, gold.pairs, gold.ungraded)
+    name = choice.name or choice.files[0].name.partition(".")[0]
+    system = System(name, scores.values, left_out=scores.left_out)
+    if not choice.is_calibrated:
+        return system
+    ungraded = gold.ungraded | read_uploaded_ungraded(choice.training_files)
+    what = "its scores of the training pairs"
+    taught = read_uploaded_scores(choice.training_score_files, training, ungraded, what)
+    return calibrate(system, gold.pairs, taught, training)
+
+
+def _training_pairs(files: Sequence[Path], gold: Gold) -> Sequence[GoldPair]:
+    """The training pairs of the files, none of which is measured on."""
+    pairs = read_uploaded_gold(files, "training grades")
+    if not pairs:
+        raise ScoreFileError("The files of training grades hold no pairs: choose others.")
+    check_training(len(pairs), group_digits)
+    check_apart(gold.pairs, pairs)
+    return pairs
+
+
+FORMATS_HTML = (
+    "<details><summary>File formats</summary><ul>"
+    "<li><b>One score per line</b>, as in the task, in the order of the exported gold set; only those of one "
+    "type if the name of the file begins with that type, as in <code>phrase2word.output.tsv</code>.</li>"
+    "<li><b>JSON Lines</b> <code>{id, score}</code>, or CSV or TSV with these columns; with "
+    "<code>type</code> where two types share an id.</li>"
+    "<li>A system may leave out whole types. If a score is missing, not a number or one too many, the "
+    "message names its line and nothing is added. Scores by id are left out for pairs that have no gold "
+    "grade yet.</li>"
+    "<li><b>Gold sets</b>: <code>gold.jsonl</code>, <code>.csv</code> or <code>.parquet</code> of an export, "
+    "tables with <code>id, type, left, right, gold</code>, or the task's input and gs files together.</li>"
+    "<li><b>Training grades</b> have the formats of gold sets, and the scores of their pairs those of other "
+    "scores.</li>"
+    "</ul></details>"
+)
+GOLD_CHOICES = [(label, kind) for kind, label in GOLDS.items()]
+CALIBRATED = (
+    "Fits the scores of each type to the grades of other pairs by isotonic regression. This puts them on the "
+    "raters' scale and keeps their order, except for ties. A pair that is in both sets is refused."
+)
+
+
+@dataclass(frozen=True)
+class SystemFormHandlers:
+    accounts: AccountService
+    systems: SystemService
+    dictionary: Dictionary
+
+    def open(self, request: gr.Request) -> tuple[Any, ...]:
+        """The form for administrators, for others nothing: the page itself says why it is closed."""
+        try:
+            project_id, _ = require_member(request, self.accounts, Role.ADMINISTRATOR)
+        except AnnotationError:
+            return gr.skip(), gr.skip(), gr.skip()
+        return gr.Column(visible=True), *self._listed(project_id, None)
+
+    def list_systems(self, gold_id: int | None, request: gr.Request) -> tuple[gr.Dropdown, gr.Radio]:
+        """The systems that can be removed, those on the gold set that is shown, and the gold sets to measure
+        others on."""
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
+            return self._listed(project_id, gold_id)
+
+    def choose(
+        self, what: str | None, gold: str | None, calibrates: bool | None, request: gr.Request
+    ) -> tuple[gr.File, ...]:
+        """Only the boxes for files that are wanted."""
+        with shown_to_user(AnnotationError):
+            require_member(request, self.accounts, Role.ADMINISTRATOR)
+        is_uploaded, is_calibrated = what == UPLOADED, bool(calibrates)
+        wanted = (is_uploaded, gold == FILES, is_calibrated, is_calibrated and is_uploaded)
+        return tuple(gr.File(visible=is_wanted) for is_wanted in wanted)
+
+    def add(
+        self,
+        request: gr.Request,
+        name: str | None,
+        what: str | None,
+        uploads: Sequence[str] | None,
+        gold: str | None,
+        gold_uploads: Sequence[str] | None,
+        gold_id: int | None,
+        calibrates: bool | None = False,
+        training_grades: Sequence[str] | None = None,
+        training_scores: Sequence[str] | None = None,
+        progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
+    ) -> tuple[Any, ...]:
+        """Measure a system and keep it, or a sentence on what is wrong; what was typed stays then."""
+        choice = SystemChoice(
+            (name or "").strip(),
+            what or "",
+            paths(uploads),
+            gold or OWN,
+            paths(gold_uploads),
+            gold_id,
+            bool(calibrates),
+            paths(training_grades),
+            paths(training_scores),
+        )
+        try:
+            project_id, user = require_member(request, self.accounts, Role.ADMINISTRATOR)
+            progress(None, desc="Reading")
+            reader = SystemReader(self.systems, self.dictionary)
+            measured_on = reader.gold(project_id, choice)
+            progress(None, desc="Scoring")
+            system = reader.system(choice, measured_on)
+            kept = self.systems.add(project_id, measured_on, system, origin=choice.what, by=user)
+        except PAGE_ERRORS as error:
+            named = next((box for box in choice.boxes if _names_one(error, box)), ())
+            failed = refusal_html(error, named, "added")
+            return failed, gr.skip(), *map(box_after, choice.boxes), gr.skip()
+        scores = scores_text(system, measured_on.pairs, type_label)
+        left_out = f" {left_out_text(system.left_out)}" if system.left_out else ""
+        on = next(gold for gold in self.systems.golds(project_id) if gold.id == kept)
+        said = done_html(
+            f"Added {system.name} on {gold_in_sentence(on)}: {regroup_numbers(scores + left_out)}"
+        )
+        return said, "", *(gr.File(value=None) for _ in choice.boxes), kept
+
+    def remove(self, request: gr.Request, system_id: int | None) -> str:
+        """Forget a system."""
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
+            if system_id is None:
+                raise ScoreFileError("No system is chosen: choose the one to remove.")
+            self.systems.remove(project_id, system_id, by=user)
+        return done_html("Removed.")
+
+    def _listed(self, project_id: int, gold_id: int | None) -> tuple[gr.Dropdown, gr.Radio]:
+        golds = self.systems.golds(project_id)
+        if not golds:
+            known = [(label, kind) for label, kind in GOLD_CHOICES if kind != SHOWN]
+            return gr.Dropdown(choices=[], value=None), gr.Radio(choices=known, value=OWN)
+        chosen = next((gold.id for gold in golds if gold.id == gold_id), golds[0].id)
+        entries = self.systems.board(project_id, chosen).entries
+        held = gr.Dropdown(choices=[(entry.name, entry.id) for entry in entries], value=None)
+        return held, gr.Radio(choices=GOLD_CHOICES)
+
+
+def _names_one(error: PageError, files: Sequence[Path]) -> bool:
+    return any(file.name in str(error) for file in files)
+
+
+@dataclass(frozen=True, slots=True)
+class _SystemFields:
+    """What tells which system is added; the boxes for files in the order of `SystemFormHandlers.choose`."""
+
+    name: gr.Textbox
+    what: gr.Radio
+    gold: gr.Radio
+    calibrates: gr.Checkbox
+    boxes: tuple[gr.File, gr.File, gr.File, gr.File]
+    add: gr.Button
+
+
+MEASURING = '<p class="note" role="status" id="system-measuring">Measuring the system…</p>'
+_INTERACTIVE = "{{__type__: 'update', interactive: {}}}"
+BEGIN = f"() => [{_INTERACTIVE.format('false')}, {_INTERACTIVE.format('false')}, {json.dumps(MEASURING)}]"
+"""JavaScript: button and name rest, since what was asked and typed meanwhile would be lost."""
+END = (
+    f"shown => [{_INTERACTIVE.format('true')}, {_INTERACTIVE.format('true')}, "
+    "shown.includes('system-measuring') ? '' : shown]"
+)
+"""JavaScript: they come back, whatever became of it."""
+
+
+def build_system_form(
+    handlers: SystemFormHandlers, board: LeaderboardHandlers, shown: LeaderboardPage, page: gr.Blocks
+) -> None:
+    with gr.Column(visible=False, elem_id="system-form") as form:
+        section_heading("Add a system", "system-add")
+        fields = _system_fields(has_embedding=handlers.systems.similarities is not None)
+        result = gr.HTML("", elem_id="system-result", js_on_load=None)
+        with gr.Accordion("Remove a system", open=False, elem_id="system-removal"):
+            with gr.Row(elem_classes="form-row"):
+                held = gr.Dropdown([], label="System", elem_id="system-held", scale=3)
+                remove = gr.Button("Remove", variant="stop", elem_id="system-remove", scale=1, min_width=120)
+            removed = gr.HTML("", elem_id="system-removed", js_on_load=None)
+    added_gold = gr.State(None)
+    page.load(handlers.open, outputs=[form, held, fields.gold], api_name="open_system_form", **QUIETLY)
+    choices: list[Any] = [fields.what, fields.gold, fields.calibrates]
+    for number, field in enumerate(choices, 1):
+        field.change(handlers.choose, choices, [*fields.boxes], api_name=f"choose_files_{number}", **QUIETLY)
+    files, gold_files, training, taught = fields.boxes
+    resting = [fields.add, fields.name, result]
+    begun = fields.add.click(None, None, resting, js=BEGIN, api_name="begin_system", show_progress="hidden")
+    added = begun.then(
+        handlers.add,
+        [
+            fields.name,
+            fields.what,
+            files,
+            fields.gold,
+            gold_files,
+            shown.gold,
+            fields.calibrates,
+            training,
+            taught,
+        ],
+        [result, fields.name, *fields.boxes, added_gold],
+        api_name="add_system",
+        concurrency_limit=1,
+        concurrency_id="score",
+        show_progress_on=result,
+    )
+    added.then(None, result, resting, js=END, api_name="end_system", show_progress="hidden")
+    removing = remove.click(handlers.remove, held, removed, api_name="remove_system")
+    after = (
+        added.success(
+            board.show, [added_gold, shown.zone], shown.shown, api_name="show_added", js=IN_ZONE, **QUIETLY
+        ),
+        removing.success(
+            board.show, [shown.gold, shown.zone], shown.shown, api_name="show_left", js=IN_ZONE, **QUIETLY
+        ),
+    )
+    for number, event in enumerate((*after, shown.choosing), 1):
+        event.success(
+            handlers.list_systems,
+            shown.gold,
+            [held, fields.gold],
+            api_name=f"list_systems_{number}",
+            trigger_mode="always_last",
+            **QUIETLY,
+        )
+
+
+def _system_fields(*, has_embedding: bool) -> _SystemFields:
+    origins = [(label, name) for name, label in ORIGINS.items() if has_embedding or name != EMBEDDING]
+    with gr.Row(elem_classes="columns"):
+        with gr.Column(scale=5, min_width=320):
+            what = gr.Radio(origins, value=UPLOADED, label="System", elem_id="system-what")
+            name = gr.Textbox(
+                label="Name",
+                info="If empty, the name of the file or of the system is used.",
+                max_lines=1,
+                elem_id="system-name",
+            )
+            files = _files("Its scores", "system-files", is_visible=True)
+        with gr.Column(scale=6, min_width=320):
+            gold = gr.Radio(GOLD_CHOICES, value=OWN, label="Measured on", elem_id="system-gold")
+            gold_files = _files("Gold grades", "system-gold-files", is_visible=False)
+            calibrates = gr.Checkbox(
+                label="Calibrate its scores on training grades",
+                info=CALIBRATED,
+                elem_id="system-calibrates",
+            )
+            training = _files("Training grades", "system-training", is_visible=False)
+            taught = _files("Its scores of the training pairs", "system-training-scores", is_visible=False)
+            gr.HTML(FORMATS_HTML, elem_id="system-formats")
+            add = gr.Button("Add system", variant="primary", elem_id="system-add-run")
+    return _SystemFields(name, what, gold, calibrates, (files, gold_files, training, taught), add)
+
+
+def _files(label: str, elem_id: str, *, is_visible: bool) -> gr.File:
+    return gr.File(
+        label=label,
+        file_count="multiple",
+        type="filepath",
+        height=140,
+        visible=is_visible,
+        elem_id=elem_id,
+    )

@@ -1,40 +1,218 @@
-"""Who works in a project: the list, adding an account, links that invite, taking a role away."""
+"""Who works in a project: the list, links that invite, excluding a rater's grades."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
 
+from annotation.consent import Consent
 from annotation.errors import AnnotationError, SettingsError
 from annotation.projects import Member
-from annotation.services.access.accounts import AccountService
-from annotation.services.access.invitations import LASTS, InvitationService
+from annotation.services.accounts import LASTS, AccountService, InvitationService
 from annotation.services.consents import ConsentService
+from annotation.services.excluded_ratings import ExclusionService, RaterGrades, Restoration
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
+from annotation.services.users import OpenInvitation
 from annotation.types import Role, User
-from annotation.ui.answer import answer_place, answered
-from annotation.ui.asking import admitted, asked_by
-from annotation.ui.choice import on_choice
-from annotation.ui.filling import Filling
-from annotation.ui.links import (
-    LinksHandlers,
-    build_links_section,
-    invitation_address,
-    link_html,
-    note_field,
-    shown_links,
+from annotation.ui.tables import listing_html
+from annotation.ui.widgets import (
+    Filling,
+    Keeping,
+    admit_member,
+    answer_event,
+    answer_place,
+    build_kept_form,
+    on_choice,
+    project_of_page,
+    require_member,
 )
-from annotation.ui.members_html import JOIN_HINT, joined_html, members_html
-from annotation.ui.wording import ROLE_CHOICES, ROLE_ORDER, role_named, roles_text
-from kpdemo.ui.widgets import (
-    done_html,
-    section_heading,
-    shown_to_user,
+from annotation.ui.wording import ROLE_CHOICES, ROLE_ORDER, parse_role, roles_text, time_html
+from annotation.wording import LONGEST_NOTE
+from kpdemo.ui.html import count_noun, escape, group_digits
+from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, section_heading, shown_to_user
+
+NO_OPEN_LINKS = "No links are open. A link is listed here until it is used, expires or is revoked."
+
+
+@dataclass(frozen=True)
+class LinksHandlers:
+    accounts: AccountService
+    invitations: InvitationService
+    in_project: bool
+    """For the administrators of the project that the address names, or of the server, who see all links."""
+
+    def choose_link(self, request: gr.Request, link: int | None) -> gr.Button:
+        """Whether there is a link to revoke."""
+        with shown_to_user(AnnotationError):
+            self._asked(request)
+            return gr.Button(interactive=link is not None)
+
+    def revoke_link(self, request: gr.Request, link: int | None) -> tuple[Any, ...]:
+        """Let nobody in by an open link any more."""
+        with shown_to_user(AnnotationError):
+            project_id, by = self._asked(request)
+            if link is None:
+                raise SettingsError("No link is chosen: choose one.")
+            self.invitations.revoke(int(link), project_id, by=by)
+            said = done_html("The link is revoked: it can no longer be used.")
+            return said, *shown_links(self.invitations, project_id)
+
+    def _asked(self, request: gr.Request) -> tuple[int | None, User]:
+        project_id = project_of_page(request) if self.in_project else None
+        return project_id, self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+
+
+@dataclass(frozen=True)
+class LinksSection:
+    places: tuple[Any, ...]
+    """What `shown_links` fills: the list, the choice of one, and its button."""
+    revoking: Any
+    """The event of revoking a link."""
+
+
+def build_links_section(handlers: LinksHandlers, prefix: str) -> LinksSection:
+    """The open links, the choice of one, and the button that revokes it.
+
+    Args:
+        prefix: of the page, for the ids of its parts and the names of its events.
+    """
+    section_heading("Open links", f"{prefix}-links-heading")
+    listing = gr.HTML("", elem_id=f"{prefix}-links", elem_classes="open-links", js_on_load=None)
+    with gr.Row(elem_classes="form-row"):
+        link = gr.Dropdown([], label="Link", elem_id=f"{prefix}-open-link", scale=3)
+        revoke = gr.Button("Revoke", interactive=False, elem_id=f"{prefix}-revoke", scale=1, min_width=120)
+    revoked = answer_place(f"{prefix}-revoked")
+    places = (listing, link, revoke)
+    on_choice(link, handlers.choose_link, revoke, api_name=f"choose_link_of_{prefix}", show_progress="hidden")
+    revoking = answer_event(
+        revoke.click, handlers.revoke_link, link, [revoked, *places], api_name=f"revoke_link_of_{prefix}"
+    )
+    return LinksSection(places, revoking)
+
+
+def shown_links(invitations: InvitationService, project_id: int | None) -> tuple[str, gr.Dropdown, gr.Button]:
+    """What the section shows: of one project, or of the whole server."""
+    links = invitations.open_invitations(project_id)
+    choices = [(f"{link_for(link)}: {link_gives(link)}, number {link.id}", link.id) for link in links]
+    choice = gr.Dropdown(choices=choices, value=None)
+    return open_links_html(links), choice, gr.Button(interactive=False)
+
+
+def note_field(prefix: str) -> gr.Textbox:
+    """For whom a link is meant; the list of open links tells it."""
+    return gr.Textbox(label="For whom (optional)", max_lines=1, elem_id=f"{prefix}-link-note")
+
+
+def invitation_address(request: gr.Request, token: str) -> str:
+    """The whole address of a link, on the host by which this reader came."""
+    origin = str(request.headers.get("origin") or request.base_url)
+    return f"{origin.rstrip('/')}/invitation/{token}"
+
+
+def link_html(address: str, sentence: str) -> str:
+    """What the link is for, the link, and a button that copies it."""
+    return (
+        f'<div class="note" role="status"><p>{escape(sentence)}</p>'
+        f'<p class="link-row"><code>{escape(address)}</code>'
+        f'<button type="button" class="keep" data-copy data-content="{escape(address)}">Copy</button>'
+        "</p></div>"
+    )
+
+
+def open_links_html(links: Sequence[OpenInvitation]) -> str:
+    """Whom each open link is for, what it gives, since when and until when."""
+    if not links:
+        return empty_html(NO_OPEN_LINKS)
+    rows = "".join(_row_html(link) for link in links)
+    return listing_html(("For", "Made", "By", "Valid until"), rows, label="Open links")
+
+
+def link_for(link: OpenInvitation) -> str:
+    """Who may use it, or is meant to where anybody may."""
+    if link.is_set_up:
+        return "the person who sets up the server"
+    anybody = f"{link.note} (or the first person to open it)" if link.note else "the first person to open it"
+    return link.user_name or anybody
+
+
+def link_gives(link: OpenInvitation) -> str:
+    """What it gives them."""
+    if link.is_set_up:
+        return "administrator of the server"
+    return "a password" if link.role is None else f"{link.role.value} in {link.project}"
+
+
+def _row_html(link: OpenInvitation) -> str:
+    gives = f"{link_gives(link)}, number {link.id}"
+    return (
+        f'<tr><th scope="row" dir="auto">{escape(link_for(link))}<small>{escape(gives)}</small>'
+        f"</th><td>{time_html(link.created_at)}</td>"
+        f'<td dir="auto">{escape(link.created_by or "command line")}</td>'
+        f"<td>{time_html(link.expires_at)}</td></tr>"
+    )
+
+
+NOBODY = "No members yet. Add an account, or invite somebody by a link."
+JOIN_HINT = (
+    "Makes you a rater of the project. Skip pairs whose grades you have seen. Raters should not adjudicate "
+    "pairs they may still grade, so Adjudicate and Agreement do not show you those."
 )
+
+
+def joined_html(project_id: int) -> str:
+    """That the user is a rater now, and where to grade."""
+    return (
+        '<p class="note done" role="status">You are a rater of this project now. '
+        f'<a href="/annotate/rate?project={project_id}">Grade pairs</a></p>'
+    )
+
+
+def members_html(
+    members: Sequence[Member],
+    paused: Collection[int] = (),
+    consents: Mapping[int, Consent] | None = None,
+    *,
+    is_asked: bool = False,
+) -> str:
+    """Who is in the project, with what they may do, whether they can sign in, and when they agreed.
+
+    Args:
+        paused: the ids of the raters who are paused.
+        consents: by the id of who agreed; None where there never was a text to agree to.
+        is_asked: whether there is one now.
+    """
+    if not members:
+        return empty_html(NOBODY)
+    heads = ("Account", "Role", "Signs in", *(() if consents is None else ("Agreed",)))
+    rows = "".join(
+        f'<tr><th scope="row" dir="auto">{escape(member.user.name)}</th>'
+        f"<td>{escape(roles_text(member.roles))}"
+        f"{' (paused)' if Role.RATER in member.roles and member.user.id in paused else ''}</td>"
+        f"<td>{escape(_state(member))}</td>"
+        f"{'' if consents is None else _agreed(member, consents.get(member.user.id), is_asked=is_asked)}</tr>"
+        for member in members
+    )
+    return listing_html(heads, rows, label="Members")
+
+
+def _agreed(member: Member, consent: Consent | None, *, is_asked: bool) -> str:
+    """A cell that says when; those are asked who rate or write."""
+    if consent is None:
+        lacks = is_asked and member.roles & {Role.RATER, Role.WRITER}
+        return f"<td>{'not yet' if lacks else '–'}</td>"
+    is_earlier = is_asked and not consent.is_current
+    return f"<td>{time_html(consent.at)}{', to an earlier text' if is_earlier else ''}</td>"
+
+
+def _state(member: Member) -> str:
+    if member.user.is_disabled:
+        return "disabled"
+    return "yes" if member.user.has_password else "not yet: no password"
+
 
 _SEPARATOR = ":"
 
@@ -50,21 +228,21 @@ class MembersHandlers:
     def show(self, request: gr.Request) -> tuple[Any, ...]:
         """The members, the accounts that can be added, the roles to take away, and the open links."""
         with shown_to_user(AnnotationError):
-            return self._shown(*asked_by(request, self.accounts, Role.ADMINISTRATOR))
+            return self._shown(*require_member(request, self.accounts, Role.ADMINISTRATOR))
 
     def add(self, request: gr.Request, name: str | None, role: str) -> tuple[Any, ...]:
         """Give an account that exists a role."""
-        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             if not name:
                 raise SettingsError("No account is chosen: choose one, or invite somebody by a link.")
-            member = self.projects.add_member(project_id, name, role_named(role), by=user)
+            member = self.projects.add_member(project_id, name, parse_role(role), by=user)
             said = f"{member.user.name} is {roles_text(member.roles)} now."
             return done_html(said), *self._shown(project_id, user)
 
     def invite(self, request: gr.Request, role: str, note: str | None = "") -> tuple[Any, ...]:
         """A link that makes an account, or takes one that exists, into the project."""
-        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
-            chosen = role_named(role)
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
+            chosen = parse_role(role)
             token = self.invitations.invite(project_id=project_id, role=chosen, note=note or "", by=user)
             article = "an" if chosen.value[0] in "ae" else "a"
             number = self.invitations.invitation(token).number
@@ -77,11 +255,11 @@ class MembersHandlers:
 
     def remove(self, request: gr.Request, chosen: str | None) -> tuple[Any, ...]:
         """Take a role away; what its user graded stays."""
-        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             role, _, name = (chosen or "").partition(_SEPARATOR)
             if not name:
                 raise SettingsError("No member is chosen: choose one and the role to remove.")
-            self.projects.remove_member(project_id, name, role_named(role), by=user)
+            self.projects.remove_member(project_id, name, parse_role(role), by=user)
             said = f"{name} is no longer {role}; grades and decisions are kept."
             return done_html(said), *self._shown(project_id, user)
 
@@ -102,18 +280,18 @@ class MembersHandlers:
 
     def choose(self, request: gr.Request, chosen: str | None) -> tuple[Any, ...]:
         """What can be done with the role that is chosen; what was said of another one goes."""
-        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
             members, paused = self.projects.members(project_id), self.quality.paused(project_id)
             return "", *_buttons(chosen, members, paused)
 
     def join(self, request: gr.Request) -> tuple[Any, ...]:
         """Make the user who asks a rater of the project, too."""
-        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             self.projects.add_member(project_id, user.name, Role.RATER, by=user)
             return joined_html(project_id), *self._shown(project_id, user)
 
     def _chosen_rater(self, request: gr.Request, chosen: str | None) -> tuple[int, User, str]:
-        project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
+        project_id, user = require_member(request, self.accounts, Role.ADMINISTRATOR)
         role, _, name = (chosen or "").partition(_SEPARATOR)
         if not name:
             raise SettingsError("No member is chosen: choose the rater to pause or resume.")
@@ -157,7 +335,7 @@ def build_members_section(handlers: MembersHandlers) -> tuple[Filling, tuple[Any
             )
             added = _build_addition()
     shown = [listed.members, added.account, listed.held, *listed.buttons, added.joining, *links.places]
-    inviting = answered(
+    inviting = answer_event(
         invitation.run.click,
         handlers.invite,
         [invitation.role, invitation.note],
@@ -169,13 +347,15 @@ def build_members_section(handlers: MembersHandlers) -> tuple[Filling, tuple[Any
         held, handlers.choose, [said, *listed.buttons], api_name="choose_member", show_progress="hidden"
     )
     done = [added.said, *shown]
-    adding = answered(added.run.click, handlers.add, [added.account, added.role], done, api_name="add_member")
-    joining = answered(added.join.click, handlers.join, None, done, api_name="join_as_rater")
+    adding = answer_event(
+        added.run.click, handlers.add, [added.account, added.role], done, api_name="add_member"
+    )
+    joining = answer_event(added.join.click, handlers.join, None, done, api_name="join_as_rater")
     remove, pause, resume = listed.buttons
     changes = (
-        answered(remove.click, handlers.remove, held, [said, *shown], api_name="remove_member"),
-        answered(pause.click, handlers.pause, held, [said, *shown], api_name="pause_rater"),
-        answered(resume.click, handlers.resume, held, [said, *shown], api_name="resume_rater"),
+        answer_event(remove.click, handlers.remove, held, [said, *shown], api_name="remove_member"),
+        answer_event(pause.click, handlers.pause, held, [said, *shown], api_name="pause_rater"),
+        answer_event(resume.click, handlers.resume, held, [said, *shown], api_name="resume_rater"),
     )
     filling = Filling(handlers.show, shown, "show_members")
     return filling, (adding, joining, *changes, inviting, links.revoking)
@@ -266,3 +446,127 @@ def _build_addition() -> _Addition:
         gr.HTML(f'<p class="small">{JOIN_HINT}</p>', elem_id="members-join-hint")
     said = answer_place("members-added")
     return _Addition(account, role, add, joining, join, said)
+
+
+EXPLAINED_HTML = (
+    '<p class="small">Grades that are set aside count nowhere, and other raters are given these pairs. The '
+    "rater is paused and never gets them again. Grades can be brought back only for pairs that still need "
+    "one. Agreement and gold sets say how many grades were set aside, when and why.</p>"
+)
+
+
+@dataclass(frozen=True)
+class ExclusionHandlers:
+    accounts: AccountService
+    projects: ProjectService
+    grades: ExclusionService
+
+    def show(self, request: gr.Request) -> tuple[Any, ...]:
+        """The raters to choose from, none of them chosen."""
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
+            return self._shown(project_id, None)
+
+    def choose(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
+        """What there is of the chosen rater, and what can be done with it; what was said of another goes."""
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
+            return "", *self._shown(project_id, name)[1:]
+
+    def look_again(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
+        """The same after a refusal, which stays: somebody else may have been quicker."""
+        return self.choose(request, name)[1:]
+
+    def set_aside(self, request: gr.Request, name: str | None, reason: str | None) -> tuple[Any, ...]:
+        """Count the chosen rater's grades nowhere, and empty the reason."""
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
+            count = self.grades.set_aside(project_id, _chosen(name), reason or "", by=user)
+            said = f"{count_noun(count, 'grade')} of {name} set aside: others are given these pairs."
+            return done_html(said), *self._shown(project_id, name, is_done=True)
+
+    def bring_back(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
+        """Count grades of the chosen rater again, where there is room for them."""
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
+            done = self.grades.bring_back(project_id, _chosen(name), by=user)
+            return done_html(describe_restoration(name or "", done)), *self._shown(project_id, name)
+
+    def _shown(self, project_id: int, name: str | None, *, is_done: bool = False) -> tuple[Any, ...]:
+        """The choice, what there is of the chosen rater, the reason, and the buttons.
+
+        Args:
+            is_done: the field of the reason is emptied.
+        """
+        raters = self.grades.raters(project_id)
+        one = next((rater for rater in raters if rater.name == name), None)
+        counts = self.projects.counts(project_id)
+        can_go, can_return = bool(one and one.grades), bool(one and one.set_aside)
+        return (
+            gr.Dropdown(choices=[rater.name for rater in raters], value=one.name if one else None),
+            grades_html(one, counts.pairs + counts.withdrawn) if one else "",
+            gr.Textbox(interactive=can_go, value="") if is_done else gr.Textbox(interactive=can_go),
+            gr.Button(interactive=can_go),
+            gr.Button(interactive=can_return),
+        )
+
+
+def _chosen(name: str | None) -> str:
+    if not name:
+        raise SettingsError("No rater is chosen: choose whose grades are to be set aside or brought back.")
+    return name
+
+
+def grades_html(rater: RaterGrades, pairs: int) -> str:
+    """What would be set aside or brought back."""
+    said = f"{rater.name}: {count_noun(rater.grades, 'grade')} of {count_noun(pairs, 'pair')} of the project"
+    if rater.set_aside:
+        said += f", and {group_digits(rater.set_aside)} set aside"
+    return f'<p dir="auto">{escape(said)}.</p>'
+
+
+def describe_restoration(name: str, done: Restoration) -> str:
+    said = f"{count_noun(done.grades, 'grade')} of {name} brought back."
+    paused = f"{name} stays paused." if done.is_paused else ""
+    return " ".join(filter(None, (said, done.left_text, paused)))
+
+
+def build_exclusion_section(handlers: ExclusionHandlers) -> tuple[Filling, tuple[Any, ...]]:
+    """How it is filled, and the events that change which grades count, and who is paused."""
+    with gr.Accordion("Set the grades of a rater aside", open=False, elem_id="set-aside") as part:
+        gr.HTML(EXPLAINED_HTML, elem_id="set-aside-explained")
+        kept = build_kept_form("set-aside")
+        with gr.Row(elem_classes="form-row"):
+            rater = gr.Dropdown(
+                [], label="Rater", info="Who has graded", allow_custom_value=True, elem_id="set-aside-rater"
+            )
+            reason = gr.Textbox(
+                label="Reason",
+                info="Gold sets contain it: do not name anybody",
+                max_lines=1,
+                max_length=LONGEST_NOTE,
+                interactive=False,
+                elem_id="set-aside-reason",
+            )
+        there = gr.HTML("", elem_id="set-aside-grades", js_on_load=None)
+        with gr.Row(elem_classes="form-row"):
+            go = gr.Button(
+                "Set these grades aside",
+                variant="stop",
+                interactive=False,
+                elem_id="set-aside-run",
+                min_width=96,
+            )
+            back = gr.Button(
+                "Bring them back", interactive=False, elem_id="set-aside-bring-back", min_width=96
+            )
+        said = answer_place("set-aside-said")
+    shown: list[Any] = [rater, there, reason, go, back]
+    on_choice(rater, handlers.choose, [said, *shown[1:]], api_name="choose_graded", show_progress="hidden")
+    changed = (
+        answer_event(
+            go.click, handlers.set_aside, [rater, reason], [said, *shown], api_name="set_grades_aside"
+        ),
+        answer_event(back.click, handlers.bring_back, rater, [said, *shown], api_name="bring_grades_back"),
+    )
+    for event in changed:
+        name = f"look_again_after_{event['api_name']}"
+        event.failure(handlers.look_again, rater, shown[1:], api_name=name, **QUIETLY)
+    keeping = Keeping(kept, [reason], changed[:1], around=[(part, {"open": True})])
+    return Filling(handlers.show, shown, "show_graded", keeping=keeping), changed

@@ -1,64 +1,303 @@
-"""The tab of a project for the quality of its raters: training, hidden check pairs, and how each one does."""
+"""The tab of a project for the quality of its raters: training, hidden gold checks, and how each one does."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
+from annotation.changes import print_settings
 from annotation.errors import ImportFileError, SettingsError
 from annotation.exchange import read_known_pairs
 from annotation.files.formats import open_source
-from annotation.senses.dictionary import Dictionary
-from annotation.senses.pair_senses import known_with_senses
-from annotation.services.access.accounts import AccountService
-from annotation.services.known_pairs import KnownLine, KnownPairService
+from annotation.import_notes import known_grades_note
+from annotation.quality import QualitySettings
+from annotation.sense_pairs import Dictionary, add_senses_to_known
+from annotation.services.accounts import AccountService
+from annotation.services.known_pairs import KnownLine, KnownPairService, KnownSummary
 from annotation.services.projects import ProjectService
-from annotation.services.quality import QualityOverview, QualityService
-from annotation.services.work import WorkService
-from annotation.setting_changes import seen_settings
-from annotation.types import ReadKnownPair, Role
-from annotation.ui.answer import answer_place, answered
-from annotation.ui.asking import TOLD, admitted, asked_by
-from annotation.ui.filling import Filling
-from annotation.ui.importing import checked_upload, import_event, refused
-from annotation.ui.kept_form import Keeping, build_kept_form
-from annotation.ui.number_fields import decimal_of, decimal_text
-from annotation.ui.quality_fields import (
-    KINDS,
-    KnownFields,
-    Upload,
-    check_fields,
-    known_fields,
-    quality_values,
-    read_quality_form,
-    training_fields,
-    upload_box,
-)
-from annotation.ui.quality_html import (
-    NO_KNOWN,
-    checks_html,
-    known_html,
-    known_label,
-    standings_html,
-    summary_html,
-    training_html,
-    work_html,
-)
+from annotation.services.quality import FORMER, QualityOverview, QualityService, Standing, Work, WorkService
+from annotation.types import KnownPairInput, Role
+from annotation.ui.pairs import checked_upload, import_event, import_result_html, refusal
 from annotation.ui.settings_form import saved_html
-from annotation.ui.wording import counted
+from annotation.ui.tables import Column, Table, listing_html, table_html
+from annotation.ui.widgets import (
+    PAGE_ERRORS,
+    Filling,
+    Keeping,
+    KeptForm,
+    admit_member,
+    answer_event,
+    answer_place,
+    build_kept_form,
+    decimal_field,
+    decimal_of,
+    decimal_text,
+    require_member,
+    whole_field,
+    whole_of,
+)
+from annotation.ui.wording import time_html
+from annotation.wording import beginning, share_text
+from kpdemo.ui.html import count_noun, escape, group_digits
 from kpdemo.ui.widgets import (
     QUIETLY,
     done_html,
     empty_html,
-    escape,
     keep_reason,
+    note_html,
     section_heading,
     unseen_box,
 )
+
+LABEL = 60
+NO_RATERS = "No raters yet. Add one in the tab Members."
+NO_KNOWN = "No pairs with a known grade yet. Import training or check pairs above."
+WORK_SAYS = (
+    "Grades of check pairs are included, and so are those that no longer count because they were set aside "
+    "or their pair was withdrawn. Hours are how long the graded pairs were on the rater's screen, in a "
+    "visible window; imported grades have no time."
+)
+
+
+def training_html(overview: QualityOverview) -> str:
+    """How many training pairs there are, and what that means."""
+    if not overview.training_pairs:
+        return empty_html("No training pairs: raters start working at once.")
+    return f"<p>{escape(count_noun(overview.training_pairs, 'training pair'))} in use.</p>"
+
+
+def checks_html(overview: QualityOverview) -> str:
+    """How many check pairs there are, and whether they are given out."""
+    if not overview.check_pairs:
+        return empty_html("No check pairs yet.")
+    every = overview.settings.check_every
+    rate = (
+        f"One pair in {every} is one of them." if every else "None are shown yet: choose how often, and save."
+    )
+    return f"<p>{escape(count_noun(overview.check_pairs, 'check pair'))}. {escape(rate)}</p>"
+
+
+def known_label(line: KnownLine) -> str:
+    """A line of the list of pairs: which it is, and how its smaller item begins."""
+    return f"{line.kind} {line.external_id}: {beginning(line.right, LABEL)}"
+
+
+def known_html(line: KnownLine) -> str:
+    """Both items of a pair."""
+    sides = "".join(
+        f'<div class="rate-text" dir="auto">{escape(text)}</div>' for text in (line.left, line.right)
+    )
+    return f'<div class="rate-items known-pair" role="group" aria-label="The pair">{sides}</div>'
+
+
+def summary_html(summary: KnownSummary, noun: str) -> str:
+    """What was imported, and what was there already."""
+    said = f"Imported {count_noun(summary.pairs, noun)}."
+    note = known_grades_note(summary.ratings_left_out)
+    imported = import_result_html(said, summary.duplicates, has_new=summary.pairs > 0)
+    return f"{imported}{note_html(note) if note else ''}"
+
+
+def standings_html(overview: QualityOverview) -> str:
+    """A row for each rater."""
+    if not overview.standings:
+        return empty_html(NO_RATERS)
+    rows = "".join(_standing_html(standing, overview) for standing in overview.standings)
+    heads = ("Rater", "Work", "Training", "Attempts", "Check pairs", "Accepted")
+    return listing_html(heads, rows, numbers=(4, 5), label="Raters")
+
+
+def _standing_html(standing: Standing, overview: QualityOverview) -> str:
+    share = share_text(standing.accepted_checks / standing.checks) if standing.checks else "–"
+    attempts = ", ".join(f"{each.accepted} of {each.pairs}" for each in standing.attempts)
+    paused = None if standing.is_former else standing.paused_at
+    work = standing.work if paused is None else f"{standing.work} since {time_html(paused)}"
+    return (
+        f'<tr><th scope="row" dir="auto">{escape(standing.user.name)}</th><td>{work}</td>'
+        f"<td>{_training_state(standing, overview)}</td><td>{escape(attempts or '–')}</td>"
+        f'<td class="number">{group_digits(standing.checks)}</td><td class="number">{share}</td></tr>'
+    )
+
+
+def _training_state(standing: Standing, overview: QualityOverview) -> str:
+    if standing.passed_at is not None:
+        return f"passed {time_html(standing.passed_at)}"
+    if standing.excused_at is not None:
+        return "excused"
+    return "not passed yet" if overview.training_pairs and not standing.is_former else "–"
+
+
+def work_table(works: Sequence[Work]) -> Table:
+    """A row for each rater, and for each former rater who did something."""
+    rows = tuple(
+        (
+            work.rater,
+            FORMER if work.is_former else "rater",
+            work.ratings,
+            work.last_day,
+            work.last_week,
+            work.skipped,
+            work.held,
+            work.hours,
+            work.per_hour,
+            work.first_at,
+            work.last_at,
+        )
+        for work in works
+    )
+    columns = (
+        Column("Rater", text=True),
+        Column("Now", text=True),
+        Column("Grades"),
+        Column("Last 24 hours"),
+        Column("Last 7 days"),
+        Column("Skipped"),
+        Column("Held now"),
+        Column("Hours", 1),
+        Column("Grades an hour", 1),
+        Column("First", text=True),
+        Column("Last", text=True),
+    )
+    return Table("work", "The work of each rater", columns, rows)
+
+
+def work_html(works: Sequence[Work], project: str) -> str:
+    """The table with what it counts."""
+    if not works:
+        return empty_html(NO_RATERS)
+    return f"<p>{escape(WORK_SAYS)}</p>{table_html(work_table(works), project, page='quality')}"
+
+
+KINDS = {"training": "training pair", "checks": "check pair"}
+_COLUMNS = "TSV, CSV or JSON Lines with <code>id, type, left, right, grade</code>, the known grade"
+FIELDS = {
+    "training": f"{_COLUMNS}, and, if you wish, <code>explanation</code>, which raters see after grading.",
+    "checks": f"{_COLUMNS}.",
+}
+CORRECTING_SAYS = (
+    "A corrected grade applies to unfinished attempts and to all grades of a check pair, including earlier "
+    "ones. Finished attempts keep their result."
+)
+
+
+@dataclass(frozen=True)
+class Upload:
+    file: gr.File
+    run: gr.Button
+    result: gr.HTML
+
+
+def upload_box(kind: str) -> Upload:
+    file = gr.File(
+        label=f"A file of {KINDS[kind]}s",
+        type="filepath",
+        height=120,
+        elem_id=f"quality-{kind}-file",
+    )
+    gr.HTML(f'<p class="small">{FIELDS[kind]}</p>', elem_id=f"quality-{kind}-fields")
+    run = gr.Button(f"Import {KINDS[kind]}s", elem_id=f"quality-{kind}-run")
+    return Upload(file, run, answer_place(f"quality-{kind}-result"))
+
+
+@dataclass(frozen=True)
+class KnownFields:
+    none: gr.HTML
+    """Stands in place of the form while there is no pair."""
+    form: gr.Column
+    kept: KeptForm
+    pair: gr.Dropdown
+    texts: gr.HTML
+    grade: gr.Textbox
+    run: gr.Button
+    said: gr.HTML
+
+
+def known_fields() -> KnownFields:
+    section_heading("Known grades", "quality-known-heading")
+    none = gr.HTML("", elem_id="quality-known-none")
+    with gr.Column(visible=False, elem_id="quality-known-form") as form:
+        gr.HTML(f'<p class="small">{CORRECTING_SAYS}</p>', elem_id="quality-known-says")
+        kept = build_kept_form("quality-known")
+        with gr.Row(elem_classes="form-row"):
+            pair = gr.Dropdown(
+                [],
+                label="Training or check pair",
+                allow_custom_value=True,
+                elem_id="quality-known",
+                scale=5,
+            )
+            grade = decimal_field(None, label="Known grade", elem_id="quality-known-grade", scale=1)
+            run = gr.Button("Set this grade", elem_id="quality-known-set", scale=1, min_width=160)
+        texts = gr.HTML("", elem_id="quality-known-texts", js_on_load=None)
+        said = answer_place("quality-known-said")
+    return KnownFields(none, form, kept, pair, texts, grade, run, said)
+
+
+def training_fields() -> tuple[gr.Number, gr.Textbox]:
+    default = QualitySettings()
+    with gr.Row():
+        pass_mark = whole_field(
+            default.pass_percent,
+            label="Pass mark, %",
+            info="Share of grades that must be close",
+            elem_id="quality-pass-mark",
+        )
+        distance = decimal_field(
+            default.training_distance,
+            label="Counts as close within",
+            info="Points from the known grade",
+            elem_id="quality-training-distance",
+        )
+    return pass_mark, distance
+
+
+def check_fields() -> tuple[gr.Number, gr.Textbox]:
+    default = QualitySettings()
+    with gr.Row():
+        every = whole_field(
+            default.check_every,
+            label="One pair in",
+            info="20 means one pair in 20; 0 means none",
+            elem_id="quality-check-every",
+        )
+        distance = decimal_field(
+            default.check_distance,
+            label="Counts as accepted within",
+            info="Points from the known grade",
+            elem_id="quality-check-distance",
+        )
+    return every, distance
+
+
+def quality_values(settings: QualitySettings) -> tuple[int | str, ...]:
+    """What the fields show, in the order of `read_quality_form`."""
+    return (
+        settings.pass_percent,
+        decimal_text(settings.training_distance),
+        settings.check_every,
+        decimal_text(settings.check_distance),
+    )
+
+
+def read_quality_form(
+    pass_mark: object, training_distance: object, check_every: object, check_distance: object
+) -> QualitySettings:
+    """The settings that the fields hold.
+
+    Raises:
+        SettingsError: a field holds no number.
+    """
+    return QualitySettings(
+        training_distance=decimal_of(training_distance, "accepted distance of training grades"),
+        pass_percent=whole_of(pass_mark, "pass mark"),
+        check_every=whole_of(check_every, "number of pairs for one check"),
+        check_distance=decimal_of(check_distance, "accepted distance of check grades"),
+    )
+
 
 SHOWN_PARTS = 10
 TRAINING_SAYS = (
@@ -84,24 +323,24 @@ class QualityHandlers:
 
     def open(self, request: gr.Request) -> tuple[Any, ...]:
         """The settings."""
-        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
             settings = self.quality.settings(project_id)
-        return seen_settings(settings), *quality_values(settings)
+        return print_settings(settings), *quality_values(settings)
 
     def show(self, request: gr.Request) -> tuple[Any, ...]:
         """How many pairs there are, and the raters; what is typed into the settings stays."""
-        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
             return self._shown(self.quality.overview(project_id), project_id)
 
     def save(self, request: gr.Request, seen: str, *values: object) -> tuple[Any, ...]:
         """Change what the fields say; what somebody else changed meanwhile comes into them."""
-        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             mine = read_quality_form(*values)
             kept = self.quality.change(project_id, mine, seen=seen, by=user)
             shown = self._shown(self.quality.overview(project_id), project_id)
         fields = [gr.skip() for _ in values] if kept == mine else quality_values(kept)
         said = saved_html("Saved.", is_alone=kept == mine)
-        return said, seen_settings(kept), *fields, *shown
+        return said, print_settings(kept), *fields, *shown
 
     def import_training(self, request: gr.Request, upload: str | None) -> tuple[Any, ...]:
         """Training pairs from a file, all of them or none."""
@@ -113,10 +352,10 @@ class QualityHandlers:
 
     def clear_training(self, request: gr.Request) -> tuple[Any, ...]:
         """Use the training pairs no longer."""
-        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             retired = self.known_pairs.retire_training(project_id, by=user)
             said = (
-                f"{counted(retired, 'training pair')} no longer used; what raters did with them is kept."
+                f"{count_noun(retired, 'training pair')} no longer used; what raters did with them is kept."
                 if retired
                 else "There are no training pairs to stop using."
             )
@@ -124,7 +363,7 @@ class QualityHandlers:
 
     def excuse(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
         """Let a rater work without training."""
-        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             if not name:
                 raise SettingsError("No rater is chosen: choose who may work without training.")
             self.quality.excuse(project_id, name, by=user)
@@ -133,13 +372,13 @@ class QualityHandlers:
 
     def show_known(self, request: gr.Request, chosen: str | None) -> tuple[str, Any]:
         """The texts of a pair, and the grade that is known of it."""
-        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
             line = self._line(project_id, chosen)
         return known_html(line), decimal_text(line.grade)
 
     def set_known(self, request: gr.Request, chosen: str | None, grade: object) -> tuple[Any, ...]:
         """Correct the known grade of a pair."""
-        with admitted(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             line = self._line(project_id, chosen)
             number = decimal_of(grade, "known grade")
             before = self.known_pairs.set_grade(project_id, line.kind, line.id, number, by=user)
@@ -170,14 +409,14 @@ class QualityHandlers:
 
     def _import(self, request: gr.Request, upload: str | None, kind: str) -> tuple[Any, ...]:
         try:
-            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
+            project_id, user = require_member(request, self.accounts, Role.ADMINISTRATOR)
             path = checked_upload(upload)
             read = _read(path, self.projects.get(project_id).settings.only_type)
-            pairs = list(known_with_senses(read, self.dictionary.open_or_none))
+            pairs = list(add_senses_to_known(read, self.dictionary.open_or_none))
             bring = {"training": self.known_pairs.import_training, "checks": self.known_pairs.import_checks}
             summary = bring[kind](project_id, pairs, by=user, files=[path.name])
-        except TOLD as error:
-            return *refused(error, upload), *(gr.skip() for _ in range(SHOWN_PARTS))
+        except PAGE_ERRORS as error:
+            return *refusal(error, upload), *(gr.skip() for _ in range(SHOWN_PARTS))
         path.unlink(missing_ok=True)
         shown = self._shown(self.quality.overview(project_id), project_id)
         return summary_html(summary, KINDS[kind]), gr.File(value=None), *shown
@@ -216,12 +455,12 @@ def build_quality_section(handlers: QualityHandlers) -> tuple[Filling, Filling, 
     fields = [seen, pass_mark, training_distance, check_every, check_distance]
     listed = [raters, excusing_row, chosen, work]
     shown = [training, clear, checks, known.none, known.form, known.pair, *listed]
-    saving = answered(
+    saving = answer_event(
         save.click, handlers.save, fields, [said, *fields, *shown], js=kept.sends, api_name="save_quality"
     )
     done = [said, *shown]
-    clearing = answered(clear.click, handlers.clear_training, None, done, api_name="clear_training")
-    excusing = answered(excuse.click, handlers.excuse, chosen, done, api_name="excuse_rater")
+    clearing = answer_event(clear.click, handlers.clear_training, None, done, api_name="clear_training")
+    excusing = answer_event(excuse.click, handlers.excuse, chosen, done, api_name="excuse_rater")
     imports = (
         _on_import(trained, handlers.import_training, "import_training_pairs", shown),
         _on_import(checked, handlers.import_checks, "import_check_pairs", shown),
@@ -250,7 +489,7 @@ def _on_correction(known: KnownFields, handlers: QualityHandlers, shown: list[An
         **QUIETLY,
     )
     kept.resume_after(choosing)
-    event = answered(
+    event = answer_event(
         known.run.click,
         handlers.set_known,
         [known.pair, known.grade],
@@ -262,7 +501,7 @@ def _on_correction(known: KnownFields, handlers: QualityHandlers, shown: list[An
     return event
 
 
-def _read(path: Path, only_type: str | None) -> list[ReadKnownPair]:
+def _read(path: Path, only_type: str | None) -> list[KnownPairInput]:
     with open_source(path, name=path.name) as source:
         pairs = list(read_known_pairs(source, only_type=only_type))
     if not pairs:

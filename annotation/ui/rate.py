@@ -15,17 +15,15 @@ import gradio as gr
 
 from annotation.comparison import comparison_type
 from annotation.errors import AccessError, AnnotationError
-from annotation.notes import LONGEST_COMMENT, LONGEST_NOTE
-from annotation.scale import Point
-from annotation.scale_words import ALL_TYPES, scale_points
-from annotation.services.access.accounts import AccountService
+from annotation.scale import ALL_TYPES, Point, scale_points
+from annotation.services.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.types import Project, ProjectSettings, Role, SkipReason, User, to_quarters
-from annotation.ui.asking import asked_by
-from annotation.ui.consent import consent_html
-from annotation.ui.guidelines import examples_html, scale_html
-from kpdemo.ui.markdown import markdown_html
-from kpdemo.ui.widgets import QUIETLY, empty_html, escape
+from annotation.ui.widgets import require_member
+from annotation.ui.wording import consent_html, examples_html, scale_html
+from annotation.wording import LONGEST_COMMENT, LONGEST_NOTE
+from kpdemo.ui.html import escape, markdown_html
+from kpdemo.ui.widgets import QUIETLY, empty_html
 
 SKIP_REASONS = {
     SkipReason.NOT_UNDERSTOOD: "I do not understand it",
@@ -56,7 +54,7 @@ class RateHandlers:
     def open(self, request: gr.Request) -> str:
         """The form for the project that the address names, or a sentence with the next step."""
         try:
-            project_id, user = asked_by(request, self.accounts, Role.RATER)
+            project_id, user = require_member(request, self.accounts, Role.RATER)
             if Role.RATER not in self.accounts.roles(user.name, project_id):
                 raise AccessError(
                     "You are not a rater in this project: add yourself on its page, under Members."

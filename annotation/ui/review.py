@@ -1,36 +1,351 @@
-"""The page for editors: what was written is reviewed, counted, and the larger items are imported."""
+"""The page for editors: what was written is reviewed and counted; requested against obtained grades."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
 
+from annotation.authoring import BINS, GradeGap, WritingReport, cumulative
+from annotation.comparison import comparison_type
 from annotation.errors import AnnotationError, NotFoundError, WritingError
-from annotation.numbers import whole_in
-from annotation.services.access.accounts import AccountService
+from annotation.scale import scale_points
+from annotation.senses import is_sense_key, item_views
+from annotation.services.accounts import AccountService
 from annotation.services.bundle import UnreachableError
-from annotation.services.writing.editing import EDITORS, EditingService
-from annotation.services.writing.waiting_texts import Submitted
+from annotation.services.editing import (
+    EDITORS,
+    EditingService,
+    WaitingText,
+    WritingReportService,
+    WritingStep,
+)
 from annotation.types import User
-from annotation.ui.answer import answer_place, answered
-from annotation.ui.asking import admitted, asked_by
-from annotation.ui.choice import on_choice
 from annotation.ui.items import ItemsHandlers, build_items_section
-from annotation.ui.kept_form import build_kept_form
-from annotation.ui.review_html import BUSY, NOTHING, queue_label, text_html
-from annotation.ui.writing_report import REPORT_TAB, ReportHandlers, build_report_section
+from annotation.ui.tables import file_name, listing_html
+from annotation.ui.widgets import (
+    Filling,
+    admit_member,
+    answer_event,
+    answer_place,
+    build_kept_form,
+    on_choice,
+    require_member,
+)
+from annotation.ui.wording import figure, meaning_html, time_html
+from annotation.wording import beginning, share_text, whole_in
+from kpdemo.ui.charts import (
+    COLOURS,
+    PATTERNS,
+    SYMBOLS,
+    Chart,
+    chart_buttons,
+    chart_of,
+    escape_label,
+    in_template,
+    plain_layout,
+    short,
+    show_chart,
+    titled_axis,
+)
+from kpdemo.ui.html import count_noun, escape, group_digits
 from kpdemo.ui.widgets import (
     QUIETLY,
     done_html,
     empty_html,
-    escape,
     keep_reason,
     note_html,
+    section_heading,
     shown_to_user,
     unseen_box,
 )
+
+GRADES = ("0", "1", "2", "3", "4")
+NO_ITEMS = "No larger items yet: the balance appears once they are imported."
+NO_GRADES = "No pair with a requested grade has a gold grade yet: the comparison appears with the first."
+CHART = "writing-grades-chart"
+REPORT_TAB = "report"
+PARTS = 6
+RIM = {"color": "#ffffff", "width": 1.5}
+"""Around what marks a point, so that it stands out from a bar of its colour."""
+SAYS = "Obtained grades by type, and the share of pairs up to each grade"
+
+
+@dataclass(frozen=True)
+class ReportHandlers:
+    accounts: AccountService
+    reports: WritingReportService
+    editing: EditingService
+
+    def open(self, request: gr.Request) -> tuple[Any, ...]:
+        """The report where the address opens its tab: making it reads all grades of the project."""
+        if request.query_params.get("tab") == REPORT_TAB:
+            return self.show(request)
+        with shown_to_user(AnnotationError):
+            require_member(request, self.accounts, *EDITORS)
+        return tuple(gr.skip() for _ in range(PARTS))
+
+    def show(self, request: gr.Request) -> tuple[Any, ...]:
+        """Every part of the report."""
+        with admit_member(request, self.accounts, *EDITORS) as (project_id, _):
+            report = self.reports.report(project_id)
+        chart = distribution_chart(report)
+        buttons = "" if chart is None else chart_buttons(CHART, SAYS, file_name(report.project, "grades"))
+        return (
+            balance_html(report),
+            matrix_html(report),
+            writers_html(report),
+            distribution_html(report),
+            show_chart(chart),
+            buttons,
+        )
+
+    def make_zeros(self, request: gr.Request) -> str:
+        """Pairs of grade 0 of the items that are reserved."""
+        with admit_member(request, self.accounts, *EDITORS) as (project_id, user):
+            zeros = self.editing.make_zeros(project_id, by=user)
+        said = f"Made {count_noun(zeros.made, 'pair')} of grade 0."
+        if zeros.waiting:
+            items = count_noun(zeros.waiting, "item has", "items have")
+            said += f" {items} no partner yet: accept more texts of the same type and genre first."
+        return done_html(said)
+
+
+def build_report_section(handlers: ReportHandlers) -> tuple[Filling, Filling]:
+    """How it is filled when the page is opened, and at any time after."""
+    section_heading("Balance", "writing-balance-heading")
+    balance = gr.HTML("", elem_id="writing-balance", js_on_load=None)
+    make = gr.Button("Make the pairs of grade 0", elem_id="writing-make-zeros")
+    made = gr.HTML("", elem_id="writing-zeros-made")
+    section_heading("Requested and obtained grades", "writing-matrix-heading")
+    matrix = gr.HTML("", elem_id="writing-matrix", js_on_load=None)
+    section_heading("Writers", "writing-writers-heading")
+    writers = gr.HTML("", elem_id="writing-writers", js_on_load=None)
+    section_heading("Grades of all pairs", "writing-grades-heading")
+    chart = gr.Plot(visible=False, show_label=False, container=False, elem_id=CHART)
+    buttons = gr.HTML("", elem_id="writing-grades-save", js_on_load=None)
+    distribution = gr.HTML("", elem_id="writing-grades", js_on_load=None)
+    shown = [balance, matrix, writers, distribution, chart, buttons]
+    opening = Filling(handlers.open, shown, "show_writing_report")
+    filling = Filling(handlers.show, shown, "show_writing_report_again")
+    making = make.click(handlers.make_zeros, outputs=made, api_name="make_zeros")
+    filling.after(making, name="show_report_with_zeros")
+    return opening, filling
+
+
+def balance_html(report: WritingReport) -> str:
+    """How often each grade was requested, by type and genre."""
+    if not report.groups:
+        return empty_html(NO_ITEMS)
+    rows = [
+        (comparison_type(group.type).label, group.genre or "–", *group.counts, group.unwritten)
+        for group in report.groups
+    ]
+    said = (
+        f"{count_noun(report.waiting, 'text')} to review, {count_noun(report.reserved, 'item')} reserved for "
+        f"grade 0, {count_noun(report.not_understood, 'item')} left blank and not yet written."
+    )
+    heads = ("Type", "Genre", *GRADES, "Unwritten")
+    return f"<p>{escape(said)}</p>{table_html('How often each grade was requested', heads, rows, words=2)}"
+
+
+def matrix_html(report: WritingReport) -> str:
+    """Requested grades in rows, obtained ones in columns, and how far they are apart."""
+    if not report.whole.pairs:
+        return empty_html(NO_GRADES)
+    rows = [
+        (str(grade), *counts, *drift_cells(drift))
+        for grade, (counts, drift) in enumerate(zip(report.matrix, report.by_grade, strict=True))
+    ]
+    kinds = [(comparison_type(type).label, *drift_cells(drift)) for type, drift in report.by_type]
+    kinds.append(("all", *drift_cells(report.whole)))
+    last = ("Pairs", "Mean", "Drift", "Off by")
+    heads = ("Requested", *(f"got {grade}" for grade in GRADES), *last)
+    return (
+        "<p>Drift is the mean of obtained minus requested: above 0, raters found pairs more similar than "
+        "requested. All pairs with a requested grade and a gold grade count, imported ones too.</p>"
+        + table_html("Pairs by requested and obtained grade", heads, rows)
+        + table_html("Drift by type", ("Type", *last), kinds)
+    )
+
+
+def writers_html(report: WritingReport) -> str:
+    """What each writer did, and how well they met the grades."""
+    if not report.writers:
+        return empty_html("Nobody has written yet. Give somebody the role writer on the project's page.")
+    rows = []
+    for each in report.writers:
+        counts, (pairs, _, drift, distance) = each.counts, drift_cells(each.drift)
+        seconds = "–" if counts.seconds is None else f"{counts.seconds:.0f} s"
+        done = (counts.submitted, counts.accepted, counts.sent_back, counts.blank, counts.handed_on)
+        rows.append((counts.writer, *done, seconds, pairs, drift, distance))
+    heads = ("To review", "Accepted", "Sent back", "Blank", "Handed on", "Time", "Graded", "Drift", "Off by")
+    return table_html("Figures of each writer", ("Writer", *heads), rows)
+
+
+def distribution_html(report: WritingReport) -> str:
+    """The table of the chart: pairs at each half grade, and the share up to there."""
+    if not report.distribution:
+        return empty_html("No pair has a gold grade yet.")
+    rows: list[tuple[object, ...]] = []
+    for type, counts in report.distribution:
+        label = comparison_type(type).label
+        rows.append((label, *counts))
+        rows.append((f"{label}, up to here", *map(share_text, cumulative(counts))))
+    heads = ("Type", *(f"{float(middle):g}" for middle in BINS))
+    return table_html("Pairs by obtained grade, to the nearest half", heads, rows)
+
+
+def distribution_chart(report: WritingReport) -> Chart | None:
+    """Figure 1 of Jurgens et al. (2014): bars of pairs by obtained grade, a line up to each; None of none."""
+    if not report.distribution:
+        return None
+    middles = [float(middle) for middle in BINS]
+    traces: list[Chart] = []
+    for number, (type, counts) in enumerate(report.distribution):
+        label, colour = comparison_type(type).label, COLOURS[number % len(COLOURS)]
+        pattern = {"shape": PATTERNS[number % len(PATTERNS)], "fillmode": "overlay"}
+        traces.append(
+            {
+                "type": "bar",
+                "name": escape_label(short(label)),
+                "x": middles,
+                "y": list(counts),
+                "width": 0.4,
+                "opacity": 0.5,  # the lines of the same colours go across
+                "marker": {"color": colour, "pattern": pattern},
+                "hovertemplate": f"{in_template(label)}, %{{x}}: %{{y}}<extra></extra>",
+            }
+        )
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "lines+markers",
+                "name": f"{escape_label(short(label))}, up to here",
+                "x": middles,
+                "y": [100 * share for share in cumulative(counts)],
+                "customdata": list(map(share_text, cumulative(counts))),
+                "yaxis": "y2",
+                "line": {"color": colour, "width": 2.5},
+                "marker": {"symbol": SYMBOLS[number % len(SYMBOLS)], "size": 9, "line": RIM},
+                "hovertemplate": f"{in_template(label)}, up to %{{x}}: %{{customdata}}<extra></extra>",
+            }
+        )
+    layout = plain_layout(360, legend=True)
+    layout["barmode"] = "stack"
+    layout["xaxis"] = {**titled_axis("obtained grade"), "dtick": 0.5, "range": [-0.3, 4.3]}
+    layout["yaxis"] = {**titled_axis("pairs"), "rangemode": "tozero"}
+    layout["yaxis2"] = {
+        **titled_axis("% up to here"),
+        "overlaying": "y",
+        "side": "right",
+        "range": [0, 103],
+        "showgrid": False,
+    }
+    return chart_of(traces, layout)
+
+
+def drift_cells(drift: GradeGap) -> tuple[str, str, str, str]:
+    """Pairs, mean, drift and distance as they are written."""
+    return (
+        group_digits(drift.pairs),
+        "–" if drift.obtained is None else figure(drift.obtained, 2),
+        "–" if drift.drift is None else figure(drift.drift, 2, sign="+"),
+        "–" if drift.distance is None else figure(drift.distance, 2),
+    )
+
+
+def table_html(
+    caption: str, heads: Sequence[str], rows: Sequence[Sequence[object]], *, words: int = 1
+) -> str:
+    """A table whose first `words` columns are words and the others numbers."""
+    body = "".join(
+        f'<tr><th scope="row" dir="auto">{escape(str(first))}</th>'
+        + "".join(
+            f'<td{" class=number" if place >= words else ""} dir="auto">'
+            f"{escape(group_digits(cell) if isinstance(cell, int) else str(cell))}</td>"
+            for place, cell in enumerate(rest, start=1)
+        )
+        + "</tr>"
+        for first, *rest in rows
+    )
+    return listing_html(heads, body, numbers=range(words, len(heads)), caption=caption, label=caption)
+
+
+NOTHING = "No texts are awaiting review. They appear here as writers submit them."
+BUSY = (
+    "No text can be shown now, because something else is being saved, such as a long import: wait a moment, "
+    "then choose one from the list."
+)
+ACTIONS = {
+    "submitted": "submitted",
+    "blank": "left blank",
+    "sent_back": "sent back",
+    "handed_on": "gave to another writer",
+    "edited": "edited",
+    "accepted": "accepted",
+}
+_LABEL = 70
+
+
+def queue_label(place: int, text: WaitingText) -> str:
+    """A line of the queue, without the requested grade: editors who see that never grade the pair."""
+    _, right = item_views(text.type, text.left, text.text, text.senses)
+    return f"{place}. {comparison_type(text.type).label}: {beginning(right.text, _LABEL)}"
+
+
+def text_html(text: WaitingText) -> str:
+    """The requested grade, the larger item, what is to be said of the text, and what was done with it."""
+    kind, point = comparison_type(text.type), scale_points(text.scale_words, text.type)[text.grade]
+    genre = f", {text.genre}" if text.genre else ""
+    warnings = [text.no_meaning, *((text.check.problem, *text.check.warnings) if text.check else ())]
+    notes = "".join(note_html(warning) for warning in warnings if warning)
+    return (
+        f'<div class="write-head"><span class="write-grade">{point.value}</span><div>'
+        f"<p><b>Requested: <bdi>{escape(point.name)}</bdi></b></p>"
+        f'<p dir="auto">{escape(point.description)}</p></div></div>'
+        f"{_items_html(text)}"
+        f'<p class="small">By <bdi>{escape(text.writer)}</bdi> {time_html(text.at)} · {escape(kind.label)}'
+        f"<bdi>{escape(genre)}</bdi>{_size_text(text)}</p>{notes}{_steps_html(text.steps)}"
+    )
+
+
+def _items_html(text: WaitingText) -> str:
+    """The larger item; of a word and a sense both, as raters will see them."""
+    kind = comparison_type(text.type)
+    left, right = item_views(text.type, text.left, text.text, text.senses)
+    sides = [(kind.larger, left)]
+    if not right.is_plain:  # else it stands in the field below
+        sides.append((kind.smaller, right))
+    return "".join(
+        f'<h3>{escape(name)}</h3><div class="rate-text" dir="auto" tabindex="0" role="group"'
+        f' aria-label="{escape(name)}">{escape(shown.text)}{meaning_html(shown)}</div>'
+        for name, shown in sides
+    )
+
+
+def _size_text(text: WaitingText) -> str:
+    if text.check is None or is_sense_key(text.text):
+        return ""
+    size = text.check.size
+    return escape(f" · {count_noun(size.words, 'word')}, {count_noun(size.sentences, 'sentence')}")
+
+
+def _steps_html(steps: tuple[WritingStep, ...]) -> str:
+    """What was done before, if there was more than submitting it."""
+    if len(steps) < 2:
+        return ""
+    lines = "".join(
+        f"<li>{time_html(step.at)} <bdi>{escape(step.by)}</bdi> {ACTIONS.get(step.action, step.action)}: "
+        f'<q dir="auto">{escape(step.text)}</q>'
+        + (f' <span dir="auto">– {escape(step.note)}</span>' if step.note else "")
+        + "</li>"
+        for step in steps
+    )
+    return f'<details id="review-steps"><summary>History</summary><ol>{lines}</ol></details>'
+
 
 TABS = ("review", REPORT_TAB, "items")
 
@@ -43,7 +358,7 @@ class ReviewHandlers:
     def open(self, request: gr.Request) -> tuple[Any, ...]:
         """The tab that the address names, with the first text that waits; for others than editors nothing."""
         try:
-            project_id, user = asked_by(request, self.accounts, *EDITORS)
+            project_id, user = require_member(request, self.accounts, *EDITORS)
         except AnnotationError as error:  # `explain` shows it on the page, where it stays
             raise gr.Error(escape(str(error)), visible=False, print_exception=False) from error
         asked = request.query_params.get("tab", "")
@@ -54,19 +369,19 @@ class ReviewHandlers:
     def explain(self, request: gr.Request) -> str:
         """Why the page stays closed."""
         try:
-            asked_by(request, self.accounts, *EDITORS)
+            require_member(request, self.accounts, *EDITORS)
         except AnnotationError as error:
             return empty_html(str(error))
         return ""
 
     def show(self, request: gr.Request, chosen: int | None) -> tuple[Any, ...]:
         """Another text of the queue."""
-        with admitted(request, self.accounts, *EDITORS) as (project_id, user):
+        with admit_member(request, self.accounts, *EDITORS) as (project_id, user):
             return self._shown(project_id, user, chosen)
 
     def accept(self, request: gr.Request, text: str, token: str) -> tuple[Any, ...]:
         """Make a pair of the text as it stands in the field."""
-        with admitted(request, self.accounts, *EDITORS) as (project_id, user):
+        with admit_member(request, self.accounts, *EDITORS) as (project_id, user):
             writing_id, version = _read_token(token)
             self.editing.accept(project_id, writing_id, user.id, version=version, text=text)
             said = done_html("Accepted: it is now a pair to be graded.")
@@ -74,14 +389,14 @@ class ReviewHandlers:
 
     def send_back(self, request: gr.Request, note: str, token: str) -> tuple[Any, ...]:
         """Have its writer rewrite it."""
-        with admitted(request, self.accounts, *EDITORS) as (project_id, user):
+        with admit_member(request, self.accounts, *EDITORS) as (project_id, user):
             writing_id, version = _read_token(token)
             self.editing.send_back(project_id, writing_id, user.id, note, version=version)
             return done_html("Sent back with your note."), *self._shown(project_id, user)
 
     def hand_on(self, request: gr.Request, note: str, token: str) -> tuple[Any, ...]:
         """Have another writer write for the item."""
-        with admitted(request, self.accounts, *EDITORS) as (project_id, user):
+        with admit_member(request, self.accounts, *EDITORS) as (project_id, user):
             writing_id, version = _read_token(token)
             self.editing.hand_on(project_id, writing_id, user.id, note, version=version)
             return done_html("The item goes to another writer."), *self._shown(project_id, user)
@@ -106,7 +421,7 @@ class ReviewHandlers:
 
     def _read(
         self, project_id: int, user: User, chosen: int | None
-    ) -> tuple[tuple[Submitted, ...], Submitted | None]:
+    ) -> tuple[tuple[WaitingText, ...], WaitingText | None]:
         """The queue with the chosen or first text of it; None when it is empty or none can be shown."""
         while queue := self.editing.queue(project_id, user.id):
             current = chosen if chosen in [each.id for each in queue] else queue[0].id
@@ -155,11 +470,11 @@ def build_review_page(
     )
     kept.resume_after(chosen)
     settled = [
-        answered(accept.click, handlers.accept, [text, token], [said, *shown], api_name="accept_text"),
-        answered(
+        answer_event(accept.click, handlers.accept, [text, token], [said, *shown], api_name="accept_text"),
+        answer_event(
             send_back.click, handlers.send_back, [note, token], [said, *shown], api_name="send_text_back"
         ),
-        answered(hand_on.click, handlers.hand_on, [note, token], [said, *shown], api_name="hand_item_on"),
+        answer_event(hand_on.click, handlers.hand_on, [note, token], [said, *shown], api_name="hand_item_on"),
     ]
     kept.keep([text, note], token, is_of_began=True, shown=[opened, chosen], saved=settled)
     opening_report.after(opened)

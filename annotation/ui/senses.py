@@ -6,40 +6,311 @@ what became of it. Nothing is kept on the server until a pair is made.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import gradio as gr
 
-from annotation.characters import shown
+from annotation.authoring import Task
 from annotation.errors import AccessError, AnnotationError, GradeError, WordNetError
-from annotation.numbers import whole_in
-from annotation.senses.choice import SenseChoice, SenseError, around, look_up
-from annotation.senses.dictionary import Dictionary
-from annotation.senses.network import WORD_TO_SENSE
-from annotation.senses.pair_senses import described
-from annotation.services.access.accounts import AccountService
+from annotation.scale import scale_points
+from annotation.sense_pairs import (
+    LONGEST_DEFINITION,
+    LONGEST_WORD,
+    Dictionary,
+    LookUp,
+    SenseChoice,
+    SenseError,
+    describe_sense,
+    look_up,
+    neighbourhood_around,
+)
+from annotation.senses import (
+    GAP,
+    PARTS_OF_SPEECH,
+    RADII,
+    WORD_TO_SENSE,
+    Node,
+    PairSenses,
+    Sense,
+    SenseStep,
+    item_views,
+    layout_nodes,
+    nodes_with_names,
+    word_label,
+)
+from annotation.services.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.services.senses import SenseService
-from annotation.services.writing.writers import WritingService
+from annotation.services.writing import WritingService
 from annotation.types import Project, Role, User
-from annotation.ui.asking import TOLD, Told, asked_by, reason_of
-from annotation.ui.sense_form_html import (
-    answer_html,
-    choice_html,
-    closest_html,
-    meanings_html,
-    nothing_html,
-    task_html,
-    without_wordnet_html,
-    writer_task_html,
-)
-from annotation.ui.sense_list_html import around_html
-from annotation.ui.sent import Sent, bridge
-from annotation.ui.wording import counted, grouped
-from annotation.web.json_routes import LONGEST_SECONDS
+from annotation.ui.widgets import PAGE_ERRORS, PageError, ScriptEvent, event_script, reason_of, require_member
+from annotation.ui.wording import blank_html, meaning_html
+from annotation.web.api import LONGEST_SECONDS
+from annotation.wording import quote_value, whole_in
+from kpdemo.ui.html import count_noun, escape, group_digits
 from kpdemo.ui.widgets import QUIETLY, empty_html
+
+if TYPE_CHECKING:
+    from annotation.wordnet import WordNet
+
+
+OWN = "own"
+"""Stands for a meaning that WordNet does not have."""
+
+
+def task_html(project: Project, undescribed: int = 0) -> str:
+    """The fields for a word, its own meaning, and the grade that the pair is to deserve."""
+    parts = "".join(f'<option value="{key}">{name}</option>' for key, name in PARTS_OF_SPEECH.items())
+    grades = "".join(
+        f'<option value="{point.value}">{point.value} {escape(point.name)}</option>'
+        for point in reversed(scale_points(project.settings.scale_words, WORD_TO_SENSE))
+    )
+    return f"""
+<form id="senses-form" class="senses" autocomplete="off">
+{_undescribed_html(undescribed)}
+<h2>Word</h2>
+<div class="senses-row">
+<label>Word <input type="text" id="senses-word" dir="auto" maxlength="{LONGEST_WORD}"></label>
+<label>Part of speech <select id="senses-part"><option value="">any</option>{parts}</select></label>
+<button type="submit" class="keep">Look up</button>
+</div>
+<label>Grade that the pair should deserve
+ <select id="senses-grade"><option value="">choose</option>{grades}</select></label>
+</form>
+"""
+
+
+def writer_task_html(project: Project, task: Task) -> str:
+    """The word that a writer was given, and the grade that is requested; nothing of it can be changed."""
+    point = scale_points(project.settings.scale_words, WORD_TO_SENSE)[task.grade]
+    note = f'<p class="note" dir="auto">An editor sent it back: {escape(task.note)}</p>' if task.note else ""
+    return f"""
+<div id="senses-form" class="senses" data-writing="{task.id}">
+<h2>Word</h2>
+<p class="senses-chosen" dir="auto">{escape(word_label(task.left))}</p>{note}
+<p>Choose a sense that deserves the grade <b>{point.value} <bdi>{escape(point.name)}</bdi></b>:
+ <bdi>{escape(point.description)}</bdi></p>
+<input type="hidden" id="senses-word" value="{escape(task.left)}">
+<p><button type="button" class="keep" data-senses="leave">I do not understand it</button></p>
+{blank_html("senses")}</div>
+"""
+
+
+def nothing_html(project: Project, task: Task | None) -> str:
+    """For a writer without a word: where to go on."""
+    if task is None:
+        return empty_html("There is no word for you at the moment. Check again later.")
+    return (
+        f"{empty_html('Your next item is not a word.')}"
+        f'<p><a href="/annotate/write?project={project.id}">Go on under Write</a></p>'
+    )
+
+
+def _undescribed_html(count: int) -> str:
+    if not count:
+        return ""
+    said = f"{count_noun(count, 'pair has', 'pairs have')} a sense key and no definitions yet."
+    return (
+        f'<p class="note">{escape(said)} <button type="button" class="keep" data-senses="describe">'
+        "Add them from WordNet</button></p>"
+    )
+
+
+def without_wordnet_html(problem: str) -> str:
+    """How to get WordNet; everything else works without it."""
+    return (
+        f"{empty_html(problem)}<p>Then open this page again. Until then senses can be imported as keys or as "
+        "definitions in words, and everything else works.</p>"
+    )
+
+
+def meanings_html(found: LookUp) -> str:
+    """The word's senses to choose from, and the fields for a meaning that is none of them."""
+    word = escape(found.word)
+    options = "".join(_meaning_html("senses-meaning", sense) for sense in found.senses)
+    name = "no such meaning" if found.senses else "no such word"
+    own = (
+        '<label class="senses-option"><input type="radio" name="senses-meaning"'
+        f' value="{OWN}"{"" if found.senses else " checked"}><span><b>Another meaning</b> '
+        f"WordNet has {name}; say it in your own words.</span></label>"
+    )
+    said = "" if found.senses else f'<p class="small">WordNet does not have “<bdi>{word}</bdi>”.</p>'
+    return (
+        f'<form id="senses-meanings-form" class="senses" data-drawn="{uuid4().hex}">{said}'
+        f"<fieldset><legend>What does “<bdi>{word}</bdi>” mean here?</legend>{options}{own}</fieldset>"
+        f'<div id="senses-own"{" hidden" if found.senses else ""}>{_OWN_FIELDS}</div></form>'
+    )
+
+
+_OWN_FIELDS = f"""
+<label for="senses-definition">Its meaning, in your words</label>
+<textarea id="senses-definition" rows="3" dir="auto" maxlength="{LONGEST_DEFINITION}"></textarea>
+<div class="senses-row">
+<label>A word that comes closest <input type="text" id="senses-closest-word" dir="auto"
+ maxlength="{LONGEST_WORD}"></label>
+<button type="submit" class="keep">Look up the closest</button>
+</div>
+"""
+
+
+def closest_html(found: LookUp) -> str:
+    """The senses of the word that comes closest."""
+    word = escape(found.word)
+    if not found.senses:
+        return empty_html(f"WordNet does not have “{found.word}”. Try a more common word.")
+    options = "".join(_meaning_html("senses-closest", sense) for sense in found.senses)
+    return (
+        f'<div class="senses" data-drawn="{uuid4().hex}"><fieldset>'
+        f"<legend>Which sense of “<bdi>{word}</bdi>” comes closest?</legend>{options}</fieldset></div>"
+    )
+
+
+def _meaning_html(name: str, sense: Sense) -> str:
+    return (
+        f'<label class="senses-option"><input type="radio" name="{name}" value="{escape(sense.keys[0])}">'
+        f"<span><b>{escape(sense.label)}</b> {escape(sense.definition)}</span></label>"
+    )
+
+
+def choice_html(sense: Sense, texts: PairSenses) -> str:
+    """The sense to compare with, as raters will see it, and the button that makes the pair."""
+    _, shown = item_views(WORD_TO_SENSE, "", "", texts)
+    return (
+        f'<section class="senses senses-choice" data-key="{escape(sense.keys[0])}" data-drawn="{uuid4().hex}"'
+        ' aria-labelledby="senses-choice-name"><h2 id="senses-choice-name" tabindex="-1">Compare with</h2>'
+        f'<p class="senses-chosen">{escape(shown.text)}</p>'
+        '<div class="senses-texts" tabindex="0" role="group" aria-labelledby="senses-choice-name">'
+        f"{meaning_html(shown)}</div>"
+        f'<div class="senses-row">{_words_html(sense)}'
+        '<button type="button" class="rate-primary" data-senses="make">Make the pair</button></div></section>'
+    )
+
+
+def _words_html(sense: Sense) -> str:
+    """The words that the sense may be called by; its key names one of them."""
+    if len(sense.words) == 1:
+        return ""
+    options = "".join(
+        f'<option value="{escape(key)}">{escape(word)}</option>'
+        for key, word in zip(sense.keys, sense.words, strict=True)
+    )
+    return f'<label>Called by the word <select id="senses-key">{options}</select></label>'
+
+
+def answer_html(text: str, kind: str = "note") -> str:
+    """The outcome of the last request; an empty one says nothing."""
+    role = "alert" if kind == "problem" else "status"
+    ground = "note" if text else "senses-said"
+    return (
+        f'<p id="senses-said" role="{role}" data-kind="{kind}" data-answer="{uuid4().hex}" class="{ground}">'
+        f"{escape(text)}</p>"
+    )
+
+
+MOST_LISTED = 100
+"""At each distance; the filter finds the others."""
+LONGEST_NAME = 18
+DISTANCES = ("The meaning itself", "1 step away", "2 steps away", "3 steps away")
+MARGIN = 90.0
+
+
+def around_html(key: str, start: Sense, steps: Sequence[SenseStep], wanted: str, wordnet: WordNet) -> str:
+    """The graph, the filter and the list.
+
+    Args:
+        key: of the sense in the middle, as it was asked for: the page shows no list of another one.
+        start: this sense.
+        steps: its neighbourhood.
+        wanted: what the words or definitions of listed senses contain; empty lists all.
+        wordnet: gives each synset its words.
+    """
+    nodes = layout_nodes(steps)
+    found = [(step, wordnet.synset(step.synset)) for step in steps]
+    words = " ".join(wanted.split()).casefold()
+    if words:
+        found = [each for each in found if words in f"{each[1].label} {each[1].definition}".casefold()]
+    lists = "".join(
+        _distance_html(distance, list(group), wordnet)
+        for distance, group in groupby(found, key=lambda each: each[0].distance)
+    )
+    if not found:
+        lists = '<p class="empty">No sense nearby matches. Shorten the filter, or clear it.</p>'
+    return (
+        f'<div class="senses" data-drawn="{uuid4().hex}" data-meaning="{escape(key)}">'
+        f"<h2>Within three steps of “{escape(start.words[0])}”</h2>"
+        f'<p class="small">{count_noun(len(steps), "sense")}. Choose one that makes a pair of that grade.</p>'
+        f"{_graph_html(nodes, len(steps), wordnet)}"
+        '<form id="senses-filter-form" class="senses-row"><label>Only senses with'
+        f' <input type="text" id="senses-filter" dir="auto" value="{escape(wanted)}" maxlength="100"></label>'
+        '<button type="submit" class="keep">Filter</button></form>'
+        f'<div class="senses-lists" tabindex="0" role="group" aria-label="Senses nearby">{lists}</div></div>'
+    )
+
+
+def _distance_html(distance: int, found: list[tuple[SenseStep, Sense]], wordnet: WordNet) -> str:
+    options = "".join(_option_html(step, sense, wordnet) for step, sense in found[:MOST_LISTED])
+    rest = len(found) - MOST_LISTED
+    more = f'<p class="small">And {group_digits(rest)} more: the filter finds them.</p>' if rest > 0 else ""
+    name = f"{DISTANCES[distance]} ({group_digits(len(found))})" if distance else DISTANCES[0]
+    return f'<fieldset class="senses-ring"><legend>{name}</legend>{options}{more}</fieldset>'
+
+
+def _option_html(step: SenseStep, sense: Sense, wordnet: WordNet) -> str:
+    way = ""
+    if step.via is not None and step.relation is not None:
+        way = f"<i>{step.relation}: {escape(wordnet.synset(step.via).words[0])}</i> "
+    return (
+        '<label class="senses-option"><input type="radio" name="senses-near"'
+        f' value="{escape(sense.keys[0])}">'
+        f"<span><b>{escape(sense.label)}</b> {way}{escape(sense.definition)}</span></label>"
+    )
+
+
+def _graph_html(nodes: Sequence[Node], total: int, wordnet: WordNet) -> str:
+    """Circles and lines; the names of the inner ones, the others when they are pointed at."""
+    rings = "".join(f'<circle class="senses-orbit" r="{radius:.0f}"/>' for radius in RADII[1:])
+    lines = "".join(
+        f'<line x1="{node.before[0]:.1f}" y1="{node.before[1]:.1f}" x2="{node.x:.1f}" y2="{node.y:.1f}"/>'
+        for node in nodes
+        if node.before is not None
+    )
+    senses = {node: wordnet.synset(node.step.synset) for node in nodes}
+    named = nodes_with_names({node: _short_name(sense) for node, sense in senses.items()})
+    # The inner ones last: what still meets one of their names lies under it.
+    dots = "".join(_dot_html(node, senses[node], node in named) for node in reversed(nodes))
+    reach = RADII[-1] + MARGIN
+    says = f"Graph of {len(nodes)} of {total} senses; the list has all of them"
+    return (
+        f'<details class="senses-graph" open><summary>Graph</summary><svg role="img" aria-label="{says}"'
+        f' viewBox="{-reach:.0f} {-RADII[-1] - 20:.0f} {2 * reach:.0f} {2 * RADII[-1] + 40:.0f}">'
+        f"{rings}{lines}{dots}</svg></details>"
+    )
+
+
+def _short_name(sense: Sense) -> str:
+    name = sense.words[0]
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+
+
+def _dot_html(node: Node, sense: Sense, is_named: bool) -> str:
+    distance = node.step.distance
+    if distance == 0:
+        place = 'y="-16" text-anchor="middle"'
+    else:
+        place = f'x="{GAP if node.x >= 0 else -GAP}" y="4" text-anchor="{"start" if node.x >= 0 else "end"}"'
+    text = f"<text {place}>{escape(_short_name(sense))}</text>" if is_named else ""
+    return (
+        f'<g class="senses-dot" data-distance="{distance}" data-key="{escape(sense.keys[0])}"'
+        f' transform="translate({node.x:.1f} {node.y:.1f})">'
+        f"<title>{escape(sense.label)}: {escape(sense.definition)}</title>"
+        f'<circle r="{9 - 2 * distance}"/>{text}</g>'
+    )
+
 
 MOST_CHARACTERS = 4_000
 """Of any field; more is cut off before it is looked at."""
@@ -72,9 +343,9 @@ class SensesHandlers:
         """The senses of the word."""
         try:
             self._admitted(request)
-            asked = _Asked(event)
+            asked = _Request(event)
             found = look_up(asked.text("word"), asked.text("part"), self.dictionary.open())
-        except TOLD as error:
+        except PAGE_ERRORS as error:
             return _problem(error)
         return gr.skip(), meanings_html(found), "", "", "", answer_html("")
 
@@ -82,8 +353,8 @@ class SensesHandlers:
         """The senses of another word, for one that WordNet lacks."""
         try:
             self._admitted(request)
-            found = look_up(_Asked(event).text("closest"), "", self.dictionary.open())
-        except TOLD as error:
+            found = look_up(_Request(event).text("closest"), "", self.dictionary.open())
+        except PAGE_ERRORS as error:
             return _problem(error)
         return gr.skip(), gr.skip(), closest_html(found), "", "", answer_html("")
 
@@ -91,12 +362,12 @@ class SensesHandlers:
         """What lies around the word's meaning."""
         try:
             self._admitted(request)
-            asked = _Asked(event)
+            asked = _Request(event)
             wordnet = self.dictionary.open()
             key = asked.text("meaning")
-            start, steps = around(key, wordnet)
+            start, steps = neighbourhood_around(key, wordnet)
             listed = around_html(key, start, steps, asked.text("filter"), wordnet)
-        except TOLD as error:
+        except PAGE_ERRORS as error:
             return _problem(error)
         return gr.skip(), gr.skip(), gr.skip(), listed, "", answer_html("")
 
@@ -104,11 +375,11 @@ class SensesHandlers:
         """The sense to compare with, its parents and siblings."""
         try:
             self._admitted(request)
-            wordnet, key = self.dictionary.open(), _Asked(event).text("key")
-            sense, texts = wordnet.sense(key), described(key, wordnet)
+            wordnet, key = self.dictionary.open(), _Request(event).text("key")
+            sense, texts = wordnet.sense(key), describe_sense(key, wordnet)
             if sense is None or texts is None:
-                raise SenseError(f"WordNet has no sense {shown(key)}: choose one from the list.")
-        except TOLD as error:
+                raise SenseError(f"WordNet has no sense {quote_value(key)}: choose one from the list.")
+        except PAGE_ERRORS as error:
             return _problem(error)
         return gr.skip(), gr.skip(), gr.skip(), gr.skip(), choice_html(sense, texts), answer_html("")
 
@@ -116,13 +387,13 @@ class SensesHandlers:
         """Make the pair; the word and its meaning stay for the next one."""
         try:
             user, project, roles = self._admitted(request)
-            asked = _Asked(event)
+            asked = _Request(event)
             if asked.text("writing"):
                 self.senses.submit(asked.writing(), user.id, asked.choice(), asked.seconds())
                 return self._begun(user, project, roles, answer_html("Sent to the editors.", "saved"))
             self.accounts.require(user.name, project.id, Role.ADMINISTRATOR)
             pair = self.senses.add_pair(project.id, asked.choice(), asked.grade(), by=user)
-        except TOLD as error:
+        except PAGE_ERRORS as error:
             return _problem(error)
         said = answer_html(f"Made pair {pair.id}: {pair.left} and {pair.right}.", "saved")
         return gr.skip(), gr.skip(), gr.skip(), gr.skip(), "", said
@@ -131,10 +402,10 @@ class SensesHandlers:
         """Give a word that the writer does not understand to somebody else."""
         try:
             user, project, roles = self._admitted(request)
-            asked = _Asked(event)
+            asked = _Request(event)
             self.writing.leave_blank(asked.writing(), user.id, asked.text("note"))
             return self._begun(user, project, roles, answer_html("Given to another writer.", "saved"))
-        except TOLD as error:
+        except PAGE_ERRORS as error:
             return _problem(error)
 
     def describe(self, event: gr.EventData, request: gr.Request) -> Shown:
@@ -143,10 +414,10 @@ class SensesHandlers:
             user, project, _ = self._admitted(request)
             self.accounts.require(user.name, project.id, Role.ADMINISTRATOR)
             done, missing = self.senses.describe(project.id, by=user)
-        except TOLD as error:
+        except PAGE_ERRORS as error:
             return _problem(error)
-        rest = f" WordNet does not have the senses of {grouped(missing)}." if missing else ""
-        have = counted(done, "pair has", "pairs have")
+        rest = f" WordNet does not have the senses of {group_digits(missing)}." if missing else ""
+        have = count_noun(done, "pair has", "pairs have")
         said = answer_html(f"{have} definitions now.{rest}", "saved")
         return task_html(project, self.senses.undescribed(project.id)), "", "", "", "", said
 
@@ -162,7 +433,7 @@ class SensesHandlers:
         return nothing_html(project, task), "", "", "", "", said
 
     def _admitted(self, request: gr.Request) -> tuple[User, Project, frozenset[Role]]:
-        project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR, Role.WRITER)
+        project_id, user = require_member(request, self.accounts, Role.ADMINISTRATOR, Role.WRITER)
         project = self.projects.get(project_id)
         if WORD_TO_SENSE not in project.settings.types:
             raise AccessError(
@@ -182,7 +453,7 @@ def build_senses_page(handlers: SensesHandlers, page: gr.Blocks) -> None:
                 answer_html(""),
                 elem_id="senses-answer",
                 apply_default_css=False,
-                js_on_load=bridge("senses", EVENTS),
+                js_on_load=event_script("senses", EVENTS),
             )
             listed, choice = _part("senses-around"), _part("senses-choice")
     outputs = [task, meanings, closest, listed, choice, said]
@@ -203,7 +474,7 @@ def _part(name: str, value: str = "") -> gr.HTML:
     return gr.HTML(value, elem_id=name, apply_default_css=False, js_on_load=None)
 
 
-class _Asked(Sent):
+class _Request(ScriptEvent):
     """What the script sent: a word, one of its senses, and what to make of it."""
 
     def __init__(self, event: gr.EventData) -> None:
@@ -223,7 +494,7 @@ class _Asked(Sent):
         text = self.text("writing")
         number = whole_in(text)
         if number is None:
-            raise SenseError(f"{shown(text)} is not an item of yours: open the page again.")
+            raise SenseError(f"{quote_value(text)} is not an item of yours: open the page again.")
         return number
 
     def seconds(self) -> float | None:
@@ -240,6 +511,6 @@ class _Asked(Sent):
             raise GradeError("No grade is chosen: choose the one that the pair should get.") from None
 
 
-def _problem(error: Told) -> Shown:
+def _problem(error: PageError) -> Shown:
     """Only the answer changes: what was chosen and typed stays."""
     return gr.skip(), gr.skip(), gr.skip(), gr.skip(), gr.skip(), answer_html(reason_of(error), "problem")

@@ -13,8 +13,7 @@ from annotation.errors import SettingsError, WrongSettings
 from annotation.projects import DEFAULTS, STEPS, check_settings, wider_range_text
 from annotation.scale import CLSS_POINTS
 from annotation.types import ProjectSettings
-from annotation.ui.guidelines import own_scale_html
-from annotation.ui.number_fields import (
+from annotation.ui.widgets import (
     NARROW,
     decimal_field,
     decimal_of,
@@ -24,7 +23,8 @@ from annotation.ui.number_fields import (
     whole_of,
     whole_or_none,
 )
-from kpdemo.ui.markdown import markdown_html
+from annotation.ui.wording import own_scale_html
+from kpdemo.ui.html import markdown_html
 from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, note_html
 
 CONSENT_SAYS = (

@@ -6,14 +6,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from annotation.agreement import Alpha
 from annotation.comparison import comparison_type
-from annotation.files.spreadsheet import sheet
-from annotation.names import plain_name
-from annotation.reliability.bootstrap import Alpha
+from annotation.files.tables import spreadsheet_csv
 from annotation.scoring import Estimate
-from annotation.shares import share_text
-from annotation.ui.wording import figure, grouped, time_html
-from kpdemo.ui.widgets import escape
+from annotation.ui.wording import figure, time_html
+from annotation.wording import plain_name, share_text
+from kpdemo.ui.html import escape, group_digits
 
 Cell = str | int | float | datetime | Alpha | None
 UNDEFINED = "undefined"
@@ -176,7 +175,7 @@ def number_text(column: Column, number: float | None) -> str:
     if number is None:
         return "–"
     if isinstance(number, int):
-        return grouped(number)
+        return group_digits(number)
     if column.probability and number < SMALLEST_SHOWN:
         return f"< {SMALLEST_SHOWN}"
     if column.percent:
@@ -225,7 +224,7 @@ def table_csv(table: Table) -> str:
     for column, is_alpha in zip(table.columns, with_alpha, strict=True):
         heads += [column.name]
         heads += [f"{column.name}: {part}" for part in ("low", "high", "reason")] if is_alpha else []
-    return sheet([heads, *(_csv_cells(row) for row in table.rows)])
+    return spreadsheet_csv([heads, *(_csv_cells(row) for row in table.rows)])
 
 
 def _csv_cells(row: tuple[Cell, ...]) -> list[str | float | None]:

@@ -9,14 +9,11 @@ from typing import Any
 import gradio as gr
 
 from annotation.errors import AnnotationError, SettingsError
-from annotation.services.access.accounts import Account, AccountService, renamed_text
-from annotation.services.access.invitations import LASTS, InvitationService
+from annotation.services.accounts import LASTS, Account, AccountService, InvitationService, renamed_text
 from annotation.services.events import EventService
 from annotation.services.projects import ProjectService
 from annotation.types import Role, User
-from annotation.ui.answer import answer_place, answered
-from annotation.ui.choice import on_choice
-from annotation.ui.links import (
+from annotation.ui.members import (
     LinksHandlers,
     build_links_section,
     invitation_address,
@@ -24,18 +21,12 @@ from annotation.ui.links import (
     note_field,
     shown_links,
 )
-from annotation.ui.project_html import events_html
+from annotation.ui.project import events_html
 from annotation.ui.tables import listing_html
-from annotation.ui.wording import ROLE_CHOICES, role_named, roles_text, time_html
-from kpdemo.ui.widgets import (
-    QUIETLY,
-    done_html,
-    empty_html,
-    escape,
-    keep_reason,
-    section_heading,
-    shown_to_user,
-)
+from annotation.ui.widgets import answer_event, answer_place, on_choice
+from annotation.ui.wording import ROLE_CHOICES, parse_role, roles_text, time_html
+from kpdemo.ui.html import escape
+from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, keep_reason, section_heading, shown_to_user
 
 LINK_HINT = f"A link lets one person in, within {LASTS.days} days. It cannot be looked up later."
 _LINK_PLACES = 3
@@ -94,7 +85,7 @@ class UsersHandlers:
             by = self._administrator(request)
             if not project_id:
                 raise SettingsError("No project is chosen: choose one, or make one first.")
-            chosen = role_named(role)
+            chosen = parse_role(role)
             token = self.invitations.invite(project_id=int(project_id), role=chosen, note=note or "", by=by)
             number = self.invitations.invitation(token).number
             said = (
@@ -222,15 +213,17 @@ def build_users_page(handlers: UsersHandlers, page: gr.Blocks) -> None:
     done = []
     new = [added, name, is_administrator, *shown]
     for listen, way in ((add.click, ""), (name.submit, "_by_enter")):
-        done.append(answered(listen, handlers.add, [name, is_administrator], new, api_name=f"add_user{way}"))
-    inviting = answered(
+        done.append(
+            answer_event(listen, handlers.add, [name, is_administrator], new, api_name=f"add_user{way}")
+        )
+    inviting = answer_event(
         invite.click,
         handlers.invite_to_project,
         [project, role, note],
         [invited, note, *links],
         api_name="invite_to_project",
     )
-    renaming = answered(
+    renaming = answer_event(
         rename.click,
         handlers.rename,
         [chosen, new_name],
@@ -240,7 +233,7 @@ def build_users_page(handlers: UsersHandlers, page: gr.Blocks) -> None:
     done += [inviting, renaming]
     for button, handler in zip(buttons, _changes(handlers), strict=True):
         api_name = f"{handler.__name__}_user"
-        done.append(answered(button.click, handler, chosen, [changed, *shown], api_name=api_name))
+        done.append(answer_event(button.click, handler, chosen, [changed, *shown], api_name=api_name))
     for number, event in enumerate(done, start=1):
         event.success(
             handlers.show_events, outputs=events, api_name=f"show_server_events_{number}", **QUIETLY

@@ -1,19 +1,20 @@
-"""How figures, roles and moments are written on the pages."""
+"""What several pages write in the same words: figures, roles, moments, meanings of senses, the scale."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 from annotation.assignment import Progress
+from annotation.comparison import ComparisonType, comparison_type
 from annotation.errors import SettingsError
-from annotation.figures import figure_text
+from annotation.scale import ALL_TYPES, Point, read_scale_words, scale_points
+from annotation.senses import ItemView, SenseGroup, SenseText
 from annotation.types import Role
-from kpdemo.ui.widgets import counted as counted
-from kpdemo.ui.widgets import escape
-from kpdemo.ui.widgets import grouped as grouped
+from annotation.wording import LONGEST_NOTE, figure_text
+from kpdemo.ui.html import count_noun, escape, group_digits
 
 ROLE_ORDER = (Role.ADMINISTRATOR, Role.ADJUDICATOR, Role.EDITOR, Role.WRITER, Role.RATER)
 ROLE_CHOICES = [(role.value, role.value) for role in reversed(ROLE_ORDER)]
@@ -25,22 +26,22 @@ def figure(number: float, decimals: int = 3, *, sign: str = "") -> str:
     return figure_text(number, decimals, sign=sign).replace("-", "\N{MINUS SIGN}")
 
 
-def regrouped(sentence: str) -> str:
+def regroup_numbers(sentence: str) -> str:
     """A sentence of the command line too, its numbers grouped as those of pages; what it quotes stays.
 
     >>> regrouped("1,183 of 2,000 pairs have no gold grade yet, the first is 'p-1,000'")
     "1\u202f183 of 2\u202f000 pairs have no gold grade yet, the first is 'p-1,000'"
     """
-    return _QUOTED_OR_GROUPED.sub(_regrouped, sentence)
+    return _QUOTED_OR_GROUPED.sub(_regroup_match, sentence)
 
 
-def _regrouped(found: re.Match[str]) -> str:
-    return found[0] if found[0][0] in "'“" else grouped(int(found[0].replace(",", "")))
+def _regroup_match(found: re.Match[str]) -> str:
+    return found[0] if found[0][0] in "'“" else group_digits(int(found[0].replace(",", "")))
 
 
 def all_withdrawn_text(withdrawn: int) -> str:
     """Of a project that has no other pairs."""
-    what = "Its only pair is" if withdrawn == 1 else f"All {grouped(withdrawn)} pairs are"
+    what = "Its only pair is" if withdrawn == 1 else f"All {group_digits(withdrawn)} pairs are"
     return f"{what} withdrawn: restore what should count under All pairs on the project's page."
 
 
@@ -50,7 +51,7 @@ def roles_text(roles: Iterable[Role]) -> str:
     return ", ".join(role.value for role in ROLE_ORDER if role in held)
 
 
-def role_named(text: str) -> Role:
+def parse_role(text: str) -> Role:
     """The role that a form sent.
 
     Raises:
@@ -82,16 +83,17 @@ def time_in(moment: datetime, zone: str | None) -> str:
 
 def graded_text(progress: Progress) -> str:
     """What a rater has done, and how much they can still have: fewer as the others grade."""
-    done = f"You graded {counted(progress.rated, 'pair')}"
+    done = f"You graded {count_noun(progress.rated, 'pair')}"
     left = progress.total - progress.rated
-    return f"{done}, up to {grouped(left)} left" if left > 0 else done
+    return f"{done}, up to {group_digits(left)} left" if left > 0 else done
 
 
 def held_back_text(pairs: int) -> str:
     """That some pairs are hidden from adjudicators and administrators who also grade."""
     are, they, them = ("is", "it is", "it") if pairs == 1 else ("are", "they are", "them")
     return (
-        f"{counted(pairs, 'pair')} {are} held back because you may still grade {them}: {they} shown once you "
+        f"{count_noun(pairs, 'pair')} {are} held back because you may still grade {them}: {they} shown once "
+        "you "
         f"can no longer be given {them}."
     )
 
@@ -103,3 +105,118 @@ def progress_html(done: int, total: int, text: str) -> str:
         f'<span class="progress"><span class="progress-bar" aria-hidden="true">'
         f'<span style="width:{share:.1f}%"></span></span>{escape(text)}</span>'
     )
+
+
+def meaning_html(item: ItemView) -> str:
+    """Note, definition, and the senses around; nothing where the text is all there is."""
+    if item.is_plain:
+        return ""
+    note = f'<p class="sense-note">{escape(item.note)}</p>' if item.note else ""
+    definition = (
+        f'<p class="sense-definition" dir="auto">{escape(item.definition)}</p>' if item.definition else ""
+    )
+    return f'<div class="sense-more">{note}{definition}{"".join(map(group_html, item.groups))}</div>'
+
+
+def cell_html(item: ItemView) -> str:
+    """A cell of a table: the text and, of a word or sense, its definition."""
+    definition = f"<small>{escape(item.definition)}</small>" if item.definition else ""
+    return f'<td dir="auto">{escape(item.text)}{definition}</td>'
+
+
+def group_html(group: SenseGroup) -> str:
+    """Senses around one, each with its definition."""
+    more = f"<li>and {group_digits(group.more)} more</li>" if group.more else ""
+    return (
+        f"<details open><summary>{escape(group.title)}</summary>"
+        f"<ul>{''.join(map(_text_html, group.texts))}{more}</ul></details>"
+    )
+
+
+def _text_html(text: SenseText) -> str:
+    return f'<li dir="auto"><b>{escape(text.words)}</b> {escape(text.definition)}</li>'
+
+
+def scale_html(scale_words: str, types: Sequence[str]) -> str:
+    """The five points with the whole of their descriptions; where types have other words, each for its type.
+
+    The page's script shows that of the type of the pair.
+    """
+    by_type = {type: scale_points(scale_words, type) for type in types}
+    if len(set(by_type.values())) == 1:
+        return _points_html(ALL_TYPES, by_type[types[0]])
+    return "".join(
+        f'<div data-type="{escape(type)}">{_points_html(type, points)}</div>'
+        for type, points in by_type.items()
+    )
+
+
+def own_scale_html(scale_words: str) -> str:
+    """The points that a project has its own words for; nothing without any.
+
+    Raises:
+        SettingsError: the words cannot be used.
+    """
+    return "".join(_points_html(type, points) for type, points in read_scale_words(scale_words).items())
+
+
+def _points_html(type: str, points: Sequence[Point]) -> str:
+    caption = f"The scale: {comparison_type(type).label}" if type else "The scale"
+    rows = "".join(
+        f'<tr><th scope="row">{point.value}</th><td dir="auto">{escape(point.name)}</td>'
+        f'<td dir="auto">{escape(point.description)}</td></tr>'
+        for point in points
+    )
+    return _table(caption, ("Grade", "Name", "Meaning"), rows)
+
+
+def examples_html(comparison: ComparisonType) -> str:
+    """An example of each grade; nothing for a type without any."""
+    if not comparison.examples:
+        return ""
+    rows = "".join(
+        f'<tr><th scope="row">{example.grade}</th><td dir="auto">{escape(example.right)}</td></tr>'
+        for example in comparison.examples
+    )
+    return (
+        f'<div data-type="{escape(comparison.name)}" hidden>'
+        f"<h3>Examples: {escape(comparison.label)}</h3>"
+        f"<p>{escape(comparison.larger)}: <q>{escape(comparison.examples[0].left)}</q></p>"
+        f"{_table('One example of each grade', ('Grade', comparison.smaller), rows)}</div>"
+    )
+
+
+def _table(caption: str, headings: Sequence[str], rows: str) -> str:
+    head = "".join(f'<th scope="col">{escape(heading)}</th>' for heading in headings)
+    return (
+        f"<table><caption>{escape(caption)}</caption>"
+        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    )
+
+
+def consent_html(page: str) -> str:
+    """A section that is unseen until there is something to agree to; `page` is rate or write."""
+    return f"""
+<section id="{page}-consent" class="consent" aria-labelledby="{page}-consent-title" tabindex="-1" hidden>
+<h2 id="{page}-consent-title"></h2>
+<p class="small"></p>
+<div class="rate-guidelines"></div>
+<p class="consent-answer"><button type="button" class="rate-primary" data-{page}="agree">I agree</button>
+<a href="/annotate/">Back to my projects</a> <span class="note" role="alert"></span></p>
+</section>
+"""
+
+
+def blank_html(prefix: str) -> str:
+    """The dialog, with a note to the editors; `prefix` begins its element ids."""
+    return f"""
+<dialog id="{prefix}-blank" class="rate-dialog" aria-labelledby="{prefix}-blank-title"><form method="dialog">
+<h2 id="{prefix}-blank-title">Give this item to another writer</h2>
+<p>You will not see it again. What you have written for it is not used.</p>
+<label for="{prefix}-blank-note">What is hard to understand (optional)</label>
+<textarea id="{prefix}-blank-note" rows="3" maxlength="{LONGEST_NOTE}" dir="auto"></textarea>
+<p class="rate-row"><button type="submit" value="blank" id="{prefix}-blank-confirm"
+ class="rate-primary">Leave it blank</button>
+<button type="submit" value="" class="keep">Go on writing</button></p>
+</form></dialog>
+"""

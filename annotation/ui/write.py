@@ -9,18 +9,16 @@ import gradio as gr
 from annotation.authoring import LONGEST_WRITTEN, REQUESTED
 from annotation.comparison import ComparisonType, comparison_type
 from annotation.errors import AnnotationError
-from annotation.scale_words import scale_points
-from annotation.services.access.accounts import AccountService
+from annotation.scale import scale_points
+from annotation.services.accounts import AccountService
 from annotation.services.projects import ProjectService
-from annotation.services.writing.plan import SENT_BACK_TIME
+from annotation.services.writing_plan import SENT_BACK_TIME
 from annotation.types import Project, Role, User
-from annotation.ui.asking import asked_by
-from annotation.ui.blank_html import blank_html
-from annotation.ui.consent import consent_html
-from annotation.ui.guidelines import scale_html
 from annotation.ui.rate import build_form, storage_name
-from kpdemo.ui.markdown import markdown_html
-from kpdemo.ui.widgets import empty_html, escape
+from annotation.ui.widgets import require_member
+from annotation.ui.wording import blank_html, consent_html, scale_html
+from kpdemo.ui.html import escape, markdown_html
+from kpdemo.ui.widgets import empty_html
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,7 @@ class WriteHandlers:
     def open(self, request: gr.Request) -> str:
         """The form for the project that the address names, or a sentence with the next step."""
         try:
-            project_id, user = asked_by(request, self.accounts, Role.WRITER)
+            project_id, user = require_member(request, self.accounts, Role.WRITER)
             project = self.projects.get(project_id)
         except AnnotationError as error:
             return f'{empty_html(str(error))}<p><a href="/annotate/">My projects</a></p>'

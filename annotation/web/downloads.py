@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+import json
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from functools import partial, wraps
 from os import SEEK_END
 from pathlib import Path
@@ -14,14 +17,46 @@ from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Request
 from starlette.responses import Response, StreamingResponse
 
-from annotation.errors import AccessError, AnnotationError, NotFoundError
+from annotation.errors import AccessError, AnnotationError, NotFoundError, SettingsError
 from annotation.files.gold_folder import write_archive
 from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
-from annotation.names import plain_name
+from annotation.relevance import DEFAULT_RANKS, THRESHOLD, JudgedPool, check_options
+from annotation.services.accounts import AccountService
 from annotation.services.gold import GoldService
-from annotation.types import Role
-from annotation.web.admission import Admission
-from annotation.web.refusals import refused
+from annotation.services.leaderboard import Board, SystemService, board_as_csv, board_as_json
+from annotation.services.predictions import JudgementService
+from annotation.services.projects import ProjectService
+from annotation.types import Project, Role, User
+from annotation.web.api import refusal
+from annotation.wording import plain_name, quote_value, whole_in
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    accounts: AccountService
+    projects: ProjectService
+    user_of: Callable[[Request], User | None]
+    """Who sends a request."""
+
+    def admitted(self, request: Request, project_id: str, *roles: Role) -> tuple[User, Project]:
+        """Who sends the request, with one of the roles in the project of its address, and that project.
+
+        Raises:
+            NotFoundError: there is no such project.
+            AccessError: nobody is signed in, or with none of the roles.
+        """
+        user = self.user_of(request)
+        number = _project_number(project_id)
+        admitted = self.accounts.require(user.name if user else None, number, *roles)
+        return admitted, self.projects.get(number)
+
+
+def _project_number(text: str) -> int:
+    number = whole_in(text)
+    if number is None:
+        raise NotFoundError(f"There is no project {quote_value(text)}: see the list of projects.")
+    return number
+
 
 GOLD_PATH = "/annotate/download/{project_id}/gold.zip"
 MADE_AT_ONCE = 4
@@ -64,7 +99,7 @@ def build_downloads(admission: Admission, gold: GoldService) -> APIRouter:
             options = read_options(format, unfinished, raters, comments)
             return _archive(gold, project.id, options, archive_name(project.name, options), user.id)
         except AnnotationError as error:
-            return refused(error)
+            return refusal(error)
 
     return router
 
@@ -127,3 +162,108 @@ def _blocks(stream: IO[bytes]) -> Iterator[bytes]:
     with stream:
         while block := stream.read(_BLOCK):
             yield block
+
+
+FOLDER = "/annotate/download/{project_id}/"
+"""Where the files are: gold-keyphrases.jsonl, keyphrases.qrels, keyphrases.run."""
+Lines = Callable[[JudgedPool], Iterable[str]]
+
+
+def build_judgement_downloads(admission: Admission, judgements: JudgementService) -> APIRouter:
+    """The routes of these files; only for administrators, as they tell which model predicted what."""
+    router = APIRouter(include_in_schema=False)
+
+    def answer(request: Request, project_id: str, suffix: str, lines: Lines) -> Response:
+        try:
+            _, project = admission.admitted(request, project_id, Role.ADMINISTRATOR)
+            return Response(
+                "".join(lines(judgements.pool(project.id))),
+                media_type="text/plain; charset=utf-8",
+                headers={"content-disposition": attachment(f"{plain_name(project.name)}.{suffix}")},
+            )
+        except AnnotationError as error:
+            return refusal(error)
+
+    @router.get(FOLDER + "gold-keyphrases.jsonl")
+    @in_turn
+    def download_gold(request: Request, project_id: str, threshold: str = "") -> Response:
+        return answer(
+            request, project_id, "gold.jsonl", lambda pool: pool.gold_lines(read_threshold(threshold))
+        )
+
+    @router.get(FOLDER + "keyphrases.qrels")
+    @in_turn
+    def download_qrels(request: Request, project_id: str) -> Response:
+        return answer(request, project_id, "qrels", JudgedPool.qrels_lines)
+
+    @router.get(FOLDER + "keyphrases.run")
+    @in_turn
+    def download_run(request: Request, project_id: str, model: str = "") -> Response:
+        return answer(request, project_id, "run", lambda pool: pool.run_lines(model))
+
+    return router
+
+
+def gold_keyphrases_address(project_id: int, threshold: Decimal) -> str:
+    return f"{FOLDER.format(project_id=project_id)}gold-keyphrases.jsonl?threshold={threshold}"
+
+
+def qrels_address(project_id: int) -> str:
+    return f"{FOLDER.format(project_id=project_id)}keyphrases.qrels"
+
+
+def run_address(project_id: int, model: str) -> str:
+    return f"{FOLDER.format(project_id=project_id)}keyphrases.run?model={quote(model, safe='')}"
+
+
+def read_threshold(text: str) -> Decimal:
+    """The lowest grade of a gold keyphrase, as an address has it.
+
+    Raises:
+        SettingsError: it is not a grade.
+    """
+    try:
+        return check_options(Decimal(text), DEFAULT_RANKS).threshold if text else THRESHOLD
+    except InvalidOperation:
+        raise SettingsError(f"The lowest grade is a number such as 3, not {quote_value(text)}.") from None
+
+
+BOARD_PATH = "/annotate/download/{project_id}/leaderboard.{ending}"
+_TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
+
+
+def build_board_downloads(admission: Admission, systems: SystemService) -> APIRouter:
+    """The routes that give a leaderboard as CSV and as JSON."""
+    router = APIRouter()
+
+    @router.get(BOARD_PATH)
+    @in_turn
+    def download_board(request: Request, project_id: str, ending: str, gold: str = "") -> Response:
+        try:
+            roles = (Role.ADMINISTRATOR, Role.ADJUDICATOR)
+            _, project = admission.admitted(request, project_id, *roles)
+            gold_id = whole_in(gold)
+            if ending not in _TYPES or gold_id is None:
+                raise NotFoundError("There is no such file: choose it on the leaderboard.")
+            board = systems.board(project.id, gold_id)
+            name = f"{plain_name(project.name)}-leaderboard.{ending}"
+        except AnnotationError as error:
+            return refusal(error)
+        return Response(
+            _written(board, ending),
+            media_type=_TYPES[ending],
+            headers={"content-disposition": attachment(name)},
+        )
+
+    return router
+
+
+def board_address(project_id: int, gold_id: int, ending: str) -> str:
+    """Where a leaderboard is downloaded as "csv" or "json"."""
+    return f"{BOARD_PATH.format(project_id=project_id, ending=ending)}?gold={gold_id}"
+
+
+def _written(board: Board, ending: str) -> str:
+    if ending == "csv":
+        return board_as_csv(board)
+    return json.dumps(board_as_json(board), ensure_ascii=False, indent=2) + "\n"

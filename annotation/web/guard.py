@@ -1,20 +1,30 @@
-"""Who is signed in, and what happens to requests for annotation from others."""
+"""Who is signed in, and what happens to requests for annotation from others or for what is not there."""
 
 from __future__ import annotations
+
+import json
 
 from anyio import to_thread
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from annotation.services.access.sign_ins import NOT_SIGNED_IN, SignInService
 from annotation.services.bundle import DamagedError, UnreachableError
+from annotation.services.sign_in import NOT_SIGNED_IN, SignInService
 from annotation.types import User
-from annotation.web.addresses import FOR_PROGRAMS, GRADIO, PREFIX, sign_in_address
-from annotation.web.cookies import COOKIE, read_cookie
-from annotation.web.failed import failed_answer
-from annotation.web.json_routes import RATER_HEADER
+from annotation.web.api import RATER_HEADER
+from annotation.web.responder import (
+    COOKIE,
+    FOR_PROGRAMS,
+    GRADIO,
+    NO_STORE,
+    PREFIX,
+    failed_answer,
+    load_templates,
+    read_cookie,
+    sign_in_address,
+)
 
 PUBLIC = (f"{PREFIX}/assets/", f"{PREFIX}/static/", f"{PREFIX}/theme.css")
 """Gradio's own scripts and styles: the same for everybody, and many for each page."""
@@ -125,3 +135,47 @@ def _without_storing(send: Send) -> Send:
         await send(message)
 
     return send_marked
+
+
+NOTHING = "There is nothing at this address: it may be mistyped, or what was here has been removed."
+
+
+class MissingPageMiddleware:
+    """Turns a 404 in JSON into a page, for readers only; everything else passes as it is."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._page = load_templates().get_template("missing.html")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not wants_page(HTTPConnection(scope)):
+            await self._app(scope, receive, send)
+            return
+        is_missing, body = False, b""
+
+        async def send_or_replace(message: Message) -> None:
+            nonlocal is_missing, body
+            if message["type"] == "http.response.start":
+                is_missing = message["status"] == 404 and _is_json(message)
+            if not is_missing:
+                await send(message)
+            elif message["type"] == "http.response.body":
+                body += message.get("body", b"")
+                if not message.get("more_body", False):
+                    page = HTMLResponse(self._page.render(sentence=_sentence(body)), 404, NO_STORE)
+                    await page(scope, receive, send)
+
+        await self._app(scope, receive, send_or_replace)
+
+
+def _is_json(message: Message) -> bool:
+    return Headers(raw=message["headers"]).get("content-type", "").startswith("application/json")
+
+
+def _sentence(body: bytes) -> str:
+    """Ours where the answer has one; frameworks only say "Not Found"."""
+    try:
+        said = json.loads(body)["error"]
+    except (ValueError, KeyError, TypeError):
+        return NOTHING
+    return said if isinstance(said, str) else NOTHING

@@ -1,27 +1,49 @@
-"""What annotation adds to the web application: its routes, and who may come in."""
+"""What annotation adds to the web application: its routes, who may come in, and what is said at the start."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 from fastapi import FastAPI, Request, Response
 from starlette.middleware import Middleware
 from starlette.responses import RedirectResponse
 
-from annotation.pair_names import PairNames
-from annotation.services.bundle import DamagedError, Services, UnreachableError
-from annotation.web.account import USER_PATH as USER_PATH
-from annotation.web.accounts import add_account_pages
-from annotation.web.adjudication import build_adjudication_routes
-from annotation.web.admission import Admission
-from annotation.web.consents import build_consent_routes
-from annotation.web.downloads import build_downloads
-from annotation.web.failed import failed_answer
-from annotation.web.guard import Guard
-from annotation.web.judgement_downloads import build_judgement_downloads
-from annotation.web.leaderboard import build_board_downloads
-from annotation.web.missing import MissingPageMiddleware
-from annotation.web.rating import build_rating_routes
+from annotation.assignment import PairNames
+from annotation.services.bundle import SPACE_DISK, DamagedError, Services, UnreachableError
+from annotation.web.downloads import (
+    Admission,
+    build_board_downloads,
+    build_downloads,
+    build_judgement_downloads,
+)
+from annotation.web.guard import Guard, MissingPageMiddleware
+from annotation.web.responder import failed_answer
+from annotation.web.routes import (
+    build_adjudication_routes,
+    build_consent_routes,
+    build_rating_routes,
+    build_writing_routes,
+)
 from annotation.web.sending import SendPages
-from annotation.web.writing import build_writing_routes
+from annotation.web.sign_in import USER_PATH as USER_PATH
+from annotation.web.sign_in import add_account_pages
+
+
+def start_notes(services: Services, address: str, *, in_space: bool) -> list[str]:
+    """What the person who starts the server should know, one sentence each."""
+    notes = []
+    database = services.database
+    if in_space and database.is_sqlite and not Path(database.url.database or "").is_relative_to(SPACE_DISK):
+        notes.append(
+            "Accounts and ratings are lost when this Space restarts: add a disk to it, or name a PostgreSQL "
+            "server in the variable KPDEMO_DATABASE_URL."
+        )
+    token = services.invitations.setup_token()
+    if token is not None:
+        where = "https://ADDRESS-OF-THE-SPACE" if in_space else address
+        notes.append(f"Nobody can sign in yet. Make the first account at {where}/set-up/{token}")
+    return notes
+
 
 ANNOTATION_PATHS = ("/annotate", "/account", "/invitation", "/set-up", "/sign-in", "/sign-out")
 """No other site may show these in a frame."""

@@ -1,22 +1,107 @@
-"""What the pages for accounts share: who is signed in, templates, and letting a browser in."""
+"""What the HTML pages share: addresses, cookies, forms, templates, and answers to failures."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
+from urllib.parse import parse_qsl, quote, urlsplit
 
 from anyio import CapacityLimiter, to_thread
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from annotation.passwords import AT_ONCE, LONGEST_PASSWORD, SHORTEST_PASSWORD
-from annotation.services.access.sign_ins import SignInService
+from annotation.services.bundle import DamagedError, UnreachableError
+from annotation.services.sign_in import LONGEST_SESSION, SignInService
 from annotation.types import User
-from annotation.web.addresses import local_path
-from annotation.web.cookies import COOKIE, drop_session, keep_session, read_cookie
+from kpdemo.ui.serving import cookie_name, is_secure
+
+PREFIX = "/annotate"
+HOME = f"{PREFIX}/"
+GRADIO = f"{PREFIX}/gradio_api/"
+FOR_PROGRAMS = (f"{PREFIX}/api/", GRADIO)
+_LONGEST = 2000
+
+
+def local_path(text: str | None) -> str:
+    """`text` if it is a path of this site, else the page of projects.
+
+    Browsers read //host and /\\host as another site's address, and drop control characters before they read.
+    """
+    if not text or len(text) > _LONGEST or not text.isprintable() or "\\" in text:
+        return HOME
+    if not text.startswith("/") or text.startswith("//"):
+        return HOME
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return HOME
+    return HOME if parts.scheme or parts.netloc else text
+
+
+def sign_in_address(path: str) -> str:
+    """The page for signing in, and from there on to `path`."""
+    return f"/sign-in?next={quote(path, safe='/')}"
+
+
+COOKIE = "kpdemo-session"
+MARK_COOKIE = "kpdemo-known"
+_MARK_SECONDS = 365 * 24 * 3600
+
+
+def read_cookie(connection: HTTPConnection, name: str) -> str | None:
+    return connection.cookies.get(cookie_name(connection, name)) or None
+
+
+def keep_session(response: Response, connection: HTTPConnection, token: str, mark: str) -> None:
+    """Have the browser keep the token of its session, and the mark."""
+    _keep(response, connection, COOKIE, token, int(LONGEST_SESSION.total_seconds()))
+    _keep(response, connection, MARK_COOKIE, mark, _MARK_SECONDS)
+
+
+def drop_session(response: Response, connection: HTTPConnection) -> None:
+    """Have the browser forget its session; it stays known."""
+    _keep(response, connection, COOKIE, "", 0)
+
+
+def _keep(response: Response, connection: HTTPConnection, name: str, value: str, seconds: int) -> None:
+    response.set_cookie(
+        cookie_name(connection, name),
+        value,
+        max_age=seconds,
+        path="/",
+        secure=is_secure(connection),
+        httponly=True,
+        samesite="lax",
+    )
+
+
+FORM_TYPE = "application/x-www-form-urlencoded"
+LARGEST_FORM = 64 * 1024
+_MOST_FIELDS = 20
+
+
+async def read_form(request: Request) -> dict[str, str]:
+    """The fields of a form; what is no form, or is too large for one, is refused before it is all read."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != FORM_TYPE:
+        raise HTTPException(415, "This address takes a form.")
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > LARGEST_FORM:
+            raise HTTPException(413, f"A form has at most {LARGEST_FORM} bytes.")
+    try:
+        pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+    except ValueError:
+        raise HTTPException(400, "The form cannot be read.") from None
+    return dict(pairs)
+
 
 HERE = Path(__file__).parent
 ASSETS = HERE.parent / "assets"
@@ -95,3 +180,22 @@ class Responder:
         """A page; the sentence of an error stands above its form, the name of a user in its head."""
         text = self._templates.get_template(template).render(error=error and str(error), user=user, **values)
         return HTMLResponse(text, status_code=status, headers={**NO_STORE, **(headers or {})})
+
+
+_SECONDS_TO_WAIT = 5
+
+
+def failed_answer(error: UnreachableError | DamagedError, asked: HTTPConnection) -> Response:
+    """Instead of an error that names the server's address or files: those are not for everybody."""
+    again = {"retry-after": str(_SECONDS_TO_WAIT)} if isinstance(error, UnreachableError) else {}
+    is_for_reader = "text/html" in Headers(scope=asked.scope).get("accept", "")
+    if asked.scope["type"] != "http" or asked.scope["path"].startswith(FOR_PROGRAMS) or not is_for_reader:
+        return JSONResponse({"error": error.for_users}, status_code=503, headers=again)
+    is_form = asked.scope["method"] not in ("GET", "HEAD")
+    page = _page().render(error=error.for_users, is_form=is_form)
+    return HTMLResponse(page, 503, {**NO_STORE, **again})
+
+
+@cache
+def _page() -> Template:
+    return load_templates().get_template("failed.html")

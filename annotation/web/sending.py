@@ -6,20 +6,15 @@ from collections.abc import Mapping
 
 from fastapi import APIRouter, Request, Response
 
-from annotation.characters import beginning
 from annotation.errors import AccessError, AnnotationError, HandOverError, NotFoundError
-from annotation.numbers import whole_in
-from annotation.predictions.handovers import PATH, HandOvers
-from annotation.predictions.pool import TYPE, PredictedDocument, pool
-from annotation.predictions.queue_order import ORDER_NAMES, QueueOrder
-from annotation.services.access.accounts import AccountService
-from annotation.services.access.sign_ins import SignInService
-from annotation.services.overview import OverviewService, ProjectLine
-from annotation.services.sending import SendService
+from annotation.predictions import ORDER_NAMES, TYPE, PredictedDocument, QueueOrder, pool
+from annotation.services.accounts import AccountService
+from annotation.services.predictions import PATH, HandOvers, SendService
+from annotation.services.projects import OverviewService, ProjectLine
+from annotation.services.sign_in import SignInService
 from annotation.types import Role, User
-from annotation.web.addresses import sign_in_address
-from annotation.web.forms import read_form
-from annotation.web.responder import Responder
+from annotation.web.responder import Responder, read_form, sign_in_address
+from annotation.wording import beginning, whole_in
 
 SHOWN_DOCUMENTS = 5
 _SHOWN_CHARACTERS = 90

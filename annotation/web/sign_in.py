@@ -1,19 +1,36 @@
-"""Signing in and out: /sign-in and /sign-out."""
+"""Signing in and out, one's own account, and links that let somebody in once."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, FastAPI, Request, Response
+from starlette.middleware import Middleware
+from starlette.responses import JSONResponse
 
-from annotation.errors import SignInError, TooManyAttemptsError
-from annotation.services.access.invitations import InvitationService
-from annotation.services.access.sign_ins import SignInService
+from annotation.errors import (
+    AnnotationError,
+    InvitationError,
+    SignedOutError,
+    SignInError,
+    TooManyAttemptsError,
+)
+from annotation.services.accounts import Invitation, InvitationService
 from annotation.services.bundle import UnreachableError
-from annotation.web.addresses import local_path
-from annotation.web.cookies import COOKIE, MARK_COOKIE, read_cookie
-from annotation.web.forms import read_form
-from annotation.web.responder import Responder
+from annotation.services.sign_in import SignInService
+from annotation.types import User
+from annotation.web.guard import Guard, GuardMiddleware
+from annotation.web.responder import (
+    COOKIE,
+    HOME,
+    MARK_COOKIE,
+    NO_STORE,
+    Responder,
+    local_path,
+    read_cookie,
+    read_form,
+    sign_in_address,
+)
 
 ENDED = "Your session ended. Sign in and go on where you were"
 KEPT = f"{ENDED}: what you graded and typed is kept."
@@ -79,3 +96,156 @@ class SignInPages:
     async def _form(self, **values: Any) -> Response:
         is_new = not await self._responder.ask(self._invitations.has_administrator)
         return self._responder.show("sign_in.html", is_new=is_new, **values)
+
+
+USER_PATH = "/account/name"
+"""Tells a browser, and nobody else, who is signed in there."""
+
+CHANGED = "The password is changed, and every other browser is signed out."
+
+
+class AccountPages:
+    def __init__(self, responder: Responder, sign_ins: SignInService) -> None:
+        self._responder = responder
+        self._sign_ins = sign_ins
+
+    def add_to(self, router: APIRouter) -> None:
+        router.add_api_route("/account", self.show, methods=["GET"])
+        router.add_api_route(USER_PATH, self.tell_user, methods=["GET"])
+        router.add_api_route("/account/password", self.change_password, methods=["POST"])
+        router.add_api_route("/account/sign-out-everywhere", self.sign_out_everywhere, methods=["POST"])
+
+    async def show(self, request: Request) -> Response:
+        user = await self._responder.user_of(request)
+        if user is None:
+            return self._responder.go(sign_in_address("/account"))
+        return self._page(user, note=CHANGED if "changed" in request.query_params else "")
+
+    async def tell_user(self, request: Request) -> Response:
+        """The name for the head of a page that all readers share; empty where nobody is signed in."""
+        user = await self._responder.user_of(request)
+        name = "" if user is None else user.name
+        return JSONResponse({"name": name, "address": "/account"}, headers=NO_STORE)
+
+    async def change_password(self, request: Request) -> Response:
+        form = await read_form(request)
+        user = await self._responder.user_of(request)
+        token = read_cookie(request, COOKIE) or ""
+        if user is None:
+            return self._responder.go(sign_in_address("/account"))
+        try:
+            new = await self._responder.ask_slowly(
+                self._sign_ins.change_password,
+                token,
+                form.get("current", ""),
+                form.get("password", ""),
+            )
+        except SignedOutError:
+            return self._responder.go(sign_in_address("/account"))
+        except AnnotationError as error:
+            return self._page(user, error=error)
+        return await self._responder.let_in(request, new, "/account?changed")
+
+    async def sign_out_everywhere(self, request: Request) -> Response:
+        await read_form(request)
+        user = await self._responder.user_of(request)
+        if user is not None:
+            await self._responder.ask(self._sign_ins.sign_out_everywhere, user.name)
+        return self._responder.see_off(request)
+
+    def _page(self, user: User, *, note: str = "", error: AnnotationError | None = None) -> Response:
+        return self._responder.show(
+            "account.html", status=422 if error else 200, error=error, user=user, name=user.name, note=note
+        )
+
+
+class InvitationPages:
+    def __init__(self, responder: Responder, invitations: InvitationService) -> None:
+        self._responder = responder
+        self._invitations = invitations
+
+    def add_to(self, router: APIRouter) -> None:
+        router.add_api_route("/set-up", self.show_set_up, methods=["GET"])
+        for path in ("/set-up/{token}", "/invitation/{token}"):
+            router.add_api_route(path, self.show, methods=["GET"])
+            router.add_api_route(path, self.accept, methods=["POST"])
+        router.add_api_route("/invitation/{token}/join", self.join, methods=["POST"])
+
+    async def show_set_up(self, request: Request) -> Response:
+        """The link with its token as ?token=."""
+        return await self.show(request, request.query_params.get("token", ""))
+
+    async def show(self, request: Request, token: str) -> Response:
+        try:
+            offer = await self._responder.ask(self._invitations.invitation, token)
+        except InvitationError as error:
+            return await self._closed(request, error)
+        return self._form(token, offer, await self._responder.user_of(request))
+
+    async def accept(self, request: Request, token: str) -> Response:
+        form = await read_form(request)
+        name, password = form.get("name", ""), form.get("password", "")
+        try:
+            offer = await self._responder.ask(self._invitations.invitation, token)
+            session = await self._responder.ask_slowly(
+                self._invitations.accept_invitation, token, name, password
+            )
+        except InvitationError as error:
+            return await self._closed(request, error)
+        except AnnotationError as error:
+            return self._form(token, offer, None, name=name, error=error)
+        return await self._responder.let_in(request, session, HOME)
+
+    async def join(self, request: Request, token: str) -> Response:
+        """Take the role with the account that one has."""
+        await read_form(request)
+        user = await self._responder.user_of(request)
+        if user is None:
+            return self._responder.go(sign_in_address(f"/invitation/{token}"))
+        try:
+            await self._responder.ask(self._invitations.join, token, user.name)
+        except AnnotationError as error:
+            return await self._closed(request, error)
+        return self._responder.go(HOME)
+
+    def _form(
+        self,
+        token: str,
+        offer: Invitation,
+        user: User | None,
+        *,
+        name: str = "",
+        error: AnnotationError | None = None,
+    ) -> Response:
+        return self._responder.show(
+            "invitation.html",
+            status=422 if error else 200,
+            error=error,
+            user=user,
+            offer=offer,
+            token=token,
+            signed_in=user.name if user and not offer.is_set_up and not offer.user_name else None,
+            name=name,
+        )
+
+    async def _closed(self, request: Request, error: AnnotationError) -> Response:
+        return self._responder.show(
+            "closed.html", status=410, error=error, user=await self._responder.user_of(request)
+        )
+
+
+def add_account_pages(server: FastAPI, sign_ins: SignInService, invitations: InvitationService) -> Guard:
+    """Add /sign-in, /sign-out, /set-up, /invitation and /account, and guard what is under /annotate.
+
+    Returns:
+        Who tells the pages and routes under /annotate who is signed in.
+    """
+    responder, router = Responder(sign_ins), APIRouter(include_in_schema=False)
+    SignInPages(responder, sign_ins, invitations).add_to(router)
+    InvitationPages(responder, invitations).add_to(router)
+    AccountPages(responder, sign_ins).add_to(router)
+    server.include_router(router)
+    guard = Guard(sign_ins)
+    # Innermost, so that its answers too get the headers that the others add.
+    server.user_middleware.append(Middleware(GuardMiddleware, guard=guard))
+    return guard

@@ -97,7 +97,7 @@ class Pair(Base):
     intended_quarters: Mapped[int | None]
     source: Mapped[str | None]
     senses: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
-    """Of a word and a sense: flag, definitions, parents, siblings (annotation.senses.pair_senses)."""
+    """Of a word and a sense: flag, definitions, parents, siblings (annotation.sense_pairs)."""
     fingerprint: Mapped[str] = mapped_column(String(64))
     """SHA-256 of type and texts: tells the same pair under another id."""
     position: Mapped[int] = mapped_column(BigInteger)

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from kpdemo.errors import ModelLoadError
-from kpdemo.packed_json import json_gz, read_json_gz
-from kpdemo.storage import replace_file
+from kpdemo.io.files import json_gz, read_json_gz, replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

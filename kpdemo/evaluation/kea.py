@@ -15,16 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from kpdemo.candidates.chunks import Candidate
+from kpdemo.candidates.noun_phrases import inner_ngrams, noun_ngrams
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.errors import LanguageError, ModelLoadError
-from kpdemo.evaluation.baseline import Baseline, Scored
-from kpdemo.evaluation.phrases import inner_ngrams, noun_ngrams
-from kpdemo.json_text import parse_json
-from kpdemo.languages.names import language_name
-from kpdemo.packed_json import json_gz, read_json_gz
-from kpdemo.storage import replace_file
-from kpdemo.stored_config import CONFIG
-from kpdemo.sums import CARD, check_sums, write_sums
+from kpdemo.evaluation.baselines import Baseline, Scored
+from kpdemo.identity import CARD, CONFIG, check_sums, write_sums
+from kpdemo.io.files import json_gz, parse_json, read_json_gz, replace_file
+from kpdemo.languages import language_name
 from kpdemo.text import is_english
 from kpdemo.types import Document
 

@@ -1,27 +1,97 @@
-"""Predictions measured against the gold of their documents, by the command and by the page."""
+"""Predictions measured against the gold of their documents, in all and one by one."""
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any, BinaryIO
 
-from kpdemo.batch.resuming import recorded_model
+from kpdemo.batch import recorded_model
 from kpdemo.errors import InputError
-from kpdemo.evaluation.details import Details
 from kpdemo.evaluation.metrics import CUTS, Cut
 from kpdemo.evaluation.protocol import (
+    ComparedDocument,
     DatasetFigures,
     DocumentScores,
     ReportCompared,
     score_documents,
+    summarise,
     summarise_languages,
 )
-from kpdemo.evaluation.report import Report
-from kpdemo.languages.datasets import identified_together
-from kpdemo.prediction_files import read_predictions
-from kpdemo.reading.json_rows import LineError, ReportLine, read_rows
-from kpdemo.types import Document, Prediction
+from kpdemo.evaluation.report import Report, shares
+from kpdemo.io.json_lines import LineError, ReportLine, read_rows
+from kpdemo.io.predictions import read_predictions
+from kpdemo.languages import identify_together
+from kpdemo.selection import SCORE_DIGITS
+from kpdemo.types import Document, Keyphrase, Prediction
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """Where the lines of a run go; `predictions` is what its file is called, empty for a model run now."""
+
+    stream: BinaryIO
+    predictions: str = ""
+
+    def add(self, dataset: str, model: str | None, compared: ComparedDocument) -> None:
+        """Write the line of a document."""
+        run = {"predictions": self.predictions} if self.predictions else {}
+        row = {"dataset": dataset, **run, "model": model, **document_row(compared)}
+        line = json.dumps(row, ensure_ascii=False)
+        self.stream.write(f"{line}\n".encode(errors="backslashreplace"))  # half a character as JSON writes it
+
+
+def document_row(compared: ComparedDocument) -> dict[str, Any]:
+    """What was counted of a document, as it is spelt in gold and predictions, and its scores.
+
+    The scores are null where it has no gold of the kind. Of equal phrases only the first is given, and a
+    predicted one has the rank that it was counted at.
+    """
+    gold, prediction, wanted = compared.gold, compared.prediction, compared.wanted
+    found, others = compared.found.present, compared.others.absent
+    keyphrases = gold.keyphrases
+    dropped = [place for key, place in compared.found.absent.items() if key not in others]
+    figures = shares(summarise([compared.scores]), "skip_empty")
+    return {
+        "id": gold.id,
+        "title": gold.title,
+        "language": compared.scores.language,
+        "gold": {
+            "present": [keyphrases[place] for place in wanted.present.values()],
+            "absent": [keyphrases[place] for place in wanted.absent.values()],
+        },
+        "predicted": {
+            "present": _ranked(found, prediction.present, wanted.present),
+            "absent": _ranked(others, prediction.absent, wanted.absent),
+        },
+        "missed": {
+            "present": [keyphrases[place] for key, place in wanted.present.items() if key not in found],
+            "absent": [keyphrases[place] for key, place in wanted.absent.items() if key not in others],
+        },
+        "not_in_text": [prediction.present[place].text for place in dropped],
+        **{kind: None if _is_empty(values.values()) else values for kind, values in figures.items()},
+    }
+
+
+def _ranked(
+    found: Mapping[str, int], keyphrases: tuple[Keyphrase, ...], wanted: Mapping[str, int]
+) -> list[dict[str, Any]]:
+    rows = []
+    for rank, (key, place) in enumerate(found.items(), start=1):
+        text, score = keyphrases[place].text, keyphrases[place].score
+        is_told = math.isfinite(score) and score != 0  # one that a file lacks is read as 0
+        told = {"score": round(score, SCORE_DIGITS)} if is_told else {}
+        rows.append({"text": text, "rank": rank, **told, "correct": key in wanted})
+    return rows
+
+
+def _is_empty(values: Iterable[float | None]) -> bool:
+    return all(value is None for value in values)
+
 
 BeforeEach = Callable[[], None]
 """Called before each document is measured; what it raises ends the measuring."""
@@ -38,7 +108,7 @@ def document_scores(
     cuts: Sequence[Cut] = CUTS,
 ) -> list[DocumentScores]:
     """Each document's scores, in the language that it is measured in; predictions are as in `evaluate`."""
-    golds: Iterable[Document] = identified_together(documents)
+    golds: Iterable[Document] = identify_together(documents)
     told = golds if before_each is None else _told(golds, before_each)
     return score_documents(told, predictions, on_compared, cuts)
 

@@ -1,18 +1,22 @@
 """Precision, recall and F1 of ranked keyphrases: arithmetic on phrases that are already normalised.
 
-Two families are kept apart. The macro figures follow Chan et al. 2019 and SimCKP (Choi et al. 2023):
-mean precision and mean recall first, then F1 as their harmonic mean. The pooled figures follow
-RAMKG (Gao et al. 2022): one set of phrases a document, and the mean of the documents' own F1.
+Two families are kept apart. The macro figures follow Chan et al. 2019 and SimCKP (Choi et al. 2023): mean
+precision and mean recall first, then F1 as their harmonic mean. The pooled figures follow RAMKG (Gao et al.
+2022): one set of phrases a document, and the mean of the documents' own F1.
 """
 
 from __future__ import annotations
 
 import math
+import re
 import string
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
+
+from kpdemo.errors import InputError
+from kpdemo.text import shorten
 
 Convention = Literal["skip_empty", "count_empty"]
 Cut = int | Literal["O", "M"]
@@ -190,3 +194,57 @@ def pooled_average(scores: Iterable[SetScores | None]) -> PooledFigures:
         recall_m=math.fsum(d.recall for d in with_gold) / count,
         f1_m=math.fsum(d.f1 for d in with_gold) / count,
     )
+
+
+_RANK = re.compile(r"[1-9][0-9]{0,5}")
+_LONGEST_SHOWN = 40
+
+
+def read_cuts(text: str) -> list[Cut]:
+    """The cut-offs of a list with commas.
+
+    Raises:
+        InputError: an item is not a cut-off.
+    """
+    return [_read(part.strip()) for part in text.split(",")]
+
+
+def _read(part: str) -> Cut:
+    if part == str(DEEP_CUT):
+        raise InputError(f"{part}: R@{part} is computed on the candidates and always reported; leave it out.")
+    if _RANK.fullmatch(part):
+        return int(part)
+    if part.upper() == "O":
+        return "O"
+    if part.upper() == "M":
+        return "M"
+    shown = shorten(part, _LONGEST_SHOWN)
+    raise InputError(
+        f"{shown!r}: give a number from 1 to 999999, such as 10, or O for the number of gold keyphrases."
+    )
+
+
+CUT_OFFS = (1, 2, 5, 10, 20)
+"""Of RAMKG, Table 4."""
+
+
+def rank_of(wanted: str, found: Sequence[str]) -> int | None:
+    """The place of a passage among those found, from 1; None when it is not there."""
+    return found.index(wanted) + 1 if wanted in found else None
+
+
+def recall_at(ranks: Sequence[int | None]) -> dict[int, float]:
+    """The share of all queries whose passage is among the first k found, for each k.
+
+    Args:
+        ranks: of each query's passage, from 1; None where it was not found.
+
+    Raises:
+        ValueError: there is no query.
+
+    >>> recall_at([1, 3, None, 2])
+    {1: 0.25, 2: 0.5, 5: 0.75, 10: 0.75, 20: 0.75}
+    """
+    if not ranks:
+        raise ValueError("no query to count")
+    return {k: sum(rank is not None and rank <= k for rank in ranks) / len(ranks) for k in CUT_OFFS}

@@ -25,7 +25,7 @@ from kpdemo.evaluation.metrics import (
     score_kind,
     score_sets,
 )
-from kpdemo.languages.names import ENGLISH, known_language
+from kpdemo.languages import ENGLISH, known_language
 from kpdemo.markup import plain_document, plain_text
 from kpdemo.text import StemmedText
 from kpdemo.types import Document, Prediction
@@ -169,7 +169,7 @@ def evaluate(golds: Iterable[Document], predictions: Sequence[Prediction]) -> Da
     """Measure predictions against the keyphrases of `golds`.
 
     Args:
-        golds: documents with their keyphrases; a language is a code or a name of `kpdemo.languages.names`,
+        golds: documents with their keyphrases; a language is a code or a name of `kpdemo.languages`,
             and a document without one is measured as English.
         predictions: in the order of the documents.
 

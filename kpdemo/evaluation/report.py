@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from kpdemo.evaluation.metrics import Convention, MacroFigures, named_metrics, named_pooled
 from kpdemo.evaluation.protocol import DatasetFigures, KindFigures
 from kpdemo.evaluation.significance import CONVENTIONS, ByFigure, Estimate, estimates
-from kpdemo.languages.names import language_name
+from kpdemo.languages import language_name
 
 UNDEFINED = "–"
 

@@ -1,4 +1,4 @@
-"""Several files of predictions measured against the same gold, side by side and against the first of them."""
+"""Several files of predictions measured against the same gold, side by side; also as tables of a paper."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from kpdemo import __version__
+from kpdemo.evaluation.measuring import missing_message
 from kpdemo.evaluation.metrics import Convention
 from kpdemo.evaluation.protocol import DatasetFigures
-from kpdemo.evaluation.randomisation import SEED
 from kpdemo.evaluation.report import (
     UNDEFINED,
     Report,
     bounds,
     by_kind,
+    caption_of_f1,
     dataset_tables,
     decimals,
     markdown_table,
@@ -25,6 +27,8 @@ from kpdemo.evaluation.report import (
     with_languages,
 )
 from kpdemo.evaluation.significance import ByFigure, Difference, differences, estimates, figure_names
+from kpdemo.io.latex import UNDEFINED_CELL, latex_table
+from kpdemo.statistics import SEED
 
 Groups = Sequence[tuple[str, Sequence[str]]]
 """The heads of the columns, as `shown_figures` and `shown_differences` fill them."""
@@ -53,7 +57,7 @@ class Run:
 AnyRun = TypeVar("AnyRun", bound=Run)
 
 
-def compared(runs: Sequence[AnyRun], before_each: Callable[[], None] = lambda: None) -> list[AnyRun]:
+def compare_runs(runs: Sequence[AnyRun], before_each: Callable[[], None] = lambda: None) -> list[AnyRun]:
     """The same, each further run with its differences from the first.
 
     `before_each` is called before each further run on each data set.
@@ -68,8 +72,8 @@ def compared(runs: Sequence[AnyRun], before_each: Callable[[], None] = lambda: N
 
 def run_names(runs: Sequence[Run]) -> list[str]:
     """The model of each, else its file; several of the same name are told apart."""
-    names = _told_apart([run.report.model or run.file for run in runs], [run.file for run in runs])
-    return _told_apart(names, [f"no. {number}" for number in range(1, len(runs) + 1)])
+    names = _unique_names([run.report.model or run.file for run in runs], [run.file for run in runs])
+    return _unique_names(names, [f"no. {number}" for number in range(1, len(runs) + 1)])
 
 
 def rows_of_runs(runs: Sequence[Run], dataset: str) -> Iterator[tuple[str, DatasetFigures]]:
@@ -82,7 +86,7 @@ def groups_of(figures: DatasetFigures) -> Groups:
     return [(kind.capitalize(), list(names)) for kind, names in figure_names(figures.cuts).items()]
 
 
-def shown_figures(figures: DatasetFigures, convention: Convention) -> list[list[str]]:
+def figure_cells(figures: DatasetFigures, convention: Convention) -> list[list[str]]:
     """In the columns of `groups_of`: a figure, and under it its interval, if any."""
     values, known = shares(figures, convention), estimates(figures.scores, convention)
     return [
@@ -92,7 +96,7 @@ def shown_figures(figures: DatasetFigures, convention: Convention) -> list[list[
     ]
 
 
-def shown_differences(found: ByFigure[Difference]) -> list[list[str]]:
+def difference_cells(found: ByFigure[Difference]) -> list[list[str]]:
     """In the columns of `groups_of`: a difference, its interval, if any, and p, in lines of a cell."""
     return [_difference_lines(one) for of_kind in found.values() for one in of_kind.values()]
 
@@ -147,7 +151,7 @@ def differences_of_runs(
 ) -> Iterator[tuple[str, list[list[str]]]]:
     """Each further run under its name, with its `shown_differences`."""
     for run, name in list(zip(runs, run_names(runs), strict=True))[1:]:
-        yield name, shown_differences(run.differences[dataset][convention])
+        yield name, difference_cells(run.differences[dataset][convention])
 
 
 def _differences_to_markdown(runs: Sequence[Run], dataset: str, convention: Convention) -> str:
@@ -174,9 +178,54 @@ def _difference_to_json(difference: Difference) -> dict[str, Any]:
     }
 
 
-def _told_apart(names: Sequence[str], by: Sequence[str]) -> list[str]:
+def _unique_names(names: Sequence[str], by: Sequence[str]) -> list[str]:
     count = Counter(names)
     return [
         f"{name}, {more}" if count[name] > 1 and more != name else name
         for name, more in zip(names, by, strict=True)
     ]
+
+
+Named = Sequence[tuple[str, DatasetFigures]]
+
+_KINDS = ("present", "absent")
+
+
+def runs_to_latex(runs: Sequence[Run], convention: Convention, *, made_by: str) -> str:
+    """A table of present and one of absent keyphrases, as SimCKP's Tables 2 and 3, the latter with R@50.
+
+    A row for each run; the data sets side by side, each of several languages before its parts. `made_by`
+    names what made it, the command or the page, in the comments.
+    """
+    return "\n\n".join(_table(runs, kind, convention, made_by) for kind in _KINDS)
+
+
+def _table(runs: Sequence[Run], kind: str, convention: Convention, made_by: str) -> str:
+    of_runs = [list(with_languages(run.report.datasets)) for run in runs]
+    datasets = of_runs[0]
+    heads = list(figure_names(datasets[0][1].cuts)[kind])
+    return latex_table(
+        (kind.capitalize(), "Model"),
+        [(dataset, heads) for dataset, _ in datasets],
+        [
+            (name, [shares(figures, convention)[kind][head] for _, figures in of_run for head in heads])
+            for name, of_run in zip(run_names(runs), of_runs, strict=True)
+        ],
+        comments=[f"{made_by}, version {__version__}.", *_comments(runs, datasets, kind, convention)],
+    )
+
+
+def _comments(runs: Sequence[Run], datasets: Named, kind: str, convention: Convention) -> Iterator[str]:
+    yield f"{kind.capitalize()} keyphrases, macro: {caption_of_f1(convention)}"
+    for name, run in zip(run_names(runs), runs, strict=True):
+        if run.report.identity:
+            yield f"{name}: identity {run.report.identity}."
+        for dataset, ids in run.report.without_prediction.items():
+            yield f"{name}: {missing_message(dataset, ids)}"
+    undefined = []
+    for dataset, figures in datasets:
+        with_gold = figures.with_gold[kind]
+        yield f"{dataset}: documents {figures.documents:,}, with {kind} gold keyphrases {with_gold:,}."
+        undefined += [] if with_gold else [dataset]
+    if undefined:
+        yield f"{UNDEFINED_CELL}: no document of {', '.join(undefined)} has {kind} gold keyphrases."

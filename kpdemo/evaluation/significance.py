@@ -12,8 +12,7 @@ from typing import TypeVar, get_args
 
 from kpdemo.evaluation.metrics import CUTS, DEEP_CUT, Convention, Cut, KindScores, SetScores
 from kpdemo.evaluation.protocol import DocumentScores
-from kpdemo.evaluation.randomisation import holm, randomisation_p
-from kpdemo.evaluation.uncertainty import f1_contributions, margin
+from kpdemo.statistics import f1_contributions, holm, margin, randomisation_p
 
 _DEEP = f"R@{DEEP_CUT}"
 

@@ -6,23 +6,82 @@ import hashlib
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from kpdemo.errors import ConfigError
-from kpdemo.experiments.config import ExperimentsConfig, Table, Variant, as_toml
 from kpdemo.experiments.measuring import figures, machine, measure, without
 from kpdemo.experiments.results import Result, Results
-from kpdemo.identity import content_identity
-from kpdemo.sums import SUMS, sha256_of
+from kpdemo.identity import SUMS, content_identity, sha256_of
+from kpdemo.training.data import Source
 from kpdemo.types import Document
 
 if TYPE_CHECKING:
     from kpdemo.terminal import ProgressLine
-    from kpdemo.training.extractor_config import ExtractorTraining
-    from kpdemo.training.sources import Source
+    from kpdemo.training.fine_tuning import ExtractorTraining
+
+
+DEFAULT_CONFIG = Path(__file__).parents[2] / "configs" / "experiments.toml"
+
+Table = Literal["ablation", "negatives", "ngrams"]
+
+DOMAINS = ("in-domain", "out-of-domain")
+"""What the paper calls the documents it measures variants on."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Attributes:
+    part: which section of the configuration it is trained by, as `train PART` does.
+    tables: where it is shown.
+    set: settings of that section that differ, such as {"model.head": "classifier"}.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    name: str
+    tables: tuple[Table, ...]
+    part: Literal["extractor", "labeller", "one2seq"] = "extractor"
+    set: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ExperimentsConfig:
+    """Attributes:
+    measured: documents to measure on, by the names `DOMAINS`; those that validation holds are left out.
+    runs: a folder for the training of each variant.
+    seeds: every variant is trained with each.
+    lengths: most words of a candidate, for Figure 3.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    variants: tuple[Variant, ...]
+    measured: Mapping[str, Source]
+    runs: Path = Path("runs/variants")
+    seeds: tuple[int, ...] = (42,)
+    lengths: tuple[int, ...] = (1, 2, 3, 4, 5, 6)
+
+    def __post_init__(self) -> None:
+        if self.measured.keys() != set(DOMAINS):
+            raise ConfigError(
+                f"`measured` has the names {', '.join(self.measured) or 'none'}: give it "
+                f"{' and '.join(DOMAINS)}, which the page of results shows."
+            )
+
+    def of(self, table: Table) -> list[Variant]:
+        """The variants that a table shows."""
+        return [variant for variant in self.variants if table in variant.tables]
+
+
+def as_toml(value: Any) -> str:
+    """A single value as `kpdemo.config.load_section` takes it in its overrides."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
 
 logger = logging.getLogger(__name__)
 
@@ -32,8 +91,8 @@ _PLACES = ("name", "data", "output", "cache", "device")
 def validation_texts(path: Path, overrides: Mapping[str, str]) -> set[str]:
     """The texts that choose weights and threshold by the configuration; none without its file."""
     from kpdemo.config import load_section
-    from kpdemo.training.extractor_config import ExtractorTraining
-    from kpdemo.training.sources import read_source
+    from kpdemo.training.data import read_source
+    from kpdemo.training.fine_tuning import ExtractorTraining
 
     config = load_section(path, "extractor", ExtractorTraining, overrides)
     if not (config.data / config.validation.path).is_file():
@@ -116,7 +175,7 @@ class _VariantRun:
 
     def _measure_lengths(self) -> Result:
         from kpdemo.simckp.checkpoint import load_checkpoint
-        from kpdemo.training.ngrams import ScoredDocuments, predict_up_to
+        from kpdemo.training.extractor import ScoredDocuments, predict_up_to
 
         predictor = load_checkpoint(self._trained(), device=self._training.device)
         chosen_on = ScoredDocuments.of(predictor, self._validation)
@@ -146,7 +205,7 @@ class _VariantRun:
     def _trained(self) -> Path:
         """The variant's checkpoint; trained first, or as far as that is left to do."""
         from kpdemo.training import run
-        from kpdemo.training.settings import CHECKPOINT
+        from kpdemo.training.parts import CHECKPOINT
 
         output = self._training.output
         if not (output / CHECKPOINT / SUMS).is_file():  # written last: a crash may leave a folder without it
@@ -162,9 +221,9 @@ class _VariantRun:
     @cached_property
     def _configured(self) -> ExtractorTraining:
         from kpdemo.config import load_section
-        from kpdemo.training.extractor_config import ExtractorTraining
+        from kpdemo.training.fine_tuning import ExtractorTraining
+        from kpdemo.training.generator import One2SeqTraining
         from kpdemo.training.labeller import LabellerTraining
-        from kpdemo.training.one2seq import One2SeqTraining
 
         kinds = {"extractor": ExtractorTraining, "labeller": LabellerTraining, "one2seq": One2SeqTraining}
         part = self.variant.part
@@ -192,13 +251,13 @@ class _VariantRun:
 
     @cached_property
     def _validation(self) -> list[Document]:
-        from kpdemo.training.sources import read_source
+        from kpdemo.training.data import read_source
 
         return list(read_source(self._training.validation, self._training.data))
 
     @cached_property
     def _documents(self) -> dict[str, list[Document]]:
-        from kpdemo.training.sources import read_source
+        from kpdemo.training.data import read_source
 
         chose = {document.text for document in self._validation}
         return {
@@ -218,7 +277,7 @@ class _VariantRun:
 
     def _description(self, device: str) -> dict[str, Any]:
         """What it was trained on and how long."""
-        from kpdemo.training.model_card import source_list
+        from kpdemo.training.cards import source_list
 
         config = self._training
         last = json.loads((config.output / "log.jsonl").read_text(encoding="utf-8").splitlines()[-1])

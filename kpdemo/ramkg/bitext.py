@@ -15,9 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kpdemo.errors import InputError
-from kpdemo.evaluation.projection import unit_rows
-from kpdemo.ramkg.settings import IndexConfig
-from kpdemo.ramkg.structure import (
+from kpdemo.ramkg.passage_index import (
     Neighbours,
     build_structure,
     choose_effort,
@@ -25,6 +23,8 @@ from kpdemo.ramkg.structure import (
     search_exactly,
     search_structure,
 )
+from kpdemo.ramkg.settings import IndexConfig
+from kpdemo.vectors import unit_rows
 
 THRESHOLD = 1.03
 """RAMKG's, for LaBSE (section 5)."""

@@ -10,24 +10,23 @@ from pathlib import Path
 from statistics import NormalDist
 from threading import Lock
 
-from kpdemo.latin import segmentable_documents
 from kpdemo.markup import spans_as_given
-from kpdemo.prmu import PhraseKinds
-from kpdemo.ramkg.encoder import BagEncoder, Encoder
-from kpdemo.ramkg.features import MOST_KEYPHRASES, Help, Phrase, candidates_of, rank_input
-from kpdemo.ramkg.index import Hit, PassageIndex, retrieved_passage
-from kpdemo.ramkg.others import retrieve_others
-from kpdemo.ramkg.ranker_checkpoint import RankerModel, load_ranker
+from kpdemo.ramkg.passage_index import Hit, PassageIndex, retrieved_passage
+from kpdemo.ramkg.ranker import (
+    MOST_KEYPHRASES,
+    Help,
+    Phrase,
+    RankerModel,
+    candidates_of,
+    load_ranker,
+    rank_input,
+)
+from kpdemo.ramkg.retriever import BagEncoder, Encoder, retrieve_others
+from kpdemo.routing import segmentable_documents
 from kpdemo.selection import best_first, check_options, keep, mark_fillers
 from kpdemo.simckp.checkpoint import choose_device
-from kpdemo.types import (
-    Document,
-    Keyphrase,
-    Kind,
-    Origin,
-    Prediction,
-    RetrievalPrediction,
-)
+from kpdemo.text import PhraseKinds
+from kpdemo.types import Document, Keyphrase, Kind, Origin, Prediction, RetrievalPrediction
 
 ABSENT_CANDIDATES = 50
 """This many of the best are reported, for R@50."""
@@ -210,7 +209,7 @@ def _keyphrase(
 
 
 def load_ranking_predictor(folder: Path, *, index: Path | None, device: str = "auto") -> RankingPredictor:
-    """Open a model that `kpdemo.ramkg.ranker_checkpoint` wrote, with an index of passages.
+    """Open a model that `kpdemo.ramkg.ranker` wrote, with an index of passages.
 
     Raises:
         ModelLoadError: the model is damaged, or the device is not there.

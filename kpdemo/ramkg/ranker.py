@@ -1,20 +1,436 @@
-"""The ranker: how likely each candidate is to be a keyphrase, from its features.
+"""The ranker of the multilingual model: terms of a language, features of a phrase, network and folder.
 
-Letters: P candidates, F features.
+Letters (features): P phrases, K retrieved keyphrases, D width of the vectors, F features.
+
+Letters (ranker): P candidates, F features.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from kpdemo.ramkg.features import OWN_FEATURES, RETRIEVED_FEATURES, Ranked
-from kpdemo.simckp.counting import ExpectedF1
+from kpdemo.candidates.chunks import Candidate
+from kpdemo.candidates.word_runs import mine_phrases, mined_key
+from kpdemo.identity import write_sums
+from kpdemo.io.files import json_gz, read_json_gz, replace_file
+from kpdemo.languages import ENGLISH, fold_word
+from kpdemo.predictors import RANKER_KIND
+from kpdemo.ramkg.subwords import SubwordReader, build_reader, reader_config, stored_tokenizer
+from kpdemo.simckp.calibration import ExpectedF1
+from kpdemo.simckp.checkpoint import open_folder, part_of, write_folder
+from kpdemo.types import Document, Span
+
+LEAST_DOCUMENTS = 3
+"""Terms that fewer documents have as a keyphrase are not stored, nor words that fewer documents hold."""
+
+NO_WORD = ""
+"""The source of keyphrases that translate nothing, the empty word of Brown et al. 1993."""
+
+_ROUNDS = 5
+_LEAST_SHARE = 0.02
+_START = 0.1  # of a pair of terms in the first round; any number, since shares are compared within a document
+
+
+@dataclass(frozen=True)
+class LanguageTerms:
+    """Keys are those of `kpdemo.candidates.word_runs`.
+
+    Attributes:
+        holding: key to the number of documents whose text has it as a candidate.
+        keyphrases: key to the number of documents that have it among their keyphrases.
+        written: key to how documents write it; of the keys of `keyphrases`.
+    """
+
+    holding: Mapping[str, int] = field(default_factory=dict)
+    keyphrases: Mapping[str, int] = field(default_factory=dict)
+    written: Mapping[str, str] = field(default_factory=dict)
+
+
+Translations = Mapping[str, Mapping[str, float]]
+"""English key to keys of a language with their probabilities."""
+
+
+def count_terms(documents: Iterable[tuple[Iterable[str], Sequence[tuple[str, str]]]]) -> LanguageTerms:
+    """The terms of documents, each the keys of its candidates and (key, written) of its keyphrases.
+
+    They are in the order of their keys, as `Lexicon.load` gives them: of equals the first counts.
+    """
+    holding: Counter[str] = Counter()
+    keyphrases: Counter[str] = Counter()
+    written: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for keys, gold in documents:
+        holding.update(set(keys))
+        keyphrases.update({key for key, _ in gold})
+        for key, text in gold:
+            written[key][text] += 1
+    known = {key: count for key, count in sorted(keyphrases.items()) if key and count >= LEAST_DOCUMENTS}
+    return LanguageTerms(
+        {key: count for key, count in holding.items() if count >= LEAST_DOCUMENTS},
+        known,
+        {key: max(sorted(written[key]), key=written[key].__getitem__) for key in known},
+    )
+
+
+def learn_translations(pairs: Sequence[tuple[Sequence[str], Sequence[str]]]) -> dict[str, dict[str, float]]:
+    """Probabilities t(f | e) of IBM's Model 1 (Brown et al. 1993), learnt by expectation maximisation.
+
+    Args:
+        pairs: English keys, and the keys of the document that they belong to.
+
+    Returns:
+        English key to keys with their probabilities, the most probable first; of both only those that
+        `LEAST_DOCUMENTS` pairs have.
+    """
+    table: dict[tuple[str, str], float] = {}
+    for _ in range(_ROUNDS):
+        expected: defaultdict[tuple[str, str], float] = defaultdict(float)
+        totals: defaultdict[str, float] = defaultdict(float)
+        for english, keys in pairs:
+            sources = (NO_WORD, *dict.fromkeys(english))
+            for key in dict.fromkeys(keys):
+                shares = [table.get((source, key), 0.0) if table else _START for source in sources]
+                whole = sum(shares)
+                for source, share in zip(sources, shares, strict=True):
+                    if share:
+                        expected[source, key] += share / whole
+                        totals[source] += share / whole
+        table = {
+            (source, key): count / totals[source]
+            for (source, key), count in expected.items()
+            if count >= _LEAST_SHARE * totals[source] or source == NO_WORD
+        }
+    return _by_source(table, pairs)
+
+
+def _by_source(
+    table: Mapping[tuple[str, str], float], pairs: Sequence[tuple[Sequence[str], Sequence[str]]]
+) -> dict[str, dict[str, float]]:
+    sources = Counter(key for english, _ in pairs for key in set(english))
+    targets = Counter(key for _, keys in pairs for key in set(keys))
+    found: defaultdict[str, dict[str, float]] = defaultdict(dict)
+    for (source, key), share in sorted(table.items(), key=lambda item: (-item[1], item[0])):
+        known = source != NO_WORD and min(sources[source], targets[key]) >= LEAST_DOCUMENTS
+        if known and share >= _LEAST_SHARE:
+            found[source][key] = round(share, 3)
+    return dict(found)
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """Attributes:
+    terms, translations: by language.
+    """
+
+    terms: Mapping[str, LanguageTerms]
+    translations: Mapping[str, Translations]
+
+    def save(self, path: Path) -> None:
+        """As compressed JSON; the same content gives the same bytes."""
+        content = {
+            "terms": {language: vars(terms) for language, terms in self.terms.items()},
+            "translations": self.translations,
+        }
+        replace_file(path, json_gz(content, sort_keys=True))
+
+    @classmethod
+    def load(cls, path: Path) -> Lexicon:
+        """What `save` wrote.
+
+        Raises:
+            OSError, ValueError, KeyError, TypeError: it is damaged.
+        """
+        content: dict[str, Any] = read_json_gz(path)
+        terms = {language: LanguageTerms(**values) for language, values in content["terms"].items()}
+        return cls(terms, content["translations"])
+
+
+OWN_FEATURES = (
+    "present",
+    "log count",
+    "first place",
+    "log first place",
+    "last place",
+    "in title",
+    "words",
+    "log characters",
+    "inside longer",
+    "capital",
+    "log text",
+    "log holding",
+    "log keyphrases",
+    "log share",
+    "terms known",
+    "likeness",
+)
+RETRIEVED_FEATURES = (
+    "best likeness",
+    "likeness to first",
+    "votes",
+    "written the same",
+    "translation",
+    "translations",
+    "best passage",
+    "lead of first",
+)
+
+MOST_KEYPHRASES = 12
+"""Keyphrases that are taken from one retrieved passage, in training and in prediction."""
+
+LIKELY_TERMS = 20
+"""Absent terms that are candidates for their likeness to the document; as many more as translations."""
+
+_VOTE_FROM = 0.5
+_SPEAKS_FROM = 0.6
+_SMOOTHING = 10
+_UNSEEN = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A candidate: present with all its spans, or absent without."""
+
+    key: str
+    text: str
+    spans: tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Help:
+    """A retrieved keyphrase, with the rank of its passage, from 0, and its score."""
+
+    text: str
+    place: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranked:
+    """The candidates of a document, ready to be scored.
+
+    Attributes:
+        own: (P, F) float32, `OWN_FEATURES`.
+        retrieved: (P, F) float32, `RETRIEVED_FEATURES`; all 0 without retrieval.
+        nearest: (P,) the number of the retrieved keyphrase that supports each candidate most; -1 for none.
+    """
+
+    phrases: tuple[Phrase, ...]
+    own: NDArray[np.float32]
+    retrieved: NDArray[np.float32]
+    nearest: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """The keyphrases of a language that may be absent, with their vectors, (N, D)."""
+
+    keys: tuple[str, ...]
+    vectors: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What the features are computed from.
+
+    Attributes:
+        banks: by language.
+    """
+
+    reader: SubwordReader
+    lexicon: Lexicon
+    banks: Mapping[str, Terms]
+
+    @classmethod
+    def of(cls, reader: SubwordReader, lexicon: Lexicon) -> Knowledge:
+        """With the vectors of all terms."""
+        banks = {}
+        for language, terms in lexicon.terms.items():
+            keys = tuple(terms.written)
+            banks[language] = Terms(keys, reader.phrases([terms.written[key] for key in keys]))
+        return cls(reader, lexicon, banks)
+
+    def without_terms(self) -> Knowledge:
+        """Without terms and translations, as for an unknown language."""
+        return replace(self, lexicon=Lexicon({}, {}), banks={})
+
+    def with_translations(self, translations: Mapping[str, Translations]) -> Knowledge:
+        """The same with other translations."""
+        return replace(self, lexicon=replace(self.lexicon, translations=translations))
+
+
+def candidates_of(document: Document) -> tuple[Phrase, ...]:
+    """The phrases of the text, as they are written most often."""
+    return tuple(
+        Phrase(candidate.key, _most_written(document, candidate), candidate.spans)
+        for candidate in mine_phrases(document)
+    )
+
+
+def rank_input(
+    document: Document,
+    present: Sequence[Phrase],
+    knowledge: Knowledge,
+    help: Sequence[Help] = (),
+    *,
+    own_keys: Collection[str] | None = None,
+) -> Ranked:
+    """The candidates of a document with their features.
+
+    Args:
+        present: what `candidates_of` gives.
+        help: keyphrases of retrieved passages, the best passage's first.
+        own_keys: the document's own keyphrases, when the document is among those that the terms were counted
+            in: it is then left out of the counts.
+    """
+    terms = knowledge.lexicon.terms.get(document.language, LanguageTerms())
+    translated = _translated(help, knowledge.lexicon.translations.get(document.language, {}))
+    [place] = knowledge.reader.documents([document])
+    held = {phrase.key for phrase in present}
+    absent = _absent(document, place, held, terms, translated, knowledge, own_keys)
+    phrases = (*present, *absent)
+    vectors = knowledge.reader.phrases([phrase.text for phrase in phrases])
+    own = _own_features(document, phrases, terms, own_keys)
+    own[:, OWN_FEATURES.index("likeness")] = vectors @ place
+    retrieved = np.zeros((len(phrases), len(RETRIEVED_FEATURES)), dtype=np.float32)
+    nearest = np.full(len(phrases), -1)
+    if help and phrases:
+        likeness = vectors @ knowledge.reader.phrases([item.text for item in help]).T
+        nearest = _retrieved_features(retrieved, phrases, help, likeness, translated)
+    return Ranked(phrases, own, retrieved, nearest)
+
+
+def _absent(
+    document: Document,
+    place: NDArray[np.float32],
+    held: Collection[str],
+    terms: LanguageTerms,
+    translated: Mapping[str, tuple[float, float, int]],
+    knowledge: Knowledge,
+    own_keys: Collection[str] | None,
+) -> list[Phrase]:
+    """Terms that the text does not hold: translations of the help, and those most like the document."""
+    bank = knowledge.banks.get(document.language)
+    if bank is None or not bank.keys:
+        return []
+    wanted = sorted((key for key in translated if key in terms.written), key=lambda key: -translated[key][0])
+    order = np.argsort(-(bank.vectors @ place), kind="stable")
+    near = [bank.keys[number] for number in order[: LIKELY_TERMS * 2].tolist()]
+    known = own_keys or ()
+    chosen: dict[str, None] = {}
+    for group in (wanted, near):
+        free = [key for key in group if key not in held and terms.keyphrases[key] > (key in known)]
+        chosen.update(dict.fromkeys(free[:LIKELY_TERMS]))
+    return [Phrase(key, terms.written[key]) for key in chosen]
+
+
+def _translated(help: Sequence[Help], table: Translations) -> dict[str, tuple[float, float, int]]:
+    """Key to its best and its summed probability, weighed with the passages' scores, and whose it is."""
+    found: dict[str, tuple[float, float, int]] = {}
+    for number, item in enumerate(help):
+        for key, share in sorted(table.get(mined_key(item.text, ENGLISH), {}).items()):
+            weighed = share * max(item.score, 0.0)
+            best, total, whose = found.get(key, (0.0, 0.0, number))
+            found[key] = (max(best, weighed), total + weighed, number if weighed > best else whose)
+    return found
+
+
+def _own_features(
+    document: Document, phrases: Sequence[Phrase], terms: LanguageTerms, own_keys: Collection[str] | None
+) -> NDArray[np.float32]:
+    length = max(len(document.text), 1)
+    counts = {phrase.key: len(phrase.spans) for phrase in phrases}
+    longer = _longer(counts)
+    left_out = own_keys is not None
+    known = own_keys or ()
+    rows = []
+    for phrase in phrases:
+        key, spans, text = phrase.key, phrase.spans, phrase.text
+        first, last = (spans[0][0], spans[-1][0]) if spans else (length, length)
+        holding = max(terms.holding.get(key, 0) - (left_out and bool(spans)), 0)
+        keyphrases = max(terms.keyphrases.get(key, 0) - (key in known), 0)
+        rows.append(
+            (
+                bool(spans),
+                math.log1p(len(spans)),
+                first / length,
+                math.log1p(first),
+                last / length,
+                bool(spans) and first < document.body_start,
+                key.count(" ") + 1,
+                math.log(len(text)),
+                longer.get(key, 0) / max(len(spans), 1),
+                text[0].isupper(),
+                math.log(length),
+                math.log1p(holding),
+                math.log1p(keyphrases),
+                math.log((keyphrases + _UNSEEN) / (holding + _SMOOTHING)),
+                bool(terms.holding),
+                0.0,
+            )
+        )
+    return np.array(rows, dtype=np.float32).reshape(-1, len(OWN_FEATURES))
+
+
+def _longer(counts: Mapping[str, int]) -> dict[str, int]:
+    """For each key the count of the most frequent longer one that contains it."""
+    found: dict[str, int] = {}
+    for key, count in counts.items():
+        words = key.split(" ")
+        for size in range(1, len(words)):
+            for first in range(len(words) - size + 1):
+                part = " ".join(words[first : first + size])
+                if part in counts:
+                    found[part] = max(found.get(part, 0), count)
+    return found
+
+
+def _retrieved_features(
+    into: NDArray[np.float32],
+    phrases: Sequence[Phrase],
+    help: Sequence[Help],
+    likeness: NDArray[np.float32],
+    translated: Mapping[str, tuple[float, float, int]],
+) -> NDArray[np.int64]:
+    """Fill in (P, F) from the likeness (P, K); returns what speaks for each phrase most."""
+    scores = np.array([item.score for item in help], dtype=np.float32)
+    places = np.array([item.place for item in help])
+    weighed = likeness * scores
+    nearest = np.where(likeness.max(axis=1) >= _SPEAKS_FROM, weighed.argmax(axis=1), -1)
+    by_place = [scores[places == place].max(initial=0.0) for place in (0, 1)]
+    written = {folded_phrase(item.text) for item in help}
+    into[:, 0] = weighed.max(axis=1)
+    into[:, 1] = likeness[:, places == places.min()].max(axis=1)
+    into[:, 2] = (np.clip(likeness - _VOTE_FROM, 0, None) * scores).sum(axis=1)
+    into[:, 3] = [folded_phrase(phrase.text) in written for phrase in phrases]
+    for number, phrase in enumerate(phrases):
+        best, total, whose = translated.get(phrase.key, (0.0, 0.0, -1))
+        into[number, 4:6] = best, total
+        if best > 0 and (nearest[number] < 0 or best > into[number, 0]):
+            nearest[number] = whose
+    into[:, 6] = by_place[0]
+    into[:, 7] = by_place[0] - by_place[1]
+    return nearest
+
+
+def folded_phrase(phrase: str) -> str:
+    """The phrase with each word `folded` and single spaces."""
+    return " ".join(map(fold_word, phrase.split()))
+
+
+def _most_written(document: Document, candidate: Candidate) -> str:
+    """On one line; of equals the first."""
+    written = Counter(" ".join(document.text[start:end].split()) for start, end in candidate.spans)
+    return written.most_common(1)[0][0]
+
 
 HIDDEN = 128
 
@@ -85,3 +501,81 @@ class Choosing:
 def inputs(ranked: Ranked, *, retrieval: bool) -> NDArray[np.float32]:
     """(P, F) what a ranker reads of candidates."""
     return np.concatenate([ranked.own, ranked.retrieved], axis=1) if retrieval else ranked.own
+
+
+LEXICON = "lexicon.json.gz"
+
+_ENCODER, _WITH, _WITHOUT = "encoder.", "with_retrieval.", "without_retrieval."
+
+
+@dataclass(frozen=True)
+class RankerModel:
+    """Attributes:
+    augmented: ranks with retrieved keyphrases; None where only the base model was trained.
+    base: ranks without.
+    passages: m, how many passages are retrieved.
+    languages: it was trained for, by ISO 639-1 code.
+    near: the least score of a passage that helps.
+    """
+
+    knowledge: Knowledge
+    augmented: Choosing | None
+    base: Choosing | None
+    passages: int
+    languages: frozenset[str]
+    near: float
+
+
+def save_ranker(folder: Path, model: RankerModel, *, name: str, card: str) -> None:
+    """Write a checkpoint folder."""
+    reader = model.knowledge.reader
+    parts = {_WITH: model.augmented, _WITHOUT: model.base}
+    state = {f"{_ENCODER}{key}": value for key, value in reader.module.state_dict().items()}
+    counting = {}
+    for prefix, part in parts.items():
+        if part is not None:
+            state |= {f"{prefix}{key}": value for key, value in part.module.state_dict().items()}
+            counting[prefix] = {"gold": part.counting.gold, "minimum": part.minimum}
+    config = {
+        "kind": RANKER_KIND,
+        "name": name,
+        "encoder": reader_config(reader),
+        "counting": counting,
+        "passages": model.passages,
+        "languages": sorted(model.languages),
+        "near": model.near,
+    }
+    write_folder(folder, state, stored_tokenizer(reader), config, card=card, storage="fp16")
+    model.knowledge.lexicon.save(folder / LEXICON)
+    write_sums(folder)
+
+
+def load_ranker(folder: Path, *, device: torch.device) -> RankerModel:
+    """Open a folder that `save_ranker` wrote.
+
+    Raises:
+        ModelLoadError: a file is missing or damaged.
+    """
+    with open_folder(folder, RANKER_KIND) as stored:
+        config, weights = stored.config, stored.weights
+        encoder = part_of(weights, _ENCODER)
+        reader = build_reader(config["encoder"], encoder, stored.tokenizer, device)
+        return RankerModel(
+            knowledge=Knowledge.of(reader, Lexicon.load(folder / LEXICON)),
+            augmented=_choosing(config["counting"], weights, _WITH),
+            base=_choosing(config["counting"], weights, _WITHOUT),
+            passages=int(config["passages"]),
+            languages=frozenset(config["languages"]),
+            near=float(config["near"]),
+        )
+
+
+def _choosing(
+    counting: Mapping[str, Mapping[str, float]], weights: Mapping[str, Tensor], prefix: str
+) -> Choosing | None:
+    if prefix not in counting:
+        return None
+    module = Ranker(retrieval=prefix == _WITH)
+    module.load_state_dict(part_of(weights, prefix))
+    told = counting[prefix]
+    return Choosing(module.eval().requires_grad_(False), ExpectedF1(told["gold"]), int(told["minimum"]))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from kpdemo.errors import ConfigError
-from kpdemo.languages.routing import DEFAULT_MODEL
+from kpdemo.routing import DEFAULT_MODEL
 
 Pooling = Literal["mean", "first", "pooler"]
 
@@ -14,7 +14,7 @@ Pooling = Literal["mean", "first", "pooler"]
 @dataclass(frozen=True)
 class EncoderConfig:
     """Attributes:
-    model: "default", a name of `kpdemo.simckp.backbone`, "owner/name" on the Hub, or a folder: as
+    model: "default", a name of `kpdemo.simckp.encoder`, "owner/name" on the Hub, or a folder: as
         Transformers saves it, or a model of kpdemo with a phrase bank, whose pair encoder is taken.
     pooling: the mean over the tokens; the first token, as RAMKG; or the first through the model's own
         pooler, as LaBSE.

@@ -20,9 +20,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import PreTrainedTokenizerFast
 
+from kpdemo.simckp.batches import Movable
+from kpdemo.simckp.checkpoint import open_folder, write_folder
 from kpdemo.simckp.examples import encoder_text
-from kpdemo.simckp.folders import opened_folder, write_folder
-from kpdemo.simckp.movable import Movable
 from kpdemo.types import Document
 
 KIND = "ramkg-subwords"
@@ -235,7 +235,7 @@ def load_reader(folder: Path, *, device: torch.device) -> SubwordReader:
     Raises:
         ModelLoadError: a file is missing or damaged.
     """
-    with opened_folder(folder, KIND) as stored:
+    with open_folder(folder, KIND) as stored:
         return build_reader(stored.config, stored.weights, stored.tokenizer, device)
 
 

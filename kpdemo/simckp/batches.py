@@ -1,57 +1,114 @@
-"""Examples put together into one batch of tensors."""
+"""Token ids in batches: padded, moved to a device, and halved where its memory is too small."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Self, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
-from kpdemo.simckp.examples import Example
-from kpdemo.simckp.model import Batch
-from kpdemo.simckp.reading import padded
+from kpdemo.errors import KpdemoError
 
 
-def collate(examples: Sequence[Example], *, padding: int) -> Batch:
-    """Pad all windows to one length, and number windows, rows and phrases across the batch.
+@dataclass(frozen=True)
+class Movable:
+    """Tensors, batches of them and numbers, as the fields of a dataclass."""
 
-    No candidate is marked as gold: training takes its batches from a cache, which has the labels.
+    def to(self, device: torch.device) -> Self:
+        moved = {
+            name: value.to(device, non_blocking=True) if isinstance(value, Tensor) else value.to(device)
+            for name, value in vars(self).items()
+            if isinstance(value, Tensor | Movable)
+        }
+        return replace(self, **moved)
+
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+logger = logging.getLogger(__name__)
+
+
+def in_halves(
+    work: Callable[[Sequence[Item]], list[Result]], items: Sequence[Item], *, too_large: str
+) -> list[Result]:
+    """`work(items)`, one result an item; in halves, and halves of these, when it runs out of memory.
+
+    Args:
+        too_large: the sentence to raise when a single item does not fit.
+
+    Raises:
+        KpdemoError: a single item does not fit.
+    """
+    try:
+        return work(items)
+    except torch.OutOfMemoryError as error:
+        if len(items) == 1:
+            raise KpdemoError(too_large) from error
+    half = len(items) // 2
+    logger.warning("out of memory with %d texts at once: continuing with %d", len(items), half)
+    return [
+        result
+        for part in (items[:half], items[half:])
+        for result in in_halves(work, part, too_large=too_large)
+    ]
+
+
+TOO_LARGE = "The device's memory is too small for a single text: use --device cpu."
+
+Tower = Callable[[Tensor, Tensor], Tensor]
+"""Token ids and their mask, (N, T) long each, to vectors (N, D)."""
+
+
+def pad_rows(
+    rows: Sequence[Sequence[int] | NDArray[np.int64] | Tensor], padding: int
+) -> tuple[Tensor, Tensor]:
+    """Token ids, padded at their ends with `padding`, and mask, (N, T) long each."""
+    length = max(map(len, rows), default=0)
+    input_ids = torch.full((len(rows), length), padding)
+    mask = torch.zeros((len(rows), length), dtype=torch.long)
+    for number, row in enumerate(rows):
+        input_ids[number, : len(row)] = torch.as_tensor(row)
+        mask[number, : len(row)] = 1
+    return input_ids, mask
+
+
+def encode_rows(
+    tower: Tower,
+    rows: Sequence[Sequence[int]],
+    *,
+    padding: int,
+    device: torch.device,
+    size: int,
+) -> Tensor:
+    """(N, D) on the CPU: what `tower` makes of N rows of token ids, read `size` of like length at a time.
+
+    A batch that the device's memory does not hold is halved.
 
     Args:
         padding: the pad token id.
+
+    Raises:
+        ValueError: there is no row.
     """
-    input_ids, mask = padded([window for example in examples for window in example.windows], padding)
-    length = input_ids.shape[1]
-    rows = [example.rows for example in examples]
-    window_counts = np.array([len(example.windows) for example in examples])
-    phrase_counts = np.array([len(example.features) for example in examples])
-    row_counts = np.array(list(map(len, rows)))
-    row_sizes = np.concatenate([own.sizes for own in rows])
-    row_window = np.concatenate([own.windows for own in rows]) + _offsets(window_counts, row_counts)
-    row_phrase = np.concatenate([own.candidates for own in rows]) + _offsets(phrase_counts, row_counts)
-    members = np.concatenate([own.tokens for own in rows]) + np.repeat(row_window * length, row_sizes)
-    documents = np.arange(len(examples))
-    return Batch(
-        input_ids=input_ids,
-        attention_mask=mask,
-        window_document=torch.from_numpy(np.repeat(documents, window_counts)),
-        members=torch.from_numpy(members),
-        row_starts=torch.from_numpy(np.cumsum(row_sizes) - row_sizes),
-        row_phrase=torch.from_numpy(row_phrase),
-        row_window=torch.from_numpy(row_window),
-        phrase_document=torch.from_numpy(np.repeat(documents, phrase_counts)),
-        features=torch.from_numpy(np.concatenate([example.features for example in examples])),
-        positive=torch.zeros(phrase_counts.sum(), dtype=torch.bool),
-        documents=len(examples),
+
+    def read(numbers: Sequence[int]) -> list[Tensor]:
+        input_ids, mask = pad_rows([rows[number] for number in numbers], padding)
+        return list(tower(input_ids.to(device), mask.to(device)).float().cpu())
+
+    if not rows:
+        raise ValueError("there is nothing to encode")
+    order = sorted(range(len(rows)), key=lambda number: len(rows[number]))
+    vectors = torch.stack(
+        [
+            vector
+            for first in range(0, len(order), size)
+            for vector in in_halves(read, order[first : first + size], too_large=TOO_LARGE)
+        ]
     )
-
-
-def _offsets(counts: NDArray[np.int64], row_counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each row of the batch, how many windows or phrases the earlier examples have.
-
-    Args:
-        counts: of windows or phrases, for each example.
-        row_counts: of rows, for each example.
-    """
-    return np.repeat(np.cumsum(counts) - counts, row_counts)
+    return torch.empty_like(vectors).index_copy_(0, torch.tensor(order), vectors)

@@ -1,28 +1,317 @@
-"""Checkpoint folders of extractors, in the form of `kpdemo.simckp.folders`."""
+"""Checkpoint folders of extractors, and the form of all folders: written once, checked by hash when read.
+
+A folder may hold only its differences from the model in a folder next to it or above it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, replace
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file
+from huggingface_hub.errors import StrictDataclassError
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file, save
+from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from kpdemo.candidates.chunks import CandidateConfig
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.errors import ModelLoadError
+from kpdemo.identity import (
+    CARD,
+    CONFIG,
+    TRAINING,
+    check_sums,
+    read_sums,
+    sha256_of,
+    stored_config,
+    write_sums,
+)
+from kpdemo.io.files import parse_json, replace_file
 from kpdemo.simckp.bert import BertConfig, BertEncoder, with_bert_state
-from kpdemo.simckp.differences import unpack_differences
-from kpdemo.simckp.folders import ENCODER, FILES, WEIGHTS, StoredModel, opened_folder, write_folder
-from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig, encoder_of
-from kpdemo.simckp.predictor import Second, Selection, SimckpPredictor
-from kpdemo.simckp.quantized import Storage, unpack
-from kpdemo.simckp.unset import unset_weights
-from kpdemo.sums import check_sums
+from kpdemo.simckp.calibration import Calibration, ExpectedF1
+from kpdemo.simckp.extractor import (
+    ContrastiveExtractor,
+    ExtractorConfig,
+    Second,
+    Selection,
+    SimckpPredictor,
+    encoder_of,
+)
+from kpdemo.simckp.storage import Storage, pack, pack_differences, unpack, unpack_differences, unset_weights
+
+FORMAT = 1
+WEIGHTS, TOKENIZER = "model.safetensors", "tokenizer.json"
+FILES = (CONFIG, WEIGHTS, TOKENIZER)
+BACKBONE = "backbone"
+ENCODER = "encoder."
+"""What the names of an encoder's weights begin with."""
+WORDS = f"{ENCODER}embeddings.word_embeddings."
+"""What the names of its word embeddings begin with: a vector for each word piece, half of a small encoder."""
+BASE = "base"
+"""In the configuration of a folder that holds what differs from another: which, and its weights' SHA-256."""
+
+UNREADABLE: tuple[type[Exception], ...] = (
+    *(OSError, EOFError, ValueError, TypeError, AttributeError, LookupError, ArithmeticError, AssertionError),
+    *(ImportError, RuntimeError, SafetensorError, UnpicklingError, StrictDataclassError),
+)
+"""What our libraries raise for files and settings that are missing, cut short or of another kind."""
+
+_UNFIT = "its weights do not fit its configuration"
+
+
+@dataclass(frozen=True)
+class StoredModel:
+    """What a checkpoint folder holds: its configuration, and the weights in fp32."""
+
+    config: dict[str, Any]
+    weights: dict[str, Tensor]
+    tokenizer: Tokenizer
+
+    @property
+    def selection(self) -> Selection:
+        return _selection(self.config["selection"])
+
+    @property
+    def padding(self) -> int:
+        return int(self.config["backbone"]["pad_token_id"])
+
+
+def write_folder(
+    folder: Path,
+    state: Mapping[str, Tensor],
+    tokenizer: Any,
+    config: Mapping[str, Any],
+    *,
+    card: str,
+    storage: Storage,
+) -> None:
+    """Write the weights `state`, tokenizer, configuration, model card and hashes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    tokenizer.save_pretrained(folder)
+    write_tensors(folder / WEIGHTS, pack(state, storage), _made_for(config))
+    write_config(folder, {"format": FORMAT, **config})
+    (folder / CARD).write_text(card, encoding="utf-8")
+    write_sums(folder)
+
+
+def write_tensors(
+    path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None
+) -> None:
+    """Write a safetensors file with the usual permissions; the library's own function makes it private."""
+    replace_file(path, save(dict(tensors), dict(metadata) if metadata else None))
+
+
+def copy_encoder(
+    folder: Path, source: Path, config: Mapping[str, Any], weights: Mapping[str, Tensor]
+) -> None:
+    """Write tokenizer, configuration and weights of the checkpoint `source`, which has been checked.
+
+    Args:
+        config: the configuration of `source`, changed where its weights are not concerned.
+        weights: of `source`; written whole where it holds only differences from another folder's.
+    """
+    for path in source.glob("tokenizer*.json"):
+        shutil.copyfile(path, folder / path.name)
+    if BASE in config:
+        write_tensors(folder / WEIGHTS, weights, _made_for(config))
+    else:
+        shutil.copyfile(source / WEIGHTS, folder / WEIGHTS)
+    write_config(folder, {name: value for name, value in config.items() if name != BASE})
+
+
+@contextmanager
+def open_folder(folder: Path, kind: str) -> Iterator[StoredModel]:
+    """The contents of a folder of this kind; errors within the block are reported as a damaged folder.
+
+    Raises:
+        ModelLoadError: a file is missing or damaged, or the folder holds another kind of model.
+    """
+    check_sums(folder, FILES)
+    try:
+        config = parse_json((folder / CONFIG).read_text(encoding="utf-8"))
+        if (config["kind"], config["format"]) != (kind, FORMAT):
+            raise ModelLoadError(
+                f"{folder} holds a {config['kind']} of format {config['format']}, not a {kind} of format "
+                f"{FORMAT}: give another folder, or update kpdemo."
+            )
+        yield StoredModel(
+            config,
+            _stored_weights(folder, config),
+            _tokenizer(folder / TOKENIZER),
+        )
+    except UNREADABLE as error:
+        raise ModelLoadError(
+            f"The model in {folder} cannot be read ({_reason(error)}): restore the folder."
+        ) from error
+
+
+def _tokenizer(path: Path) -> Tokenizer:
+    try:
+        return Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises nothing more exact
+        raise ValueError(f"{path.name}: {error}") from error
+
+
+def _reason(error: Exception) -> str:
+    """The first sentence of an error; PyTorch's own lists weights for pages where these do not fit."""
+    text = str(error).strip() or type(error).__name__
+    if "loading state_dict" in text:
+        return _UNFIT
+    return text.splitlines()[0].partition(". ")[0]
+
+
+def base_of(folder: Path) -> Path | None:
+    """The folder next to or above this one whose model it changes, if it is stored as differences."""
+    base = stored_config(folder).get(BASE)
+    return folder.parent / base["folder"] if base else None
+
+
+def content_hash(folder: Path) -> str:
+    """A hash of what training takes from a checkpoint folder: all but its name, card and selection.
+
+    So it stays the same when a part is saved again under another name, or its selection is learnt again.
+
+    Raises:
+        ModelLoadError: a file is missing or damaged.
+    """
+    check_sums(folder, FILES)
+    files = {
+        name: digest
+        for name, digest in read_sums(folder).items()
+        if name != CONFIG and not name.endswith(".md")
+    }
+    taken = {
+        name: value
+        for name, value in stored_config(folder).items()
+        if name not in ("name", "selection", TRAINING)
+    }
+    return hashlib.sha256(json.dumps([files, taken], sort_keys=True).encode()).hexdigest()
+
+
+def part_of(weights: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """The weights whose names begin with `prefix`, without it."""
+    return {name.removeprefix(prefix): value for name, value in weights.items() if name.startswith(prefix)}
+
+
+def write_config(folder: Path, config: Mapping[str, Any]) -> None:
+    text = json.dumps(config, indent=2, sort_keys=True)
+    (folder / CONFIG).write_text(f"{text}\n", encoding="utf-8")
+
+
+def _made_for(config: Mapping[str, Any]) -> dict[str, str]:
+    """Metadata that ties the weights to their encoder: names and shapes alone fit several architectures."""
+    stored = json.loads(json.dumps(config.get("backbone")))  # numbers of labels are text there, and sort so
+    described = json.dumps(stored, sort_keys=True)
+    return {BACKBONE: hashlib.sha256(described.encode()).hexdigest()}
+
+
+def _check_made_for(folder: Path, config: Mapping[str, Any]) -> None:
+    """Raises:
+    ValueError: the configuration describes another encoder than the weights were stored with.
+    """
+    with safe_open(folder / WEIGHTS, framework="pt") as file:
+        told = (file.metadata() or {}).get(BACKBONE)
+    if told != _made_for(config)[BACKBONE]:
+        raise ValueError(_UNFIT)
+
+
+def _stored_weights(folder: Path, config: Mapping[str, Any]) -> dict[str, Tensor]:
+    """The weights of a folder, float32; where it is stored as a change, applied to those of its base."""
+    _check_made_for(folder, config)
+    own = load_file(folder / WEIGHTS)
+    if BASE not in config:
+        return unpack(own)
+    base = folder.parent / config[BASE]["folder"]
+    check_sums(base, FILES)
+    if read_sums(base)[WEIGHTS] != config[BASE]["weights"]:
+        raise ModelLoadError(
+            f"The model in {folder} stores differences from another version of {base}: restore the two that "
+            "belong together."
+        )
+    whole = load_file(base / WEIGHTS)
+    if not config[BASE].get("differences"):
+        return unpack(whole | own)
+    words, others = _words_and_others(own)
+    return unpack_differences(words, unpack(_words_and_others(whole)[0])) | unpack(others)
+
+
+def _words_and_others(tensors: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    words = {name: value for name, value in tensors.items() if name.startswith(WORDS)}
+    return words, {name: value for name, value in tensors.items() if name not in words}
+
+
+def store_as_change(folder: Path, base: Path) -> None:
+    """Keep in the checkpoint `folder` only the weights that differ from those of `base`.
+
+    From then on the two folders must stay side by side.
+
+    Raises:
+        ModelLoadError: `base` is missing or damaged.
+    """
+    check_sums(base, FILES)
+    known, own = load_file(base / WEIGHTS), load_file(folder / WEIGHTS)
+    changed = {
+        name: value
+        for name, value in own.items()
+        if name not in known or value.dtype != known[name].dtype or not torch.equal(value, known[name])
+    }
+    _write_based(folder, changed, {"folder": base.name, "weights": sha256_of(base / WEIGHTS)})
+
+
+def store_words_as_differences(folder: Path) -> None:
+    """Replace the word embeddings in `folder` by their differences from those of the model one folder up.
+
+    These have four bits a weight, see `kpdemo.simckp.storage`, so that the embeddings change slightly.
+    All other weights stay as they are stored.
+
+    Raises:
+        ModelLoadError: the model one folder up is missing or damaged.
+        ValueError: the embeddings have other names or shapes.
+    """
+    base = folder.parent
+    check_sums(base, FILES)
+    own, others = _words_and_others(load_file(folder / WEIGHTS))
+    theirs, _ = _words_and_others(load_file(base / WEIGHTS))
+    differences = pack_differences(unpack(own), unpack(theirs))
+    described = {"folder": ".", "weights": sha256_of(base / WEIGHTS), "differences": True}
+    _write_based(folder, differences | others, described)
+
+
+def _write_based(folder: Path, tensors: dict[str, Tensor], base: Mapping[str, Any]) -> None:
+    config = parse_json((folder / CONFIG).read_text(encoding="utf-8"))
+    config[BASE] = dict(base)
+    write_tensors(folder / WEIGHTS, tensors, _made_for(config))
+    write_config(folder, config)
+    write_sums(folder)
+
+
+def _selection(stored: Mapping[str, Any]) -> Selection:
+    counting = stored["counting"]
+    return Selection(
+        _number(stored["threshold"]),
+        Calibration(**_numbers(stored["calibration"])),
+        ExpectedF1(**_numbers(counting)) if counting else None,
+    )
+
+
+def _numbers(stored: Mapping[str, Any]) -> dict[str, float]:
+    return {name: _number(value) for name, value in stored.items()}
+
+
+def _number(value: Any) -> float:
+    if not isinstance(value, int | float):
+        raise TypeError(f"{value!r} is not a number")
+    return value
+
 
 KIND = "simckp-extractor"
 SECOND, SECOND_WEIGHTS = "second", "second.safetensors"
@@ -42,7 +331,7 @@ def save_checkpoint(
     """Write weights, tokenizer, configuration, model card and hashes into `folder`.
 
     Args:
-        storage: of the weights; "int8" takes half the space of "fp16", see `kpdemo.simckp.quantized`.
+        storage: of the weights; "int8" takes half the space of "fp16", see `kpdemo.simckp.storage`.
     """
     config = extractor_config(module, selection) | {"kind": KIND, "name": name}
     write_folder(folder, module.state_dict(), tokenizer, config, card=card, storage=storage)
@@ -58,7 +347,7 @@ def load_checkpoint(folder: Path, *, device: str = "auto") -> SimckpPredictor:
         ModelLoadError: a file is missing or damaged, or the device is not there.
     """
     target = choose_device(device)
-    with opened_folder(folder, KIND) as stored:
+    with open_folder(folder, KIND) as stored:
         module = build_extractor(stored.config, stored.weights)
         second = _second(folder, stored)
         predictor = extractor_predictor(stored, module.to(target).eval())

@@ -13,17 +13,16 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from kpdemo.candidates.chunks import present_keyphrase, surface
+from kpdemo.candidates.noun_phrases import noun_ngrams
 from kpdemo.candidates.tagger import Tagger
-from kpdemo.evaluation.phrases import noun_ngrams
-from kpdemo.languages.names import ENGLISH
-from kpdemo.latin import latin_documents
+from kpdemo.languages import ENGLISH
+from kpdemo.routing import latin_documents
 from kpdemo.selection import check_options, keep
+from kpdemo.simckp.batches import encode_rows
 from kpdemo.simckp.checkpoint import load_checkpoint
-from kpdemo.simckp.dual_encoder import mean_pooled
-from kpdemo.simckp.examples import encode_windows, encoder_text
-from kpdemo.simckp.predictor import BATCH_WINDOWS
-from kpdemo.simckp.reading import encode_rows
-from kpdemo.simckp.truncating import truncating
+from kpdemo.simckp.dual_encoder import mean_of_tokens
+from kpdemo.simckp.examples import encode_windows, encoder_text, truncating
+from kpdemo.simckp.extractor import BATCH_WINDOWS
 from kpdemo.types import Document, Prediction
 
 DIVERSITY = 0.5
@@ -116,7 +115,7 @@ class EmbeddingBaseline:
     def _tower(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """(N, D) of token ids and their mask, (N, T) long each."""
         hidden = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
-        return mean_pooled(hidden, attention_mask)
+        return mean_of_tokens(hidden, attention_mask)
 
 
 def maximal_marginal_relevance(relevance: Tensor, similarity: Tensor, count: int) -> list[int]:

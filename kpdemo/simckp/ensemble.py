@@ -15,21 +15,21 @@ from pathlib import Path
 from torch import Tensor
 
 from kpdemo.errors import ModelLoadError
-from kpdemo.json_text import parse_json
-from kpdemo.simckp.checkpoint import KIND, SECOND, SECOND_WEIGHTS
-from kpdemo.simckp.differences import pack_differences
-from kpdemo.simckp.folders import (
+from kpdemo.identity import CARD, CONFIG, PAGE, SUMS, write_sums
+from kpdemo.io.files import parse_json
+from kpdemo.simckp.checkpoint import (
     BACKBONE,
     BASE,
+    KIND,
+    SECOND,
+    SECOND_WEIGHTS,
     StoredModel,
-    opened_folder,
+    open_folder,
     write_config,
     write_tensors,
 )
-from kpdemo.simckp.model import ExtractorConfig
-from kpdemo.simckp.predictor import Selection
-from kpdemo.stored_config import CONFIG
-from kpdemo.sums import CARD, PAGE, SUMS, write_sums
+from kpdemo.simckp.extractor import ExtractorConfig, Selection
+from kpdemo.simckp.storage import pack_differences
 
 _ALIKE = ("head", "prior", "candidates")
 """Settings that two extractors have to share; each may have been trained with a temperature of its own."""
@@ -42,7 +42,7 @@ def open_both(first: Path, second: Path) -> tuple[StoredModel, dict[str, Tensor]
         ModelLoadError: a folder is damaged or holds more than one extractor, or the two are not alike.
     """
     with ExitStack() as stack:
-        one, other = (stack.enter_context(opened_folder(folder, KIND)) for folder in (first, second))
+        one, other = (stack.enter_context(open_folder(folder, KIND)) for folder in (first, second))
         for folder, stored in ((first, one), (second, other)):
             if SECOND in stored.config or BASE in stored.config:
                 raise ModelLoadError(

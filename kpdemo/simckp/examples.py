@@ -1,18 +1,40 @@
-"""A document as the extractor reads it: windows of tokens, the tokens of each candidate, and its features."""
+"""A document as the networks read it: windows of tokens, the tokens of candidates and phrases. No PyTorch."""
 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
 from kpdemo.candidates.chunks import Candidate
-from kpdemo.simckp.truncating import truncating
 from kpdemo.types import Document
+
+TURN = Lock()
+"""Held by who sets up a tokenizer until it has read: a tokenizer has one length for all threads."""
+
+if hasattr(os, "register_at_fork"):  # else a process forked during a turn would wait for its end for ever
+    os.register_at_fork(before=TURN.acquire, after_in_parent=TURN.release, after_in_child=TURN.release)
+
+
+@contextmanager
+def truncating(tokenizer: Tokenizer, length: int, overlap: int = 0) -> Iterator[None]:
+    """Within it, the tokenizer cuts texts into windows of `length` tokens, and pads none.
+
+    Args:
+        overlap: tokens that a window shares with the next.
+    """
+    with TURN:
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(length, stride=overlap)
+        yield
+
 
 FEATURES = ("in title", "log count", "first position", "spread", "words", "single word")
 
@@ -197,3 +219,26 @@ def _features(document: Document, candidates: Sequence[Candidate]) -> NDArray[np
         words == 1,
     )
     return np.stack(columns, axis=1).astype(np.float32)
+
+
+LONGEST_PHRASE = 24
+"""Tokens of a phrase, special tokens included."""
+LONGEST_TEXT = 256
+"""Tokens of a text of any kind that is compared with another: a paragraph is read whole."""
+
+_HYPHENS = str.maketrans(dict.fromkeys("-‐‑–", " "))  # corpora differ in them: "real time", "real-time"
+
+
+def document_tokens(document: Document, tokenizer: Tokenizer, length: int) -> list[int]:
+    """The ids of the first `length` tokens, special tokens included."""
+    return text_tokens(encoder_text(document), tokenizer, length)
+
+
+def phrase_tokens(phrase: str, tokenizer: Tokenizer) -> list[int]:
+    return text_tokens(phrase, tokenizer, LONGEST_PHRASE)
+
+
+def text_tokens(text: str, tokenizer: Tokenizer, length: int) -> list[int]:
+    with truncating(tokenizer, length):
+        ids: list[int] = tokenizer.encode(text.translate(_HYPHENS)).ids
+    return ids

@@ -1,6 +1,8 @@
 """The sequence labelling of SimCKP's ablation (Choi et al. 2023, Table 4): a BiLSTM and a CRF on the encoder.
 
-Letters: B windows, T tokens, K tags.
+Letters (crf): B sequences, T positions, K tags.
+
+Letters (labeller): B windows, T tokens, K tags.
 """
 
 from __future__ import annotations
@@ -13,12 +15,75 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from kpdemo.languages.names import ENGLISH
-from kpdemo.simckp.checkpoint import backbone_config, choose_device, transformers_encoder
-from kpdemo.simckp.crf import ConditionalRandomField
-from kpdemo.simckp.folders import StoredModel, opened_folder, write_folder
+from kpdemo.languages import ENGLISH
+from kpdemo.simckp.checkpoint import (
+    StoredModel,
+    backbone_config,
+    choose_device,
+    open_folder,
+    transformers_encoder,
+    write_folder,
+)
 from kpdemo.simckp.hub.tagger import HubTagger, Labels
-from kpdemo.simckp.quantized import Storage
+from kpdemo.simckp.storage import Storage
+
+
+class ConditionalRandomField(nn.Module):
+    """The probability of a tag sequence is the exponential of its score, normalised over all sequences.
+
+    The score sums the emissions of the tags, the transitions between them, and a weight for the first and the
+    last tag. `mask` (B, T) bool is true for the positions of a sequence: at least one, and the first ones.
+    """
+
+    def __init__(self, tags: int) -> None:
+        super().__init__()
+        self.transitions = nn.Parameter(torch.zeros(tags, tags))  # from the row's tag to the column's
+        self.start = nn.Parameter(torch.zeros(tags))
+        self.end = nn.Parameter(torch.zeros(tags))
+
+    def log_likelihood(self, emissions: Tensor, tags: Tensor, mask: Tensor) -> Tensor:
+        """(B,) in nats, of `tags` (B, T) long under `emissions` (B, T, K)."""
+        log_all = torch.logsumexp(self._forward(emissions, mask)[-1] + self.end, dim=1)
+        return self._score(emissions, tags, mask) - log_all
+
+    def log_marginals(self, emissions: Tensor, mask: Tensor) -> Tensor:
+        """(B, T, K) the log-probability of each tag at each position, by the forward-backward algorithm.
+
+        Beyond the mask the values mean nothing.
+        """
+        before = torch.stack(self._forward(emissions, mask), dim=1)
+        both = before + torch.stack(self._backward(emissions, mask), dim=1)
+        return both.log_softmax(-1)
+
+    def _forward(self, emissions: Tensor, mask: Tensor) -> list[Tensor]:
+        """For each position, (B, K) the log-sum-exp over all prefixes that end there in a tag.
+
+        After the end of a sequence it is that of the last position.
+        """
+        sums = [self.start + emissions[:, 0]]
+        for place in range(1, emissions.shape[1]):
+            longer = torch.logsumexp(sums[-1][:, :, None] + self.transitions, dim=1) + emissions[:, place]
+            sums.append(torch.where(mask[:, place, None], longer, sums[-1]))
+        return sums
+
+    def _backward(self, emissions: Tensor, mask: Tensor) -> list[Tensor]:
+        """For each position, (B, K) the log-sum-exp over all continuations of a tag there."""
+        end = self.end.expand(len(emissions), -1)
+        sums = [end]
+        for place in range(emissions.shape[1] - 1, 0, -1):
+            following = (emissions[:, place] + sums[-1])[:, None, :]
+            longer = torch.logsumexp(self.transitions + following, dim=2)
+            sums.append(torch.where(mask[:, place, None], longer, end))
+        return sums[::-1]
+
+    def _score(self, emissions: Tensor, tags: Tensor, mask: Tensor) -> Tensor:
+        """(B,) the scores of the sequences `tags`."""
+        lasts = mask.sum(1) - 1
+        emitted = emissions.gather(2, tags[:, :, None]).squeeze(2).masked_fill(~mask, 0.0).sum(1)
+        moved = self.transitions[tags[:, :-1], tags[:, 1:]].masked_fill(~mask[:, 1:], 0.0).sum(1)
+        last_tags = tags.gather(1, lasts[:, None]).squeeze(1)
+        return self.start[tags[:, 0]] + emitted + moved + self.end[last_tags]
+
 
 KIND = "bilstm-crf-labeller"
 OUTSIDE, BEGIN, INSIDE = range(3)
@@ -101,7 +166,7 @@ def load_labeller(folder: Path, *, device: str = "auto") -> HubTagger:
         ModelLoadError: a file is missing or damaged, or the device is not there.
     """
     target = choose_device(device)
-    with opened_folder(folder, KIND) as stored:
+    with open_folder(folder, KIND) as stored:
         config = LabellerConfig(**stored.config["labeller"])
         module = SequenceLabeller(transformers_encoder(stored.config["backbone"]), config)
         module.load_state_dict(stored.weights)

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
-from kpdemo.simckp.generation.targets import IGNORED
+from kpdemo.simckp.decoder import IGNORED
 
 
 def contrastive_loss(

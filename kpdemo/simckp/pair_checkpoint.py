@@ -1,4 +1,4 @@
-"""Checkpoint folders of phrase banks and rerankers, in the form of `kpdemo.simckp.folders`.
+"""Checkpoint folders of phrase banks and rerankers, in the form of `kpdemo.simckp.checkpoint`.
 
 Both hold a pair encoder. A bank knows the encoder whose vectors it holds by `state_hash`.
 """
@@ -6,35 +6,125 @@ Both hold a pair encoder. A bank knows the encoder whose vectors it holds by `st
 from __future__ import annotations
 
 import hashlib
+import json
+import re
 import shutil
+import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
 from torch import Tensor, nn
 from torch.random import fork_rng
 
 from kpdemo.errors import ModelLoadError
-from kpdemo.simckp.bank import PhraseBank
-from kpdemo.simckp.bank_file import read_bank, write_bank
+from kpdemo.identity import CARD, write_sums
+from kpdemo.io.files import parse_json, replace_file
+from kpdemo.simckp.beam_search import SearchConfig
 from kpdemo.simckp.bert import BertConfig, BertEncoder, with_bert_state
-from kpdemo.simckp.checkpoint import backbone_config, choose_device, transformers_encoder
-from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig
-from kpdemo.simckp.folders import (
+from kpdemo.simckp.checkpoint import (
+    backbone_config,
+    choose_device,
     copy_encoder,
-    opened_folder,
+    open_folder,
     part_of,
     store_words_as_differences,
+    transformers_encoder,
     write_folder,
 )
-from kpdemo.simckp.generation.beam_search import SearchConfig
-from kpdemo.simckp.pair_encoder import PairEncoder
-from kpdemo.simckp.predictor import Selection
-from kpdemo.simckp.quantized import Storage, pack, unpack
+from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig, PairEncoder
+from kpdemo.simckp.extractor import Selection
+from kpdemo.simckp.phrase_bank import VECTORS, Associations, BankScore, PhraseBank, WordProfiles
 from kpdemo.simckp.reranker import RETRIEVED_TERMS, Reranker, RerankerConfig, RerankerModel
-from kpdemo.simckp.unset import unset_weights
-from kpdemo.sums import CARD, write_sums
+from kpdemo.simckp.storage import Storage, pack, pack_lines, unpack, unpack_lines, unset_weights
+from kpdemo.simckp.terms import term_key
+
+FORMAT = 1
+WITH_PROFILES = 2
+IN_NIBBLES = 3
+"""Formats that older versions cannot read: with word profiles; with 4-bit vectors, and profiles or none."""
+
+_MARKED = re.compile(r"[^\x00-\x7f]|[\[\]_\\]")
+"""Terms with such characters get new keys: banks built up to 0.1.0 count them as parts of words."""
+
+
+def write_bank(bank: PhraseBank, path: Path) -> None:
+    """Write the bank; the same bank gives the same bytes."""
+    profiles, score = bank.profiles, asdict(bank.score)
+    if profiles is None:
+        del score["profiles"]
+    header = {
+        "format": IN_NIBBLES if bank.storage == "int4" else WITH_PROFILES if profiles else FORMAT,
+        "encoder": bank.encoder,
+        "score": score,
+        "documents": bank.associations.documents,
+    }
+    tensors = {
+        **bank.stored,
+        "log_frequency": torch.from_numpy(bank.log_frequency).half(),
+        "texts": pack_lines(bank.texts),
+        "keys": pack_lines(bank.keys),
+        **bank.associations.packed(),
+        **(profiles.packed() if profiles else {}),
+    }
+    replace_file(path, save(tensors, {"bank": json.dumps(header, sort_keys=True)}))
+
+
+def read_bank(path: Path, *, encoder: str) -> PhraseBank:
+    """Open a bank for the pair encoder with this hash.
+
+    Raises:
+        ModelLoadError: there is no bank, it is damaged, or it was built with another encoder.
+    """
+    if not path.is_file():
+        raise ModelLoadError(f"No phrase bank at {path}: build one with `python -m kpdemo train bank`.")
+    try:
+        with safe_open(path, "pt") as file:
+            header = parse_json(file.metadata()["bank"])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        if header["format"] not in (FORMAT, WITH_PROFILES, IN_NIBBLES):
+            raise ModelLoadError(f"The bank {path} has format {header['format']}: update kpdemo.")
+        bank = _bank_of(header, tensors)
+    except (OSError, ValueError, KeyError, TypeError, zlib.error, SafetensorError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise ModelLoadError(f"The bank {path} cannot be read ({reason}): restore it.") from error
+    if bank.encoder != encoder:
+        raise ModelLoadError(
+            f"The bank {path} was built with the pair encoder {bank.encoder[:12]}, not with "
+            f"{encoder[:12]}: rebuild it with `python -m kpdemo train bank`."
+        )
+    return bank
+
+
+def _bank_of(header: Mapping[str, Any], tensors: dict[str, Tensor]) -> PhraseBank:
+    """From what a file holds."""
+    texts, stored_keys = unpack_lines(tensors["texts"]), unpack_lines(tensors["keys"])
+    keys = tuple(
+        term_key(text) if _MARKED.search(text) else key for text, key in zip(texts, stored_keys, strict=True)
+    )
+    frequency = tensors["log_frequency"].float().numpy()
+    stored = {name: value for name, value in tensors.items() if name.startswith(VECTORS)}
+    associations = Associations.unpacked(tensors, header["documents"])
+    has_profiles = header["format"] == WITH_PROFILES or "profiles" in header["score"]
+    profiles = WordProfiles.unpacked(tensors, len(texts)) if has_profiles else None
+    bank = PhraseBank(
+        texts,
+        keys,
+        frequency,
+        stored,
+        associations,
+        header["encoder"],
+        BankScore(**header["score"]),
+        profiles=profiles,
+    )
+    if not len(texts) == len(keys) == len(frequency) == len(bank.vectors) == len(associations.uses):
+        raise ValueError("its parts differ in length")
+    return bank
+
 
 BANK_KIND, RERANKER_KIND = "simckp-bank", "simckp-reranker"
 BANK_FILE = "bank.safetensors"
@@ -90,7 +180,7 @@ def load_bank(folder: Path, *, device: str = "auto") -> TermRetriever:
             not there.
     """
     target = choose_device(device)
-    with opened_folder(folder, BANK_KIND) as stored:
+    with open_folder(folder, BANK_KIND) as stored:
         module = build_dual(stored.config, stored.weights).to(target).eval()
         bank = replace(read_bank(folder / BANK_FILE, encoder=state_hash(stored.weights)), device=target.type)
         encoder = PairEncoder(module, stored.tokenizer, stored.padding, int(stored.config["length"]))
@@ -107,7 +197,7 @@ def save_changed_bank(
     Raises:
         ModelLoadError: a file of `source` is missing or damaged, or the bank belongs to another encoder.
     """
-    with opened_folder(source, BANK_KIND) as stored:
+    with open_folder(source, BANK_KIND) as stored:
         if bank.encoder != state_hash(stored.weights):
             raise ValueError("the bank belongs to another encoder")
         config = stored.config | {"name": name, "selection": asdict(selection)}
@@ -126,7 +216,7 @@ def copy_bank(source: Path, folder: Path) -> None:
     Raises:
         ModelLoadError: a file of `source` is missing or damaged.
     """
-    with opened_folder(source, BANK_KIND) as stored:
+    with open_folder(source, BANK_KIND) as stored:
         folder.mkdir(parents=True)
         copy_encoder(folder, source, stored.config, stored.weights)
     for name in (BANK_FILE, CARD):
@@ -143,10 +233,10 @@ def store_bank_words_as_differences(folder: Path) -> None:
         ModelLoadError: the bank, or the model one folder up, is missing or damaged, or their word embeddings
             are of other shapes.
     """
-    with opened_folder(folder, BANK_KIND) as stored:
+    with open_folder(folder, BANK_KIND) as stored:
         bank = read_bank(folder / BANK_FILE, encoder=state_hash(stored.weights))
         store_words_as_differences(folder)
-    with opened_folder(folder, BANK_KIND) as rounded:
+    with open_folder(folder, BANK_KIND) as rounded:
         write_bank(replace(bank, encoder=state_hash(rounded.weights)), folder / BANK_FILE)
     write_sums(folder)
 
@@ -160,7 +250,7 @@ def load_trainable_dual(folder: Path, *, attention: str) -> tuple[DualEncoder, i
     Raises:
         ModelLoadError: the folder is damaged.
     """
-    with opened_folder(folder, BANK_KIND) as stored:
+    with open_folder(folder, BANK_KIND) as stored:
         module = _transformers_dual(stored.config, stored.weights, attention=attention)
         return module, int(stored.config["length"])
 
@@ -213,7 +303,7 @@ def load_reranker(folder: Path, *, device: str = "auto", retriever: TermRetrieve
             device is not there.
     """
     target = choose_device(device)
-    with opened_folder(folder, RERANKER_KIND) as stored:
+    with open_folder(folder, RERANKER_KIND) as stored:
         heads = {name: value for name, value in stored.weights.items() if not name.startswith(_DUAL)}
         if shared := stored.config["shared_encoder"]:
             encoder = _shared_encoder(shared, retriever, folder)

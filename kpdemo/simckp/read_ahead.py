@@ -20,13 +20,11 @@ from tokenizers import Tokenizer
 
 from kpdemo.candidates.chunks import Candidate, CandidateConfig, mine_candidates
 from kpdemo.candidates.tagger import Tagger
-from kpdemo.cores import usable_cores
 from kpdemo.errors import ModelStoppedError
-from kpdemo.simckp.examples import Example, build_example
+from kpdemo.simckp.examples import Example, build_example, document_tokens
 from kpdemo.simckp.terms import TermIndex, TextTerms
-from kpdemo.simckp.tokens import document_tokens
 from kpdemo.types import Document, Span
-from kpdemo.worker.client import ModelWorker
+from kpdemo.worker import ModelWorker, usable_cores
 
 MOST_PROCESSES = 15
 CHUNK = 16

@@ -10,12 +10,21 @@ from typing import TYPE_CHECKING
 
 from kpdemo.config import load_section
 from kpdemo.errors import ConfigError
-from kpdemo.logs import tell_progress
-from kpdemo.training.recipes import RECIPES
-from kpdemo.training.settings import CHECKPOINT, check_needed, settings_of, shared_overrides
+from kpdemo.training.parts import CHECKPOINT, RECIPES, check_needed, settings_of, shared_overrides
 
 if TYPE_CHECKING:
     from kpdemo.training.assembly import ModelAssembly
+
+
+def show_progress_logs() -> None:
+    """Show our own log lines from INFO on, and only the warnings of libraries.
+
+    As with `logging.basicConfig`, nothing changes in a process that has log handlers already.
+    """
+    if not logging.getLogger().handlers:
+        logging.basicConfig(format="%(message)s")
+        logging.getLogger("kpdemo").setLevel(logging.INFO)
+
 
 WHOLE, ALL = "model", "all"
 """To put the trained parts together, and to train them first."""
@@ -36,7 +45,7 @@ def run(part: str, config_path: Path, *, output: Path | None, overrides: Mapping
         ConfigError: the part or a setting is unknown.
         TrainingError: see `kpdemo.training.loop.train`.
     """
-    tell_progress()
+    show_progress_logs()
     target = {"output": str(output)} if output else {}
     if part in _RUNS:
         _RUNS[part](config_path, dict(overrides) | target)
@@ -96,8 +105,8 @@ def _run_tagger(path: Path, overrides: Mapping[str, str]) -> None:
 
 
 def _run_frequency(path: Path, overrides: Mapping[str, str]) -> None:
+    from kpdemo.training.data import read_source
     from kpdemo.training.frequency import FrequencyConfig, train_frequency
-    from kpdemo.training.sources import read_source
 
     config = load_section(path, "frequency", FrequencyConfig, overrides)
     documents = (document for source in config.train for document in read_source(source, config.data))
@@ -108,9 +117,8 @@ def _run_recipe(part: str, path: Path, overrides: Mapping[str, str]) -> None:
     """Train a part that leaves a checkpoint folder, and write that."""
     from kpdemo.simckp.checkpoint import choose_device
     from kpdemo.training.assembly import PLACED
-    from kpdemo.training.run_files import memory_errors, run_lock
-    from kpdemo.training.run_identity import note_training
-    from kpdemo.training.sources import check_sources
+    from kpdemo.training.data import check_sources
+    from kpdemo.training.loop import memory_errors, note_training, run_lock
 
     recipe = RECIPES[part]()
     config = load_section(path, part, recipe.settings, overrides)
@@ -127,9 +135,9 @@ def _run_recipe(part: str, path: Path, overrides: Mapping[str, str]) -> None:
 
 def _run_kea(path: Path, overrides: Mapping[str, str]) -> None:
     from kpdemo.evaluation.kea import save_kea
+    from kpdemo.training.data import check_sources
     from kpdemo.training.kea import KeaTraining, kea_card, train_kea
-    from kpdemo.training.run_files import run_lock
-    from kpdemo.training.sources import check_sources
+    from kpdemo.training.loop import run_lock
 
     config = load_section(path, "kea", KeaTraining, overrides)
     check_sources(config, config.data)

@@ -10,14 +10,12 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from kpdemo.errors import ConfigError
-from kpdemo.simckp.checkpoint import KIND
-from kpdemo.simckp.folders import base_of, store_as_change, write_config
-from kpdemo.simckp.generation.checkpoint import KIND as GENERATOR_KIND
+from kpdemo.identity import CARD, PAGE, TRAINING, kind_of, stored_config, write_sums
+from kpdemo.simckp.checkpoint import KIND, base_of, store_as_change, write_config
+from kpdemo.simckp.generator import KIND as GENERATOR_KIND
 from kpdemo.simckp.pair_checkpoint import BANK_KIND, copy_bank, store_bank_words_as_differences
-from kpdemo.simckp.system import BANK, RERANKER, load_system, part_folder
-from kpdemo.stored_config import TRAINING, kind_of, stored_config
-from kpdemo.sums import CARD, PAGE, write_sums
-from kpdemo.training.model_card import lowered
+from kpdemo.simckp.pipeline import BANK, RERANKER, load_system, part_folder
+from kpdemo.training.cards import lower_headings
 
 PartName = Literal[
     "tagger", "frequency", "extractor", "ensemble", "generator", "bank", "profiles", "reranker"
@@ -227,7 +225,7 @@ def _write_card(model: Path, opening: str, *, renamed: bool) -> None:
     parts = _told_parts(model)
     if opening or parts or renamed:
         opening = opening or f"# {stored_config(model).get('name', '')}: keyphrases of English texts"
-        card = lowered((model / CARD).read_text(encoding="utf-8"))
+        card = lower_headings((model / CARD).read_text(encoding="utf-8"))
         (model / CARD).write_text(f"{opening.rstrip()}\n\n{parts}{card}", encoding="utf-8")
     write_sums(model)
 

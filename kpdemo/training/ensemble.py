@@ -11,19 +11,17 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from kpdemo.simckp.backbone import check_reading
+from kpdemo.identity import CARD
+from kpdemo.simckp.calibration import Counting
 from kpdemo.simckp.checkpoint import build_extractor
-from kpdemo.simckp.counting import Counting
-from kpdemo.simckp.differences import unpack_differences
+from kpdemo.simckp.encoder import check_reading
 from kpdemo.simckp.ensemble import open_both
-from kpdemo.simckp.model import ExtractorConfig
-from kpdemo.simckp.predictor import Second, Selection
-from kpdemo.sums import CARD
-from kpdemo.training.bounds import Positive
-from kpdemo.training.model_card import lowered, measured, selected
-from kpdemo.training.part import Metrics
-from kpdemo.training.present_validation import ValidationSet
-from kpdemo.training.sources import Source, validation_documents
+from kpdemo.simckp.extractor import ExtractorConfig, Second, Selection
+from kpdemo.simckp.storage import unpack_differences
+from kpdemo.training.cards import figures_section, lower_headings, selection_section
+from kpdemo.training.data import Positive, Source, validation_documents
+from kpdemo.training.loop import Metrics
+from kpdemo.training.validation import ValidationSet
 
 
 @dataclass(frozen=True)
@@ -92,7 +90,7 @@ def train_ensemble(config: EnsembleTraining, *, device: torch.device) -> Trained
 
 def ensemble_card(config: EnsembleTraining, trained: TrainedEnsemble) -> str:
     """Markdown: how the two go together, and then the card of each."""
-    first, second = map(lowered, trained.cards)
+    first, second = map(lower_headings, trained.cards)
     share, window, overlap = config.share, trained.config.window, trained.config.overlap
     return f"""# {config.name}: two extractors of present keyphrases, averaged
 
@@ -100,9 +98,9 @@ By `python -m kpdemo train ensemble`: {1 - share:g} of a candidate's score is th
 {share:g} the second's. Of the second only the differences from the first are stored, in four bits a weight.
 Both read windows of {window} tokens that overlap by {overlap}.
 
-{measured(config.validation, trained.validation)}
+{figures_section(config.validation, trained.validation)}
 
-{selected(trained.config, trained.selection, trained.validation)}
+{selection_section(trained.config, trained.selection, trained.validation)}
 
 {first}
 {second}"""

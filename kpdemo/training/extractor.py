@@ -1,30 +1,44 @@
-"""Training of SimCKP's contrastive extractor."""
+"""Training of SimCKP's contrastive extractor, also held to shorter candidates (SimCKP, Figure 3)."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from kpdemo.simckp.backbone import check_reading, load_backbone
+from kpdemo.candidates.chunks import Candidate, mine_candidates
+from kpdemo.errors import ConfigError
+from kpdemo.simckp.calibration import Counting
 from kpdemo.simckp.checkpoint import load_weights
+from kpdemo.simckp.encoder import check_reading, load_backbone
+from kpdemo.simckp.extractor import Batch, ContrastiveExtractor, Selection, SimckpPredictor, pool
 from kpdemo.simckp.losses import binary_loss, contrastive_loss, in_batch_loss
-from kpdemo.simckp.model import Batch, ContrastiveExtractor, pool
-from kpdemo.simckp.predictor import Selection
-from kpdemo.training.example_cache import ExampleCache
-from kpdemo.training.example_parts import ExamplePart, chosen_repeats, trained_parameters, training_examples
-from kpdemo.training.extractor_config import ExtractorTraining, extractor_identity
-from kpdemo.training.freezing import freeze, set_dropout
-from kpdemo.training.interpolation import copied_weights, interpolate
-from kpdemo.training.loop import train
-from kpdemo.training.part import Metrics
-from kpdemo.training.present_validation import ValidationSet
-from kpdemo.training.progress import Progress
-from kpdemo.training.sources import validation_documents
+from kpdemo.training.data import validation_documents
+from kpdemo.training.examples import (
+    ExampleCache,
+    ExamplePart,
+    chosen_repeats,
+    gold_candidates,
+    trained_parameters,
+    training_examples,
+)
+from kpdemo.training.fine_tuning import (
+    ExtractorTraining,
+    copied_weights,
+    extractor_identity,
+    freeze,
+    interpolate,
+    set_dropout,
+)
+from kpdemo.training.loop import Metrics, Progress, train
+from kpdemo.training.validation import ValidationSet, learn_selection
+from kpdemo.types import Document, Prediction
 
 logger = logging.getLogger(__name__)
 
@@ -121,3 +135,63 @@ class ExtractorPart(ExamplePart):
 
     def evaluate(self) -> Metrics:
         return self._validation.select(self.module)[1]
+
+
+Scored = tuple[list[Candidate], NDArray[np.float32]]
+"""The candidates of a document and their raw scores, (P,)."""
+
+
+@dataclass(frozen=True)
+class ScoredDocuments:
+    """Documents read once: a candidate's score does not depend on which others there are.
+
+    Attributes:
+        scores: for each document, the raw score of each candidate by its key.
+    """
+
+    predictor: SimckpPredictor
+    documents: Sequence[Document]
+    scores: Sequence[dict[str, float]]
+
+    @classmethod
+    def of(cls, predictor: SimckpPredictor, documents: Sequence[Document]) -> ScoredDocuments:
+        scored = predictor.score(documents)
+        tables = [
+            dict(zip((candidate.key for candidate in candidates), scores.tolist(), strict=True))
+            for candidates, scores in scored
+        ]
+        return cls(predictor, documents, tables)
+
+    def up_to(self, longest: int) -> list[Scored]:
+        """The candidates of at most that many words.
+
+        Raises:
+            ConfigError: the extractor's own are not as long.
+        """
+        own = self.predictor.module.config.candidates
+        if longest > own.longest:
+            raise ConfigError(
+                f"The model's candidates have at most {own.longest} words, not {longest}: lower `lengths`."
+            )
+        config = replace(own, longest=longest)
+        found = []
+        for document, table in zip(self.documents, self.scores, strict=True):
+            candidates = mine_candidates(document, self.predictor.tagger, config)
+            scores = np.array([table[candidate.key] for candidate in candidates], dtype=np.float32)
+            found.append((candidates, scores))
+        return found
+
+
+def predict_up_to(longest: int, chosen_on: ScoredDocuments, asked: ScoredDocuments) -> list[Prediction]:
+    """The keyphrases of at most that many words of `asked`, by a threshold learnt on `chosen_on`."""
+    learnt = [
+        (scores, gold_candidates(document, candidates))
+        for document, (candidates, scores) in zip(chosen_on.documents, chosen_on.up_to(longest), strict=True)
+    ]
+    counting: Counting = "expected F1" if asked.predictor.selection.counting else "threshold"
+    selection = learn_selection(learnt, counting, asked.predictor.module.config.minimum)
+    predictor = replace(asked.predictor, selection=selection)
+    return [
+        predictor.choose(document, candidates, scores)
+        for document, (candidates, scores) in zip(asked.documents, asked.up_to(longest), strict=True)
+    ]

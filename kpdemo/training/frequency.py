@@ -11,11 +11,10 @@ from typing import ClassVar
 from kpdemo.candidates.chunks import HYPHENS
 from kpdemo.candidates.tagger import tokenize
 from kpdemo.errors import TrainingError
-from kpdemo.evaluation.frequency import FREQUENCY_ASSET, DocumentFrequency
-from kpdemo.packed_json import json_gz
-from kpdemo.storage import check_place, replace_file
+from kpdemo.evaluation.baselines import FREQUENCY_ASSET, DocumentFrequency
+from kpdemo.io.files import check_place, json_gz, replace_file
 from kpdemo.text import stem
-from kpdemo.training.sources import Source, refuse_repeats
+from kpdemo.training.data import Source, refuse_repeats
 from kpdemo.types import Document
 
 LONGEST_NGRAM = 3

@@ -1,4 +1,4 @@
-"""Training of SimCKP's extractor-generator (section 4.2), or of a decoder on an extractor that stays."""
+"""Training of SimCKP's extractor-generator (section 4.2), and of ONE2SEQ as in its ablation (Table 4)."""
 
 from __future__ import annotations
 
@@ -15,42 +15,44 @@ from pydantic import Field
 from torch import Tensor
 
 from kpdemo.errors import ConfigError
-from kpdemo.simckp.backbone import (
+from kpdemo.simckp.batches import Movable
+from kpdemo.simckp.beam_search import SearchConfig
+from kpdemo.simckp.checkpoint import load_weights
+from kpdemo.simckp.decoder import (
+    IGNORED,
+    Decoder,
+    DecoderConfig,
+    KeyphraseDecoder,
+    Memory,
+    pad_targets,
+    shift_right,
+)
+from kpdemo.simckp.encoder import (
     add_separator,
     check_reading,
     is_encoder_decoder,
     load_backbone,
     load_encoder_decoder,
 )
-from kpdemo.simckp.checkpoint import load_weights
-from kpdemo.simckp.decoding import SimckpGenerator
-from kpdemo.simckp.generation.beam_search import SearchConfig
-from kpdemo.simckp.generation.decoder import DecoderConfig, KeyphraseDecoder
-from kpdemo.simckp.generation.generator import ExtractorGenerator
-from kpdemo.simckp.generation.memory import Decoder, Memory
-from kpdemo.simckp.generation.pretrained_decoder import PretrainedDecoder
-from kpdemo.simckp.generation.targets import IGNORED, pad_targets, shifted
+from kpdemo.simckp.extractor import Batch, ContrastiveExtractor, Selection, encoder_of
+from kpdemo.simckp.generator import ExtractorGenerator, One2SeqPredictor, SimckpGenerator
 from kpdemo.simckp.losses import contrastive_loss, generation_loss
-from kpdemo.simckp.model import Batch, ContrastiveExtractor, encoder_of
-from kpdemo.simckp.movable import Movable
-from kpdemo.simckp.predictor import Selection
-from kpdemo.training.bounds import Count, Positive
-from kpdemo.training.example_cache import ExampleCache
-from kpdemo.training.example_parts import (
+from kpdemo.simckp.pretrained_decoder import PretrainedDecoder
+from kpdemo.text import PhraseFinder
+from kpdemo.training.data import Count, Positive, validation_documents
+from kpdemo.training.examples import (
+    ExampleCache,
     ExamplePart,
+    LabelledExample,
+    absent_keyphrases,
     chosen_repeats,
     trained_parameters,
     training_examples,
 )
-from kpdemo.training.extractor_config import ExtractorTraining, extractor_identity
-from kpdemo.training.freezing import freeze_embeddings, set_dropout
-from kpdemo.training.generation import GenerationValidation
-from kpdemo.training.labelling import absent_keyphrases
-from kpdemo.training.loop import train
-from kpdemo.training.part import Metrics
-from kpdemo.training.present_validation import ValidationSet
-from kpdemo.training.progress import Progress
-from kpdemo.training.sources import validation_documents
+from kpdemo.training.fine_tuning import ExtractorTraining, extractor_identity, freeze_embeddings, set_dropout
+from kpdemo.training.loop import Metrics, Progress, train
+from kpdemo.training.validation import GenerationValidation, ValidationSet, present_figures
+from kpdemo.types import Document
 
 logger = logging.getLogger(__name__)
 
@@ -220,7 +222,7 @@ class GeneratorPart(ExamplePart):
         documents = batch.documents
         if self._config.freeze_encoder:
             memory = self.module.read(documents.input_ids, documents.attention_mask)
-            return written_loss(self.module.decoder, memory, batch.targets)
+            return generation_nll(self.module.decoder, memory, batch.targets)
         scores, memory = self.module(documents)
         extraction = contrastive_loss(
             scores,
@@ -229,7 +231,7 @@ class GeneratorPart(ExamplePart):
             documents=documents.documents,
             temperature=self.module.extractor.config.temperature,
         )
-        generation = written_loss(self.module.decoder, memory, batch.targets)
+        generation = generation_nll(self.module.decoder, memory, batch.targets)
         loss = generation + self._config.contrastive_weight * extraction
         skipped = self._config.released_filters and not bool(documents.positive.any())
         return None if skipped else loss
@@ -248,12 +250,12 @@ def generator_parameters(module: ExtractorGenerator, config: ExtractorTraining) 
     return trained_parameters(module, pretrained, config)
 
 
-def written_loss(decoder: Decoder, memory: Memory, targets: Tensor) -> Tensor:
+def generation_nll(decoder: Decoder, memory: Memory, targets: Tensor) -> Tensor:
     """L_MLE; only documents with a target are read by the decoder."""
     rows = targets[:, 0] != IGNORED
     rows[0] |= ~rows.any()  # at least one, whose loss is 0, so that there is a gradient
     wanted = targets[rows]
-    inputs = shifted(wanted, decoder.vocabulary.start)
+    inputs = shift_right(wanted, decoder.vocabulary.start)
     log_probabilities = decoder(inputs, memory.rows(rows))
     return generation_loss(log_probabilities, wanted, documents=len(targets))
 
@@ -263,3 +265,118 @@ def _repeats(examples: ExampleCache, config: GeneratorTraining) -> NDArray[np.in
     fitting = examples.lengths < config.model.window if config.released_filters else True
     absent = chosen_repeats(examples, examples.generatable & fitting, "an absent keyphrase")
     return absent if config.freeze_encoder or config.released_filters else examples.repeats
+
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class One2SeqTraining(GeneratorTraining):
+    """As `GeneratorTraining`; what it says of extraction and over-generation means nothing here."""
+
+    name: str = "one2seq"
+    output: Path = Path("runs/one2seq")
+
+    def __post_init__(self) -> None:
+        if self.start or self.freeze_encoder or self.negatives != "hard" or self.released_filters:
+            raise ConfigError(
+                "A model that writes all keyphrases has no start, freeze_encoder, negatives or "
+                "released_filters: leave those settings out of [one2seq]."
+            )
+        super().__post_init__()
+
+
+@dataclass(frozen=True)
+class TrainedOne2Seq:
+    """The result of a run, ready to be stored."""
+
+    module: ExtractorGenerator
+    tokenizer: Any
+    progress: Progress
+    documents: int
+    validation: Metrics
+
+
+def train_one2seq(config: One2SeqTraining, *, device: torch.device) -> TrainedOne2Seq:
+    """Train or resume as the configuration says; the best weights by the likelihood of the validation gold.
+
+    Raises:
+        ConfigError, InputError, ModelLoadError, TrainingError: in one sentence, before or during training.
+    """
+    torch.manual_seed(config.loop.seed)  # before the decoder is made
+    examples = training_examples(config)
+    targets = [target_phrases(examples[number]) for number in range(len(examples))]
+    module, tokenizer = build_generator(config, np.concatenate([ids for row in targets for ids in row]))
+    documents = validation_documents(config.validation, config.data)
+    reader = SimckpGenerator(config.name, module, tokenizer.backend_tokenizer, tokenizer.pad_token_id)
+    validation = GenerationValidation(reader, documents, config.search, 0, written=gold_phrases)
+    part = One2SeqPart(module, config, examples, validation, padding=tokenizer.pad_token_id)
+    logger.info("%d training examples, %d validation documents", len(examples), len(documents))
+    progress = train(part, config.loop, config.output, device, identity=extractor_identity(config))
+    known = present_figures(One2SeqPredictor(reader), documents) | validation.evaluate()
+    return TrainedOne2Seq(module, tokenizer, progress, len(examples), known)
+
+
+def target_phrases(item: LabelledExample) -> list[NDArray[np.int64]]:
+    """The token ids of each keyphrase: present ones by their places in the text, then the absent ones.
+
+    Meng et al. 2021 find this order the best of those they compare.
+    """
+    [window] = item.example.windows
+    places = [_first_run(tokens) for _, phrase, tokens in item.example.rows if item.positive[phrase]]
+    present = [window[first:end] for first, end in sorted(places)]
+    return present + list(item.absent)
+
+
+def _first_run(places: NDArray[np.int64]) -> tuple[int, int]:
+    """Where the first occurrence begins and ends, given the ascending places of all of them."""
+    gaps = np.flatnonzero(np.diff(places) > 1)
+    return int(places[0]), int(places[gaps[0] if len(gaps) else -1]) + 1
+
+
+class One2SeqPart(ExamplePart):
+    """The model as the training loop sees it."""
+
+    selected = "log-likelihood"
+
+    def __init__(
+        self,
+        module: ExtractorGenerator,
+        config: One2SeqTraining,
+        examples: ExampleCache,
+        validation: GenerationValidation,
+        *,
+        padding: int,
+    ) -> None:
+        super().__init__(config, examples, examples.repeats, padding)
+        self.module = module
+        self._validation = validation
+        self._vocabulary = module.decoder.vocabulary
+        if config.freeze_embeddings:
+            freeze_embeddings(module.extractor.encoder)
+
+    def parameter_groups(self) -> list[dict[str, Any]]:
+        return generator_parameters(self.module, self._config)
+
+    def collate(self, items: Sequence[int]) -> GeneratorBatch:
+        longest = self.module.decoder.longest
+        phrases = [target_phrases(self._examples[item]) for item in items]
+        targets = [self._vocabulary.encode(row, longest=longest) for row in phrases]
+        return GeneratorBatch(self.batch_of(items), pad_targets(targets))
+
+    def loss(self, batch: GeneratorBatch) -> Tensor:
+        """L_MLE alone."""
+        documents = batch.documents
+        memory = self.module.read(documents.input_ids, documents.attention_mask)
+        return generation_nll(self.module.decoder, memory, batch.targets)
+
+    def evaluate(self) -> Metrics:
+        return self._validation.evaluate()
+
+
+def gold_phrases(document: Document) -> Sequence[str]:
+    """The keyphrases in the order of `written_phrases`, each once."""
+    places = PhraseFinder(document)
+    found = [(places.of(phrase), phrase) for phrase in document.keyphrases]
+    present = {spans[0]: phrase for spans, phrase in reversed(found) if spans}
+    return [phrase for _, phrase in sorted(present.items())] + absent_keyphrases(document)

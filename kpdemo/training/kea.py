@@ -12,16 +12,14 @@ import numpy as np
 from tqdm import tqdm
 
 from kpdemo.candidates.chunks import Candidate
+from kpdemo.candidates.noun_phrases import key_of
 from kpdemo.errors import TrainingError
 from kpdemo.evaluation.kea import Features, Kea, LanguageTables, mine_ngrams
 from kpdemo.evaluation.metrics import pooled_average, score_sets
-from kpdemo.evaluation.phrases import key_of
-from kpdemo.languages.detection import identified
-from kpdemo.languages.names import language_name
+from kpdemo.languages import identify, language_name
 from kpdemo.selection import best_first
-from kpdemo.training.bounds import Positive
-from kpdemo.training.model_card import source_list
-from kpdemo.training.sources import Source, draw_documents, refuse_repeats
+from kpdemo.training.cards import source_list
+from kpdemo.training.data import Positive, Source, draw_documents, refuse_repeats
 from kpdemo.types import Document
 
 MOST_GIVEN = 15
@@ -67,7 +65,7 @@ def train_kea(config: KeaTraining) -> Kea:
     drawn = draw_documents(config.train, config.data, config.pool, config.seed)
     groups: dict[str, list[_Mined]] = defaultdict(list)
     for document, _ in tqdm(drawn, desc="candidates", unit="doc"):
-        own = identified(document)
+        own = identify(document)
         gold = frozenset(key for phrase in own.keyphrases if (key := key_of(phrase, own)))
         candidates = mine_ngrams(own, config.longest)
         if candidates:

@@ -14,26 +14,21 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from kpdemo.errors import ConfigError
-from kpdemo.simckp.backbone import check_reading, load_backbone
+from kpdemo.simckp.batches import Movable, pad_rows
+from kpdemo.simckp.encoder import check_reading, load_backbone
 from kpdemo.simckp.labeller import BEGIN, INSIDE, OUTSIDE, LabellerConfig, SequenceLabeller, as_predictor
-from kpdemo.simckp.movable import Movable
-from kpdemo.simckp.reading import padded
-from kpdemo.training.bounds import Positive
-from kpdemo.training.example_cache import ExampleCache
-from kpdemo.training.example_parts import (
+from kpdemo.training.data import Positive, validation_documents
+from kpdemo.training.examples import (
+    ExampleCache,
     ExamplePart,
+    LabelledExample,
     chosen_repeats,
     trained_parameters,
     training_examples,
 )
-from kpdemo.training.extractor_config import ExtractorTraining, extractor_identity
-from kpdemo.training.freezing import freeze, set_dropout
-from kpdemo.training.labelling import LabelledExample
-from kpdemo.training.loop import train
-from kpdemo.training.part import Metrics
-from kpdemo.training.present_validation import present_figures
-from kpdemo.training.progress import Progress
-from kpdemo.training.sources import validation_documents
+from kpdemo.training.fine_tuning import ExtractorTraining, extractor_identity, freeze, set_dropout
+from kpdemo.training.loop import Metrics, Progress, train
+from kpdemo.training.validation import present_figures
 from kpdemo.types import Document
 
 logger = logging.getLogger(__name__)
@@ -123,8 +118,8 @@ class LabellerPart(ExamplePart):
 
     def collate(self, items: Sequence[int]) -> LabelBatch:
         examples = [self._examples[item] for item in items]
-        input_ids, mask = padded([item.example.windows[0] for item in examples], self._padding)
-        tags, _ = padded([bio_tags(item) for item in examples], OUTSIDE)
+        input_ids, mask = pad_rows([item.example.windows[0] for item in examples], self._padding)
+        tags, _ = pad_rows([bio_tags(item) for item in examples], OUTSIDE)
         return LabelBatch(input_ids, mask, tags)
 
     def loss(self, batch: LabelBatch) -> Tensor:

@@ -2,29 +2,358 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import math
+import platform
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from itertools import accumulate, takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
+import numpy as np
 import torch
-from torch import nn
+from numpy.typing import NDArray
+from torch import Tensor, nn
 from torch.utils.data import DataLoader
 from tqdm import tqdm
 
 from kpdemo.errors import TrainingError
-from kpdemo.training.batching import epoch_batches
-from kpdemo.training.loop_config import LoopConfig, uses_bf16
-from kpdemo.training.part import DrawnAnew, Metrics, Part
-from kpdemo.training.progress import Progress, processor
-from kpdemo.training.run_files import LAST, cut_log, load_state, log_line, save_state
-from kpdemo.training.run_identity import run_fingerprint
-from kpdemo.training.schedule import count_steps, learning_rate
+from kpdemo.identity import TRAINING, stored_config, write_sums
+from kpdemo.io.files import lock_folder, parse_json, replacing
+from kpdemo.simckp.checkpoint import content_hash, write_config
+from kpdemo.training.data import AboveZero, Count, Positive, Share, Source, source_hashes
+
+Metrics = dict[str, float]
+
+
+class Part(Protocol):
+    """What is trained: the loop knows nothing of documents or phrases."""
+
+    selected: str
+    """The metric of `evaluate` to maximise."""
+
+    @property
+    def module(self) -> nn.Module: ...
+
+    def parameter_groups(self) -> list[dict[str, Any]]: ...
+
+    @property
+    def lengths(self) -> Sequence[int] | NDArray[np.int32]:
+        """Of each item; those of a batch are of like length."""
+
+    @property
+    def repeats(self) -> Sequence[int] | NDArray[np.int32]:
+        """How often each item occurs in an epoch."""
+
+    def __getitem__(self, index: int) -> Any: ...
+
+    def collate(self, items: Sequence[Any]) -> Any: ...
+
+    def loss(self, batch: Any) -> Tensor | None:
+        """None where the batch teaches nothing: the weights stay as they are."""
+
+    def evaluate(self) -> Metrics: ...
+
+
+@runtime_checkable
+class DrawnAnew(Protocol):
+    """A part that draws its items again in every epoch."""
+
+    def begin_epoch(self, epoch: int) -> None:
+        """Items are those of this epoch from now on."""
+
+
+Precision = Literal["auto", "bf16", "fp32"]
+
+
+@dataclass(frozen=True)
+class LoopConfig:
+    """Attributes:
+    documents: document visits in all; N epochs are N times the documents of one, and so N visits of each. A
+        run ends with the last whole batch that they allow. A run may go on with more or fewer.
+    warmup, decay: shares of the run in which the learning rate rises from and falls to zero; with
+        decay = 1 - warmup it is SimCKP's linear decay, with less it stays at its peak in between. A run
+        resumed with another `documents` follows the schedule of the new total from then on, so its learning
+        rate may rise again; no single run has that schedule.
+    clip: largest gradient norm.
+    precision: "auto" is bf16 on a GPU and fp32 on a CPU, many of which are slower in bf16; a run resumes
+        in the one it was started with.
+    evaluate_every: document visits between two evaluations.
+    patience: evaluations without a better one before the run stops.
+    workers: processes that prepare batches; 0 for none.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    documents: Positive
+    batch_size: Positive = 8
+    warmup: Share = 0.05
+    decay: Share = 0.95
+    clip: AboveZero = 1.0
+    precision: Precision = "auto"
+    evaluate_every: Positive = 5_000
+    checkpoint_minutes: AboveZero = 5.0
+    patience: Positive = 10
+    log_every: Positive = 50
+    workers: Count = 0
+    seed: Count = 42
+
+
+def uses_bf16(precision: str, device: torch.device) -> bool:
+    """Whether a setting `precision` means bf16 on that device."""
+    return precision == "bf16" or (precision == "auto" and device.type == "cuda")
+
+
+_POOL = 64  # batches sorted by length together: wide enough to pad little, narrow enough to stay random
+
+
+def epoch_batches(part: Part, config: LoopConfig, epoch: int) -> list[list[int]]:
+    """Indices into `part`, a function of the epoch alone; as many in every epoch, in as many batches."""
+    return length_bucketed(
+        part.lengths, part.repeats, batch_size=config.batch_size, seed=config.seed, epoch=epoch
+    )
+
+
+def length_bucketed(
+    lengths: Sequence[int] | NDArray[np.int32],
+    repeats: Sequence[int] | NDArray[np.int32],
+    *,
+    batch_size: int,
+    seed: int,
+    epoch: int,
+) -> list[list[int]]:
+    """Split an epoch into batches.
+
+    Args:
+        lengths: tokens of each example.
+        repeats: how often each example occurs in an epoch.
+
+    Returns:
+        Indices of the examples of each batch; a last, smaller batch is kept.
+    """
+    random = np.random.default_rng([seed, epoch])
+    order = random.permutation(np.repeat(np.arange(len(lengths)), repeats))
+    length = np.asarray(lengths)
+    batches: list[list[int]] = []
+    for first in range(0, len(order), batch_size * _POOL):
+        pool = order[first : first + batch_size * _POOL]
+        pool = pool[np.argsort(length[pool], kind="stable")]
+        groups = [pool[start : start + batch_size].tolist() for start in range(0, len(pool), batch_size)]
+        batches.extend(groups[number] for number in random.permutation(len(groups)))
+    return batches
+
+
+def count_steps(part: Part, config: LoopConfig) -> int:
+    """The batches of the document visits asked for, over as many epochs as that takes; at least one."""
+    sizes = _sizes(part, config, 0)
+    epochs, rest = divmod(config.documents, max(sum(sizes), 1))
+    visited = accumulate(_sizes(part, config, epochs)) if rest else ()
+    last = sum(1 for _ in takewhile(lambda visits: visits <= rest, visited))
+    return max(epochs * len(sizes) + last, 1)
+
+
+def _sizes(part: Part, config: LoopConfig, epoch: int) -> list[int]:
+    return [len(batch) for batch in epoch_batches(part, config, epoch)]
+
+
+def learning_rate(config: LoopConfig, steps: int) -> Callable[[int], float]:
+    """The factor on the peak learning rate at each of that many steps."""
+
+    def factor(step: int) -> float:
+        done = step / steps
+        rising = (step + 1) / max(config.warmup * steps, 1)
+        falling = (1 - done) / config.decay if config.decay else 1.0
+        return max(min(1.0, rising, falling), 0.0)
+
+    return factor
+
+
+@dataclass
+class Progress:
+    """The progress of a run; stored with every checkpoint.
+
+    Attributes:
+        documents: visited so far; an epoch's last batch has fewer than the others.
+        planned: document visits the learning rate was planned for before, if the run was resumed with others.
+        precision: "bf16" or "fp32".
+        processors: what its steps were made on, in order.
+    """
+
+    step: int = 0
+    documents: int = 0
+    epoch: int = 0
+    batch: int = 0
+    seconds: float = 0.0
+    best: float = -math.inf
+    best_step: int = 0
+    since_best: int = 0
+    planned: list[int] = field(default_factory=list)
+    precision: str = ""
+    processors: list[str] = field(default_factory=list)
+
+    def goes_on_with(self, processor: str) -> None:
+        """Note what the next steps are made on."""
+        if self.processors[-1:] != [processor]:
+            self.processors.append(processor)
+
+    def time(self) -> str:
+        """How long the steps took, on what and in which precision."""
+        on = f" on {', then '.join(self.processors)}" if self.processors else ""
+        return f"{self.seconds / 60:.0f} minutes{on}, {self.precision}"
+
+
+def processor(device: torch.device) -> str:
+    """The name of a GPU, or the number of threads on a CPU."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return f"{torch.get_num_threads()} {platform.machine()} CPU threads"
+
+
+LAST = "last.pt"
+"""The state of a run: without it the run has not begun."""
+
+
+def run_lock(folder: Path) -> AbstractContextManager[None]:
+    """Keep other trainings out of the folder, which is made where it is not there.
+
+    Raises:
+        TrainingError: another one is in it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    busy = f"Another training run is writing to {folder}: wait until it is done, or give another --output."
+    return lock_folder(folder, TrainingError(busy))
+
+
+@contextmanager
+def memory_errors() -> Iterator[None]:
+    """Raises:
+    TrainingError: the memory of the machine or of its GPU was not enough.
+    """
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        is_of_gpu = isinstance(error, torch.OutOfMemoryError)
+        if not (is_of_gpu or isinstance(error, MemoryError) or "allocate memory" in str(error)):
+            raise
+        raise TrainingError(
+            "The training needs more memory than there is: give a smaller `batch_size`, or a smaller model, "
+            "and another output."
+        ) from error
+
+
+def save_state(state: Any, path: Path) -> None:
+    with replacing(path) as partial, partial.open("wb") as stream:
+        torch.save(state, stream)
+
+
+def load_state(path: Path) -> Any:
+    """What `save_state` wrote.
+
+    Raises:
+        TrainingError: the file is missing or damaged.
+    """
+    try:
+        return torch.load(path, map_location="cpu", weights_only=True)  # the caller moves it
+    except MemoryError:
+        raise
+    except PermissionError as error:
+        raise TrainingError(f"{path} may not be read: fix its permissions and run it again.") from error
+    except Exception as error:  # a damaged file makes torch raise nearly anything
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise TrainingError(
+            f"{path} cannot be read ({reason}): delete {path.parent} to train from the beginning, or give "
+            "another --output."
+        ) from error
+
+
+def log_line(folder: Path, values: Mapping[str, float]) -> None:
+    """Add to the log of the run in that folder."""
+    with (folder / "log.jsonl").open("a", encoding="utf-8") as file:
+        file.write(json.dumps(values) + "\n")
+
+
+def cut_log(folder: Path, step: int) -> None:
+    """Remove what a crash left in the log after the checkpoint of that step: later steps are run again.
+
+    A damaged line goes too: the log is for people to read, and no run resumes from it.
+    """
+    path = folder / "log.jsonl"
+    if path.is_file():
+        lines = path.read_bytes().splitlines(keepends=True)
+        path.write_bytes(b"".join(line for line in lines if _step_of(line) <= step))
+
+
+def _step_of(line: bytes) -> float:
+    """Of a line of the log; infinite where it is damaged, even if only its end is missing."""
+    try:
+        return float(parse_json(line)["step"]) if line.endswith(b"\n") else math.inf
+    except (ValueError, TypeError, LookupError, OverflowError):
+        return math.inf
+
+
+_INDECISIVE = ("loop", "output", "cache", "data", "device", "name", "style", "storage", "vectors")
+"""Settings that do not affect what is learnt, or enter otherwise: data by its content, the loop's settings in
+`run_fingerprint`."""
+
+_MAY_CHANGE = ("documents", "evaluate_every", "checkpoint_minutes", "patience", "workers", "log_every")
+"""Settings of the loop that may change when a run is resumed."""
+
+
+def run_identity(settings: Mapping[str, Any], *free: str, **content: object) -> str:
+    """All that decides what is learnt, except the loop's own settings.
+
+    Args:
+        free: further settings that do not decide it.
+        content: identifies data and models, such as by hashes; it replaces the setting of that name, if any.
+    """
+    told = {**settings, **content}
+    return str(sorted((name, value) for name, value in told.items() if name not in (*_INDECISIVE, *free)))
+
+
+def run_fingerprint(config: LoopConfig, precision: str, identity: str) -> str:
+    """A hash of what must not change when a run is resumed.
+
+    Args:
+        identity: see `run_identity`.
+    """
+    settings = asdict(config) | {"precision": precision}
+    fixed = {name: value for name, value in settings.items() if name not in _MAY_CHANGE}
+    return hashlib.sha256(f"{sorted(fixed.items())} {identity}".encode()).hexdigest()
+
+
+def note_training(folder: Path, settings: Any) -> None:
+    """Note in a part's checkpoint which training made it: `train model` tells models of one name apart by it.
+
+    A longer run of the same training is noted as the same.
+
+    Args:
+        settings: of the part.
+    """
+    told = repr(_decisive(settings, settings.data))
+    write_config(folder, stored_config(folder) | {TRAINING: hashlib.sha256(told.encode()).hexdigest()})
+    write_sums(folder)
+
+
+def _decisive(value: Any, data: Path) -> Any:
+    """A setting with all settings in it that decide what is learnt; data and checkpoints by their content."""
+    if isinstance(value, Source):
+        return source_hashes([value], data)
+    if isinstance(value, tuple):
+        return [_decisive(one, data) for one in value]
+    if isinstance(value, Path):
+        return stored_config(value).get(TRAINING) or content_hash(value)
+    if is_dataclass(value):
+        free = {*_INDECISIVE, *_MAY_CHANGE} - {"loop"}
+        told = [setting.name for setting in fields(value) if setting.name not in free]
+        return [(name, _decisive(getattr(value, name), data)) for name in told]
+    return value
+
 
 logger = logging.getLogger(__name__)
 

@@ -1,24 +1,254 @@
 """Training of the pair encoder: documents near their keyphrases, over a whole bank of terms at once.
 
-Letters: B documents, T tokens, N terms of the bank, Q of them encoded for a batch.
+Letters (bank model): B documents, N terms of the bank, D width of the vectors.
+
+Letters (bank validation): B documents, D width of the vectors.
+
+Letters (pair encoder): B documents, T tokens, N terms of the bank, Q of them encoded for a batch.
+
+Letters (refinement): B documents, D width of the vectors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
-from torch import Tensor
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+from torch import Tensor, nn
+from torch.nn import functional
 
-from kpdemo.simckp.movable import Movable
-from kpdemo.simckp.reading import padded
-from kpdemo.training.bank_model import BankModel, TermLabels, TermPlaces
-from kpdemo.training.bank_validation import BankValidation
-from kpdemo.training.bounds import AboveZero
-from kpdemo.training.pairs import PairCache, TermPair
-from kpdemo.training.part import Metrics
+from kpdemo.evaluation.metrics import CUT, DEEP_CUT, macro_average, score_kind
+from kpdemo.simckp.batches import Movable, encode_rows, pad_rows
+from kpdemo.simckp.dual_encoder import DualEncoder, contrastive_loss_over
+from kpdemo.simckp.examples import document_tokens
+from kpdemo.simckp.extractor import Selection
+from kpdemo.simckp.phrase_bank import BankScore, PhraseBank, RetrievedTerm
+from kpdemo.simckp.terms import TermIndex, TextTerms, term_key
+from kpdemo.text import StemmedText
+from kpdemo.training.data import AboveZero
+from kpdemo.training.loop import Metrics
+from kpdemo.training.terms import PairCache, TermPair, bare
+from kpdemo.training.validation import learn_selection
+from kpdemo.types import Document
+
+
+class BankModel(nn.Module):
+    """The term vectors start as what the phrase tower makes of the terms, and are trained along.
+
+    A term that many documents have is placed by these documents; a rare one stays near its words.
+    """
+
+    log_frequency: Tensor
+
+    def __init__(self, dual: DualEncoder, terms: Tensor, log_frequency: Tensor) -> None:
+        """Args:
+        terms: (N, D) where the term vectors start.
+        log_frequency: (N,) log(1 + gold documents) of each term.
+        """
+        super().__init__()
+        self.dual = dual
+        self.terms = nn.Parameter(terms)
+        self.frequency_weight = nn.Parameter(torch.tensor(0.5))
+        self.register_buffer("log_frequency", log_frequency)
+
+    def term_vectors(self) -> Tensor:
+        """(N, D), of length 1."""
+        return functional.normalize(self.terms, dim=-1)
+
+    def logits(self, documents: Tensor) -> Tensor:
+        """(B, N) for (B, D) document vectors: cosine over temperature, and the term's own frequency.
+
+        With the frequency apart, the vectors need not encode it.
+        """
+        cosine = documents @ self.term_vectors().T
+        return cosine / self.dual.config.temperature + self.frequency_weight * self.log_frequency
+
+
+@dataclass(frozen=True)
+class TermPositions(Movable):
+    """The `TermLabels` of a batch as places, which take little room on the way to a device.
+
+    Attributes:
+        gold, present: (2, G) and (2, S) long, the document of the batch and the term's number; a term can be
+            both a keyphrase and in the text.
+        documents, terms: B and N.
+        present_weight: see `TermLabels`.
+    """
+
+    gold: Tensor
+    present: Tensor
+    documents: int
+    terms: int
+    present_weight: float
+
+    @classmethod
+    def of(cls, pairs: Sequence[TermPair], terms: int, present_weight: float) -> TermPositions:
+        """Args:
+        terms: N.
+        """
+        gold, present = (_places([getattr(pair, name) for pair in pairs]) for name in ("gold", "present"))
+        return cls(gold, present, len(pairs), terms, present_weight)
+
+    @property
+    def labels(self) -> TermLabels:
+        return TermLabels(self._marks(self.gold), self._marks(self.present), self.present_weight)
+
+    def _marks(self, places: Tensor) -> Tensor:
+        marks = torch.zeros(self.documents, self.terms, dtype=torch.bool, device=places.device)
+        marks[places[0], places[1]] = True
+        return marks
+
+
+def _places(rows: Sequence[NDArray[np.int32]]) -> Tensor:
+    """(2, all that the rows hold) long."""
+    documents = np.repeat(np.arange(len(rows)), list(map(len, rows)))
+    return torch.from_numpy(np.stack([documents, np.concatenate(rows)]).astype(np.int64))
+
+
+@dataclass(frozen=True)
+class TermLabels:
+    """The terms of each document of a batch.
+
+    Attributes:
+        gold, present: (B, N) bool, its keyphrases and what occurs in its text; a term can be both.
+        present_weight: weight of a gold term that occurs in the text; an absent one has 1.
+    """
+
+    gold: Tensor
+    present: Tensor
+    present_weight: float
+
+    @property
+    def negative(self) -> Tensor:
+        """(B, N) bool: terms of the text are never given as absent keyphrases, so they are not negatives."""
+        return ~(self.gold | self.present)
+
+    def loss(self, logits: Tensor, chosen: Tensor | slice = slice(None)) -> Tensor:
+        """Section 4.3 of SimCKP for the logits of the `chosen` terms, (B, Q)."""
+        weight = torch.where(self.present[:, chosen], self.present_weight, 1.0)
+        return contrastive_loss_over(logits, self.gold[:, chosen], self.negative[:, chosen], weight)
+
+
+BATCH = 32
+MINIMUM = 5  # keyphrases given at least, as section 5.3 of SimCKP has it
+
+TRIED = {
+    "profiles": (0.0, 0.2, 0.4, 0.6, 0.8, 1.0),  # first: a finished bank's other weights fit all but these
+    "frequency": (0.02, 0.03, 0.04, 0.05, 0.06),
+    "words": (0.0, 0.03, 0.06, 0.1, 0.15),
+    "likeness": (0.0, 0.05, 0.1, 0.2, 0.3),
+    "association": (0.0, 0.02, 0.04, 0.07, 0.1),
+}
+"""The weights of `BankScore` that are tried on the validation documents, in this order."""
+
+
+class BankValidation:
+    """Documents with gold, read once and ranked often."""
+
+    def __init__(
+        self,
+        documents: Iterable[Document],
+        index: TermIndex,
+        tokenizer: Tokenizer,
+        *,
+        padding: int,
+        length: int,
+    ) -> None:
+        """Args:
+        padding: the pad token id.
+        length: tokens of a document that are read.
+        """
+        self._keys, self._padding = list(index.numbers), padding
+        self._tokens: list[list[int]] = []
+        self._texts: list[TextTerms] = []
+        self._gold: list[list[str]] = []
+        for document in documents:
+            self._tokens.append(document_tokens(document, tokenizer, length))
+            self._texts.append(index.read(document))
+            self._gold.append(absent_keys(document))
+
+    @torch.no_grad()
+    def vectors(self, dual: DualEncoder) -> Tensor:
+        """(B, D) the documents, in their order."""
+        device, padding = dual.document_projection.weight.device, self._padding
+        vectors = encode_rows(dual.documents, self._tokens, padding=padding, device=device, size=BATCH)
+        return vectors.to(device)
+
+    def measure(self, module: BankModel, vectors: Tensor) -> Metrics:
+        """The figures of the training's own logits for documents (B, D)."""
+        found = []
+        for text, vector in zip(self._texts, vectors, strict=True):
+            logits = module.logits(vector[None])[0]
+            logits[torch.tensor(text.numbers, dtype=torch.long, device=logits.device)] = -torch.inf
+            best = logits.topk(min(DEEP_CUT, len(logits))).indices.tolist()
+            found.append([self._keys[number] for number in best])
+        return self._figures(found) | {"frequency weight": float(module.frequency_weight)}
+
+    def choose_score(self, bank: PhraseBank, vectors: Tensor) -> tuple[BankScore, Metrics]:
+        """The weights of the bank's score with the highest product of R@50 and F1@5, and their figures.
+
+        Twice, from the bank's own weights and from the middle of those that are tried, since each way ends
+        where no single weight does better.
+        """
+        tried = {name: values for name, values in TRIED.items() if bank.profiles or name != "profiles"}
+        middle = {name: values[len(values) // 2] for name, values in tried.items()}
+        starts = bank.score, replace(bank.score, **middle)  # type: ignore[arg-type]
+        found = [self._climb(replace(bank, score=start), vectors, tried) for start in starts]
+        return max(found, key=lambda one: _merit(one[1]))
+
+    def _climb(
+        self, bank: PhraseBank, vectors: Tensor, tried: Mapping[str, Sequence[float]]
+    ) -> tuple[BankScore, Metrics]:
+        """One weight after another set to the best of its values, twice over."""
+        score, best = bank.score, self.score_figures(bank, vectors)
+        for name, values in 2 * list(tried.items()):
+            for value in values:
+                changed = replace(score, **{name: value})  # type: ignore[arg-type]
+                figures = self.score_figures(replace(bank, score=changed), vectors)
+                if _merit(figures) > _merit(best):
+                    score, best = changed, figures
+        return score, best
+
+    def score_figures(self, bank: PhraseBank, vectors: Tensor) -> Metrics:
+        """R@50 and F1@5 of the bank's score, for documents (B, D)."""
+        found = self._search(bank, vectors)
+        return self._figures([[term_key(term.text) for term in row] for row in found])
+
+    def select(self, bank: PhraseBank, vectors: Tensor) -> Selection:
+        """What turns the bank's scores into answers, for documents (B, D)."""
+        scored = []
+        for gold, row in zip(self._gold, self._search(bank, vectors), strict=True):
+            positive = np.array([term_key(term.text) in gold for term in row], dtype=bool)
+            scored.append((np.array([term.score for term in row], dtype=np.float32), positive))
+        return learn_selection(scored, "expected F1", minimum=MINIMUM)
+
+    def _search(self, bank: PhraseBank, vectors: Tensor) -> list[list[RetrievedTerm]]:
+        queries = vectors.cpu().float().numpy()
+        return bank.search(queries, DEEP_CUT, self._texts)
+
+    def _figures(self, found: Sequence[Sequence[str]]) -> Metrics:
+        scores = [score_kind(gold, keys) for gold, keys in zip(self._gold, found, strict=True)]
+        figures = macro_average(scores, "skip_empty")
+        return {"R@50": figures.recall_50 or 0.0, "F1@5": figures.at[CUT].f1 or 0.0}
+
+
+def _merit(figures: Metrics) -> tuple[float, float]:
+    """The product of the figures, as in a sum R@50, which is four times F1@5, would choose alone; their sum
+    where one is 0."""
+    return math.prod(figures.values()), sum(figures.values())
+
+
+def absent_keys(document: Document) -> list[str]:
+    """The `term_key` of each keyphrase that the text does not hold."""
+    text = StemmedText(document)
+    keys = (term_key(bare(phrase)) for phrase in document.keyphrases if not text.contains(phrase))
+    return [key for key in dict.fromkeys(keys) if key]
 
 
 @dataclass(frozen=True)
@@ -62,7 +292,7 @@ class TermPairBatch(Movable):
 
     input_ids: Tensor
     attention_mask: Tensor
-    places: TermPlaces
+    places: TermPositions
 
 
 class PairPart:
@@ -104,9 +334,9 @@ class PairPart:
         return self._pairs[number]
 
     def collate(self, items: Sequence[TermPair]) -> TermPairBatch:
-        input_ids, mask = padded([item.tokens.tolist() for item in items], self._padding)
+        input_ids, mask = pad_rows([item.tokens.tolist() for item in items], self._padding)
         return TermPairBatch(
-            input_ids, mask, TermPlaces.of(items, len(self._phrases), self._objective.present_weight)
+            input_ids, mask, TermPositions.of(items, len(self._phrases), self._objective.present_weight)
         )
 
     def loss(self, batch: TermPairBatch) -> Tensor:
@@ -132,8 +362,69 @@ class PairPart:
         return both[drawn].to(logits.device)
 
     def _read(self, terms: Tensor) -> tuple[Tensor, Tensor]:
-        input_ids, mask = padded([self._phrases[number] for number in terms.tolist()], self._padding)
+        input_ids, mask = pad_rows([self._phrases[number] for number in terms.tolist()], self._padding)
         return input_ids.to(terms.device), mask.to(terms.device)
 
     def evaluate(self) -> Metrics:
         return self._validation.measure(self.module, self._validation.vectors(self.module.dual))
+
+
+@dataclass(frozen=True)
+class RestingBatch(Movable):
+    """Attributes:
+    documents: (B, D) their vectors.
+    """
+
+    documents: Tensor
+    places: TermPositions
+
+
+class RefinementPart:
+    """The terms as the training loop sees them."""
+
+    selected = "R@50"
+
+    def __init__(
+        self,
+        module: BankModel,
+        pairs: PairCache,
+        vectors: Tensor,
+        validation: BankValidation,
+        *,
+        present_weight: float,
+        rate: float,
+        unseen: float,
+    ) -> None:
+        """Args:
+        vectors: (len(pairs), D) of the documents.
+        present_weight: see `TermLabels`.
+        rate, unseen: peak learning rate of the terms, and Adam's ε, as in `Rates`.
+        """
+        self.module = module.requires_grad_(False)
+        module.terms.requires_grad_(True)
+        module.frequency_weight.requires_grad_(True)
+        self._pairs, self._vectors, self._validation = pairs, vectors, validation
+        self._seen = validation.vectors(module.dual)
+        self._present_weight, self._rate, self._unseen = present_weight, rate, unseen
+        self.lengths = [1] * len(pairs)  # vectors are of one length
+        self.repeats = pairs.repeats
+
+    def parameter_groups(self) -> list[dict[str, Any]]:
+        trained = [self.module.terms, self.module.frequency_weight]
+        return [{"params": trained, "lr": self._rate, "weight_decay": 0.0, "eps": self._unseen}]
+
+    def __getitem__(self, number: int) -> tuple[Tensor, TermPair]:
+        return self._vectors[number], self._pairs[number]
+
+    def collate(self, items: Sequence[tuple[Tensor, TermPair]]) -> RestingBatch:
+        terms = len(self.module.log_frequency)
+        places = TermPositions.of([pair for _, pair in items], terms, self._present_weight)
+        return RestingBatch(torch.stack([vector for vector, _ in items]), places)
+
+    def loss(self, batch: RestingBatch) -> Tensor:
+        """Section 4.3 of SimCKP over all terms."""
+        with torch.autocast(batch.documents.device.type, enabled=False):
+            return batch.places.labels.loss(self.module.logits(batch.documents))
+
+    def evaluate(self) -> Metrics:
+        return self._validation.measure(self.module, self._seen)

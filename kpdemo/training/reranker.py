@@ -2,35 +2,285 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import asdict, astuple, dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, BinaryIO, ClassVar, Literal
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+from torch import Tensor
+from tqdm import tqdm
 
-from kpdemo.errors import ConfigError
-from kpdemo.simckp.backbone import check_reading, load_backbone, load_tokenizer
-from kpdemo.simckp.counting import Counting
+from kpdemo.errors import ConfigError, TrainingError
+from kpdemo.evaluation.protocol import evaluate
+from kpdemo.io.files import lock_file, parse_json
+from kpdemo.selection import best_first
+from kpdemo.simckp.batches import pad_rows
+from kpdemo.simckp.beam_search import SearchConfig
+from kpdemo.simckp.calibration import Counting, refuse_without_gold
+from kpdemo.simckp.checkpoint import content_hash
 from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig
-from kpdemo.simckp.folders import content_hash
-from kpdemo.simckp.generation.beam_search import SearchConfig
-from kpdemo.simckp.generation.checkpoint import load_generator
+from kpdemo.simckp.encoder import check_reading, load_backbone, load_tokenizer
+from kpdemo.simckp.examples import document_tokens, phrase_tokens
+from kpdemo.simckp.extractor import Selection
+from kpdemo.simckp.generator import load_generator
+from kpdemo.simckp.losses import contrastive_loss
 from kpdemo.simckp.pair_checkpoint import TermRetriever, load_bank, load_trainable_dual
-from kpdemo.simckp.predictor import Selection
-from kpdemo.simckp.proposing import Proposer
-from kpdemo.simckp.quantized import Storage
-from kpdemo.simckp.reranker import RerankerConfig, RerankerModel
-from kpdemo.training.bounds import Count, Positive, Rate, Share
-from kpdemo.training.candidates import proposed_documents
-from kpdemo.training.freezing import freeze_embeddings, set_dropout
-from kpdemo.training.loop import train
-from kpdemo.training.loop_config import LoopConfig
-from kpdemo.training.part import Metrics
-from kpdemo.training.progress import Progress
-from kpdemo.training.reranker_part import CandidateReader, RerankerPart, RerankerValidation
-from kpdemo.training.run_identity import run_identity
-from kpdemo.training.sources import Source, draw_documents, source_hashes, validation_documents
+from kpdemo.simckp.phrase_bank import PhraseBank
+from kpdemo.simckp.pipeline import Proposer
+from kpdemo.simckp.reranker import (
+    AbsentCandidate,
+    CandidateBatch,
+    RerankerConfig,
+    RerankerModel,
+    candidate_features,
+)
+from kpdemo.simckp.storage import Storage
+from kpdemo.simckp.terms import term_key
+from kpdemo.text import PhraseKinds
+from kpdemo.training.data import (
+    Count,
+    Positive,
+    Rate,
+    Share,
+    Source,
+    cache_errors,
+    cache_name,
+    draw_documents,
+    source_hashes,
+    validation_documents,
+)
+from kpdemo.training.examples import trained_parameters, validation_metrics
+from kpdemo.training.fine_tuning import freeze_embeddings, set_dropout
+from kpdemo.training.loop import LoopConfig, Metrics, Progress, run_identity, train
+from kpdemo.training.terms import bare
+from kpdemo.training.validation import learn_selection
+from kpdemo.types import Document, Keyphrase, Prediction
+
+CANDIDATES_VERSION = 3
+
+
+@dataclass(frozen=True)
+class ProposedDocument:
+    """Attributes:
+    positive: (P,) bool, which of the candidates are gold.
+    repeat: how often the document occurs in one epoch.
+    """
+
+    document: Document
+    candidates: Sequence[AbsentCandidate]
+    positive: NDArray[np.bool_]
+    repeat: int = 1
+
+
+def proposed_documents(
+    documents: Sequence[Document], proposer: Proposer, cache: Path, *, identity: str
+) -> list[ProposedDocument]:
+    """The candidates of each document; an interrupted search resumes where it stopped.
+
+    Args:
+        identity: all that decides what is proposed, except the documents.
+
+    Raises:
+        TrainingError: another training searches for the same, or what is in the cache cannot be read.
+    """
+    texts = hashlib.sha256("\x00".join(document.text for document in documents).encode()).hexdigest()
+    path = cache / f"candidates-{cache_name([CANDIDATES_VERSION, identity, texts])}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    busy = TrainingError(
+        f"Another training run is writing {path}, candidates that this one needs too: start when it has "
+        "them, or give another `cache`."
+    )
+    with (
+        path.open("a+b", buffering=0) as file,
+        lock_file(file, busy),
+    ):  # each line is there before the lock goes
+        known = _read(file, path, most=len(documents))
+        waiting = documents[len(known) :]
+        bar = tqdm(total=len(documents), initial=len(known), desc="candidates", unit="doc")
+        for candidates in proposer.propose(waiting):
+            file.write(f"{json.dumps([astuple(candidate) for candidate in candidates])}\n".encode())
+            known.append(candidates)
+            bar.update()
+    return [
+        ProposedDocument(document, candidates, gold_absent(document, candidates))
+        for document, candidates in zip(documents, known, strict=True)
+    ]
+
+
+def gold_absent(document: Document, candidates: Sequence[AbsentCandidate]) -> NDArray[np.bool_]:
+    """(P,) true where a candidate is one of the document's keyphrases."""
+    gold = {term_key(bare(keyphrase)) for keyphrase in document.keyphrases}
+    return np.array([term_key(candidate.text) in gold for candidate in candidates], dtype=bool)
+
+
+def _read(file: BinaryIO, path: Path, *, most: int) -> list[list[AbsentCandidate]]:
+    """What earlier runs wrote; a last line that a crash cut off is removed."""
+    file.seek(0)
+    content = file.read()
+    whole = content[: content.rfind(b"\n") + 1]
+    file.truncate(len(whole))
+    with cache_errors(path):
+        lines = whole.splitlines()
+        if len(lines) > most:
+            raise ValueError(f"{len(lines)} lines for {most} documents")
+        return [
+            [
+                AbsentCandidate(text, generated, retrieved, tuple(evidence))
+                for text, generated, retrieved, evidence in parse_json(line)
+            ]
+            for line in lines
+        ]
+
+
+@dataclass(frozen=True)
+class CandidateReader:
+    """Documents and their candidates as tensors.
+
+    Attributes:
+        padding: the pad token id.
+        length: tokens of a document that are read.
+        bank: knows how frequent a candidate is; None without one.
+    """
+
+    tokenizer: Tokenizer
+    padding: int
+    length: int
+    bank: PhraseBank | None
+
+    def tokens(self, document: Document) -> list[int]:
+        return document_tokens(document, self.tokenizer, self.length)
+
+    def batch(self, items: Sequence[ProposedDocument]) -> CandidateBatch:
+        input_ids, mask = pad_rows([self.tokens(item.document) for item in items], self.padding)
+        texts = [candidate.text for item in items for candidate in item.candidates]
+        phrase_ids, phrase_mask = pad_rows(
+            [phrase_tokens(text, self.tokenizer) for text in texts], self.padding
+        )
+        counts = torch.tensor([len(item.candidates) for item in items])
+        return CandidateBatch(
+            input_ids=input_ids,
+            attention_mask=mask,
+            phrase_ids=phrase_ids,
+            phrase_mask=phrase_mask,
+            document=torch.repeat_interleave(torch.arange(len(items)), counts),
+            features=torch.from_numpy(np.concatenate([self.features(item) for item in items])),
+            positive=torch.from_numpy(np.concatenate([item.positive for item in items])),
+        )
+
+    def features(self, item: ProposedDocument) -> NDArray[np.float32]:
+        """(P, F) of the document's candidates."""
+        kind_of = PhraseKinds(item.document)
+        kinds = [kind_of(candidate.text) for candidate in item.candidates]
+        return candidate_features(item.candidates, kinds, self.bank)
+
+
+class RerankerPart:
+    """The reranker as the training loop sees it."""
+
+    selected = "F1@M"
+
+    def __init__(
+        self,
+        module: RerankerModel,
+        documents: Sequence[ProposedDocument],
+        reader: CandidateReader,
+        validation: RerankerValidation,
+        config: RerankerTraining,
+    ) -> None:
+        """Documents without a gold or without a wrong candidate teach nothing and are left out.
+
+        Raises:
+            ConfigError: no document is left.
+        """
+        self.module = module
+        self._reader, self._validation, self._config = reader, validation, config
+        self._documents = [item for item in documents if item.positive.any() and not item.positive.all()]
+        if not self._documents:
+            named = ", ".join(f"`{name}`" for name in ("bank", "generator") if getattr(config, name))
+            raise ConfigError(
+                f"No training document has a gold candidate beside wrong ones: check the sources and {named}."
+            )
+        self.lengths = [len(reader.tokens(item.document)) for item in self._documents]
+        self.repeats = [item.repeat for item in self._documents]
+
+    def __len__(self) -> int:
+        return len(self._documents)
+
+    def parameter_groups(self) -> list[dict[str, Any]]:
+        dual = self.module.dual
+        towers = [tower for tower in (dual.encoder, dual.phrase_encoder) if tower is not None]
+        pretrained = [weight for tower in towers for weight in tower.parameters()]
+        return trained_parameters(self.module, pretrained, self._config)
+
+    def __getitem__(self, number: int) -> ProposedDocument:
+        return self._documents[number]
+
+    def collate(self, items: Sequence[ProposedDocument]) -> CandidateBatch:
+        return self._reader.batch(items)
+
+    def loss(self, batch: CandidateBatch) -> Tensor:
+        """Equation 3 over the candidates of each document."""
+        return contrastive_loss(
+            self.module(batch),
+            batch.positive,
+            batch.document,
+            documents=len(batch.input_ids),
+            temperature=self.module.dual.config.temperature,
+        )
+
+    def evaluate(self) -> Metrics:
+        return self._validation.select(self.module)[1]
+
+
+class RerankerValidation:
+    """Documents with gold and their candidates, proposed once and ranked often."""
+
+    def __init__(
+        self, documents: Sequence[ProposedDocument], reader: CandidateReader, counting: Counting
+    ) -> None:
+        """Raises:
+        TrainingError: no document has a gold keyphrase among its candidates.
+        """
+        refuse_without_gold(item.positive for item in documents)
+        self._documents, self._reader, self._counting = documents, reader, counting
+
+    def select(self, module: RerankerModel) -> tuple[Selection, Metrics]:
+        """What turns scores into answers for the present weights, and the figures that gives."""
+        scores, minimum = self._scores(module), module.config.minimum
+        pairs = [(own, item.positive) for own, item in zip(scores, self._documents, strict=True)]
+        selection = learn_selection(pairs, self._counting, minimum)
+        predictions = [
+            _prediction(item, own.tolist(), selection.count(own.tolist(), minimum))
+            for own, item in zip(scores, self._documents, strict=True)
+        ]
+        figures = evaluate([item.document for item in self._documents], predictions).absent.skip_empty
+        return selection, validation_metrics(figures, "R@50")
+
+    @torch.no_grad()
+    def _scores(self, module: RerankerModel) -> list[NDArray[np.float32]]:
+        """(P,) for each document; empty where there is no candidate."""
+        device = module.dual.document_projection.weight.device
+        scores = []
+        for item in self._documents:
+            if len(item.candidates):
+                scores.append(module(self._reader.batch([item]).to(device)).float().cpu().numpy())
+            else:
+                scores.append(np.zeros(0, dtype=np.float32))
+        return scores
+
+
+def _prediction(item: ProposedDocument, scores: Sequence[float], own: int) -> Prediction:
+    ranked = [item.candidates[number].text for number in best_first(scores)]
+    keyphrases = tuple(Keyphrase(text, 0.0) for text in ranked[:own])
+    return Prediction((), keyphrases, absent_candidates=tuple(ranked))
+
 
 logger = logging.getLogger(__name__)
 

@@ -14,11 +14,9 @@ from pydantic import Field
 
 from kpdemo.candidates.tagger import TAGGER_ASSET, load_tagger, save_tagger, tagger_form
 from kpdemo.errors import InputError
-from kpdemo.json_text import parse_json
-from kpdemo.reading.files import file_errors, open_bytes
-from kpdemo.reading.json_rows import line_name
-from kpdemo.storage import check_place
-from kpdemo.training.bounds import Positive
+from kpdemo.io.files import check_place, file_errors, open_bytes, parse_json
+from kpdemo.io.json_lines import line_name
+from kpdemo.training.data import Positive
 
 Sentence = list[tuple[str, str]]
 

@@ -14,8 +14,8 @@ from typing import Any
 import gradio as gr
 from gradio.components.plot import PlotData
 
-from kpdemo.text import shortened
-from kpdemo.ui.marks import escape
+from kpdemo.text import shorten
+from kpdemo.ui.html import escape
 
 Chart = dict[str, Any]
 
@@ -78,18 +78,18 @@ def bar_marker(number: int) -> Chart:
     return {"color": COLOURS[number % len(COLOURS)], "pattern": pattern}
 
 
-def escaped(text: str) -> str:
+def escape_label(text: str) -> str:
     return html.escape(text, quote=False)
 
 
 def in_template(text: str) -> str:
     """`text` for use inside a template, where %{…} would be filled in."""
-    return escaped(short(text)).replace("%{", "% {").replace("{", "(").replace("}", ")")
+    return escape_label(short(text)).replace("%{", "% {").replace("{", "(").replace("}", ")")
 
 
 def short(text: str) -> str:
     """The beginning of a long label; its table has all of it."""
-    return shortened(text, LONGEST_LABEL)
+    return shorten(text, LONGEST_LABEL)
 
 
 def show_chart(chart: Chart | None) -> gr.Plot:

@@ -1,26 +1,25 @@
-"""Several models on the same text, side by side."""
+"""Several models, ticked in a list, on the same text side by side."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import gradio as gr
 
-from kpdemo.errors import KpdemoError, StoppedError
-from kpdemo.latin import refusal_of
+from kpdemo.errors import InputError, KpdemoError, StoppedError
 from kpdemo.predictors import model_folder
 from kpdemo.quick_start import import_nltk
+from kpdemo.routing import refusal_of
 from kpdemo.text import phrase_key
 from kpdemo.types import Keyphrase
-from kpdemo.ui.figures import filler_note, filler_word, score_html
-from kpdemo.ui.marks import escape
+from kpdemo.ui.html import escape, filler_note, filler_word, score_html
 from kpdemo.ui.models import OF_ONE_MODEL, ModelShelf
-from kpdemo.ui.questions import read_question
-from kpdemo.ui.results import Answer, Question, note_of, nothing_present
+from kpdemo.ui.requests import read_request
+from kpdemo.ui.results import PredictionRequest, PredictionResult, note_of, nothing_present
 from kpdemo.ui.stop import Stop, Stops
-from kpdemo.ui.ticked import chosen_models, ticked_models, told_in
 from kpdemo.ui.widgets import (
     MODEL_QUEUE,
     QuestionFields,
@@ -33,6 +32,67 @@ from kpdemo.ui.widgets import (
     shown_to_user,
     stop_button,
 )
+
+NONE = "Models: none ticked"
+
+# In the browser, so that ticking sends nothing. Gradio gives the ticked ones in the order of the clicks.
+_NAME_THEM = """(ticked) => {
+  const names = ORDER.filter((name) => ticked.includes(name));
+  return { __type__: "update", label: names.length ? `Models: ${names.join(", ")}` : NONE };
+}"""
+
+
+# Gradio tells a tick of the reader (input) from one of a script (change), and keeps neither.
+_REMEMBER = """() => { document.querySelector("#PREFIX-choose").dataset.ticked = ""; }"""
+_FOLLOW = """(model, ticked) =>
+  ["ticked" in document.querySelector("#PREFIX-choose").dataset ? ticked : [model]]"""
+
+
+def build_model_choice(shelf: ModelShelf, ticked: Sequence[str], prefix: str) -> gr.CheckboxGroup:
+    """The field `prefix`-models, in the fold `prefix`-choose."""
+    with gr.Accordion(fold_label(ticked), open=False, elem_id=f"{prefix}-choose") as fold:
+        models = gr.CheckboxGroup(
+            shelf.choices,
+            value=list(ticked),
+            label="Models",
+            container=False,
+            elem_id=f"{prefix}-models",
+            elem_classes="models",
+        )
+    script = _NAME_THEM.replace("ORDER", json.dumps(list(shelf.models))).replace("NONE", json.dumps(NONE))
+    models.change(None, models, fold, js=script, api_name=f"name_models_of_{prefix.replace('-', '_')}")
+    return models
+
+
+def follow_model(models: gr.CheckboxGroup, model: gr.Dropdown, prefix: str) -> None:
+    """Tick the model of the page, and no other, until the reader ticks one."""
+    remember, follow = (script.replace("PREFIX", prefix) for script in (_REMEMBER, _FOLLOW))
+    models.input(None, js=remember, api_name=f"remember_ticks_of_{prefix}")
+    model.change(None, [model, models], models, js=follow, api_name=f"follow_model_in_{prefix}")
+
+
+def chosen_models(shelf: ModelShelf, ticked: Sequence[str]) -> list[str]:
+    """The ticked ones in the order of the page.
+
+    Raises:
+        InputError: none is ticked.
+    """
+    chosen = [model for model in shelf.models if model in ticked]
+    if not chosen:
+        raise InputError("No model is ticked: tick at least one.")
+    return chosen
+
+
+def announce_each(progress: gr.Progress, models: Sequence[str]) -> Iterator[str]:
+    """The models one after the other, each announced to the waiting reader before its turn."""
+    for done, model in enumerate(models):
+        progress((done, len(models)), desc=model, unit="models" if len(models) > 1 else "model")
+        yield model
+
+
+def fold_label(ticked: Sequence[str]) -> str:
+    return f"Models: {', '.join(ticked)}" if ticked else NONE
+
 
 EMPTY = "Nothing compared yet. Tick models and press Compare: they read the text above, with its options."
 LEGEND = (
@@ -54,7 +114,7 @@ class Column:
     """What one model said: an answer, or why there is none."""
 
     model: str
-    answer: Answer | None = None
+    answer: PredictionResult | None = None
     problem: str = ""
 
 
@@ -106,7 +166,7 @@ def _made_for_others(columns: Sequence[Column]) -> set[str]:
     return set() if all(foreign.values()) else {model for model, is_so in foreign.items() if is_so}
 
 
-def _tally(lists: Iterable[tuple[str, Hashable, Sequence[Keyphrase], Answer]]) -> Tally:
+def _tally(lists: Iterable[tuple[str, Hashable, Sequence[Keyphrase], PredictionResult]]) -> Tally:
     """Count each list once, by its origin."""
     votes: Counter[str] = Counter()
     first: dict[Hashable, str] = {}
@@ -120,12 +180,12 @@ def _tally(lists: Iterable[tuple[str, Hashable, Sequence[Keyphrase], Answer]]) -
     return Tally(votes, len(first), same)
 
 
-def _reader(answer: Answer) -> Hashable:
+def _reader(answer: PredictionResult) -> Hashable:
     """The model that read the text: one may answer to several names."""
     return model_folder(answer.model)
 
 
-def _retrieved(answer: Answer) -> Hashable:
+def _retrieved(answer: PredictionResult) -> Hashable:
     """A list of absent keyphrases: with the same scores to the last digit it came from the same place."""
     return tuple((keyphrase.text, keyphrase.score) for keyphrase in answer.prediction.absent)
 
@@ -145,18 +205,18 @@ def _column_html(column: Column, present: Tally, absent: Tally, *, counts: bool)
     return f'<section class="compare-column"><h3>{escape(column.model)}</h3>{content}</section>'
 
 
-def _notes_html(model: str, answer: Answer, present: Tally) -> str:
+def _notes_html(model: str, answer: PredictionResult, present: Tally) -> str:
     note = note_of(answer)
     same = f"The same model as {escape(present.same[model])}, counted once." if model in present.same else ""
     return (f'<p class="small">{same}</p>' if same else "") + (note_html(note) if note else "")
 
 
-def _present_html(answer: Answer, tally: Tally) -> str:
+def _present_html(answer: PredictionResult, tally: Tally) -> str:
     items = _items_html(answer.prediction.present, answer, tally)
     return items or note_html(nothing_present(answer))
 
 
-def _absent_html(model: str, answer: Answer, tally: Tally) -> str:
+def _absent_html(model: str, answer: PredictionResult, tally: Tally) -> str:
     items = _items_html(answer.prediction.absent, answer, tally)
     if not items:
         return ""
@@ -166,16 +226,16 @@ def _absent_html(model: str, answer: Answer, tally: Tally) -> str:
     return f"<details><summary>Absent: the same list as {same}, counted once</summary>{items}</details>"
 
 
-def _facts(model: str, answer: Answer) -> str:
+def _facts(model: str, answer: PredictionResult) -> str:
     read = "" if answer.model == model else f" · read by {escape(answer.model)}"
     return f"{answer.seconds:.2f} s{read}"
 
 
-def _key(keyphrase: Keyphrase, answer: Answer) -> str:
+def _key(keyphrase: Keyphrase, answer: PredictionResult) -> str:
     return phrase_key(keyphrase.text, answer.prediction.language)
 
 
-def _items_html(keyphrases: Sequence[Keyphrase], answer: Answer, tally: Tally) -> str:
+def _items_html(keyphrases: Sequence[Keyphrase], answer: PredictionResult, tally: Tally) -> str:
     items = "".join(_item_html(one, tally.votes[_key(one, answer)], tally.lists) for one in keyphrases)
     return f"<ol>{items}</ol>" if items else ""
 
@@ -210,14 +270,14 @@ class CompareHandlers:
         """The keyphrases of each model in a column, in the order the page lists them."""
         with shown_to_user(KpdemoError), self.stops.begun(page_of(request)) as stop:
             chosen = chosen_models(self.shelf, models)
-            question = read_question(title, document, chosen[0], rule, count, threshold, language)
+            question = read_request(title, document, chosen[0], rule, count, threshold, language)
             columns = []
-            for model in told_in(progress, chosen):
+            for model in announce_each(progress, chosen):
                 columns.append(self._column(replace(question, model=model), stop))
             import_nltk()  # not at the start: only comparing needs it
             return columns_html(columns)
 
-    def _column(self, question: Question, stop: Stop) -> Column:
+    def _column(self, question: PredictionRequest, stop: Stop) -> Column:
         try:
             return Column(question.model, self.shelf.answer(question, stop))
         except StoppedError:
@@ -233,7 +293,7 @@ def build_compare_section(handlers: CompareHandlers, fields: QuestionFields) -> 
     section_heading("Compare", "compare-heading")
     with gr.Row(elem_id="compare-controls", elem_classes="controls"):
         with gr.Column(scale=4, min_width=240):
-            models = ticked_models(shelf, ticked, "compare")
+            models = build_model_choice(shelf, ticked, "compare")
         run = gr.Button("Compare", elem_id="compare-run", scale=0, min_width=140)
     stop_button(handlers.stops, "compare")
     result = gr.HTML(empty_html(EMPTY), elem_id="compare-result")

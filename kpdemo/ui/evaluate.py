@@ -1,10 +1,13 @@
-"""The Evaluate page: predictions files against the gold of their documents."""
+"""The Evaluate tab: predictions files against the gold of their documents."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -12,17 +15,48 @@ from typing import Any
 import gradio as gr
 
 from kpdemo.errors import InputError, KpdemoError
-from kpdemo.evaluation.cuts import read_cuts
-from kpdemo.evaluation.metrics import CUTS, Convention, Cut, with_further
-from kpdemo.evaluation.report_latex import runs_to_latex
-from kpdemo.evaluation.runs import run_to_json
-from kpdemo.reading.file_kinds import LINE_SUFFIXES, TABLE_SUFFIXES
-from kpdemo.ui.chosen import KEPT_MINUTES, MOST_FILES, checked_files, own_copies
-from kpdemo.ui.evaluated import MOST_DOCUMENTS, Evaluation, evaluation_html, measure_uploads
-from kpdemo.ui.figures import grouped
+from kpdemo.evaluation.measuring import (
+    Details,
+    measure_file,
+    missing_message,
+    not_in_text_message,
+    without_gold_message,
+)
+from kpdemo.evaluation.metrics import (
+    CUT,
+    CUTS,
+    Convention,
+    Cut,
+    KindScores,
+    harmonic_mean,
+    read_cuts,
+    with_further,
+)
+from kpdemo.evaluation.protocol import ComparedDocument
+from kpdemo.evaluation.report import CAPTIONS, POOLED_NOTE, caption_of_f1, decimals, interval_note
+from kpdemo.evaluation.runs import (
+    WITHOUT_GOLD,
+    Groups,
+    Run,
+    compare_runs,
+    difference_note,
+    differences_of_runs,
+    figure_cells,
+    groups_of,
+    note_under,
+    rows_of_runs,
+    run_names,
+    run_to_json,
+    runs_to_latex,
+)
+from kpdemo.io.documents import read_gold
+from kpdemo.io.files import LINE_SUFFIXES, TABLE_SUFFIXES, plain_name
+from kpdemo.text import shorten
+from kpdemo.types import Document
+from kpdemo.ui.html import count_noun, escape, group_digits
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.stop import Stop, Stops
-from kpdemo.ui.uploads import in_turn_of_files
+from kpdemo.ui.uploads import KEPT_MINUTES, MOST_FILES, checked_files, in_turn_of_files, own_copies
 from kpdemo.ui.widgets import (
     CHOOSE_AGAIN,
     FILES_QUEUE,
@@ -30,12 +64,352 @@ from kpdemo.ui.widgets import (
     empty_html,
     forget_script,
     keep_reason,
+    note_html,
     page_of,
     refusal_html,
     section_heading,
     shown_to_user,
     stop_button,
 )
+
+MOST_ROWS = 20
+MOST_BYTES = 100 * 2**20
+"""Of the details of all files; a page that anyone may use does not fill the disk."""
+
+LONGEST_TITLE = 120
+ABOUT = (
+    "Only documents with present gold keyphrases are listed. Right and wrong refer to the first five "
+    "predicted present keyphrases, which F1@5 counts; a right one after these counts as missed, and its rank "
+    "is given."
+)
+Row = Mapping[str, Any]
+"""A line of the details."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageDetails(Details):
+    """Details up to `MOST_BYTES`, more or less a line."""
+
+    @property
+    def is_full(self) -> bool:
+        return self.stream.tell() > MOST_BYTES
+
+    def add(self, dataset: str, model: str | None, compared: ComparedDocument) -> None:
+        """As `Details.add`, or nothing."""
+        if not self.is_full:
+            Details.add(self, dataset, model, compared)
+
+
+def documents_html(runs: Sequence[Run], dataset: str, details: Path) -> str:
+    """A folded table for one file, or for each further one; none where no document has present gold.
+
+    `details` has a line for each document of the first run, then of the next, and so on.
+    """
+    scores = [[_f1(one.present) for one in run.report.datasets[dataset].scores] for run in runs]
+    number = len(scores[0])
+    chosen = [_furthest(scores[0], other) for other in scores[1:]] or [_lowest(scores[0])]
+    if not any(f1 is not None for f1 in scores[0]):
+        return ""
+    wanted = {place for places in chosen for place in places}
+    wanted |= {run * number + place for run, places in enumerate(chosen, start=1) for place in places}
+    lines = _read(details, wanted)
+    names = run_names(runs)
+    if len(runs) == 1:
+        body = [_document_row_html(lines[place], f1_of(lines[place]), [lines[place]]) for place in chosen[0]]
+        heads = ["F1@5", "Present keyphrases"]
+        return _folded("Documents with the lowest F1@5", heads, body)
+    parts = []
+    for run, places in enumerate(chosen, start=1):
+        body = []
+        for place in places:
+            both = lines[place], lines[run * number + place]
+            apart = both[1]["present"]["F1@5"] - both[0]["present"]["F1@5"]
+            body.append(_document_row_html(both[0], f"{apart:+.3f}", both, each_with_f1=True))
+        title = f"Documents where {names[run]} differs most from {names[0]}"
+        parts.append(_folded(title, ["Difference", names[0], names[run]], body))
+    return "".join(parts)
+
+
+def f1_of(line: Row) -> str:
+    return decimals(line["present"]["F1@5"])
+
+
+def _f1(scores: KindScores) -> float | None:
+    return harmonic_mean(*scores.at[CUT]) if scores.has_gold else None
+
+
+def _lowest(scores: Sequence[float | None]) -> list[int]:
+    known = [(f1, place) for place, f1 in enumerate(scores) if f1 is not None]
+    return [place for _, place in sorted(known)[:MOST_ROWS]]
+
+
+def _furthest(first: Sequence[float | None], other: Sequence[float | None]) -> list[int]:
+    apart = [
+        (-abs(theirs - ours), place)
+        for place, (ours, theirs) in enumerate(zip(first, other, strict=True))
+        if ours is not None and theirs is not None and ours != theirs
+    ]
+    return [place for _, place in sorted(apart)[:MOST_ROWS]]
+
+
+def _read(details: Path, wanted: Iterable[int]) -> dict[int, Row]:
+    numbers = set(wanted)
+    with details.open(encoding="utf-8") as stream:
+        return {number: json.loads(line) for number, line in enumerate(stream) if number in numbers}
+
+
+def _folded(title: str, heads: Sequence[str], rows: Sequence[str]) -> str:
+    if not rows:
+        return f'<p class="small">{escape(title)}: none differs in F1@5.</p>'
+    cells = "".join(
+        f'<th scope="col"{_number(place)}>{escape(head)}</th>' for place, head in enumerate(heads)
+    )
+    return (
+        f"<details><summary>{escape(title)}</summary>"
+        f'<div class="scrolling" tabindex="0" role="region" aria-label="{escape(title)}">'
+        f'<table class="keyphrases"><thead><tr><th scope="col">Document</th>{cells}</tr></thead>'
+        f'<tbody>{"".join(rows)}</tbody></table></div><p class="small">{ABOUT}</p></details>'
+    )
+
+
+def _number(place: int) -> str:
+    return "" if place else ' class="number"'
+
+
+def _document_row_html(named: Row, figure: str, lines: Sequence[Row], *, each_with_f1: bool = False) -> str:
+    title = shorten(named["title"], LONGEST_TITLE)
+    name = "<br>".join([*([escape(title)] if title else []), f"<small>{escape(named['id'])}</small>"])
+    cells = "".join(
+        f"<td>{_line_html('F1@5', [f1_of(line)]) if each_with_f1 else ''}{_phrases_html(line)}</td>"
+        for line in lines
+    )
+    return f'<tr><th scope="row" dir="auto">{name}</th><td class="number">{figure}</td>{cells}</tr>'
+
+
+def _phrases_html(line: Row) -> str:
+    """What is right, marked as on the page of keyphrases, what is wrong and what was missed."""
+    first = [one for one in line["predicted"]["present"] if one["rank"] <= CUT]
+    later = [one for one in line["predicted"]["present"] if one["rank"] > CUT and one["correct"]]
+    right = [f'<mark class="kp kp-1">{_phrase(one["text"])}</mark>' for one in first if one["correct"]]
+    wrong = [_phrase(one["text"]) for one in first if not one["correct"]]
+    missed = [_phrase(text) for text in line["missed"]["present"]]
+    missed += [f"{_phrase(one['text'])} (rank {one['rank']})" for one in later]
+    named = {"Right": right, "Wrong": wrong, "Missed": missed}
+    return "".join(_line_html(name, phrases) for name, phrases in named.items() if phrases)
+
+
+def _phrase(text: str) -> str:
+    return f"<bdi>{escape(text)}</bdi>"
+
+
+def _line_html(name: str, parts: Sequence[str]) -> str:
+    return f"<div><small>{name}</small> {' · '.join(parts)}</div>"
+
+
+Advance = Callable[[int, int], None]
+"""Called with how many are done, and of how many."""
+
+MOST_DOCUMENTS = 2_000
+TOO_LARGE = (
+    "The page cannot keep what was right, wrong and missed in so many documents: use the command line "
+    "(python -m kpdemo evaluate --details FILE)."
+)
+MEANINGS = {
+    "F1@5": "F1 of the first five predicted keyphrases",
+    "F1@O": "F1 of as many predicted keyphrases as there are gold ones of that kind",
+    "F1@M": "F1 of all predicted keyphrases",
+    "R@50": "the share of the gold keyphrases that are among the first 50",
+}
+"""Of the figures that a sentence under the tables explains."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredFile(Run):
+    """With a sentence on the documents that the file leaves out, if any."""
+
+    missing: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """The files of predictions measured on one data set.
+
+    `details` has the lines of `evaluate --details`, unless they are too many.
+    """
+
+    dataset: str
+    files: Sequence[MeasuredFile]
+    details: Path | None
+
+
+def measure_uploads(
+    gold: Path,
+    predictions: Sequence[Path],
+    details: Path,
+    measuring: Advance,
+    comparing: Advance,
+    cuts: Sequence[Cut] = CUTS,
+) -> Evaluation:
+    """Measure each predictions file, and compare each further one with the first.
+
+    Args:
+        details: where the lines on each document go.
+        measuring: called before each document.
+        comparing: called before each further file.
+        cuts: at how many predictions to measure.
+
+    Raises:
+        InputError: a file cannot be read or has a bad line, ids do not fit, or there are too many documents.
+    """
+    with _by_their_names([gold, *predictions]):
+        documents = read_gold(gold)
+        if len(documents) > MOST_DOCUMENTS:
+            raise InputError(
+                f"{gold} has {count_noun(len(documents), 'document')}, and the page measures at most "
+                f"{group_digits(MOST_DOCUMENTS)}: give fewer, or use the command line (python -m kpdemo "
+                "evaluate)."
+            )
+        before_document = _counting(measuring, len(documents) * len(predictions))
+        name = plain_name(gold)
+        with details.open("wb") as stream:
+            files = [
+                _measured(name, documents, path, before_document, PageDetails(stream, path.name), cuts)
+                for path in predictions
+            ]
+            kept = None if PageDetails(stream).is_full else details
+        return Evaluation(name, compare_runs(files, _counting(comparing, len(files) - 1)), kept)
+
+
+def _counting(advance: Advance, total: int) -> Callable[[], None]:
+    done = iter(range(total))
+    return lambda: advance(next(done), total)
+
+
+def _measured(
+    dataset: str,
+    documents: Sequence[Document],
+    path: Path,
+    before_each: Callable[[], None],
+    details: PageDetails,
+    cuts: Sequence[Cut],
+) -> MeasuredFile:
+    missing: list[str] = []
+    report = measure_file(
+        {dataset: documents},
+        path,
+        on_missing=lambda _, ids: missing.extend(ids),
+        before_each=before_each,
+        details=details,
+        cuts=cuts,
+    )
+    return MeasuredFile(path.name, report, missing_message(dataset, missing) if missing else "")
+
+
+@contextmanager
+def _by_their_names(files: Sequence[Path]) -> Iterator[None]:
+    """Readers know their files by name, not where they lie here."""
+    try:
+        yield
+    except InputError as error:
+        message = str(error)
+        for path in files:
+            message = message.replace(str(path), path.name)
+        raise InputError(message) from None
+
+
+def evaluation_html(evaluation: Evaluation) -> str:
+    """A table for each convention (the style sheet shows the chosen one), and what was missing."""
+    name, report = evaluation.dataset, evaluation.files[0].report
+    number = report.datasets[name].documents
+    measured = f"Measured on {count_noun(number, 'document')} of {escape(name)}."
+    parts = [f'<p id="evaluate-summary">{measured}</p>']
+    if ids := report.without_gold.get(name):
+        parts.append(note_html(without_gold_message(name, ids, number), role="status"))
+    parts += [_missing_html(file) for file in evaluation.files if file.missing]
+    told = [not_in_text_message(file.file, file.report.datasets[name]) for file in evaluation.files]
+    parts += [note_html(said, role="status") for said in told if said]
+    parts += [_convention_html(evaluation, convention) for convention in CAPTIONS]
+    shown = {name for _, names in groups_of(report.datasets[name]) for name in names}
+    meanings = "; ".join(f"{of} is {meaning}" for of, meaning in MEANINGS.items() if of in shown)
+    notes = [interval_note(report.datasets), f"{meanings}.", POOLED_NOTE]
+    parts += [f'<p class="small">{escape(text)}</p>' for text in notes]
+    parts.append(
+        documents_html(evaluation.files, name, evaluation.details)
+        if evaluation.details
+        else note_html(TOO_LARGE, role="status")
+    )
+    return "".join(parts)
+
+
+def _missing_html(file: MeasuredFile) -> str:
+    return note_html(f"{file.file}: {file.missing}", role="status")
+
+
+def _convention_html(evaluation: Evaluation, convention: Convention) -> str:
+    files, name = evaluation.files, evaluation.dataset
+    groups = groups_of(files[0].report.datasets[name])
+    rows = [
+        (label, [*figure_cells(figures, convention), [group_digits(figures.documents)]])
+        for label, figures in rows_of_runs(files, name)
+    ]
+    caption = f"{name}, {WITHOUT_GOLD[convention]}"
+    about = note_under(files[0].report.datasets[name], convention), caption_of_f1(convention)
+    parts = [
+        _table_html(caption, groups, rows, '<th scope="col" class="number first">Documents</th>'),
+        f'<p class="small">{_sentence_html(" ".join(filter(None, about)))}</p>',
+    ]
+    if len(files) > 1:
+        parts += [
+            _table_html(
+                f"Differences from the first: {caption}",
+                groups,
+                differences_of_runs(files, name, convention),
+            ),
+            f'<p class="small">{escape(difference_note(files))}</p>',
+        ]
+    return f'<section class="by-{convention}">{"".join(parts)}</section>'
+
+
+def _table_html(
+    caption: str, groups: Groups, rows: Iterable[tuple[str, list[list[str]]]], last_head: str = ""
+) -> str:
+    heads = "".join(_head_html(group, name, names) for group, names in groups for name in names)
+    firsts = set(accumulate((len(names) for _, names in groups), initial=0))
+    return (
+        f'<div class="scrolling" tabindex="0" role="region" aria-label="{escape(caption)}">'
+        f'<table class="keyphrases"><caption>{escape(caption)}</caption>'
+        f'<thead><tr><th scope="col">Model or file</th>{heads}{last_head}</tr></thead>'
+        f"<tbody>{''.join(_row_html(label, cells, firsts) for label, cells in rows)}</tbody></table></div>"
+    )
+
+
+def _head_html(group: str, name: str, names: Sequence[str]) -> str:
+    """With its group in each column: on a phone not all of them are to be seen at once."""
+    first = " first" if name == names[0] else ""
+    return f'<th scope="col" class="number{first}" title="{escape(_meaning(name))}">{group}<br>{name}</th>'
+
+
+def _meaning(name: str) -> str:
+    return MEANINGS.get(name) or f"F1 of the predicted keyphrases up to rank {name.removeprefix('F1@')}"
+
+
+def _row_html(label: str, cells: Sequence[Sequence[str]], firsts: Collection[int]) -> str:
+    """The lines of a cell under one another, the first of them the figure."""
+    numbers = "".join(
+        f'<td class="number{" first" * (place in firsts)}">{figure}{_more_html(more)}</td>'
+        for place, (figure, *more) in enumerate(cells)
+    )
+    name = escape(label).replace("_", "_<wbr>")  # names of files are long, and have no spaces
+    return f'<tr><th scope="row" dir="auto">{name}</th>{numbers}</tr>'
+
+
+def _more_html(lines: Sequence[str]) -> str:
+    return "".join(f"<br><small>{escape(line)}</small>" for line in lines)
+
+
+def _sentence_html(text: str) -> str:
+    return re.sub(f"{escape('`')}(\\w+){escape('`')}", r"<code>\1</code>", escape(text))
+
 
 EMPTY = "No figures yet. Choose a gold file and predictions files, then press Evaluate."
 HELP = (
@@ -214,7 +588,8 @@ def build_evaluate_tab(handlers: EvaluateHandlers) -> None:
                     for name, label in DOWNLOADS.items()
                 ]
             gr.HTML(
-                f'<p class="small">At most {grouped(MOST_DOCUMENTS)} documents and {MOST_FILES} predictions '
+                f'<p class="small">At most {group_digits(MOST_DOCUMENTS)} documents and {MOST_FILES} '
+                "predictions "
                 "files; the command line has no limit. Uploads and figures are deleted after "
                 f"{KEPT_MINUTES} minutes.</p>",
                 elem_id="evaluate-limits",

@@ -13,14 +13,19 @@ import gradio as gr
 
 from kpdemo.errors import InputError, KpdemoError, StoppedError
 from kpdemo.types import Keyphrase
-from kpdemo.ui.absent import chip_html
-from kpdemo.ui.chosen import KEPT_MINUTES, readable_copies, unreadable
-from kpdemo.ui.figures import counted, filler_note, filler_word, grouped
-from kpdemo.ui.marks import escape
+from kpdemo.ui.html import count_noun, escape, filler_note, filler_word, group_digits
 from kpdemo.ui.models import ModelShelf
-from kpdemo.ui.passages import passage_list_html
+from kpdemo.ui.results import chip_html, passage_list_html
 from kpdemo.ui.stop import Stops
-from kpdemo.ui.uploads import FileReport, InTurns, in_turn_of_files, predict_uploads
+from kpdemo.ui.uploads import (
+    KEPT_MINUTES,
+    FileReport,
+    InTurns,
+    in_turn_of_files,
+    predict_uploads,
+    readable_copies,
+    unreadable,
+)
 from kpdemo.ui.widgets import (
     CHOOSE_AGAIN,
     FILES_QUEUE,
@@ -98,14 +103,14 @@ def nothing_read(problems: Sequence[str], failed: int) -> str:
     """Why there is no document that could be used."""
     if not problems:
         return "There is no document in the files."
-    others = f" {grouped(failed - 1)} more could not be used either." if failed > 1 else ""
+    others = f" {group_digits(failed - 1)} more could not be used either." if failed > 1 else ""
     return problems[0] + others
 
 
 def report_html(report: FileReport) -> str:
     """How many documents were read, the first predictions, and what could not be used."""
     done, failed = report.summary.done, report.summary.failed
-    parts = [f'<p id="files-summary">{counted(done, "document")} predicted.</p>']
+    parts = [f'<p id="files-summary">{count_noun(done, "document")} predicted.</p>']
     if report.stopped:
         parts.insert(0, note_html(_stopped_text(report), role="alert"))
     if failed:
@@ -125,8 +130,10 @@ def _stopped_text(report: FileReport) -> str:
     done, left = report.summary.done, report.total - report.summary.seen
     kept = "it is" if done == 1 else "they are"
     return (
-        f"Stopped: {grouped(done)} of {counted(report.total, 'document')} {'is' if done == 1 else 'are'} "
-        f"predicted, and {kept} in the download; {grouped(left)} {'was' if left == 1 else 'were'} not read."
+        f"Stopped: {group_digits(done)} of {count_noun(report.total, 'document')} "
+        f"{'is' if done == 1 else 'are'} "
+        f"predicted, and {kept} in the download; {group_digits(left)} {'was' if left == 1 else 'were'} not "
+        "read."
     )
 
 
@@ -207,7 +214,7 @@ def _problems_html(problems: Sequence[str], failed: int, files: int) -> str:
     items = "".join(f"<li>{escape(problem)}</li>" for problem in problems)
     more = f"<p>And {failed - len(problems)} more.</p>" if failed > len(problems) else ""
     kinds = ((failed - files, "line"), (files, "file"))
-    told = " and ".join(counted(count, kind) for count, kind in kinds if count)
+    told = " and ".join(count_noun(count, kind) for count, kind in kinds if count)
     return (
         '<div class="note" role="alert" id="files-problems">'
         f"<p>{told} could not be used:</p><ul>{items}</ul>{more}</div>"

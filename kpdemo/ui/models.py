@@ -1,28 +1,142 @@
-"""The models that the pages offer, each loaded once and warmed up before it is asked for."""
+"""The models that the pages offer, each loaded once, warmed up, and asked in turn. No Gradio here."""
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import BoundedSemaphore, Event, Lock, Thread
 
 import kpdemo
 from kpdemo.cards import model_card
 from kpdemo.errors import BusyError, KpdemoError, LanguageError, ModelLoadError, ModelStoppedError
-from kpdemo.languages.detection import identified
-from kpdemo.languages.routing import DEFAULT_MODEL, model_for
+from kpdemo.forwarding import Forwarding, read_with_passages
+from kpdemo.languages import ENGLISH, identify
 from kpdemo.predictors import model_folder
-from kpdemo.progress import heard_by, tell
-from kpdemo.text import LONGEST_SHOWN, shortened
-from kpdemo.types import Predictor, VectorSpace
-from kpdemo.ui.apart import PdfProcesses
-from kpdemo.ui.model_queues import Guarded, ModelQueue, warm_up_for
-from kpdemo.ui.results import Answer, Question
+from kpdemo.routing import DEFAULT_MODEL, model_for
+from kpdemo.selection import UnnestedPredictor
+from kpdemo.text import LONGEST_SHOWN, shorten
+from kpdemo.types import (
+    Document,
+    Mapped,
+    Prediction,
+    Predictor,
+    RetrievalPrediction,
+    VectorSpace,
+    languages_of,
+)
+from kpdemo.ui.pdf_process import PdfProcesses
+from kpdemo.ui.results import PredictionRequest, PredictionResult
 from kpdemo.ui.stop import Stop
+from kpdemo.worker import RemotePredictor, listen_with, tell
+
+WARM_UP = Document("A short sentence warms the model up before the first reader comes.", title="Warm-up")
+
+
+@dataclass(frozen=True)
+class ModelQueue:
+    """Models that answer one call after the other, and why others could not be loaded."""
+
+    load: Callable[[str], Predictor]
+    may_end: bool = False
+    """Whether a Stop may end the process of these models, which then load again."""
+    opened: dict[str, Guarded] = field(default_factory=dict)
+    problems: dict[str, str] = field(default_factory=dict)
+    lock: Lock = field(default_factory=Lock)
+
+
+@dataclass(frozen=True)
+class Guarded(Forwarding):
+    """A predictor that waits for the lock before each call, only as long as nobody asks to stop."""
+
+    predictor: Predictor
+    lock: Lock
+    may_end: bool = False
+    stop: Stop = field(default_factory=Stop)
+
+    def until(self, stop: Stop) -> Guarded:
+        """The same for one question; its calls raise StoppedError once `stop` was asked."""
+        return replace(self, stop=stop)
+
+    def _predictor(self) -> Predictor:
+        return self.predictor
+
+    def predict(
+        self,
+        documents: Sequence[Document | str],
+        *,
+        top_k: int | None = None,
+        threshold: float | None = None,
+    ) -> list[Prediction]:
+        time.sleep(0.001)  # a file of many batches lets a waiting reader go first
+        with self._turn():
+            return super().predict(documents, top_k=top_k, threshold=threshold)
+
+    def predict_with_passages(
+        self,
+        documents: Sequence[Document | str],
+        *,
+        top_k: int | None = None,
+        threshold: float | None = None,
+    ) -> list[RetrievalPrediction]:
+        time.sleep(0.001)  # as in `predict`
+        with self._turn():
+            return super().predict_with_passages(documents, top_k=top_k, threshold=threshold)
+
+    def answer(self, question: PredictionRequest) -> PredictionResult:
+        with self._turn():
+            started = time.perf_counter()
+            predictor = self.predictor if question.nested else UnnestedPredictor(self.predictor)
+            [found] = read_with_passages(
+                predictor, [question.read], top_k=question.top_k, threshold=question.threshold
+            )
+            seconds = time.perf_counter() - started
+        return PredictionResult(
+            question,
+            found.prediction,
+            self.name,
+            self.device,
+            seconds,
+            finds_absent=self.finds_absent,
+            languages=self.languages,
+            retrieval=found if found.retrieves else None,
+        )
+
+    def vectors(
+        self, document: Document, *, top_k: int | None = None, threshold: float | None = None
+    ) -> list[VectorSpace]:
+        if not isinstance(self.predictor, Mapped):
+            return []
+        with self._turn():
+            return super().vectors(document, top_k=top_k, threshold=threshold)
+
+    def similarities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        with self._turn():
+            return super().similarities(pairs)
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        with self.stop.turn(self.lock), self.stop.ended_by(self._interrupt):
+            yield
+
+    def _interrupt(self) -> None:
+        """End the predictor's work if it runs in another process; work in this one goes on.
+
+        Never the process of the short texts, which others ask besides, and which are soon read.
+        """
+        if self.may_end and isinstance(self.predictor, RemotePredictor):
+            self.predictor.interrupt()
+
+
+def warm_up_for(predictor: Predictor) -> Document:
+    """In a language of the model: some refuse all others."""
+    languages = languages_of(predictor)
+    return WARM_UP if ENGLISH in languages or not languages else replace(WARM_UP, language=min(languages))
+
 
 WARM_UP_PATIENCE = 15.0
 LONG_TEXT = 20_000
@@ -108,7 +222,7 @@ class ModelShelf:
         self._warm.wait(patience)
         return self._short.problems.get(self.default, "")
 
-    def answer(self, question: Question, stop: Stop | None = None) -> Answer:
+    def answer(self, question: PredictionRequest, stop: Stop | None = None) -> PredictionResult:
         """Ask a model; the time of the answer counts neither loading nor waiting for others.
 
         The default model leaves languages that another one of the shelf was made for to that one.
@@ -129,7 +243,7 @@ class ModelShelf:
             return answer
         return replace(answer, question=replace(question, index=self._index_of(question.model)))
 
-    def spaces(self, question: Question, stop: Stop | None = None) -> list[VectorSpace]:
+    def spaces(self, question: PredictionRequest, stop: Stop | None = None) -> list[VectorSpace]:
         """The vectors that a model compares when it answers; none where it compares no vectors.
 
         Args:
@@ -146,14 +260,14 @@ class ModelShelf:
             guarded = self._reader(question, queue, stop).until(stop)
             return guarded.vectors(question.read, top_k=question.top_k, threshold=question.threshold)
 
-    def reader_of(self, question: Question) -> str:
-        """The name of the model that reads the question's document; see `kpdemo.languages.routing`."""
+    def reader_of(self, question: PredictionRequest) -> str:
+        """The name of the model that reads the question's document; see `kpdemo.routing`."""
         name = question.model
         if name == DEFAULT_MODEL:
-            name = model_for(identified(question.document).language)
+            name = model_for(identify(question.document).language)
         return name if name in self.models else question.model
 
-    def reads_apart(self, question: Question) -> bool:
+    def reads_apart(self, question: PredictionRequest) -> bool:
         """Whether a question waits in the queue of the long texts."""
         return self._long is not self._short and len(question.document.text) >= LONG_TEXT
 
@@ -163,7 +277,7 @@ class ModelShelf:
         """
         if name not in self.models:
             known = ", ".join(self.models)
-            named = shortened(name, LONGEST_SHOWN)
+            named = shorten(name, LONGEST_SHOWN)
             raise ModelLoadError(f"There is no model “{named}”: choose one of {known}.")
 
     def card(self, name: str) -> str:
@@ -205,7 +319,7 @@ class ModelShelf:
         return thread
 
     @contextmanager
-    def _queue_of(self, question: Question) -> Iterator[ModelQueue]:
+    def _queue_of(self, question: PredictionRequest) -> Iterator[ModelQueue]:
         """Where the question waits; it keeps its place until it is answered."""
         if not self.reads_apart(question):
             yield self._short
@@ -220,7 +334,7 @@ class ModelShelf:
         finally:
             self._long_turns.release()
 
-    def _reader(self, question: Question, queue: ModelQueue, stop: Stop) -> Guarded:
+    def _reader(self, question: PredictionRequest, queue: ModelQueue, stop: Stop) -> Guarded:
         return self._open(self.reader_of(question), queue, stop)
 
     def _open(self, name: str, queue: ModelQueue, stop: Stop | None = None) -> Guarded:
@@ -234,7 +348,7 @@ class ModelShelf:
     def _start(self, name: str, queue: ModelQueue) -> Predictor:
         tell(0.0, f"Loading the model {name}")
         try:
-            with heard_by(None):
+            with listen_with(None):
                 predictor = queue.load(name)
                 # What loads lazily loads now, and counts in no answer's time.
                 predictor.predict([warm_up_for(predictor)])

@@ -1,4 +1,4 @@
-"""The Keyphrases page: a text in, its keyphrases marked in it."""
+"""The Keyphrases tab: a text in, its keyphrases marked in it; examples, and how long a text is."""
 
 from __future__ import annotations
 
@@ -13,22 +13,19 @@ import gradio as gr
 from gradio.events import Dependency
 
 from kpdemo.errors import KpdemoError
-from kpdemo.languages.names import NAMES
-from kpdemo.progress import Heard, heard_by
-from kpdemo.ui.examples import Example, build_examples
-from kpdemo.ui.examples import load_examples as load_examples
-from kpdemo.ui.markdown import markdown_html
-from kpdemo.ui.models import WARM_UP_PATIENCE, ModelShelf
-from kpdemo.ui.questions import LARGEST_COUNT, Rule, read_question
+from kpdemo.languages import NAMES
+from kpdemo.types import TITLE_BREAK
+from kpdemo.ui.html import NARROW_SPACE, escape, group_digits, markdown_html
+from kpdemo.ui.models import LONG_TEXT, WARM_UP_PATIENCE, ModelShelf
+from kpdemo.ui.page import ASSETS
+from kpdemo.ui.requests import LARGEST_COUNT, LONGEST_TEXT, Rule, read_request
 from kpdemo.ui.results import answer_html
 from kpdemo.ui.stop import Stop
-from kpdemo.ui.text_length import COUNT_CHARACTERS, TELL_LENGTH
 from kpdemo.ui.widgets import (
     MODEL_QUEUE,
     QUIETLY,
     QuestionFields,
     empty_html,
-    escape,
     keep_reason,
     note_html,
     note_script,
@@ -36,6 +33,94 @@ from kpdemo.ui.widgets import (
     show_share,
     shown_to_user,
 )
+from kpdemo.worker import ProgressListener, listen_with
+
+_SHOW = """(...typed) => {
+  const page = (window.kpdemoTyped ??= { examples: new Set(), mine: null });
+  if (typed.some((text) => text?.trim()) && !page.examples.has(JSON.stringify(typed))) page.mine = typed;
+  const shown = SHOWN;
+  page.examples.add(JSON.stringify(shown));
+  return [...shown, { __type__: "update", visible: page.mine !== null }];
+}"""
+_BACK = """() => {
+  const { mine } = window.kpdemoTyped;
+  window.kpdemoTyped.mine = null;
+  return [...mine, { __type__: "update", visible: false }];
+}"""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A text to try; `field` is the one word on its button."""
+
+    field: str
+    title: str
+    text: str
+
+    @property
+    def script(self) -> str:
+        """Fills the boxes in the browser, title and text at once; what was typed there can be restored."""
+        return _SHOW.replace("SHOWN", json.dumps([self.title, self.text]))
+
+
+def load_examples() -> list[Example]:
+    rows = json.loads((ASSETS / "examples.json").read_text(encoding="utf-8"))
+    return [Example(row["field"], row["title"], row["text"]) for row in rows]
+
+
+def build_examples(examples: Sequence[Example], title: gr.Textbox, document: gr.Textbox) -> list[Dependency]:
+    """The events that have filled the boxes: with an example, and last with what was typed before."""
+    with gr.Row(elem_id="predict-examples"):
+        gr.HTML('<p class="row-label">Examples</p>', elem_id="predict-examples-label")
+        buttons = [
+            gr.Button(example.field, size="sm", min_width=80, elem_id=f"predict-example-{number}")
+            for number, example in enumerate(examples, start=1)
+        ]
+        back = gr.Button(
+            "Your text back", size="sm", min_width=80, visible=False, elem_id="predict-text-back"
+        )
+    boxes = [title, document]
+    shown = [
+        button.click(None, boxes, [*boxes, back], js=example.script, api_name=f"show_example_{number}")
+        for number, (example, button) in enumerate(zip(examples, buttons, strict=True), start=1)
+    ]
+    return [*shown, back.click(None, None, [*boxes, back], js=_BACK, api_name="show_typed_text")]
+
+
+TOO_LONG = (
+    f"The text has LENGTH and this page reads at most {group_digits(LONGEST_TEXT)}: remove MORE of them, or "
+    "use "
+    "the command line (python -m kpdemo predict), which has no limit."
+)
+
+MINUTE = 100_000
+"""Characters that two cores with other work read in a minute."""
+
+# Characters of the text that is read, as Python counts them, in the browser, so that typing sends nothing.
+_COUNT = f"""
+  const heading = [...(title ?? "").trim()].length;
+  const count = (heading && heading + {len(TITLE_BREAK)}) + [...(text ?? "")].length;
+  const minutes = Math.round(count / {MINUTE});
+  const time = minutes > 1 ? `${{minutes}} minutes` : "a minute";
+  const grouped = (number) => String(number).replace(/\\B(?=(\\d{{3}})+$)/g, "{NARROW_SPACE}");"""
+
+COUNT_CHARACTERS = f"""(title, text) => {{{_COUNT}
+  const told = `${{grouped(count)}} ${{count === 1 ? "character" : "characters"}}`;
+  if (count > {LONGEST_TEXT}) return {json.dumps(note_html(TOO_LONG, role="status"))}
+    .replace("LENGTH", told).replace("MORE", grouped(count - {LONGEST_TEXT}));
+  const patience = count < {LONG_TEXT} ? "" : `This may take ${{time}}. `;
+  return `<p class="count">${{patience}}${{told}}${{heading ? ", the title included" : ""}}</p>`;
+}}"""
+
+READING = "Reading LENGTH characters: this may take TIME, or longer if the server is busy."
+
+# Shown while the result is pending; see style.css.
+TELL_LENGTH = f"""(title, text) => {{{_COUNT}
+  if (count < {LONG_TEXT} || count > {LONGEST_TEXT}) return "";
+  return {json.dumps(note_html(READING, role="status"))}
+    .replace("LENGTH", grouped(count)).replace("TIME", time);
+}}"""
+
 
 LANGUAGES = [("Detect", ""), *((name, code) for code, name in NAMES.items())]
 
@@ -79,11 +164,11 @@ class PredictHandlers:
         language: str = "",
         *,
         stop: Stop | None = None,
-        heard: Heard | None = None,
+        heard: ProgressListener | None = None,
     ) -> str:
         """The text with its present keyphrases marked, their table, and ways to keep them."""
-        with shown_to_user(KpdemoError), heard_by(heard):
-            question = read_question(title, document, model, rule, count, threshold, language)
+        with shown_to_user(KpdemoError), listen_with(heard):
+            question = read_request(title, document, model, rule, count, threshold, language)
             answer = answer_html(self.shelf.answer(question, stop))
             reader = self.shelf.reader_of(question)
             return answer if reader == question.model else answer + self._reader_html(reader)

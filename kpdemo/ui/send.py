@@ -1,4 +1,4 @@
-"""Sending predicted keyphrases on to be graded: what several models say, in one bundle.
+"""Sending predicted keyphrases on to be graded: what several models say of a text or of files, in one bundle.
 
 The page knows nothing of projects: it hands the bundle to a function and shows the address that comes back,
 where the project is chosen.
@@ -6,7 +6,8 @@ where the project is chosen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -15,21 +16,23 @@ from typing import Any
 
 import gradio as gr
 
-from kpdemo.bundles import bundle_of, count_phrases
+from kpdemo.batch import ask_each
 from kpdemo.errors import InputError, KpdemoError
-from kpdemo.latin import refusal_of
+from kpdemo.io.documents import LocatedDocument, read_numbered
+from kpdemo.io.files import is_whole
+from kpdemo.io.json_lines import LineError
+from kpdemo.io.predictions import bundle_of, count_phrases
 from kpdemo.quick_start import import_nltk
-from kpdemo.types import Document, Prediction
-from kpdemo.ui.chosen import readable_copies
-from kpdemo.ui.figures import counted, listed
+from kpdemo.routing import refusal_of
+from kpdemo.types import Document, Prediction, Predictor
+from kpdemo.ui.compare import announce_each, build_model_choice, chosen_models, follow_model
 from kpdemo.ui.files import nothing_read
-from kpdemo.ui.marks import escape
+from kpdemo.ui.html import count_noun, escape, group_digits, join_names
 from kpdemo.ui.models import OF_ONE_MODEL, ModelShelf
-from kpdemo.ui.questions import read_question
-from kpdemo.ui.send_documents import OwnDocument, Problems, few_documents, predict_in_batches
+from kpdemo.ui.pdf_process import PdfProcesses, ReadPdf, is_pdf
+from kpdemo.ui.requests import read_request
 from kpdemo.ui.stop import Stop, Stops
-from kpdemo.ui.ticked import chosen_models, follow_model, ticked_models, told_in
-from kpdemo.ui.uploads import InTurns, in_turn_of_files
+from kpdemo.ui.uploads import BATCH_SIZE, InTurns, OwnNames, in_turn_of_files, readable_copies
 from kpdemo.ui.widgets import (
     CHOOSE_AGAIN,
     FILES_QUEUE,
@@ -44,9 +47,132 @@ from kpdemo.ui.widgets import (
     stop_button,
 )
 
+MOST_DOCUMENTS = 1_000
+TOLD_LINES = 5
+"""Further lines that cannot be read are only counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnDocument:
+    """A document under an id that no other one of the files has, and where and as what it was given."""
+
+    document: Document
+    given: LocatedDocument
+
+
+@dataclass(slots=True)
+class Problems:
+    """Why not everything can be sent."""
+
+    told: list[str] = field(default_factory=list)
+    """A sentence for each model that cannot be asked."""
+    files: list[str] = field(default_factory=list)
+    """A sentence for each file that cannot be read."""
+    lines: int = 0
+    """How many lines of the files are no documents."""
+    first_lines: list[str] = field(default_factory=list)
+    refusals: dict[str, None] = field(default_factory=dict)
+    """Sentences on documents that a model refuses."""
+    unread: Counter[str] = field(default_factory=Counter)
+    """How many lines and files hold a document that no model has read."""
+
+    @property
+    def all(self) -> list[str]:
+        """Every sentence, the lines of files first."""
+        rest = self.lines - len(self.first_lines)
+        more = [f"{count_noun(rest, 'more line')} could not be read either."] if rest else []
+        refused = list(self.refusals)
+        if (others := len(refused) - TOLD_LINES) > 0:
+            refused[TOLD_LINES:] = [f"And {group_digits(others)} more like these."]
+        return [*self.first_lines, *more, *refused, *self.files, *self.told]
+
+    @property
+    def count(self) -> int:
+        return self.lines + len(self.refusals) + len(self.files) + len(self.told)
+
+    @property
+    def without(self) -> str:
+        """What is not sent, such as "2 lines and 1 file"; empty where all is."""
+        counts = {"line": self.lines + self.unread["line"], "file": len(self.files) + self.unread["file"]}
+        return " and ".join(count_noun(count, kind) for kind, count in counts.items() if count)
+
+    def add_line(self, problem: str) -> None:
+        self.lines += 1
+        if self.lines <= TOLD_LINES:
+            self.first_lines.append(problem)
+
+    def count_unread(self, documents: Iterable[LocatedDocument]) -> None:
+        self.unread.update("file" if is_whole(one.file) else "line" for one in documents)
+
+
+def read_documents_to_send(
+    files: Sequence[Path], problems: Problems, stop: Stop, pdfs: PdfProcesses
+) -> list[OwnDocument]:
+    """All documents of the files that can be read; why the others cannot joins `problems`.
+
+    Raises:
+        InputError: there are too many for the page.
+        StoppedError: by `stop`.
+    """
+    documents = []
+    for document in _documents(files, problems, partial(pdfs.read, stop=stop)):
+        stop.check()
+        documents.append(document)
+    if len(documents) > MOST_DOCUMENTS:
+        raise InputError(
+            f"The files hold {group_digits(len(documents))} documents and this page sends at most "
+            f"{group_digits(MOST_DOCUMENTS)}: use the command line (python -m annotation send)."
+        )
+    return documents
+
+
+def predict_in_batches(
+    predictor: Predictor, documents: Sequence[OwnDocument], before_each: Callable[[int], None]
+) -> Iterator[tuple[int, Prediction | InputError]]:
+    """The place of each document with its prediction, or why there is none.
+
+    `before_each` is called with how many are done before each batch.
+    """
+    for start in range(0, len(documents), BATCH_SIZE):
+        before_each(start)
+        batch = [one.document for one in documents[start : start + BATCH_SIZE]]
+        yield from enumerate(ask_each(batch, predictor.predict), start)
+
+
+def _documents(files: Sequence[Path], problems: Problems, read_pdf: ReadPdf) -> Iterator[OwnDocument]:
+    ids = OwnNames()
+    for path in files:
+        try:
+            for number, document in _numbered(path, problems, read_pdf):
+                given = LocatedDocument(document, path.name, number)
+                if problem := given.unknown_language():
+                    problems.add_line(problem)
+                    continue
+                named = document.id and document.id != str(number)  # else the reader's number stands for it
+                id = ids.of(document.id if named else f"{path.stem}-{number}")
+                yield OwnDocument(replace(document, id=id, keyphrases=()), given)
+        except InputError as error:
+            problems.files.append(_named(str(error), path))
+
+
+def _numbered(path: Path, problems: Problems, read_pdf: ReadPdf) -> Iterator[tuple[int, Document]]:
+    if is_pdf(path):
+        return iter([(1, read_pdf(path))])
+    return read_numbered(path, on_error=partial(_add_line, problems, path))
+
+
+def _add_line(problems: Problems, path: Path, error: LineError) -> None:
+    problems.add_line(_named(error.message, path))
+
+
+def _named(message: str, path: Path) -> str:
+    """The message with the name that the file was chosen by."""
+    return message.replace(str(path), path.name)
+
+
 HandOver = Callable[[Mapping[str, Any], str], str]
-"""Keeps a bundle of `kpdemo.bundles` from a network address; returns where, or refuses in a ValueError of one
-sentence."""
+"""Keeps a bundle of `kpdemo.io.predictions` from a network address; returns where, or refuses in a ValueError
+of one sentence."""
 
 EMPTY = "Nothing sent yet. Tick models and press the button: raters then grade what any of them predicts."
 NOT_READ = "Not everything could be read:"
@@ -76,10 +202,10 @@ class SendHandlers:
         """Predict the text of the page with each model, and hand it all over."""
         with shown_to_user(KpdemoError), self.stops.begun(page_of(request), STOPPED) as stop:
             chosen = chosen_models(self.shelf, models)
-            question = read_question(title, document, chosen[0], rule, count, threshold, language)
+            question = read_request(title, document, chosen[0], rule, count, threshold, language)
             found: dict[str, Prediction] = {}
             problems = Problems()
-            for model in told_in(progress, chosen):
+            for model in announce_each(progress, chosen):
                 try:
                     found[model] = self.shelf.answer(replace(question, model=model), stop).prediction
                 except OF_ONE_MODEL as error:
@@ -103,7 +229,7 @@ class SendHandlers:
             uploads = readable_copies(paths, Path(folder))
             problems = Problems(files=list(uploads.refused))
             with in_turn_of_files(self.shelf, stop, progress):
-                documents = few_documents(uploads.files, problems, stop, self.shelf.pdfs)
+                documents = read_documents_to_send(uploads.files, problems, stop, self.shelf.pdfs)
                 found = self._found(chosen, documents, problems, stop, progress)
             problems.count_unread(one.given for place, one in enumerate(documents) if place not in found)
             read = [(documents[place].document, runs) for place, runs in sorted(found.items())]
@@ -156,8 +282,8 @@ class SendHandlers:
             address = self.hand_over(bundle, _address(request))
         asked = {model for _, runs in documents for model in runs}
         what = (
-            f"{counted(phrases, 'keyphrase')} of {counted(len(documents), 'document')}, "
-            f"by {listed([model for model in self.shelf.models if model in asked])},"
+            f"{count_noun(phrases, 'keyphrase')} of {count_noun(len(documents), 'document')}, "
+            f"by {join_names([model for model in self.shelf.models if model in asked])},"
         )
         return ready_html(address, what, problems, new_tab=self.new_tab)
 
@@ -225,7 +351,7 @@ def _controls(
 ) -> tuple[gr.CheckboxGroup, gr.Button, gr.HTML]:
     with gr.Row(elem_id=f"{prefix}-controls", elem_classes="controls"):
         with gr.Column(scale=4, min_width=240):
-            models = ticked_models(handlers.shelf, [handlers.shelf.default], prefix)
+            models = build_model_choice(handlers.shelf, [handlers.shelf.default], prefix)
         run = gr.Button("Send to a project", elem_id=f"{prefix}-run", scale=0, min_width=220)
     stop_button(stops, prefix)
     return models, run, gr.HTML(empty_html(EMPTY), elem_id=f"{prefix}-result")

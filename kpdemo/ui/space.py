@@ -1,30 +1,44 @@
-"""The Semantic space page: how a model sees a text, the document among its phrases in the plane."""
+"""The Semantic space tab: how a model sees a text, the document among its phrases in the plane."""
 
 from __future__ import annotations
 
+import math
 import time
+import unicodedata
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import zip_longest
 from typing import Any
 
 import gradio as gr
+import numpy as np
+from numpy.typing import NDArray
 
 from kpdemo.errors import InputError, KpdemoError, LanguageError
-from kpdemo.evaluation.projection import Method, project
-from kpdemo.languages.detection import identified
-from kpdemo.languages.names import language_name
-from kpdemo.languages.routing import ROUTES
-from kpdemo.latin import mapless
-from kpdemo.progress import heard_by
-from kpdemo.text import shortened
-from kpdemo.types import VectorSpace
-from kpdemo.ui.charts import chart_buttons, show_chart
-from kpdemo.ui.figures import grouped
-from kpdemo.ui.marks import escape
+from kpdemo.languages import identify, language_name
+from kpdemo.routing import ROUTES, without_map_advice
+from kpdemo.selection import page_score
+from kpdemo.text import shorten
+from kpdemo.types import PointKind, VectorPoint, VectorSpace
+from kpdemo.ui.charts import (
+    COLOURS,
+    GRID,
+    INK,
+    LINE,
+    Chart,
+    chart_buttons,
+    chart_of,
+    escape_label,
+    plain_layout,
+    short,
+    show_chart,
+    titled_axis,
+)
+from kpdemo.ui.html import count_noun, escape, group_digits, score_html
 from kpdemo.ui.models import ModelShelf
-from kpdemo.ui.questions import read_question
-from kpdemo.ui.results import Question
-from kpdemo.ui.space_map import document_cosines, map_chart, map_table_html, most_telling
+from kpdemo.ui.requests import read_request
+from kpdemo.ui.results import PredictionRequest
 from kpdemo.ui.stop import Stop, Stops
 from kpdemo.ui.widgets import (
     MODEL_QUEUE,
@@ -37,6 +51,414 @@ from kpdemo.ui.widgets import (
     shown_to_user,
     stop_button,
 )
+from kpdemo.vectors import Method, Plane, project, unit_rows
+from kpdemo.worker import listen_with
+
+NARROW, WIDE, LINE_HEIGHT = 7.0, 14.0, 16.0
+"""Pixels of a character, of a Chinese one, and of a line, in the font of charts."""
+
+GAP = 10.0  # from the middle of a point to a name beside it
+AWAY = (24.0, 38.0, 52.0, 68.0, 84.0, 104.0, 128.0, 156.0, 190.0)
+"""Farther from it, where a line leads to the name."""
+
+DIRECTIONS = 16
+COVERED = 6.0  # a name goes this many pixels farther away rather than over a point
+STEPS = 12  # along a line that leads to a name, to see what it crosses
+
+Point = tuple[float, float]
+Points = NDArray[np.float32]
+"""(N, 2) in pixels."""
+
+Box = tuple[float, float, float, float]
+"""Left, lower, right and upper edge."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a name begins, or ends where it stands on the left of it, at half its height, in pixels."""
+
+    x: float
+    y: float
+    is_left: bool
+    is_away: bool
+    """Whether a line leads from the point to it."""
+
+
+def place_labels(
+    labels: Mapping[int, str], places: Points, area: Box, seen: Collection[int] = ()
+) -> dict[int, Place]:
+    """The place of each name near its point; one for which there is no room has none.
+
+    Args:
+        labels: names by the row of their points, those that matter most first. The first has a place in any
+            case.
+        places: of all points; names lie over as few of them as can be, and over none that has a name.
+        area: names stay inside.
+        seen: rows of further points that no name lies over.
+    """
+    chart = _Chart(places, [_around(*places[row]) for row in {*labels, *seen}])
+    chosen: dict[int, Place] = {}
+    for row, text in labels.items():
+        point = (float(places[row][0]), float(places[row][1]))
+        width = text_width(text)
+        fitting = [place for place in _around_point(point) if _is_inside(_box(place, width), area)]
+        best = chart.best(fitting, width, point)
+        if best is None and not chosen:
+            best = next(iter(fitting), None)
+        if best is not None:
+            chosen[row] = best
+            chart.take(best, width, point)
+    return chosen
+
+
+def text_width(text: str) -> float:
+    return sum(WIDE if unicodedata.east_asian_width(letter) in "WF" else NARROW for letter in text)
+
+
+class _Chart:
+    """What is in the chart already: points, and names with the lines that lead to them."""
+
+    def __init__(self, points: Points, markers: list[Box]) -> None:
+        self._points = points
+        self._markers = markers  # of the points that no name lies over
+        self._names: list[Box] = []
+        self._lines: list[Points] = []
+
+    def best(self, fitting: Sequence[Place], width: float, point: Point) -> Place | None:
+        """The free one that costs least of places in the order of their distance, which is a part of it."""
+        found, least = None, math.inf
+        for place in fitting:
+            if _distance(place, point) >= least:
+                break
+            if self._is_free(place, width, point) and (cost := self._cost(place, width, point)) < least:
+                found, least = place, cost
+        return found
+
+    def _is_free(self, place: Place, width: float, point: Point) -> bool:
+        box, line = _box(place, width), _leader_points(place, point)
+        if any(_overlap(box, other) for other in (*self._markers, *self._names)):
+            return False
+        return not any(_inside(line, name) for name in self._names) and not any(
+            _inside(other, box) for other in self._lines
+        )
+
+    def _cost(self, place: Place, width: float, point: Point) -> float:
+        """The distance, and more for what it covers and for such points that its line runs through."""
+        line = _leader_points(place, point)[STEPS // 4 :]
+        crossed = sum(1 for marker in self._markers if _inside(line, marker))
+        return _distance(place, point) + COVERED * (_inside(self._points, _box(place, width)) + 2 * crossed)
+
+    def take(self, place: Place, width: float, point: Point) -> None:
+        self._names.append(_box(place, width))
+        self._lines.append(_leader_points(place, point))
+
+
+def _around_point(point: Point) -> Iterator[Place]:
+    """Beside the point, then farther and farther away on all sides."""
+    x, y = point
+    yield Place(x + GAP, y, is_left=False, is_away=False)
+    yield Place(x - GAP, y, is_left=True, is_away=False)
+    for away in AWAY:
+        for number in range(DIRECTIONS):
+            angle = 2 * math.pi * (number + 0.5) / DIRECTIONS
+            right, up = math.cos(angle), math.sin(angle)
+            yield Place(x + away * right, y + away * up, is_left=right < 0, is_away=True)
+
+
+def _distance(place: Place, point: Point) -> float:
+    return math.dist((place.x, place.y), point)
+
+
+def _leader_points(place: Place, point: Point) -> Points:
+    """Points of the line that leads to a name; of a name beside its point there is none."""
+    if not place.is_away:
+        return np.zeros((0, 2), dtype=np.float32)
+    steps = np.linspace(0, 1, STEPS, dtype=np.float32)[:, None]
+    start, end = np.array([point, (place.x, place.y)], dtype=np.float32)
+    line: Points = start + steps * (end - start)
+    return line
+
+
+def _box(place: Place, width: float) -> Box:
+    left = place.x - width if place.is_left else place.x
+    return left, place.y - LINE_HEIGHT / 2, left + width, place.y + LINE_HEIGHT / 2
+
+
+def _around(x: float, y: float) -> Box:
+    reach = GAP - 1
+    return x - reach, y - reach, x + reach, y + reach
+
+
+def _inside(points: Points, box: Box) -> int:
+    """How many of the points."""
+    return int(((points > box[:2]) & (points < box[2:])).all(axis=1).sum())
+
+
+def _is_inside(box: Box, area: Box) -> bool:
+    return box[0] >= area[0] and box[1] >= area[1] and box[2] <= area[2] and box[3] <= area[3]
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+
+
+MARKER = 7  # pixels from the middle of a point to its edge
+LOWEST = 390  # pixels of a frame's height where the legend above it takes several lines
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names of points as a chart of a certain width has room for them; style.css shows those that fit.
+
+    Attributes:
+        narrowest, widest: pixels of the frames of such charts.
+        most: this many names at most, that of the document among them.
+    """
+
+    size: str
+    narrowest: float
+    widest: float
+    most: int
+
+    def area(self, ranges: NDArray[np.float32]) -> tuple[float, float]:
+        """Width and height, in pixels of the narrowest such chart, of what the frames of all of them show.
+
+        A frame that is wider for its height than the ranges shows no more than these from bottom to top.
+        """
+        width, height = (float(high - low) for low, high in ranges)
+        return self.narrowest, self.narrowest * max(height / width, LOWEST / self.widest)
+
+
+NAMES = (Names("wide", 580, math.inf, 17), Names("middle", 410, math.inf, 12), Names("narrow", 260, 420, 7))
+
+
+def by_weight(points: Sequence[VectorPoint]) -> list[int]:
+    """The rows of the points: the document, present keyphrases, absent ones, candidates, each best first."""
+    order = [PointKind.DOCUMENT, PointKind.PRESENT, PointKind.ABSENT, PointKind.CANDIDATE]
+    return sorted(
+        range(len(points)), key=lambda row: (order.index(points[row].kind), -(points[row].score or 0.0))
+    )
+
+
+def name_traces(
+    space: VectorSpace, places: NDArray[np.float32], ranges: NDArray[np.float32], names: Names
+) -> Iterator[Chart]:
+    """The names of each kind and the lines to them, apart, so that they go where the legend hides a kind."""
+    width, height = names.area(ranges)
+    scale = width / float(ranges[0, 1] - ranges[0, 0])
+    middle = ranges.mean(1)
+    pixels = ((places - middle) * scale).astype(np.float32)
+    right, upper = width / 2, height / 2
+    best = _best_in_turns(space.points)
+    labels = {row: _name(space.points[row]) for row in best[: names.most]}
+    found = place_labels(labels, pixels, (-right, -upper, right, upper), best)
+    for kind in PointKind:
+        own = [row for row in found if space.points[row].kind is kind]
+        ends = [(found[row].x, found[row].y) for row in own]
+        lines = [line for row in own for line in _leader(pixels[row], found[row])]
+        if lines:
+            yield {
+                **_beside(kind, names, "lines"),
+                "line": {"color": LINE, "width": 1},
+                **_at(lines, scale, middle),
+            }
+        if own:
+            yield {
+                **_beside(kind, names, "text"),
+                "text": [escape_label(labels[row]) for row in own],
+                "textposition": ["middle left" if found[row].is_left else "middle right" for row in own],
+                **_at(ends, scale, middle),
+            }
+
+
+def _beside(kind: PointKind, names: Names, mode: str) -> Chart:
+    return {
+        "type": "scatter",
+        "mode": mode,
+        "uid": f"{kind}-{mode}-{names.size}",  # a class in the page, see style.css
+        "legendgroup": kind,
+        "showlegend": False,
+        "hoverinfo": "skip",
+    }
+
+
+def _leader(point: NDArray[np.float32], place: Place) -> list[tuple[float, float] | None]:
+    """From the edge of a point to its name, and a gap; nothing to a name that stands beside its point."""
+    if not place.is_away:
+        return []
+    x, y = point.tolist()
+    share = MARKER / math.dist((x, y), (place.x, place.y))
+    return [(x + (place.x - x) * share, y + (place.y - y) * share), (place.x, place.y), None]
+
+
+def _at(
+    pixels: Sequence[tuple[float, float] | None], scale: float, middle: NDArray[np.float32]
+) -> dict[str, list[float | None]]:
+    """Places in pixels from the middle of the chart as the axes have them."""
+    return {
+        axis: [None if place is None else place[number] / scale + float(middle[number]) for place in pixels]
+        for number, axis in enumerate("xy")
+    }
+
+
+def _best_in_turns(points: Sequence[VectorPoint]) -> list[int]:
+    """The rows of points that have names: the document, present and absent keyphrases in turns."""
+    order = (PointKind.DOCUMENT, PointKind.PRESENT, PointKind.ABSENT)
+    kinds = [[row for row in by_weight(points) if points[row].kind is kind] for kind in order]
+    turns = zip_longest(*kinds)
+    return [row for turn in turns for row in turn if row is not None]
+
+
+def _name(point: VectorPoint) -> str:
+    return "document" if point.kind is PointKind.DOCUMENT else short(point.text)
+
+
+MOST_POINTS = 500
+"""Of a long document: a chart with more is a cloud, and t-SNE would take minutes."""
+
+TABLE_CANDIDATES = 20
+LONGEST_HOVER = 80
+WIDTH, HEIGHT = 640, 440  # pixels of the frame that the axes are made for; a chart may be narrower, or wider
+MARGINS = (0.12, 0.06)  # of the extent, beside the outermost points, where a name has room, and above them
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How the points of a kind are drawn, and called in the legend."""
+
+    name: str
+    colour: str
+    symbol: str
+    size: int
+
+
+# In the order they are drawn in: the many lie under the few.
+LOOKS = {
+    PointKind.CANDIDATE: Look("Other candidates", COLOURS[5], "circle", 7),
+    PointKind.ABSENT: Look("Absent keyphrases", COLOURS[3], "square", 10),
+    PointKind.PRESENT: Look("Present keyphrases", COLOURS[0], "diamond", 11),
+    PointKind.DOCUMENT: Look("Document", COLOURS[1], "star", 17),
+}
+
+
+def most_telling(space: VectorSpace) -> VectorSpace:
+    """The space with at most `MOST_POINTS` points: the document, the keyphrases, then the best candidates."""
+    if len(space.points) <= MOST_POINTS:
+        return space
+    kept = sorted(by_weight(space.points)[:MOST_POINTS])
+    return VectorSpace(space.name, tuple(space.points[row] for row in kept), space.vectors[kept])
+
+
+def document_cosines(space: VectorSpace) -> list[float]:
+    """Of every point with the document, which is the first."""
+    rows = unit_rows(space.vectors)
+    cosines: list[float] = (rows @ rows[0]).tolist()
+    return cosines
+
+
+def map_chart(space: VectorSpace, plane: Plane, cosines: Sequence[float]) -> Chart:
+    """The points where `plane` has them; the document and the best keyphrases with their names."""
+    ranges = _ranges(plane.places)
+    traces = []
+    for kind, look in LOOKS.items():
+        rows = [row for row, point in enumerate(space.points) if point.kind is kind]
+        if rows:
+            hovers = [_hover(space.points[row], cosines[row]) for row in rows]
+            traces.append({**_markers(look, plane.places[rows]), "customdata": hovers, "legendgroup": kind})
+    for names in NAMES:
+        traces += name_traces(space, plane.places, ranges, names)
+    return chart_of(traces, _layout(plane, ranges))
+
+
+def map_table_html(space: VectorSpace, cosines: Sequence[float]) -> str:
+    """The keyphrases and the best candidates with their scores and cosines, nearest to the document first."""
+    rows = [row for row in by_weight(space.points) if space.points[row].kind is not PointKind.DOCUMENT]
+    keyphrases = sum(space.points[row].kind is not PointKind.CANDIDATE for row in rows)
+    shown = sorted(rows[: keyphrases + TABLE_CANDIDATES], key=lambda row: -cosines[row])
+    lines = "".join(_point_row_html(space.points[row], cosines[row]) for row in shown)
+    heads = "".join(f'<th scope="col">{name}</th>' for name in ("Phrase", "Kind", "Score"))
+    left_out = len(rows) - len(shown)
+    told = count_noun(left_out, "candidate with a lower score is", "candidates with lower scores are")
+    note = f'<p class="small">{told} left out.</p>' if left_out else ""
+    return (
+        '<div class="space-table" tabindex="0" role="region" aria-label="Phrases of the map as a table">'
+        '<table class="keyphrases"><caption>Nearest to the document first</caption>'
+        f'<thead><tr>{heads}<th scope="col" class="number">Cosine</th></tr></thead>'
+        f"<tbody>{lines}</tbody></table>{note}</div>"
+    )
+
+
+def _ranges(places: NDArray[np.float32]) -> NDArray[np.float32]:
+    """What the axes show, (2, 2) lowest and highest of each.
+
+    One unit is as long on both axes: a distance must look the same in every direction.
+    """
+    low, high = places.min(0), places.max(0)
+    extent = np.maximum((high - low) * (1 + 2 * np.array(MARGINS)), 1e-3)
+    scale = float(min(WIDTH / extent[0], HEIGHT / extent[1]))
+    half = np.array([WIDTH, HEIGHT]) / scale / 2
+    middle = (low + high) / 2
+    ranges: NDArray[np.float32] = np.stack([middle - half, middle + half], axis=1).astype(np.float32)
+    return ranges
+
+
+def _markers(look: Look, places: NDArray[np.float32]) -> Chart:
+    edge = COLOURS[0] if look.symbol == "circle" else "#ffffff"  # small and pale, or over others
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": look.name,
+        "x": places[:, 0].tolist(),
+        "y": places[:, 1].tolist(),
+        "marker": {
+            "color": look.colour,
+            "symbol": look.symbol,
+            "size": look.size,
+            "line": {"color": edge, "width": 1},
+        },
+        "hovertemplate": "%{customdata}<extra></extra>",
+    }
+
+
+def _hover(point: VectorPoint, cosine: float) -> str:
+    text = shorten(point.text, LONGEST_HOVER)
+    if point.kind is PointKind.DOCUMENT:
+        return f"{escape_label(text)}<br>document"
+    score = "" if point.score is None else f"score {page_score(point.score)}, "
+    return f"{escape_label(text)}<br>{point.kind}: {score}cosine with the document {cosine:z.2f}"
+
+
+def _layout(plane: Plane, ranges: NDArray[np.float32]) -> Chart:
+    layout = plain_layout(HEIGHT + 80, legend=True)
+    titles = ["", ""]
+    if plane.shares is not None:
+        titles = [
+            f"{name} component, {share:.0%} of the variance"
+            for name, share in zip(("First", "Second"), plane.shares, strict=True)
+        ]
+    for name, title, shown in zip(("xaxis", "yaxis"), titles, ranges.tolist(), strict=True):
+        frame = {"showline": True, "mirror": True, "linecolor": GRID, "showticklabels": False}
+        layout[name] = {**titled_axis(title), **frame, "range": shown, "showgrid": False, "fixedrange": True}
+    layout["yaxis"]["scaleanchor"] = "x"
+    # Plotly widens a range where the chart is narrow; charts.js sets them again when its width changes.
+    layout["meta"] = {f"{name}.range": layout[name]["range"] for name in ("xaxis", "yaxis")}
+    layout["legend"]["traceorder"] = "reversed"
+    layout["hoverlabel"] = {
+        "bgcolor": "#ffffff",
+        "bordercolor": LINE,
+        "font": {"color": INK},
+        "align": "left",
+    }
+    return layout
+
+
+def _point_row_html(point: VectorPoint, cosine: float) -> str:
+    score = "–" if point.score is None else score_html(point.score)
+    return (
+        f'<tr><th scope="row" dir="auto">{escape(point.text)}</th><td>{point.kind}</td><td>{score}</td>'
+        f'<td class="number">{cosine:z.2f}</td></tr>'
+    )
+
 
 EMPTY = (
     "No map yet. Enter a text on the Keyphrases page, then press Draw here: the map uses that text and "
@@ -59,7 +481,7 @@ READINGS = {
     Method.TSNE: "t‑SNE keeps neighbours together. The axes, the sizes of groups and the distances between "
     "groups mean nothing.",
 }
-NAMES = (
+NAMES_NOTE = (
     "The document and the best keyphrases are named where there is room; hover over any other point, or tap "
     "it, to see what it is."
 )
@@ -88,9 +510,9 @@ class SpaceHandlers:
     ) -> tuple[Any, ...]:
         """What was drawn; then for each of `SPACES` its place, what it is, its chart, buttons and table."""
         with shown_to_user(KpdemoError), self.stops.begun(page_of(request), STOPPED) as stop:
-            question = read_question(title, document, model, rule, count, threshold, language)
+            question = read_request(title, document, model, rule, count, threshold, language)
             started = time.perf_counter()
-            with heard_by(partial(show_share, progress)):
+            with listen_with(partial(show_share, progress)):
                 spaces = self._spaces(question, stop)
             parts: list[Any] = []
             told: set[str] = set()
@@ -99,7 +521,7 @@ class SpaceHandlers:
                 parts += _parts(name, spaces.get(name), Method(method), told)
             return _facts_html(question, time.perf_counter() - started), *parts
 
-    def _spaces(self, question: Question, stop: Stop) -> dict[str, VectorSpace]:
+    def _spaces(self, question: PredictionRequest, stop: Stop) -> dict[str, VectorSpace]:
         """By their names; at least one.
 
         Raises:
@@ -108,14 +530,14 @@ class SpaceHandlers:
         try:
             spaces = {space.name: space for space in self.shelf.spaces(question, stop)}
         except LanguageError as error:
-            raise InputError(mapless(str(error))) from error
+            raise InputError(without_map_advice(str(error))) from error
         if not spaces:
             raise InputError(self._nothing_drawn(question))
         return spaces
 
-    def _nothing_drawn(self, question: Question) -> str:
+    def _nothing_drawn(self, question: PredictionRequest) -> str:
         """Why, in one sentence; to choose another model does not help where this one reads the language."""
-        reader, language = self.shelf.reader_of(question), identified(question.document).language
+        reader, language = self.shelf.reader_of(question), identify(question.document).language
         if ROUTES.get(language) == reader:
             return (
                 f"{language_name(language)} texts are read by the model {reader}, which does not compare "
@@ -172,12 +594,12 @@ def _parts(name: str, space: VectorSpace | None, method: Method, told: set[str])
     shown = most_telling(space)
     plane = project(shown.vectors, method)
     cosines = document_cosines(shown)
-    sentences = [each for each in (MEANINGS[name], READINGS[plane.method], NAMES) if each not in told]
+    sentences = [each for each in (MEANINGS[name], READINGS[plane.method], NAMES_NOTE) if each not in told]
     told.update(sentences)
     if plane.method is not method:
         sentences.append(TOO_FEW)
     if len(shown.points) < len(space.points):
-        whole, drawn = grouped(len(space.points) - 1), grouped(len(shown.points) - 1)
+        whole, drawn = group_digits(len(space.points) - 1), group_digits(len(shown.points) - 1)
         sentences.append(f"The map shows the best {drawn} of {whole} phrases.")
     about = f'<h3>{name.capitalize()}</h3><p class="small">{escape(" ".join(sentences))}</p>'
     says = f"The document and its phrases in the space of the {name}"
@@ -194,9 +616,9 @@ def _chart_id(name: str) -> str:
     return f"space-{name}-chart"
 
 
-def _facts_html(question: Question, seconds: float) -> str:
+def _facts_html(question: PredictionRequest, seconds: float) -> str:
     first = " ".join((question.document.title or question.document.body).split())
-    beginning = shortened(first, SHOWN_TITLE)
+    beginning = shorten(first, SHOWN_TITLE)
     return (
         f'<p><q dir="auto">{escape(beginning)}</q> <span class="small">model {escape(question.model)} · '
         f"{seconds:.2f} s</span></p>"

@@ -17,8 +17,8 @@ from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from kpdemo.text import shortened
-from kpdemo.ui.security import SAFE_METHODS, cookie_name, is_secure
+from kpdemo.text import shorten
+from kpdemo.ui.serving import SAFE_METHODS, cookie_name, is_secure
 
 UPLOAD_COOKIE = "kpdemo-uploads"
 UPLOAD_ROUTE = "/gradio_api/upload"
@@ -168,7 +168,7 @@ def _with_cookie(send: Send, connection: HTTPConnection, token: str) -> Send:
 
 
 def _not_uploaded(path: str) -> str:
-    name = shortened(path.rpartition("/")[2] or path, 100)
+    name = shorten(path.rpartition("/")[2] or path, 100)
     return (
         f"{name} is not a file that this browser uploaded here, or was uploaded long ago: choose it again, "
         "and let the browser keep this page's cookie."

@@ -13,9 +13,7 @@ import gradio as gr
 from gradio.components import FormComponent
 from gradio.events import Dependency
 
-from kpdemo.ui.figures import counted as counted
-from kpdemo.ui.figures import grouped as grouped
-from kpdemo.ui.marks import escape as escape
+from kpdemo.ui.html import escape as escape
 from kpdemo.ui.stop import Stops
 
 MODEL_QUEUE: dict[str, Any] = {"concurrency_id": "model", "concurrency_limit": 12}
@@ -51,7 +49,7 @@ class QuestionFields:
 
     @property
     def all(self) -> list[FormComponent]:
-        """In the order of the arguments of `kpdemo.ui.questions.read_question`."""
+        """In the order of the arguments of `kpdemo.ui.requests.read_request`."""
         return [getattr(self, field.name) for field in fields(self)]
 
     @property
@@ -153,7 +151,7 @@ def page_of(request: gr.Request | None) -> str:
 
 
 def show_share(progress: gr.Progress, share: float, what: str) -> None:
-    """What is reported to `kpdemo.progress` appears in the bar of the event."""
+    """What is reported to `kpdemo.worker` appears in the bar of the event."""
     progress(share, desc=what)
 
 

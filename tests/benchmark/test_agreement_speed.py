@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from sqlalchemy import insert
 
-from annotation.agreement import Grades
-from annotation.reliability.bootstrap import measure
+from annotation.agreement import Grades, measure
 from annotation.services.agreement import AgreementService
 from db.models import Pair, Project, Rating, RatingChange, User
 
@@ -55,7 +54,7 @@ def test_alpha_with_its_interval(capsys):
     theirs = seconds(peer, times=3) * RESAMPLES / PEER_RESAMPLES
     with capsys.disabled():
         print(f"\nα, {RESAMPLES:,} resamples of 4,000 pairs × 3 raters, median of 5")
-        print(f"  annotation.reliability.bootstrap   {ours:8.3f} s      1.0 ×")
+        print(f"  annotation.agreement   {ours:8.3f} s      1.0 ×")
         print(f"  krippendorff           {theirs:8.3f} s {theirs / ours:8.1f} ×  (from {PEER_RESAMPLES})")
     assert ours < theirs / 5
 

@@ -19,16 +19,15 @@ import pytest
 import torch
 
 import kpdemo
-from kpdemo.batch.predicting import BATCH_SIZE, GPU_BATCH_SIZE, batch_size_for
-from kpdemo.cores import usable_cores
+from kpdemo.batch import BATCH_SIZE, GPU_BATCH_SIZE, batch_size_for
 from kpdemo.predictors import DEFAULT_FOLDER
-from kpdemo.simckp.absent import merge_candidates
-from kpdemo.simckp.bank import PhraseBank
-from kpdemo.simckp.proposing import RETRIEVED_TERMS
+from kpdemo.simckp.phrase_bank import PhraseBank
+from kpdemo.simckp.pipeline import PART, SystemPredictor, load_system
 from kpdemo.simckp.read_ahead import ReadAhead
-from kpdemo.simckp.system import PART, SystemPredictor, load_system
+from kpdemo.simckp.reranker import RETRIEVED_TERMS, merge_candidates
 from kpdemo.text import readable_documents
 from kpdemo.types import Document
+from kpdemo.worker import usable_cores
 from tests.measuring import report_milliseconds, report_speeds
 
 pytestmark = pytest.mark.benchmark

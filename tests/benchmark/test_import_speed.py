@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from annotation.files.formats import open_source
-from annotation.services.imports.importing import ImportService
+from annotation.services.imports import ImportService
 from annotation.services.projects import ProjectService
 from annotation.types import ProjectSettings
 from db import Database

@@ -19,8 +19,8 @@ import faiss
 import numpy as np
 import pytest
 
-from kpdemo.ramkg.building import build_index
-from kpdemo.ramkg.index import PassageIndex
+from kpdemo.ramkg.index_building import build_index
+from kpdemo.ramkg.passage_index import PassageIndex
 from kpdemo.ramkg.settings import EncoderConfig, IndexConfig
 from kpdemo.types import Document
 

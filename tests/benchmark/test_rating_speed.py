@@ -28,8 +28,8 @@ from fastapi import FastAPI
 from pydantic import BaseModel
 from sqlalchemy import text
 
-from annotation.services.access.sessions import start_session
-from annotation.web.cookies import COOKIE
+from annotation.services.sign_in import start_session
+from annotation.web.responder import COOKIE
 from db import Database
 from tests.databases import new_database
 from tests.raters import World, new_world

@@ -16,9 +16,9 @@ import uvicorn
 
 import app
 from annotation.services.bundle import open_annotation
-from annotation.web.cookies import COOKIE
+from annotation.web.responder import COOKIE
 from kpdemo.errors import ModelLoadError
-from kpdemo.latin import latin_documents
+from kpdemo.routing import latin_documents
 from kpdemo.types import Document, Keyphrase, Prediction, Span
 from tests.databases import migrated_file
 from tests.fakes import FakePredictor, absent_keyphrases

@@ -8,11 +8,11 @@ from decimal import Decimal
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotation.files.gold_pairs import GoldPair, gold_digest
-from annotation.services.system_rows import Gold
-from annotation.systems.report import System
+from annotation.files.scores import GoldPair, gold_digest
+from annotation.services.leaderboard import Gold
+from annotation.system_report import System
 from annotation.types import NewPair, ProjectSettings, Role
-from annotation.web.cookies import COOKIE
+from annotation.web.responder import COOKIE
 from tests.browser.conftest import PASSWORD, Site, serious_violations
 from tests.predicted import GRADES as SENT
 from tests.predicted import grade, sent_project

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from pypdf import PdfReader
 
 from annotation.types import NewPair, NewRating, ProjectSettings, Role
-from annotation.web.cookies import COOKIE
+from annotation.web.responder import COOKIE
 from tests.browser.conftest import PASSWORD, Watch
 from tests.browser.test_look import DOUBLED, PALE, UNNAMED, WIDTH
 from tests.latex_tables import read_tables

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotation.errors import WritingError
-from annotation.services.writing.editing import EditingService
+from annotation.services.editing import EditingService
 from annotation.types import ProjectSettings, Role
 from tests.browser.conftest import PATIENCE
 from tests.writers import TYPE, new_items

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 import app
 import kpdemo
 from kpdemo.predictors import MULTILINGUAL_FOLDER, available_models
-from kpdemo.ui.examples import load_examples
+from kpdemo.ui.predict import load_examples
 from tests.browser.conftest import open_page
 
 

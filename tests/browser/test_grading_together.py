@@ -22,7 +22,7 @@ from playwright.sync_api import expect
 
 from annotation.services.bundle import open_annotation
 from annotation.types import NewPair, ProjectSettings, Role
-from annotation.web.cookies import COOKIE
+from annotation.web.responder import COOKIE
 from tests.browser.conftest import PASSWORD, open_annotation_page
 from tests.browser.pressing import press
 

@@ -18,11 +18,11 @@ from playwright.sync_api import Page, Route, expect
 
 import app
 from kpdemo.errors import ModelLoadError
-from kpdemo.languages.notes import NO_MODEL_HERE
+from kpdemo.routing import NO_MODEL_HERE
 from kpdemo.types import Keyphrase
 from kpdemo.ui.models import LONG_TEXT
 from kpdemo.ui.predict import STOPPED
-from kpdemo.ui.questions import LARGEST_COUNT, LONGEST_TEXT
+from kpdemo.ui.requests import LARGEST_COUNT, LONGEST_TEXT
 from kpdemo.ui.uploads import BATCH_SIZE
 from kpdemo.ui.widgets import EARLIER
 from kpdemo.worker import ModelWorker

@@ -11,8 +11,8 @@ from decimal import Decimal
 import pytest
 from playwright.sync_api import expect
 
-from annotation.services.system_rows import Gold
-from annotation.systems.report import System
+from annotation.services.leaderboard import Gold
+from annotation.system_report import System
 from annotation.types import NewPair, ProjectSettings, Role
 from annotation.ui.wording import time_in
 from tests.browser.conftest import choose_files

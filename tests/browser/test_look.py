@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 import app
 from annotation.services.bundle import UnreachableError
-from annotation.services.overview import OverviewService
+from annotation.services.projects import OverviewService
 from annotation.types import ProjectSettings, Role
 from tests.browser.conftest import Nested, open_page
 from tests.browser.test_keyphrases_page import BODY, TITLE, new_result, predict, write

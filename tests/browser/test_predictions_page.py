@@ -6,7 +6,7 @@ import json
 
 from playwright.sync_api import expect
 
-from annotation.predictions.judgements import JudgingOptions
+from annotation.relevance import JudgingOptions
 from annotation.types import ProjectSettings, Role
 from tests.browser.conftest import PASSWORD, choose_files, open_page
 from tests.browser.pressing import press

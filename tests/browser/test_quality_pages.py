@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotation.types import KnownPair, NewPair, ProjectSettings, Role
-from annotation.ui.quality_html import NO_KNOWN
+from annotation.ui.quality import NO_KNOWN
 from tests.browser.conftest import Site, Watch, choose_files, serious_violations
 from tests.browser.pressing import press
 from tests.browser.test_kept_forms import press_while_offline

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotation.scale_words import LONGEST_DESCRIPTION, LONGEST_POINT_NAME
+from annotation.scale import LONGEST_DESCRIPTION, LONGEST_POINT_NAME
 from annotation.types import KnownPair, NewPair, NewRating, Project, ProjectSettings, Role, User
-from annotation.web.cookies import COOKIE
+from annotation.web.responder import COOKIE
 from tests.browser.conftest import PASSWORD, Site, Watch, serious_violations
 from tests.browser.pressing import press, press_blindly
 

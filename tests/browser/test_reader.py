@@ -7,7 +7,7 @@ import html
 import pytest
 from playwright.sync_api import Page, expect
 
-from kpdemo.ui.figures import grouped
+from kpdemo.ui.html import group_digits
 from tests.browser.conftest import open_page
 
 TITLE = "Surface currents"
@@ -29,7 +29,7 @@ def test_a_reload_and_back_keep_the_text_and_the_tab(fresh, address):
     write(fresh)
     fresh.reload()
     expect_texts(fresh, TITLE, TEXT)
-    expect(fresh.locator("#predict-length")).to_contain_text(f"{grouped(LENGTH)} characters")
+    expect(fresh.locator("#predict-length")).to_contain_text(f"{group_digits(LENGTH)} characters")
     fresh.locator("#predict-run").click()
     expect(fresh.locator("#predict-table")).to_contain_text("boundary integral equation")
     fresh.get_by_role("tab", name="Evaluate").click()

@@ -14,10 +14,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import app
-from kpdemo.progress import tell
 from kpdemo.types import PointKind, VectorPoint, VectorSpace
 from kpdemo.ui.space import STOPPED
 from kpdemo.ui.widgets import EARLIER
+from kpdemo.worker import tell
 from tests.browser.conftest import PATIENCE, Watch, open_page, serious_violations
 from tests.browser.test_keyphrases_page import BODY, TITLE, choose_model, expect_refusal, write
 from tests.browser.test_look import DOUBLED, PALE, UNNAMED, WIDTH

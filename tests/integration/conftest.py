@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from annotation.services.access.accounts import AccountService
-from annotation.services.access.invitations import InvitationService
-from annotation.services.access.sign_ins import SignInService
+from annotation.services.accounts import AccountService, InvitationService
+from annotation.services.sign_in import SignInService
 from db import Database
 from tests.people import CHEAP, PASSWORD, MovableClock, add_project
 

@@ -7,16 +7,10 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import select
 
-from annotation.errors import (
-    AccessError,
-    NotFoundError,
-    SettingsError,
-    SignedOutError,
-    SignInError,
-)
+from annotation.errors import AccessError, NotFoundError, SettingsError, SignedOutError, SignInError
 from annotation.passwords import Passwords
-from annotation.services.access.sign_ins import SignInService
 from annotation.services.events import EventService
+from annotation.services.sign_in import SignInService
 from annotation.types import Role
 from db import Database
 from db.models import AuditEvent, User, UserSession

@@ -12,23 +12,22 @@ import pytest
 from sqlalchemy import select
 
 from annotation.adjudication import AdjudicationError, AdjudicationItem, ConflictError, ItemComment, Which
-from annotation.commands.options import open_database
+from annotation.cli.options import open_database
 from annotation.errors import GradeError, NotFoundError
 from annotation.gold import ExportOptions, Unfinished
-from annotation.services.access.accounts import AccountService
+from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService, Neighbours
 from annotation.services.agreement import AgreementService
 from annotation.services.gold import GoldService
-from annotation.services.imports.importing import ImportService
-from annotation.services.overview import to_adjudicate
-from annotation.services.pair_list import PairListService, PairState
-from annotation.services.projects import ProjectService
-from annotation.services.rating.ratings import RatingService
+from annotation.services.imports import ImportService
+from annotation.services.pairs import PairListService, PairState
+from annotation.services.projects import ProjectService, to_adjudicate
+from annotation.services.ratings import RatingService
 from annotation.types import Cause, NewRating, Role
-from annotation.ui.adjudicate_html import item_html
-from annotation.ui.agreement_parts import figures_html
-from annotation.ui.export import counts_html as export_html
-from annotation.ui.project_html import counts_html
+from annotation.ui.adjudicate import item_html
+from annotation.ui.agreement import figures_html
+from annotation.ui.project import counts_html
+from annotation.ui.project import export_counts_html as export_html
 from db.models import Adjudication, AdjudicationChange
 from tests.commands import main
 from tests.rated import pair, rated_project

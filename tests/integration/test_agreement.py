@@ -16,24 +16,22 @@ import pytest
 from scipy.stats import pearsonr, spearmanr
 from sqlalchemy import delete, event, select
 
-from annotation.commands.options import open_database
+from annotation.cli.options import open_database
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import NotFoundError
 from annotation.gold import ExportOptions, Unfinished
-from annotation.services.access.accounts import AccountService
+from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
-from annotation.services.agreement import AgreementService
-from annotation.services.agreement_rows import read_grades
+from annotation.services.agreement import AgreementService, read_grades
 from annotation.services.bundle import open_services
-from annotation.services.imports.importing import ImportService
+from annotation.services.imports import ImportService
 from annotation.services.numbering import NumberService
 from annotation.services.projects import ProjectService, find_project
-from annotation.services.rating.ratings import RatingService
+from annotation.services.ratings import RatingService
 from annotation.types import Cause, NewPair, ProjectSettings, Role
-from annotation.ui.agreement_parts import figures_html
-from annotation.ui.agreement_texts import texts_of
+from annotation.ui.agreement import figures_html, texts_of
 from db.models import ServerKey
-from kpdemo.latex import latex_table
+from kpdemo.io.latex import latex_table
 from tests.commands import main
 from tests.grade_tables import grades_of_table, krippendorff_alpha
 from tests.latex_tables import read_tables

@@ -133,6 +133,51 @@ def test_accounts_that_an_import_makes_raters_are_named(call):
     assert json.loads(call("import", "Fables", "many.jsonl", "--json")[1])["joined"] == names
 
 
+REPEATED = (
+    "id,type,left,right,rating:r1,rating:r2\n1,sentence2sentence,a,b,1,2\n2,sentence2sentence,a,b,4,3\n"
+)
+
+
+@pytest.mark.parametrize("name", ["repeated.csv", "repeated.tsv"])
+def test_grades_of_equal_texts_under_two_ids_all_arrive_and_that_is_told(call, name):
+    Path(name).write_text(REPEATED.replace(",", "\t") if name.endswith("tsv") else REPEATED)
+    call("project", "create", "News", "--types", "sentence2sentence")
+    assert call("import", "news", name) == (
+        0,
+        "Imported 2 pairs and 4 ratings into News.\n"
+        "1 pair has the same texts as a pair with another id, and both are graded: 2 (as 1). They can be "
+        "merged only while they are imported.\n",
+        "",
+    )
+    rows = [json.loads(line) for line in call("ratings", "news", "--raters", "named")[1].splitlines()]
+    grades = {(row["id"], row["rater"]): row["grade"] for row in rows}
+    assert grades == {("1", "r1"): 1, ("1", "r2"): 2, ("2", "r1"): 4, ("2", "r2"): 3}
+    again = json.loads(call("import", "news", name, "--json")[1])
+    assert (again["pairs"], again["ratings"], again["duplicates"]) == (0, 0, ["1", "2"])
+    call("project", "create", "Fables", "--types", "sentence2sentence")
+    assert json.loads(call("import", "fables", name, "--json")[1])["equal_texts"] == [{"id": "2", "as": "1"}]
+
+
+def test_equal_texts_are_merged_if_wished_and_the_grades_left_out_are_named(call):
+    Path("repeated.csv").write_text(f"{REPEATED}3,sentence2sentence,a,b,1,\n")
+    call("project", "create", "News", "--types", "sentence2sentence")
+    said = (
+        "2 pairs were merged into the pair with the same texts: 2 (into 1), 3 (into 1).\n"
+        "3 ratings were left out, because their raters had graded the pair with the same texts: "
+        "r1 of 2 (4; kept: 1), r2 of 2 (3; kept: 2), r1 of 3 (1; kept: 1).\n"
+    )
+    done = call("import", "news", "repeated.csv", "--merge-equal-texts")
+    assert done == (0, f"Imported 1 pair and 2 ratings into News.\n{said}", "")
+    again = json.loads(call("import", "news", "repeated.csv", "--merge-equal-texts", "--json")[1])
+    assert (again["pairs"], again["ratings"], again["duplicates"]) == (0, 0, ["1"])
+    assert again["merged"] == [{"id": "2", "into": "1"}, {"id": "3", "into": "1"}]
+    assert again["ratings_left_out"] == [
+        {"id": "2", "rater": "r1", "grade": 4, "kept": 1},
+        {"id": "2", "rater": "r2", "grade": 3, "kept": 2},
+        {"id": "3", "rater": "r1", "grade": 1, "kept": 1},
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "way"), [("nws", "use 'News', or another of"), ("weather", "see"), ("\ud800", "see")]
 )
@@ -153,7 +198,8 @@ def test_files_are_imported_together_and_shown(call):
     )
     again = json.loads(call("import", "news", "pairs.jsonl", "--json")[1])
     assert again == {
-        "project": "News", "pairs": 0, "ratings": 0, "duplicates": ["a", "b"], "made_ids": 0, "joined": []
+        "project": "News", "pairs": 0, "ratings": 0, "duplicates": ["a", "b"], "made_ids": 0, "joined": [],
+        "equal_texts": [], "merged": [], "ratings_left_out": [],
     }  # fmt: skip
     assert "2 pairs were there already and were left out: a, b." in call("import", "news", "pairs.jsonl")[1]
     Path("one.jsonl").write_text(json.dumps(ROWS[0]) + "\n")

@@ -23,14 +23,13 @@ from anyio import create_task_group, run, sleep
 from fastapi import FastAPI
 
 import app
+from kpdemo.api import requests
+from kpdemo.api.routes import MOST_REQUESTS, Line, add_api
 from kpdemo.cli import main
 from kpdemo.predictors import available_models, load_predictor
 from kpdemo.types import Document
-from kpdemo.ui.api import bodies
-from kpdemo.ui.api.line import MOST_REQUESTS, Line
-from kpdemo.ui.api.routes import add_api
 from kpdemo.ui.models import ModelShelf
-from kpdemo.ui.results import Question
+from kpdemo.ui.results import PredictionRequest
 from kpdemo.ui.serving import PageServer, add_health, address_of, listen, server_config
 from kpdemo.ui.stop import Stop
 from tests.fakes import FakePredictor
@@ -261,7 +260,7 @@ def test_who_sends_holds_a_place_and_who_hangs_up_meanwhile_is_no_error(held, ca
 
 
 def test_who_does_not_send_to_the_end_is_told_so(held, monkeypatch):
-    monkeypatch.setattr(bodies, "LONGEST_SENDING", 0.2)
+    monkeypatch.setattr(requests, "LONGEST_SENDING", 0.2)
     with closing(begin(held)) as connection:
         connection.settimeout(PATIENCE)
         assert connection.recv(1_000).startswith(b"HTTP/1.1 408 ")
@@ -298,13 +297,13 @@ async def ask_in_turns(line: Line) -> None:
 
     async def many() -> None:
         for title in ("many 1", "many 2", "many 3"):
-            await line.ask(Question(Document(TEXT, title=title), "default"), Stop())
+            await line.ask(PredictionRequest(Document(TEXT, title=title), "default"), Stop())
 
     async with create_task_group() as group:
         group.start_soon(many)
         while not Held.read:
             await sleep(0.01)
-        group.start_soon(line.ask, Question(Document(TEXT, title="one"), "default"), Stop())
+        group.start_soon(line.ask, PredictionRequest(Document(TEXT, title="one"), "default"), Stop())
         await sleep(0.05)  # it stands in the line
         Held.go.set()
 
@@ -320,7 +319,7 @@ def test_a_short_text_does_not_wait_for_a_long_one_of_another_program():
     Held.go.clear()
     Held.read.clear()
     line = Line(ModelShelf({"default": "a fake"}, FakePredictor, load_apart=Held))
-    long, short = (Question(Document(text, title="t"), "default") for text in (TEXT * 200, TEXT))
+    long, short = (PredictionRequest(Document(text, title="t"), "default") for text in (TEXT * 200, TEXT))
 
     async def both() -> None:
         async with create_task_group() as group:

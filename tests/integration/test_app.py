@@ -18,13 +18,13 @@ from gradio.blocks import BlockFunction
 import app
 from annotation.services.bundle import SPACE_DISK, Services, default_url, open_annotation
 from annotation.types import NewPair, ProjectSettings, Role
-from annotation.ui.agreement_parts import FOR_LEADERS
+from annotation.ui.agreement import FOR_LEADERS
 from annotation.ui.leaderboard import FOR_LEADERS as LEADERBOARD_FOR_LEADERS
 from annotation.ui.pages import build_annotation_pages
-from annotation.web.cookies import COOKIE
-from annotation.web.missing import NOTHING
-from annotation.web.opening import start_notes
-from kpdemo.latex import latex_table
+from annotation.web.guard import NOTHING
+from annotation.web.mount import start_notes
+from annotation.web.responder import COOKIE
+from kpdemo.io.latex import latex_table
 from tests.fakes import FakePredictor
 
 ROOT = Path(app.__file__).parent

@@ -18,10 +18,11 @@ from sqlalchemy import select, update
 
 from annotation.assignment import Progress
 from annotation.errors import AccessError, AssignmentError, NotFoundError
-from annotation.services.access.accounts import AccountService
-from annotation.services.rating.assignment import AssignmentService
-from annotation.services.rating.ratings import RatingService
-from annotation.types import SkipReason
+from annotation.services.accounts import AccountService
+from annotation.services.assignment import AssignmentService
+from annotation.services.imports import ImportService
+from annotation.services.ratings import RatingService
+from annotation.types import NewPair, SkipReason
 from db.models import Assignment, Membership, Pair, Rating, Skip, User
 from tests.raters import World, check, check_finished, new_world, return_expired_leases
 
@@ -86,6 +87,18 @@ def test_without_a_random_order_pairs_come_as_they_were_imported(database, servi
             select(Pair.id).where(Pair.project_id == world.project).order_by(Pair.import_order)
         ).all()
     assert graded == imported
+
+
+def test_a_rater_gets_both_of_two_pairs_with_the_same_texts(database, services):
+    world = new_world(database, pairs=3, raters=2, k=2)
+    with database.reading() as session:
+        first = session.scalars(select(Pair).order_by(Pair.import_order)).first()
+    again = NewPair("again", first.type, first.left, first.right)
+    ImportService(database).import_pairs(world.project, [again])
+    for rater in world.raters:
+        assert len(grade_all(world, services, rater)) == 4
+    with database.reading() as session:
+        assert session.scalars(select(Pair.rating_count)).all() == [2, 2, 2, 2]
 
 
 def test_a_queue_survives_a_restart(database, services):

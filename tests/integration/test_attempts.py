@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from annotation.errors import (
-    SignInError,
-    TooManyAttemptsError,
-)
-from annotation.services.access import attempts
-from annotation.services.access.sign_ins import SignInService
+from annotation.errors import SignInError, TooManyAttemptsError
+from annotation.services import sign_in
+from annotation.services.sign_in import SignInService
 from db.models import SignInAttempt
 from tests.people import HERE, OTHER, PASSWORD, THERE, at_once, count
 
@@ -61,7 +58,7 @@ def test_who_mistyped_four_times_and_then_did_not_may_mistype_again(ana):
 
 
 def test_one_address_with_many_names_is_stopped_and_other_addresses_are_not(ana):
-    for number in range(attempts.PER_ADDRESS):
+    for number in range(sign_in.PER_ADDRESS):
         fail(ana, f"name {number}", HERE)
     with pytest.raises(TooManyAttemptsError):
         ana.sign_in("Ana", PASSWORD, HERE)
@@ -79,7 +76,7 @@ def test_an_ipv6_home_counts_as_one_address(ana):
 def test_a_guesser_with_many_addresses_is_stopped_but_shuts_out_no_known_browser(ana):
     ana.sign_in("Ana", PASSWORD, HERE)
     mark = ana.browser_mark("Ana")
-    for number in range(attempts.PER_NAME):
+    for number in range(sign_in.PER_NAME):
         fail(ana, "Ana", f"198.51.100.{number}")
     with pytest.raises(TooManyAttemptsError):
         ana.sign_in("Ana", PASSWORD, THERE)
@@ -89,7 +86,7 @@ def test_a_guesser_with_many_addresses_is_stopped_but_shuts_out_no_known_browser
 def test_a_mark_is_of_one_user_and_one_password_and_is_limited_itself(ana, accounts):
     accounts.add_user("Ben", PASSWORD)
     mark = ana.browser_mark("Ana")
-    for number in range(attempts.PER_NAME):
+    for number in range(sign_in.PER_NAME):
         fail(ana, "Ben", f"198.51.100.{number}")
     for foreign in (mark, "", "\udcff", "x" * 9999):
         with pytest.raises(TooManyAttemptsError):

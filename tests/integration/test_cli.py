@@ -18,12 +18,12 @@ import typer
 
 import annotation.cli
 from kpdemo.cli import app, main
-from kpdemo.commands.options import PATH_OPTIONS
+from kpdemo.cli.options import PATH_OPTIONS
 from kpdemo.errors import ModelLoadError
-from kpdemo.progress import tell
-from kpdemo.reading.file_kinds import plain_name
-from kpdemo.routed import RoutedPredictor
+from kpdemo.forwarding import RoutedPredictor
+from kpdemo.io.files import plain_name
 from kpdemo.types import Predictor
+from kpdemo.worker import tell
 from tests.fakes import FakePredictor, FakeRetriever
 from tests.latex_tables import read_tables
 
@@ -576,7 +576,7 @@ class TestManyDocuments:
         output, ids = tmp_path / "out.jsonl", ["--id-column", "doi"]
         result = run("predict", "--input", abstracts, "--output", output, *ids)
         assert "Predicting: 2 of 2 documents\n" in result.err
-        monkeypatch.setattr("kpdemo.commands.options._LARGEST_COUNTED", 10)
+        monkeypatch.setattr("kpdemo.cli.options._LARGEST_COUNTED", 10)
         assert "Predicting: 2 documents\n" in run("predict", "--input", abstracts, "--output", "-", *ids).err
         twice = ["--predictions", output, "--predictions", output]
         result = run("evaluate", "--gold", abstracts, *twice, *ids)

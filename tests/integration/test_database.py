@@ -21,7 +21,7 @@ import pytest
 from sqlalchemy import create_engine, event, func, select, text, update
 from sqlalchemy.exc import IntegrityError, InternalError, OperationalError, StatementError
 
-from annotation.services.bulk import insert_rows
+from annotation.services.transactions import insert_rows
 from db import Database, DatabaseError
 from db.database import POOL_SECONDS, WAIT_SECONDS
 from db.errors import UnreachableError

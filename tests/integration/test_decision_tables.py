@@ -16,24 +16,22 @@ from hypothesis import strategies as st
 from sqlalchemy import event, select
 
 from annotation.adjudication import Which
+from annotation.cli.adjudication import DECISION_COLUMNS, decision_lines
 from annotation.errors import AccessError, ImportFileError, NotFoundError
-from annotation.exchange import read_decisions, read_items_or_errors
-from annotation.files.decision_tables import COLUMNS, decision_lines
+from annotation.exchange import WrongLinesError, read_decisions, read_items_or_errors
 from annotation.files.formats import open_stream
-from annotation.files.spreadsheet import protected, restored
-from annotation.files.wrong_lines import WrongLinesError
+from annotation.files.tables import escape_formula, unescape_formula
 from annotation.gold import ExportOptions, Unfinished
-from annotation.services.access.accounts import AccountService
-from annotation.services.adjudication import AdjudicationService
+from annotation.services.accounts import AccountService
+from annotation.services.adjudication import AdjudicationService, DecisionSummary, DecisionTableService
+from annotation.services.assignment import AssignmentService
 from annotation.services.bundle import open_services
-from annotation.services.decision_tables import DecisionSummary, DecisionTableService
 from annotation.services.events import EventService
 from annotation.services.gold import GoldService
-from annotation.services.imports.importing import ImportService
-from annotation.services.pair_withdrawal import PairWithdrawalService
+from annotation.services.imports import ImportService
+from annotation.services.pairs import PairWithdrawalService
 from annotation.services.projects import ProjectService
-from annotation.services.rating.assignment import AssignmentService
-from annotation.services.rating.ratings import RatingService
+from annotation.services.ratings import RatingService
 from annotation.types import Cause, KnownPair, NewPair, Role
 from db.models import Adjudication, AdjudicationChange, Assignment, Pair
 from tests.commands import main
@@ -144,7 +142,7 @@ def filled(rows, **decisions):
 def test_the_table_has_the_flagged_pairs_in_the_order_of_the_queue_and_no_rater(study):
     rows = study.rows()
     assert [row["id"] for row in rows] == ["far", "also-far", "half", "point"]
-    assert tuple(rows[0]) == COLUMNS
+    assert tuple(rows[0]) == DECISION_COLUMNS
     assert rows[2] | {"version_seen": ""} == {
         "id": "half",
         "type": "sentence2phrase",
@@ -510,7 +508,7 @@ def test_a_group_writes_a_table_fills_it_in_and_has_it_read(call, sqlite_databas
     assert file.read_text() == study.text()
     rows = filled(study.rows(), far="1", half="2")
     with file.open("w", newline="", encoding="utf-8-sig") as stream:
-        writer = csv.DictWriter(stream, COLUMNS, delimiter=";")
+        writer = csv.DictWriter(stream, DECISION_COLUMNS, delimiter=";")
         writer.writeheader()
         writer.writerows(rows)
     filled_in = file.read_bytes()
@@ -629,9 +627,9 @@ def _by_table(study, wanted, delimiter):
     rows = list(csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter))
     assert len(rows) == 4
     for row in rows:
-        if decision := wanted[restored(row["id"])]:
+        if decision := wanted[unescape_formula(row["id"])]:
             quarters, cause, note = decision
-            row |= {"grade": str(quarters / 4), "cause": cause, "note": protected(note.strip())}
+            row |= {"grade": str(quarters / 4), "cause": cause, "note": escape_formula(note.strip())}
     out = io.StringIO(newline="")
     out.write("\ufeff")
     writer = csv.DictWriter(out, rows[0], delimiter=delimiter, quoting=csv.QUOTE_ALL)

@@ -10,15 +10,14 @@ from decimal import Decimal
 import pytest
 from sqlalchemy import select
 
-from annotation.services.access.accounts import AccountService
-from annotation.services.access.invitations import InvitationService
-from annotation.services.access.sign_ins import SignInService
+from annotation.services.accounts import AccountService, InvitationService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.events import DECIDED, DECISION_WITHDRAWN, Event, EventService
-from annotation.services.imports.importing import ImportService
+from annotation.services.imports import ImportService
 from annotation.services.projects import ProjectService
+from annotation.services.sign_in import SignInService
 from annotation.types import Cause, ProjectSettings, Role
-from annotation.ui.project_html import events_html
+from annotation.ui.project import events_html
 from db.models import AuditEvent
 from tests.commands import main
 from tests.people import CHEAP, PASSWORD

@@ -13,14 +13,13 @@ import torch
 
 from kpdemo.cli import main
 from kpdemo.errors import ModelLoadError
-from kpdemo.training import CHECKPOINT
-from kpdemo.training.loop_config import LoopConfig
-from kpdemo.training.multilingual.generator import RamkgTraining, train_ramkg
-from kpdemo.training.multilingual.generator_inputs import training_inputs
-from kpdemo.training.sources import Source
+from kpdemo.training.data import Source
+from kpdemo.training.loop import LoopConfig
+from kpdemo.training.multilingual.generator import RamkgTraining, train_ramkg, training_inputs
+from kpdemo.training.parts import CHECKPOINT
 from kpdemo.types import Document
 from kpdemo.ui.models import ModelShelf
-from kpdemo.ui.results import Question, answer_html, shell_lines
+from kpdemo.ui.results import PredictionRequest, answer_html, shell_lines
 from kpdemo.ui.start import index_of, open_model
 from tests.tiny_multilingual import t5, write_documents
 from tests.tiny_ranker import SENTENCE, build_tiny_index, save_tiny_ranker
@@ -150,7 +149,7 @@ def test_the_page_gives_the_index_to_the_folder_that_it_came_with(model, index):
     assert (of(str(model)), of("default"), of("multilingual"), of("tfidf")) == (str(index), "", "", "")
     assert index_of("multilingual", model=None, index=str(index)) == str(index)
     shelf = ModelShelf({str(model): "given"}, partial(open_model, device="cpu", **given), index_of=of)
-    answer = shelf.answer(Question(Document(FRENCH, language="fr"), str(model)))
+    answer = shelf.answer(PredictionRequest(Document(FRENCH, language="fr"), str(model)))
     assert answer_html(answer).count('class="passage"') == 2
     assert f"--index={index}" in shell_lines(answer.question)
 
@@ -160,4 +159,4 @@ def test_the_page_says_why_a_folder_cannot_read_the_index(train, index):
     load = partial(open_model, device="cpu", model=alone, index=str(index))
     shelf = ModelShelf({alone: "given"}, load)
     with pytest.raises(ModelLoadError, match="was trained without passages"):
-        shelf.answer(Question(Document(FRENCH, language="fr"), alone))
+        shelf.answer(PredictionRequest(Document(FRENCH, language="fr"), alone))

@@ -19,40 +19,37 @@ from hypothesis import strategies as st
 from sqlalchemy import delete, event, select, text
 from sqlalchemy.exc import OperationalError
 
-from annotation.cards.gold_card import gold_card
-from annotation.clock import utcnow
-from annotation.commands.options import open_database
+from annotation.cli.options import open_database
 from annotation.errors import ExportError, ImportFileError
-from annotation.figures import figure_text, range_text
 from annotation.files.formats import open_source
 from annotation.files.gold_folder import GoldFolder, write_manifest
-from annotation.files.gold_pairs import (
+from annotation.files.scores import (
     count_undecided,
     gold_digest,
     read_gold,
-    read_gold_and_changed,
+    read_gold_with_changes,
+    read_scores,
     read_ungraded,
 )
-from annotation.files.score_files import read_scores
 from annotation.gold import ExportOptions, Format, RaterColumns, Reason, Unfinished, gold_row, rater_numbers
-from annotation.predictions.queue_order import QueueOrder
+from annotation.gold_card import gold_card
+from annotation.predictions import QueueOrder
 from annotation.services import gold
-from annotation.services.access.accounts import AccountService
+from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
 from annotation.services.events import EventService
-from annotation.services.gold import GoldService
-from annotation.services.gold_counts import first_unfinished
-from annotation.services.imports.importing import ImportService
-from annotation.services.judgements import JudgementService
-from annotation.services.keys import KeyService
-from annotation.services.pair_withdrawal import PairWithdrawalService
+from annotation.services.gold import GoldService, first_unfinished
+from annotation.services.imports import ImportService
+from annotation.services.numbering import KeyService
+from annotation.services.pairs import PairWithdrawalService
+from annotation.services.predictions import JudgementService, SendService
 from annotation.services.projects import ProjectService, find_project
-from annotation.services.rating.ratings import RatingService
-from annotation.services.sending import SendService
-from annotation.systems.people import people_of
-from annotation.types import Cause, NewPair, NewRating, ProjectSettings, Role
-from annotation.ui.export import counts_html as export_html
+from annotation.services.ratings import RatingService
+from annotation.system_report import people_of
+from annotation.types import Cause, NewPair, NewRating, ProjectSettings, Role, utcnow
+from annotation.ui.project import export_counts_html as export_html
+from annotation.wording import figure_text, range_text
 from db.errors import UnreachableError
 from db.models import Adjudication, AuditEvent, Comment, Pair, RaterNumber, ServerKey
 from tests.commands import main
@@ -151,7 +148,7 @@ def test_the_card_says_what_the_manifest_says_and_names_raters_as_it_does(finish
 def test_a_gold_set_is_scored_on_and_unchanged_whatever_is_written_into_its_card(finished, tmp_path):
     export(finished, tmp_path / "g")
     (tmp_path / "g" / "README.md").write_text("# Ours\n", encoding="utf-8")
-    pairs, changed = read_gold_and_changed([tmp_path / "g"])
+    pairs, changed = read_gold_with_changes([tmp_path / "g"])
     assert (len(pairs), changed) == (len(FINISHED), [])
     with pytest.raises(ExportError, match=r"README\.md that was changed"):
         GoldService(finished.database).export(finished.id, tmp_path / "g", ExportOptions(), force=True)

@@ -9,27 +9,22 @@ from types import SimpleNamespace
 import pytest
 
 from annotation.adjudication import AdjudicationError, Which
+from annotation.changes import detail_words
 from annotation.errors import AssignmentError, ImportFileError
-from annotation.event_words import detail_words
-from annotation.services.access.accounts import AccountService
+from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
+from annotation.services.assignment import AssignmentService
 from annotation.services.consents import ConsentService
 from annotation.services.events import DECIDED, EventService
-from annotation.services.imports.importing import ImportService
-from annotation.services.overview import OverviewService
-from annotation.services.pair_list import PairListService, PairState
-from annotation.services.pair_withdrawal import PairWithdrawalService
-from annotation.services.projects import ProjectService
+from annotation.services.imports import ImportService
+from annotation.services.pairs import PairListService, PairState, PairWithdrawalService, StuckService
+from annotation.services.projects import OverviewService, ProjectService
 from annotation.services.quality import QualityService
-from annotation.services.rating.assignment import AssignmentService
-from annotation.services.rating.ratings import RatingService
-from annotation.services.rating.stuck import StuckService
-from annotation.services.remarks import RemarkService
+from annotation.services.ratings import RatingService, RemarkService
 from annotation.types import Cause, Role, SkipReason
-from annotation.ui.pair_list import PairListHandlers
+from annotation.ui.pairs import PairListHandlers, RemarksHandlers
 from annotation.ui.project import ProjectHandlers
-from annotation.ui.remarks import RemarksHandlers
 from tests.databases import row_problems
 from tests.rated import pair, rated_project
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import signal
 import subprocess
@@ -23,12 +24,13 @@ from sqlalchemy import func, select, text
 
 from annotation.assignment import position_of
 from annotation.errors import ImportFileError, NotFoundError
-from annotation.services.access.accounts import AccountService
+from annotation.services.accounts import AccountService
+from annotation.services.claims import refresh_pairs
 from annotation.services.events import EventService
-from annotation.services.imports.importing import MOST_ITEMS, ImportService
+from annotation.services.imports import MOST_ITEMS, ImportService
 from annotation.services.known_pairs import KnownPairService
+from annotation.services.pairs import PairWithdrawalService
 from annotation.services.projects import ProjectService
-from annotation.services.rating.tally import refresh_pairs
 from annotation.types import KnownPair, NewPair, NewRating, ProjectSettings, Role
 from db import Database
 from db.models import Assignment, AuditEvent, Pair, Rating, RatingChange, User
@@ -290,17 +292,148 @@ def test_importing_a_file_again_reports_and_doubles_nothing(database):
     assert everything(database) == before
 
 
-@pytest.mark.parametrize("distance", [0, MOST_ITEMS + 1])
-def test_the_same_texts_under_another_id_are_left_out(database, distance):
-    between = [pair(number) for number in range(10, 10 + distance)]
-    items = [pair(1), *between, pair(2, left=" left  1", right="1\n"), pair(3, left="1", right="left 1")]
-    _, summary = import_into(database, items)
-    assert (summary.pairs, summary.duplicates) == (2 + distance, ("p2",))
-
-
 def test_one_row_for_each_rating_makes_one_pair(database):
     _, summary = import_into(database, [pair(1, {"Ana": "1"}), pair(1, {"Ben": "2"}), pair(1, {"Ana": "1"})])
     assert (summary.pairs, summary.ratings, summary.duplicates) == (1, 2, ("p1",))
+
+
+# Equal texts under two ids
+
+
+def twin(number: int, grades: dict[str, str] | None = None, *, of: int) -> NewPair:
+    """A pair with an id of its own and, but for white space, the texts of another."""
+    return pair(number, grades, left=f" left  {of}", right=f"{of}\n")
+
+
+@pytest.mark.parametrize("distance", [0, MOST_ITEMS + 1])
+def test_the_same_texts_under_two_ids_are_two_pairs_with_all_their_grades(database, distance):
+    between = [pair(number) for number in range(10, 10 + distance)]
+    first, second = {"r1": "1", "r2": "2"}, {"r1": "4", "r2": "3"}
+    turned = pair(3, left="1", right="left 1")
+    items = [pair(1, first), *between, twin(2, second, of=1), turned, twin(4, of=1)]
+    project, summary = import_into(database, items)
+    assert (summary.pairs, summary.ratings, summary.duplicates) == (4 + distance, 4, ())
+    assert summary.equal_texts == (("p2", "p1"), ("p4", "p1"))
+    assert graded(database) == {("p1", "r1"): 1, ("p1", "r2"): 2, ("p2", "r1"): 4, ("p2", "r2"): 3}
+    before = everything(database)
+    again = ImportService(database).import_pairs(project.id, [*items, rating(2, "r1", "4")])
+    assert (again.pairs, again.ratings, again.equal_texts) == (0, 0, ())
+    assert {"p1", "p2", "p3", "p4"} <= set(again.duplicates)
+    assert everything(database) == before
+
+
+def test_merged_ids_bring_their_grades_to_one_pair_and_what_is_not_taken_is_told(database):
+    project = ProjectService(database).create(SETTINGS)
+    items = [
+        pair(1, {"r1": "1", "r2": "2"}),
+        *(pair(number) for number in range(10, 10 + MOST_ITEMS)),
+        twin(2, {"r1": "4", "r3": "3"}, of=1),
+        twin(2, {"r2": "2"}, of=1),
+        *(pair(number) for number in range(10 + MOST_ITEMS, 10 + 2 * MOST_ITEMS)),
+        rating(2, "R2", "0.25"),  # in long form, in a later part
+        rating(2, "r3", "3"),
+    ]
+    importing = ImportService(database)
+    summary = importing.import_pairs(project.id, items, merges_equal_texts=True)
+    assert (summary.pairs, summary.ratings) == (1 + 2 * MOST_ITEMS, 3)
+    assert (summary.merged, summary.equal_texts, summary.duplicates) == ((("p2", "p1"),), (), ())
+    told = [(each.id, each.rater, float(each.grade), float(each.kept)) for each in summary.left_out]
+    assert told == [("p2", "r1", 4, 1), ("p2", "r2", 2, 2), ("p2", "R2", 0.25, 2), ("p2", "r3", 3, 3)]
+    assert graded(database) == {("p1", "r1"): 1, ("p1", "r2"): 2, ("p1", "r3"): 3}
+    with database.reading() as session:
+        [event] = session.scalars(select(AuditEvent).where(AuditEvent.action == "pairs imported"))
+        counts = session.execute(
+            select(Pair.open_slots, Pair.rating_count, Pair.spread_quarters).where(Pair.external_id == "p1")
+        ).one()
+    assert (event.detail["merged"], event.detail["ratings_left_out"]) == (1, 4)
+    assert tuple(counts) == (0, 3, 8)
+    before = everything(database)
+    again = importing.import_pairs(project.id, items, merges_equal_texts=True)
+    assert (again.pairs, again.ratings, again.merged) == (0, 0, summary.merged)
+    assert {(each.rater, each.grade) for each in again.left_out} == {
+        ("r1", 4), ("r2", 2), ("R2", Decimal("0.25")), ("r3", 3),
+    }  # fmt: skip
+    assert everything(database) == before
+
+
+def test_merged_grades_may_come_before_those_of_the_pair(database):
+    project = ProjectService(database).create(SETTINGS)
+    items = [pair(1), twin(2, of=1), rating(2, "Ana", "4"), rating(1, "Ana", "1"), rating(1, "Ben", "2")]
+    summary = ImportService(database).import_pairs(project.id, items, merges_equal_texts=True)
+    assert graded(database) == {("p1", "Ana"): 4, ("p1", "Ben"): 2}
+    [left_out] = summary.left_out
+    assert (left_out.id, left_out.rater, left_out.grade, left_out.kept) == ("p1", "Ana", 1, 4)
+
+
+def test_a_pair_that_stands_is_never_merged_and_takes_the_grades_of_its_own_id(database):
+    items = [pair(1, {"Ana": "1"}), twin(2, of=1)]
+    project, _ = import_into(database, items)
+    more = [twin(2, {"Ana": "3"}, of=1), twin(3, {"Ben": "2"}, of=1)]
+    summary = ImportService(database).import_pairs(project.id, more, merges_equal_texts=True)
+    assert (summary.pairs, summary.merged, summary.left_out) == (0, (("p3", "p1"),), ())
+    assert graded(database) == {("p1", "Ana"): 1, ("p2", "Ana"): 3, ("p1", "Ben"): 2}
+
+
+def test_grades_are_merged_into_a_pair_in_use_before_a_withdrawn_one(database):
+    project, _ = import_into(database, [pair(1), twin(2, of=1)])
+    PairWithdrawalService(database).withdraw(project.id, ["p1"])
+    ImportService(database).import_pairs(project.id, [twin(3, {"Ana": "2"}, of=1)], merges_equal_texts=True)
+    assert graded(database) == {("p2", "Ana"): 2}
+
+
+def test_merging_never_gives_a_pair_more_raters_than_the_project_asks_for(sqlite_database):
+    project, _ = import_into(sqlite_database, [pair(1, {"A": "1", "B": "1", "C": "1"})])
+    before = everything(sqlite_database)
+    with pytest.raises(ImportFileError, match="the pair 'p2' has all the 3 raters"):
+        ImportService(sqlite_database).import_pairs(
+            project.id, [twin(2, {"D": "1"}, of=1)], merges_equal_texts=True
+        )
+    assert everything(sqlite_database) == before
+
+
+def simulated(rows: int, texts: int, seed: int) -> list[NewPair]:
+    """Pairs of few texts, graded by three raters, as the files of machine translation have them."""
+    draw = random.Random(seed)
+    return [
+        twin(
+            number,
+            {f"r{rater}": str(draw.randrange(17) / 4) for rater in draw.sample(range(5), 3)},
+            of=draw.randrange(texts),
+        )
+        for number in range(rows)
+    ]
+
+
+def test_every_grade_of_a_file_with_many_repeated_texts_arrives(database):
+    items = simulated(1_200, 300, seed=3)
+    project, summary = import_into(database, items)
+    assert (summary.pairs, summary.ratings) == (1_200, 3_600)
+    assert len(summary.equal_texts) == 1_200 - len({item.left for item in items})
+    assert graded(database) == {
+        (item.id, rater): float(grade) for item in items for rater, grade in item.ratings
+    }
+    before = everything(database)
+    assert ImportService(database).import_pairs(project.id, items).ratings == 0
+    assert everything(database) == before
+
+
+def test_every_grade_of_a_file_with_many_repeated_texts_is_merged_or_told(database):
+    items = simulated(1_200, 300, seed=4)
+    project = ProjectService(database).create(replace(SETTINGS, raters_per_pair=5))
+    summary = ImportService(database).import_pairs(project.id, items, merges_equal_texts=True)
+    kept, texts = graded(database), {}
+    for item in items:
+        texts.setdefault(item.left, item.id)
+    assert summary.pairs == len(texts)
+    assert len(kept) == summary.ratings
+    assert summary.ratings + len(summary.left_out) == 3_600
+    into, left_out = dict(summary.merged), {(each.id, each.rater): each for each in summary.left_out}
+    for item in items:
+        assert into.get(item.id, item.id) == texts[item.left]
+        for rater, grade in item.ratings:
+            stands = kept[texts[item.left], rater]
+            told = left_out.get((item.id, rater))
+            assert stands == float(grade) if told is None else (told.grade, told.kept) == (grade, stands)
 
 
 # What is refused
@@ -365,9 +498,10 @@ def test_lines_that_clash_after_a_wrong_one_are_counted_in_the_order_of_the_file
         pair(7_000),
     ]
     told = refused(sqlite_database, project.id, items)
-    assert told.startswith("4 lines cannot be imported; these are: (1) Pair 'p1', field 'id'")
+    assert told.startswith("5 lines cannot be imported; these are: (1) Pair 'p1', field 'id'")
     assert "; (2) f.tsv, line 3: is no pair; (3) Pair 'p2', field 'type': 'a2b' is" in told
     assert "; (4) Pair 'p3', field 'id'" in told
+    assert "; (5) Pair 'p7000', field 'id'" in told
 
 
 def test_a_line_that_is_wrong_in_two_ways_counts_once(sqlite_database):
@@ -431,7 +565,7 @@ def test_a_project_that_is_not_there_is_told(database):
 
 KILLED = """
 import os, signal, sys
-from annotation.services.imports.importing import ImportService
+from annotation.services.imports import ImportService
 from annotation.types import NewPair
 from db import Database
 

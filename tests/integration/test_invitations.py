@@ -7,14 +7,8 @@ import time
 
 import pytest
 
-from annotation.errors import (
-    InvitationError,
-    NotFoundError,
-    SettingsError,
-    SignedOutError,
-    SignInError,
-)
-from annotation.services.access.invitations import _invited_user
+from annotation.errors import InvitationError, NotFoundError, SettingsError, SignedOutError, SignInError
+from annotation.services.accounts import _invited_user
 from annotation.services.projects import ProjectService
 from annotation.types import Role
 from db.models import Membership, User, UserSession
@@ -135,7 +129,7 @@ def test_a_password_and_a_link_that_replaces_it_at_once_do_not_wait_for_each_oth
             return accounts.set_password("Ana", OTHER)
         return ana.change_password(own, PASSWORD, OTHER)
 
-    monkeypatch.setattr("annotation.services.access.invitations._invited_user", wait_for_the_other)
+    monkeypatch.setattr("annotation.services.accounts._invited_user", wait_for_the_other)
     used, given = at_once(
         [lambda: invitations.accept_invitation(token, "", "the newest of all"), give_another]
     )

@@ -16,26 +16,23 @@ import pytest
 from sqlalchemy import event, func, select
 
 import kpdemo.text
-from annotation.assignment import place_in
+from annotation.assignment import position_in
 from annotation.errors import ImportFileError
-from annotation.predictions.judgements import JudgedPool, JudgingOptions
-from annotation.predictions.pool import TYPE, PredictedDocument, uncertainty
-from annotation.predictions.queue_order import QueueOrder
-from annotation.predictions.relevance import Unjudged
-from annotation.services.access.accounts import AccountService
+from annotation.predictions import TYPE, PredictedDocument, QueueOrder, uncertainty
+from annotation.relevance import JudgedPool, JudgingOptions, Unjudged
+from annotation.services.accounts import AccountService
+from annotation.services.assignment import AssignmentService
 from annotation.services.events import EventService
-from annotation.services.imports.importing import ImportService
-from annotation.services.judgements import JudgementService
+from annotation.services.gold import protocol_history
+from annotation.services.imports import ImportService
 from annotation.services.known_pairs import KnownPairService
+from annotation.services.predictions import JudgementService, SendService
 from annotation.services.projects import ProjectService, find_project
-from annotation.services.protocol_history import protocol_history
-from annotation.services.rating.assignment import AssignmentService
-from annotation.services.rating.ratings import RatingService
-from annotation.services.sending import SendService
+from annotation.services.ratings import RatingService
 from annotation.types import KnownPair, NewPair, ProjectSettings, Role
 from db.models import Base, Pair, SentOrder, SentPhrase, SentPrediction
 from kpdemo.evaluation.protocol import evaluate
-from kpdemo.reading.documents import read_documents
+from kpdemo.io.documents import read_documents
 from kpdemo.types import Keyphrase, Prediction
 from tests.commands import main
 from tests.databases import row_problems
@@ -141,10 +138,10 @@ def test_a_project_of_other_types_gets_the_type(database):
     assert done.count("project changed") == 1
 
 
-def test_a_pair_that_was_imported_before_is_taken_for_the_phrase(database):
+def test_the_first_pair_that_was_imported_before_is_taken_for_the_phrase(database):
     project = ProjectService(database).create(ProjectSettings("sea", types=(TYPE,)))
-    pair = NewPair("mine", TYPE, f"At sea\n\n{FERRY}", "gulls")
-    ImportService(database).import_pairs(project.id, [pair])
+    pairs = [NewPair(id, TYPE, f"At sea\n\n{FERRY}", "gulls") for id in ("mine", "mine again")]
+    ImportService(database).import_pairs(project.id, pairs)
     assert SendService(database).send(project.id, documents()).pairs == 4
     [ferry, _] = JudgementService(database).pool(project.id).documents
     assert "mine" in {phrase.pair for phrase in ferry.phrases}
@@ -391,7 +388,7 @@ def test_documents_stay_in_one_piece_among_pairs_of_other_types(database, is_ran
     assert row_problems(database) == []
     service.choose_order(project.id, QueueOrder.PROJECT)
     for pair in pairs_in_order(database, project.id):
-        own = place_in(project.settings, pair.type, pair.external_id, pair.import_order)
+        own = position_in(project.settings, pair.type, pair.external_id, pair.import_order)
         assert pair.position == own, pair.left
     assert row_problems(database) == []
 

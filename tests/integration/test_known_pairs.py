@@ -8,9 +8,10 @@ from decimal import Decimal
 import pytest
 
 from annotation.errors import GradeError, ImportFileError, SettingsError
-from annotation.files.wrong_lines import WrongLinesError
+from annotation.exchange import WrongLinesError
 from annotation.services.bundle import Services, open_services
 from annotation.types import KnownPair, NewPair, Project, ProjectSettings
+from annotation.ui.quality import summary_html
 
 TYPE = "sentence2phrase"
 
@@ -37,6 +38,14 @@ def bring(services: Services, project: Project, kind: str, *pairs: KnownPair):
         "checks": services.known_pairs.import_checks,
     }
     return imports[kind](project.id, pairs)
+
+
+@pytest.mark.parametrize("kind", ["training", "checks"])
+def test_single_ratings_of_a_pair_with_a_known_grade_are_counted_as_left_out(services, project, kind):
+    rated = replace(known("a").pair, ratings=(("Ana", Decimal(1)), ("Ben", Decimal(2))))
+    summary = bring(services, project, kind, KnownPair(rated, Decimal(3)), known("b"))
+    assert (summary.pairs, summary.ratings_left_out) == (2, 2)
+    assert "2 ratings in the file were left out" in summary_html(summary, "training pair")
 
 
 @pytest.mark.parametrize("kind", ["training", "checks"])

@@ -14,25 +14,21 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from annotation.files.gold_pairs import gold_digest, read_gold
-from annotation.senses.dictionary import Dictionary
-from annotation.services import system_limits
-from annotation.services.access.accounts import AccountService
-from annotation.services.access.invitations import InvitationService
-from annotation.services.access.sessions import start_session
-from annotation.services.access.sign_ins import SignInService
+from annotation.files.scores import gold_digest, read_gold
+from annotation.sense_pairs import Dictionary
+from annotation.services import leaderboard
+from annotation.services.accounts import AccountService, InvitationService
 from annotation.services.events import EventService
-from annotation.services.pair_withdrawal import PairWithdrawalService
+from annotation.services.leaderboard import SystemService
+from annotation.services.pairs import PairWithdrawalService
 from annotation.services.projects import ProjectService
-from annotation.services.systems import SystemService
-from annotation.systems.wide_intervals import wide_intervals_text
+from annotation.services.sign_in import SignInService, start_session
+from annotation.system_report import wide_intervals_text
 from annotation.types import ProjectSettings, Role
-from annotation.ui.leaderboard_form import SystemFormHandlers
-from annotation.ui.system_choice import FILES, OWN
-from annotation.web.accounts import add_account_pages
-from annotation.web.admission import Admission
-from annotation.web.cookies import COOKIE
-from annotation.web.leaderboard import board_address, build_board_downloads
+from annotation.ui.leaderboard import FILES, OWN, SystemFormHandlers
+from annotation.web.downloads import Admission, board_address, build_board_downloads
+from annotation.web.responder import COOKIE
+from annotation.web.sign_in import add_account_pages
 from tests.commands import main
 from tests.latex_tables import read_tables
 from tests.rated import Rated, pair, rated_project
@@ -370,7 +366,7 @@ def test_all_systems_of_a_call_are_added_or_none_with_the_sentences_of_the_page(
     twice = refused("--system", "gst", "--system", "LCS=gst")
     assert twice == "A system named 'LCS' already exists: give another name, or remove that one."
     assert refused("--system", "a=gst", "--system", "A=gst").startswith("A system named 'A' already")
-    monkeypatch.setattr(system_limits, "MOST_SYSTEMS", 2)
+    monkeypatch.setattr(leaderboard, "MOST_SYSTEMS", 2)
     assert refused("--system", "a=gst", "--system", "b=gst") == (
         "3 systems would be on this gold set, and 2 can be: add fewer, or remove some first."
     )
@@ -378,13 +374,13 @@ def test_all_systems_of_a_call_are_added_or_none_with_the_sentences_of_the_page(
     full = refused("--system", "c=gst")
     assert full == "There are 2 systems on this gold set, as many as can be: remove some first."
     assert full in by_page(rated, rated.id, what="gst", name="c")
-    monkeypatch.setattr(system_limits, "MOST_PAIRS", 11)
+    monkeypatch.setattr(leaderboard, "MOST_PAIRS", 11)
     many = refused("--system", "c=gst", *CALIBRATION)
     assert many == (
         "There are 12 training pairs, and the leaderboard takes 11: use `python -m annotation score`."
     )
     assert many in by_page(rated, rated.id, what="gst", name="c", **CALIBRATED)
-    monkeypatch.setattr(system_limits, "MOST_PAIRS", 7)
+    monkeypatch.setattr(leaderboard, "MOST_PAIRS", 7)
     many = refused("--system", "c=gst")
     assert many.startswith("The gold set has 8 pairs, and the leaderboard takes 7: ")
     assert many in by_page(rated, rated.id, what="gst", name="c")

@@ -8,18 +8,17 @@ from datetime import datetime
 import httpx
 from fastapi import FastAPI
 
-from annotation.pair_names import PairNames
-from annotation.services.access.invitations import InvitationService
-from annotation.services.access.sessions import start_session
-from annotation.services.access.sign_ins import SignInService
+from annotation.assignment import PairNames
+from annotation.services.accounts import InvitationService
+from annotation.services.assignment import AssignmentService
 from annotation.services.consents import ConsentService
-from annotation.services.rating.assignment import AssignmentService
-from annotation.services.rating.desk import lock_pair
-from annotation.services.rating.ratings import RatingService
-from annotation.services.training import TrainingService
-from annotation.web.accounts import add_account_pages
-from annotation.web.cookies import COOKIE
-from annotation.web.rating import build_rating_routes
+from annotation.services.quality import TrainingService
+from annotation.services.rater_queue import lock_pair
+from annotation.services.ratings import RatingService
+from annotation.services.sign_in import SignInService, start_session
+from annotation.web.responder import COOKIE
+from annotation.web.routes import build_rating_routes
+from annotation.web.sign_in import add_account_pages
 from tests.raters import World, new_world
 
 API = "http://test/annotate/api"

@@ -14,17 +14,16 @@ from sqlalchemy import event, func, select
 from annotation.assignment import Progress, Queue
 from annotation.errors import AssignmentError
 from annotation.quality import QualitySettings
-from annotation.services.imports.importing import ImportService
+from annotation.services import claims
+from annotation.services.assignment import AssignmentService
+from annotation.services.imports import ImportService
 from annotation.services.known_pairs import KnownPairService
-from annotation.services.pair_withdrawal import PairWithdrawalService
+from annotation.services.pairs import PairWithdrawalService, StuckService
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
-from annotation.services.rating import counting
-from annotation.services.rating.assignment import AssignmentService
-from annotation.services.rating.ratings import RatingService
-from annotation.services.rating.stuck import StuckService
+from annotation.services.ratings import RatingService
 from annotation.types import KnownPair, NewPair, NewRating, SkipReason
-from annotation.ui.stuck_html import stuck_html
+from annotation.ui.project import stuck_html
 from db.models import Assignment, Pair, Rating, User
 from tests.commands import main
 from tests.databases import row_problems
@@ -352,8 +351,8 @@ def test_check_pairs_come_beyond_the_share(database):
 
 
 def test_in_a_large_project_the_share_is_exact_while_the_progress_is_carried_on(database, monkeypatch):
-    monkeypatch.setattr(counting, "EXACT_UP_TO", 5)
-    monkeypatch.setattr(counting, "SECONDS_A_PAIR", 1_000)
+    monkeypatch.setattr(claims, "EXACT_UP_TO", 5)
+    monkeypatch.setattr(claims, "SECONDS_A_PAIR", 1_000)
     office = Office(database, 4, pairs=20, raters=1, k=1)
     [rater] = office.world.raters
     queue = office.queue(rater)

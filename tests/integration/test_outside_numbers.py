@@ -9,12 +9,12 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from annotation.errors import NotFoundError
-from annotation.services.access.sessions import start_session
 from annotation.services.bundle import open_services
-from annotation.services.systems import SystemService
+from annotation.services.leaderboard import SystemService
+from annotation.services.sign_in import start_session
 from annotation.types import Role
-from annotation.web.cookies import COOKIE
 from annotation.web.mount import add_annotation_routes
+from annotation.web.responder import COOKIE
 from db.models import User
 from tests.raters import new_world
 

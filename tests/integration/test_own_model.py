@@ -12,13 +12,12 @@ import pytest
 
 import kpdemo
 from kpdemo.cli import main
-from kpdemo.simckp.backbone import load_backbone
+from kpdemo.identity import CARD
+from kpdemo.simckp.calibration import Calibration
 from kpdemo.simckp.checkpoint import save_checkpoint
-from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig
-from kpdemo.simckp.predictor import Selection
-from kpdemo.simckp.threshold import Calibration
-from kpdemo.sums import CARD
-from kpdemo.training.settings import settings_of
+from kpdemo.simckp.encoder import load_backbone
+from kpdemo.simckp.extractor import ContrastiveExtractor, ExtractorConfig, Selection
+from kpdemo.training.parts import settings_of
 from tests.tiny import tiny_bert
 
 ROOT = Path(__file__).parents[2]

@@ -9,19 +9,21 @@ from decimal import Decimal
 import gradio as gr
 import pytest
 
-from annotation.senses.network import WORD_TO_SENSE, PairSenses, SenseText
-from annotation.services.access.accounts import AccountService
+from annotation.senses import WORD_TO_SENSE, PairSenses, SenseText
+from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
-from annotation.services.imports.importing import ImportService
-from annotation.services.pair_list import PAGE_LENGTH, PairListService, PairState
-from annotation.services.pair_removal import PairRemovalService
-from annotation.services.pair_withdrawal import PairWithdrawalService
+from annotation.services.imports import ImportService
+from annotation.services.pairs import (
+    PAGE_LENGTH,
+    PairListService,
+    PairRemovalService,
+    PairState,
+    PairWithdrawalService,
+)
 from annotation.services.projects import ProjectService
-from annotation.services.remarks import RemarkService
+from annotation.services.ratings import RemarkService
 from annotation.types import Cause, NewPair
-from annotation.ui.pair_changes import PairChangeHandlers
-from annotation.ui.pair_list import PairListHandlers, pairs_html
-from annotation.ui.remarks import remarks_html, remarks_table
+from annotation.ui.pairs import PairChangeHandlers, PairListHandlers, pairs_html, remarks_html, remarks_table
 from db import Database
 from db.models import Comment
 from tests.commands import main

@@ -9,10 +9,9 @@ import pytest
 from sqlalchemy import func, select
 
 from annotation.errors import NotFoundError, PairError
-from annotation.services.imports.importing import ImportService
-from annotation.services.pair_list import PairListService
-from annotation.services.pair_removal import PairRemovalService
-from annotation.services.rating.barring import bar
+from annotation.services.imports import ImportService
+from annotation.services.pairs import PairListService, PairRemovalService
+from annotation.services.rater_queue import bar_raters
 from annotation.types import NewPair
 from db.models import Assignment, AuditEvent, Pair, Rating
 from tests.commands import main
@@ -74,7 +73,7 @@ def test_who_only_may_not_grade_a_pair_was_not_given_it(database):
         service.remove(office.project.id, ["item 0"])
     with database.session() as session:  # as the pair of a sense that an administrator chose
         chosen = session.scalars(select(Pair).where(Pair.external_id == "chosen")).one()
-        bar(session.connection(), chosen, [office.id("ana")], office.clock())
+        bar_raters(session.connection(), chosen, [office.id("ana")], office.clock())
     assert service.remove(office.project.id, ["chosen"]) == 1
     assert row_problems(database) == []
 

@@ -13,41 +13,34 @@ from sqlalchemy import select
 
 from annotation.adjudication import AdjudicationError
 from annotation.assignment import Progress
-from annotation.clock import utcnow
 from annotation.errors import AssignmentError, ExportError, NoteError, NotFoundError, PairError
 from annotation.gold import ExportOptions, RaterColumns, Unfinished
-from annotation.notes import LONGEST_NOTE
-from annotation.predictions.judgements import JudgingOptions
 from annotation.quality import QualitySettings
-from annotation.reliability.report_json import agreement_to_json
-from annotation.services.access.accounts import AccountService
+from annotation.relevance import JudgingOptions
+from annotation.reliability.report import agreement_to_json
+from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
+from annotation.services.assignment import AssignmentService
 from annotation.services.audit import PAIRS_CHANGED
 from annotation.services.bundle import open_services
-from annotation.services.checks import Checks, read_checks
 from annotation.services.gold import GoldService
-from annotation.services.imports.importing import ImportService
-from annotation.services.judgements import JudgementService
-from annotation.services.keys import KeyService
-from annotation.services.overview import OverviewService
-from annotation.services.pair_list import PairListService, PairState
-from annotation.services.pair_removal import PairRemovalService
-from annotation.services.pair_withdrawal import PairWithdrawalService
-from annotation.services.projects import ProjectService
-from annotation.services.rating.assignment import AssignmentService
-from annotation.services.rating.desk import open_desk
-from annotation.services.rating.ratings import RatingService
-from annotation.services.remarks import RemarkService
-from annotation.types import Cause, KnownPair, NewPair, Role, SkipReason, User
-from annotation.ui.adjudicate_html import item_html, nothing_html
-from annotation.ui.adjudicate_queue_html import View
-from annotation.ui.agreement_tables import raters_table
-from annotation.ui.agreement_texts import texts_of
+from annotation.services.gold_checks import Checks, read_checks
+from annotation.services.imports import ImportService
+from annotation.services.numbering import KeyService
+from annotation.services.pairs import PairListService, PairRemovalService, PairState, PairWithdrawalService
+from annotation.services.predictions import JudgementService
+from annotation.services.projects import OverviewService, ProjectService
+from annotation.services.rater_queue import open_desk
+from annotation.services.ratings import RatingService, RemarkService
+from annotation.types import Cause, KnownPair, NewPair, Role, SkipReason, User, utcnow
+from annotation.ui.adjudicate import View, item_html, nothing_html
+from annotation.ui.agreement import raters_table, texts_of
 from annotation.ui.home import project_html
-from annotation.ui.project_html import counts_html
+from annotation.ui.project import counts_html
+from annotation.wording import LONGEST_NOTE
 from db.models import Assignment, AuditEvent, Pair, Rating, RatingChange
-from kpdemo.latex import latex_table
+from kpdemo.io.latex import latex_table
 from tests.databases import row_problems
 from tests.people import MovableClock, at_once
 from tests.predicted import GRADES, grade, pairs_of, sent_project
@@ -414,9 +407,9 @@ def test_what_is_withdrawn_is_known_to_imports_and_settings(rated):
 
 
 def test_in_a_large_project_a_grade_that_does_not_count_does_not_add_to_the_progress(database, monkeypatch):
-    monkeypatch.setattr("annotation.services.rating.counting.EXACT_UP_TO", 0)
-    monkeypatch.setattr("annotation.services.rating.counting.NEAR_THE_END", -1)
-    monkeypatch.setattr("annotation.services.rating.counting.SECONDS_A_PAIR", 100.0)
+    monkeypatch.setattr("annotation.services.claims.EXACT_UP_TO", 0)
+    monkeypatch.setattr("annotation.services.claims.NEAR_THE_END", -1)
+    monkeypatch.setattr("annotation.services.claims.SECONDS_A_PAIR", 100.0)
     world = new_world(database, pairs=5, raters=1)
     [rater], assignments = world.raters, AssignmentService(database)
     ratings = RatingService(database, assignments=assignments)
@@ -428,8 +421,8 @@ def test_in_a_large_project_a_grade_that_does_not_count_does_not_add_to_the_prog
 
 
 def test_in_a_large_project_who_seems_done_is_given_what_was_restored(database, monkeypatch):
-    monkeypatch.setattr("annotation.services.rating.counting.EXACT_UP_TO", 0)
-    monkeypatch.setattr("annotation.services.rating.counting.SECONDS_A_PAIR", 10_000.0)
+    monkeypatch.setattr("annotation.services.claims.EXACT_UP_TO", 0)
+    monkeypatch.setattr("annotation.services.claims.SECONDS_A_PAIR", 10_000.0)
     world = new_world(database, pairs=3, raters=1)
     [rater], assignments = world.raters, AssignmentService(database)
     ratings, service = RatingService(database, assignments=assignments), PairWithdrawalService(database)

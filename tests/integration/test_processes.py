@@ -9,7 +9,7 @@ import pytest
 
 import kpdemo
 from kpdemo.errors import ModelLoadError
-from kpdemo.lazy import LazyPredictor
+from kpdemo.forwarding import LazyPredictor
 from kpdemo.predictors import available_models
 from tests.fakes import FakePredictor
 

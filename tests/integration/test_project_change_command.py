@@ -13,13 +13,13 @@ import pytest
 import typer
 
 import annotation.cli
+from annotation.changes import describe_changes, print_settings
 from annotation.errors import SettingsError
-from annotation.services.access.accounts import AccountService
+from annotation.services.accounts import AccountService
 from annotation.services.consents import ConsentService
 from annotation.services.events import Event, EventService
-from annotation.services.imports.importing import ImportService
+from annotation.services.imports import ImportService
 from annotation.services.projects import ProjectService
-from annotation.setting_changes import seen_settings, told_changes
 from annotation.types import NewPair, Project, ProjectSettings, Role
 from db import Database
 from tests.commands import main
@@ -137,7 +137,7 @@ def test_a_setting_that_is_named_changes_alone_and_is_told_as_by_the_page(
     assert service.get(made.id).settings == after
     [event] = changes_of(sqlite_database, made)
     former = {"former_name": "News"} if name == "name" else {}
-    assert (event.user, event.detail) == (None, {**told_changes(BEFORE, after), **former})
+    assert (event.user, event.detail) == (None, {**describe_changes(BEFORE, after), **former})
     assert call("show", after.name)[1] != table
 
 
@@ -204,7 +204,7 @@ def test_all_settings_change_at_once(call, project, sqlite_database):
     after = replace(BEFORE, **{name: value for name, _, value, _ in later})
     assert ProjectService(sqlite_database).get(project.id).settings == after
     [event] = changes_of(sqlite_database, project)
-    assert event.detail == {**told_changes(BEFORE, after), "former_name": "News"}
+    assert event.detail == {**describe_changes(BEFORE, after), "former_name": "News"}
     shown = json.loads(call("show", "old news", "--json")[1])
     assert json.loads(out).items() <= shown.items()
     assert (shown["types"], shown["may_revise"]) == (["sentence2phrase", "new", "own"], False)
@@ -238,7 +238,7 @@ def test_what_the_page_refuses_is_refused_for_the_same_reason_with_all_else(
     service = ProjectService(sqlite_database)
     service.create(replace(BEFORE, name="Fables"))
     with pytest.raises(SettingsError) as caught:
-        service.update(project.id, replace(BEFORE, **change), seen=seen_settings(BEFORE))
+        service.update(project.id, replace(BEFORE, **change), seen=print_settings(BEFORE))
     allowed = ("--threshold", "2", "--guidelines", "new.md", "--lease", "5", "--no-revise")
     assert call("change", "news", *allowed, *options) == (1, "", f"{caught.value}\n")
     assert service.get(project.id) == project

@@ -16,14 +16,13 @@ from sqlalchemy import event, func, select
 from annotation.assignment import position_of
 from annotation.authoring import NewItem
 from annotation.errors import NotFoundError, SettingsError
-from annotation.services.access.accounts import AccountService
+from annotation.services.accounts import AccountService
+from annotation.services.assignment import AssignmentService
 from annotation.services.bundle import open_services
-from annotation.services.imports.importing import ImportService
-from annotation.services.overview import OverviewService
-from annotation.services.projects import ProjectService
-from annotation.services.rating.assignment import AssignmentService
-from annotation.services.rating.ratings import RatingService
-from annotation.services.writing.items import ItemService
+from annotation.services.imports import ImportService
+from annotation.services.larger_items import ItemService
+from annotation.services.projects import OverviewService, ProjectService
+from annotation.services.ratings import RatingService
 from annotation.types import NewPair, ProjectSettings, Role
 from db import Database
 from db.models import Assignment, AuditEvent, LargerItem, Membership, Pair, Rating, RatingChange

@@ -11,7 +11,8 @@ from threading import Thread
 import pytest
 from sqlalchemy import func, select
 
-from annotation.assignment import Progress
+from annotation.assignment import Progress, TrainingPhase
+from annotation.changes import detail_words
 from annotation.errors import (
     AccessError,
     AssignmentError,
@@ -21,18 +22,16 @@ from annotation.errors import (
     SettingsError,
     TrainingError,
 )
-from annotation.event_words import detail_words
 from annotation.gold import ExportOptions, Unfinished
 from annotation.quality import QualitySettings
+from annotation.services.assignment import AssignmentService
 from annotation.services.bundle import Services, open_services
-from annotation.services.known_grades import KnownKind
+from annotation.services.gold_checks import KnownKind
 from annotation.services.quality import state_of
-from annotation.services.rating.assignment import AssignmentService
-from annotation.services.rating.ratings import RatingService
-from annotation.training import TrainingPhase
+from annotation.services.ratings import RatingService
 from annotation.types import KnownPair, NewPair, NewRating, SkipReason
-from annotation.ui.quality_html import standings_html
-from annotation.ui.remarks import remarks_html, remarks_table
+from annotation.ui.pairs import remarks_html, remarks_table
+from annotation.ui.quality import standings_html
 from db.models import Assignment, Pair, Project, RaterState, Rating, TrainingGrade, User
 from tests.databases import row_problems
 from tests.people import at_once

@@ -7,9 +7,9 @@ from decimal import Decimal
 
 import pytest
 
+from annotation.services.assignment import AssignmentService
 from annotation.services.projects import ProjectService
-from annotation.services.rating.assignment import AssignmentService
-from annotation.services.rating.ratings import RatingService
+from annotation.services.ratings import RatingService
 from tests.commands import main
 from tests.raters import new_world
 
@@ -54,6 +54,11 @@ def test_pairs_are_imported_settings_changed_and_raters_listed(call, tmp_path):
     )
     again = "2 training pairs were there already and were left out: a, b."
     assert again in call("training", "import", "Project 0", str(file))[1]
+    rated = tmp_path / "rated.csv"
+    rated.write_text("id,left,right,gold,rating:Ana\nr,A raft.,raft,3.5,2\n", encoding="utf-8")
+    left_out = "1 rating in the file was left out: these pairs have one grade, which is known.\n"
+    said = f"Imported 1 check pair into Project 0.\n{left_out}"
+    assert call("checks", "import", "Project 0", str(rated))[1].startswith(said)
     checks = tmp_path / "checks.tsv"
     checks.write_text("id\tleft\tright\tgrade\nc\tA car.\tcar\t3\nd\tA cart.\tcart\t1\n")
     status, out, _ = call("checks", "import", "Project 0", str(checks))
@@ -67,7 +72,7 @@ def test_pairs_are_imported_settings_changed_and_raters_listed(call, tmp_path):
         "check_every": 20,
         "check_distance": 1.0,
     }
-    assert (found["training_pairs"], found["check_pairs"]) == (2, 2)
+    assert (found["training_pairs"], found["check_pairs"]) == (2, 3)
     [rater] = found["raters"]
     assert (rater["paused"], rater["training"], rater["check_share"]) == (False, "not passed", None)
     name, here = rater["rater"], ("--project", "Project 0")

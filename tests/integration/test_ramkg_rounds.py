@@ -11,15 +11,16 @@ import pytest
 from kpdemo.config import DEFAULT_CONFIG, load_section
 from kpdemo.errors import PassageIndexError, TrainingError
 from kpdemo.predictors import load_predictor
-from kpdemo.ramkg.building import build_index
-from kpdemo.ramkg.encoder import load_encoder
-from kpdemo.ramkg.iterate import Augmented
+from kpdemo.ramkg.index_building import build_index
+from kpdemo.ramkg.retriever import load_encoder
+from kpdemo.ramkg.rgit import Augmented
 from kpdemo.ramkg.settings import EncoderConfig, IndexConfig
-from kpdemo.training import CHECKPOINT, run
+from kpdemo.training import run
 from kpdemo.training.multilingual import generator_rounds as ramkg_rounds
-from kpdemo.training.multilingual import round_retriever
+from kpdemo.training.multilingual import rounds
 from kpdemo.training.multilingual.generator_rounds import RETRIEVER, RamkgRounds
-from kpdemo.training.multilingual.round_data import Corpus
+from kpdemo.training.multilingual.rounds import Corpus
+from kpdemo.training.parts import CHECKPOINT
 from kpdemo.types import Document
 from tests.tiny import tiny_bert
 from tests.tiny_multilingual import t5
@@ -124,14 +125,14 @@ def test_a_finished_run_goes_through_without_training_and_another_is_refused(fol
         raise AssertionError("trained again")
 
     monkeypatch.setattr(ramkg_rounds, "train_writer", fails)
-    monkeypatch.setattr(round_retriever, "train", fails)
+    monkeypatch.setattr(rounds, "train", fails)
     train(folder)
     with pytest.raises(TrainingError, match="other data or settings"):
         train(folder, **{"generator.epochs": "2"})
 
 
 def test_the_generator_reads_as_many_passages_as_the_rounds_find(folder):
-    from kpdemo.ramkg.generator_checkpoint import load_writer
+    from kpdemo.ramkg.generator import load_writer
 
     writer = load_writer(folder / "run" / CHECKPOINT, device="cpu")
     assert (writer.settings.passages, writer.settings.retrieves) == (2, True)

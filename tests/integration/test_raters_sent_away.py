@@ -13,11 +13,11 @@ from sqlalchemy import select, text
 from sqlalchemy.orm import Session
 
 from annotation.errors import SettingsError
-from annotation.services.access.accounts import AccountService
+from annotation.services.accounts import AccountService
+from annotation.services.assignment import AssignmentService
 from annotation.services.projects import ProjectService, find_project
 from annotation.services.quality import QualityService
-from annotation.services.rating.assignment import AssignmentService
-from annotation.services.rating.desk import lock_pair, open_desk
+from annotation.services.rater_queue import lock_pair, open_desk
 from db.models import Assignment, Membership, Pair, User
 from tests.raters import World, check, new_world
 

@@ -13,13 +13,12 @@ import pytest
 from annotation.errors import ExportError
 from annotation.exchange import read_items_or_errors
 from annotation.files.formats import open_source
-from annotation.files.rating_files import RatingFormat
+from annotation.files.gold_files import RatingFormat
 from annotation.gold import ExportOptions, Unfinished
 from annotation.quality import QualitySettings
+from annotation.services.assignment import AssignmentService
 from annotation.services.bundle import open_services
-from annotation.services.rating.assignment import AssignmentService
-from annotation.services.rating.ratings import RatingService
-from annotation.services.rating_export import RatingExportService
+from annotation.services.ratings import RatingExportService, RatingService
 from annotation.types import KnownPair, NewPair, ProjectSettings
 from db.models import ServerKey
 from tests.commands import main

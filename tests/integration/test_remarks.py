@@ -9,14 +9,13 @@ from decimal import Decimal
 
 import pytest
 
-from annotation.characters import LONG_BEGINNING
-from annotation.services.access.accounts import AccountService
-from annotation.services.imports.importing import ImportService
+from annotation.services.accounts import AccountService
+from annotation.services.assignment import AssignmentService
+from annotation.services.imports import ImportService
 from annotation.services.projects import ProjectService
-from annotation.services.rating.assignment import AssignmentService
-from annotation.services.rating.ratings import RatingService
-from annotation.services.remarks import RemarkKind, RemarkService
+from annotation.services.ratings import RatingService, RemarkKind, RemarkService
 from annotation.types import NewPair, ProjectSettings, Role, SkipReason
+from annotation.wording import LONG_BEGINNING
 from db import Database
 from tests.commands import main
 from tests.people import MovableClock

@@ -14,9 +14,9 @@ import pytest
 from kpdemo.cli import main
 from kpdemo.identity import index_identity
 from kpdemo.predictors import PASSAGES_INDEX
-from kpdemo.ramkg.manifest import read_manifest, write_manifest
+from kpdemo.ramkg.passage_index import read_manifest, write_manifest
 from kpdemo.ramkg.predictor import chance_score
-from kpdemo.ui.settings import read_settings
+from kpdemo.ui.start import read_settings
 from tests.tiny_ranker import PASSAGES, SENTENCE, build_tiny_index, save_tiny_ranker
 
 FRENCH = SENTENCE.format("réseau de neurones")

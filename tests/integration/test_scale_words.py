@@ -10,17 +10,16 @@ import pytest
 
 from annotation.adjudication import Which
 from annotation.authoring import NewItem
+from annotation.changes import detail_words, earlier_texts, print_settings
 from annotation.errors import SettingsError
-from annotation.event_words import detail_words, earlier_texts
 from annotation.gold import ExportOptions, Unfinished
 from annotation.services.adjudication import Neighbours
 from annotation.services.bundle import Services, open_services
-from annotation.setting_changes import seen_settings
 from annotation.types import NewPair, Project, ProjectSettings, Role, User
-from annotation.ui.adjudicate_html import item_html
+from annotation.ui.adjudicate import item_html
 from annotation.ui.rate import form_html
-from annotation.ui.review_html import text_html
-from annotation.ui.sense_form_html import task_html, writer_task_html
+from annotation.ui.review import text_html
+from annotation.ui.senses import task_html, writer_task_html
 from annotation.ui.write import form_html as writing_html
 
 FIRST = "0 Wrong: a\n1 Poor: b\n2 Fair: c\n3 Good: d\n4 Right: e"
@@ -51,7 +50,7 @@ def reword(services: Services, project: Project, text: str) -> Project:
 
 def test_words_for_a_type_that_somebody_else_took_away_meanwhile_are_refused(services):
     made = services.projects.create(SETTINGS)
-    seen = seen_settings(SETTINGS)
+    seen = print_settings(SETTINGS)
     fewer = services.projects.update(made.id, replace(SETTINGS, types=TYPES[:2]), seen=seen)
     mine = replace(SETTINGS, scale_words=f"{FIRST}\n[word2sense]\n{OF_PHRASES}")
     with pytest.raises(SettingsError, match="'word2sense', which is not a comparison type of the project"):

@@ -12,8 +12,8 @@ import pytest
 from scipy.stats import pearsonr
 
 from annotation.__main__ import encoder as named_encoder
-from annotation.files import exported_gold
-from annotation.files.gold_pairs import gold_digest, read_gold
+from annotation.files import gold_folder
+from annotation.files.scores import gold_digest, read_gold
 from tests.commands import main
 from tests.latex_tables import read_tables
 from tests.tiny_wordnet import Sense, write_wordnet
@@ -351,9 +351,9 @@ def test_of_a_changed_gold_file_no_single_rating_is_read(call, format, ending):
 def test_an_exported_gold_file_is_hashed_once(call, monkeypatch):
     write_export(Path("gold"), rated(), "jsonl")
     hashed = []
-    digest = exported_gold.file_digest
+    digest = gold_folder.file_digest
     monkeypatch.setattr(
-        exported_gold, "file_digest", lambda stream, name: hashed.append(stream.name) or digest(stream, name)
+        gold_folder, "file_digest", lambda stream, name: hashed.append(stream.name) or digest(stream, name)
     )
     assert call("--gold", "gold", "--system", "lcs")[0] == 0
     assert hashed == [str(Path("gold/gold.jsonl"))]
@@ -462,7 +462,7 @@ def test_flagged_pairs_that_the_gold_set_lacks_are_told_beside_people(call, name
 
 
 def test_people_are_not_measured_for_a_table_that_does_not_show_them(call, monkeypatch):
-    monkeypatch.delattr("annotation.commands.score.people_of")
+    monkeypatch.delattr("annotation.cli.scoring.people_of")
     status, out, _ = call("--gold", "gold.jsonl", "--system", "lcs", "--latex")
     assert (status, "tabular" in out) == (0, True)
 

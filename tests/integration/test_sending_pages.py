@@ -11,7 +11,9 @@ from fastapi.testclient import TestClient
 
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import HandOverError, ImportFileError
-from annotation.predictions.handovers import (
+from annotation.predictions import TYPE, QueueOrder
+from annotation.services.bundle import Services, open_services
+from annotation.services.predictions import (
     KEPT_MINUTES,
     LARGEST,
     MOST_KEPT,
@@ -19,17 +21,14 @@ from annotation.predictions.handovers import (
     REMEMBERED_HOURS,
     HandOvers,
 )
-from annotation.predictions.pool import TYPE
-from annotation.predictions.queue_order import QueueOrder
-from annotation.services.access.sessions import start_session
-from annotation.services.bundle import Services, open_services
+from annotation.services.sign_in import start_session
 from annotation.types import ProjectSettings, Role
-from annotation.web.cookies import COOKIE
 from annotation.web.mount import ANNOTATION_PATHS, add_annotation_routes
+from annotation.web.responder import COOKIE
 from db import models
-from kpdemo.bundles import bundle_of, count_phrases
+from kpdemo.io.predictions import bundle_of, count_phrases
 from kpdemo.types import Document
-from kpdemo.ui.security import SecurityMiddleware
+from kpdemo.ui.serving import SecurityMiddleware
 from tests.fakes import FakePredictor
 from tests.predicted import grade, pairs_of
 
@@ -268,12 +267,12 @@ def test_bundles_are_kept_for_a_while_and_not_without_limit():
 
 
 def test_what_is_too_much_is_refused_and_nobody_loses_what_is_kept(monkeypatch):
-    monkeypatch.setattr("annotation.predictions.handovers.LARGEST", 10)
+    monkeypatch.setattr("annotation.services.predictions.LARGEST", 10)
     with pytest.raises(ValueError, match="and the page sends at most 10"):
         HandOvers().keep(bundle())
-    monkeypatch.setattr("annotation.predictions.handovers.LARGEST", LARGEST)
-    monkeypatch.setattr("annotation.predictions.handovers.MOST_OF_ONE", 1_000)
-    monkeypatch.setattr("annotation.predictions.handovers.MOST_KEPT", 2_000)
+    monkeypatch.setattr("annotation.services.predictions.LARGEST", LARGEST)
+    monkeypatch.setattr("annotation.services.predictions.MOST_OF_ONE", 1_000)
+    monkeypatch.setattr("annotation.services.predictions.MOST_KEPT", 2_000)
     moment = [0.0]
     handovers = HandOvers(seconds=lambda: moment[0])
     kept = []

@@ -13,13 +13,12 @@ from annotation.authoring import NewItem
 from annotation.errors import TextError
 from annotation.files.formats import open_source
 from annotation.gold import ExportOptions, Format
-from annotation.senses.choice import SenseChoice, SenseError
-from annotation.senses.network import PairSenses, WordFlag
-from annotation.senses.pair_senses import described, with_senses
+from annotation.sense_pairs import SenseChoice, SenseError, add_senses, describe_sense
+from annotation.senses import PairSenses, WordFlag
+from annotation.services import writing
 from annotation.services.bundle import Services, open_services
-from annotation.services.writing import writers as writing
 from annotation.types import NewPair, ProjectSettings, Role, User
-from annotation.ui.review_html import text_html
+from annotation.ui.review import text_html
 from annotation.wordnet import WordNet
 from db.models import Writing
 from tests import tiny_wordnet as tiny
@@ -46,7 +45,7 @@ def person(services: Services, name: str, project: int, role: Role) -> User:
 
 @pytest.fixture(scope="module")
 def flagged(folder) -> PairSenses:
-    senses = described(
+    senses = describe_sense(
         tiny.POINTER.key,
         WordNet(folder),
         flag=WordFlag.OOV,
@@ -89,7 +88,7 @@ def test_an_exported_gold_set_brings_its_meanings_along(services, flagged, tmp_p
     services.gold.export(first.id, tmp_path / "gold", ExportOptions(format))
     again = services.projects.create(ProjectSettings("again", types=(TYPE,)))
     with open_source(tmp_path / "gold" / f"gold.{format}") as source:
-        services.importing.import_pairs(again.id, with_senses(read_items(source), lambda: None))
+        services.importing.import_pairs(again.id, add_senses(read_items(source), lambda: None))
     services.gold.export(again.id, tmp_path / "gold again", ExportOptions(format))
     one, two = ((tmp_path / name / f"gold.{format}").read_bytes() for name in ("gold", "gold again"))
     assert one == two

@@ -8,17 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import select
 
-from annotation.errors import (
-    SettingsError,
-    SignedOutError,
-    SignInError,
-    TooManyAttemptsError,
-)
+from annotation.errors import SettingsError, SignedOutError, SignInError, TooManyAttemptsError
 from annotation.passwords import Passwords
-from annotation.services.access import attempts
-from annotation.services.access.accounts import AccountService
-from annotation.services.access.sign_ins import SignInService
-from annotation.services.imports.importing import ImportService
+from annotation.services import sign_in
+from annotation.services.accounts import AccountService
+from annotation.services.imports import ImportService
+from annotation.services.sign_in import SignInService
 from annotation.types import NewPair
 from db.models import AuditEvent, Invitation, User, UserSession
 from tests.people import CHEAP, HERE, OTHER, PASSWORD, THERE, count
@@ -94,7 +89,7 @@ def test_a_session_is_known_while_an_import_writes_and_renewed_afterwards(ana, d
 
 
 def test_whose_grades_are_being_imported_signs_in_meanwhile(postgresql_database, monkeypatch):
-    monkeypatch.setattr("annotation.services.imports.importing.MOST_ITEMS", 1)
+    monkeypatch.setattr("annotation.services.imports.MOST_ITEMS", 1)
     monkeypatch.setattr("db.database.WAIT_SECONDS", 1)
     rated = rated_project(postgresql_database, [])
     ana = SignInService(postgresql_database, passwords=CHEAP)
@@ -154,7 +149,7 @@ def test_a_password_is_changed_only_by_who_knows_it(ana):
 
 def test_a_stolen_session_cannot_try_out_passwords(ana):
     token = ana.sign_in("Ana", PASSWORD, HERE)
-    for _ in range(attempts.PER_NAME_AND_ADDRESS):
+    for _ in range(sign_in.PER_NAME_AND_ADDRESS):
         with pytest.raises(SignInError, match="do not fit"):
             ana.change_password(token, "a wild guess", OTHER)
     with pytest.raises(TooManyAttemptsError):

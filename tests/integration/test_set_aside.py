@@ -22,35 +22,31 @@ from annotation.errors import (
     NotFoundError,
     SettingsError,
 )
-from annotation.files.rating_files import RatingFormat
+from annotation.files.gold_files import RatingFormat
 from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
-from annotation.reliability.report_json import agreement_to_json
-from annotation.services.access.accounts import AccountService
+from annotation.reliability.report import agreement_to_json
+from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
+from annotation.services.assignment import AssignmentService
 from annotation.services.audit import GRADES_CHANGED
+from annotation.services.claims import refresh_pairs
 from annotation.services.events import EventService
-from annotation.services.gold import GoldService
-from annotation.services.imports.importing import ImportService
-from annotation.services.judgements import JudgementService
-from annotation.services.keys import KeyService
+from annotation.services.excluded_ratings import ExclusionService, RaterGrades, Restoration
+from annotation.services.gold import GoldService, protocol_history
+from annotation.services.imports import ImportService
 from annotation.services.known_pairs import KnownPairService
-from annotation.services.numbering import given_numbers
-from annotation.services.pair_withdrawal import PairWithdrawalService
+from annotation.services.numbering import KeyService, given_numbers
+from annotation.services.pairs import PairWithdrawalService
+from annotation.services.predictions import JudgementService
 from annotation.services.projects import ProjectService, find_project
-from annotation.services.protocol_history import protocol_history
-from annotation.services.quality import QualityService
-from annotation.services.rating.assignment import AssignmentService
-from annotation.services.rating.desk import lock_pair
-from annotation.services.rating.ratings import RatingService
-from annotation.services.rating.tally import refresh_pairs
-from annotation.services.rating_export import RatingExportService
-from annotation.services.set_aside import BroughtBack, RaterGrades, SetAsideService
-from annotation.services.work import WorkService
+from annotation.services.quality import QualityService, WorkService
+from annotation.services.rater_queue import lock_pair
+from annotation.services.ratings import RatingExportService, RatingService
 from annotation.types import Cause, KnownPair, NewPair, NewRating, Role, SkipReason
-from annotation.ui.agreement_texts import texts_of
+from annotation.ui.agreement import texts_of
 from db.models import Assignment, Comment, Pair, Rating, RatingChange, SetAsideRating
-from kpdemo.latex import latex_table
+from kpdemo.io.latex import latex_table
 from tests import studies
 from tests.databases import row_problems
 from tests.integration.test_raters_sent_away import MOMENT, until_it_waits
@@ -64,11 +60,11 @@ WHY = "gave 2 to every pair"
 
 
 def set_aside(rated: Rated, rater: str, why: str = WHY) -> int:
-    return SetAsideService(rated.database, rated.clock).set_aside(rated.id, rater, why)
+    return ExclusionService(rated.database, rated.clock).set_aside(rated.id, rater, why)
 
 
-def bring_back(rated: Rated, rater: str) -> BroughtBack:
-    return SetAsideService(rated.database, rated.clock).bring_back(rated.id, rater)
+def bring_back(rated: Rated, rater: str) -> Restoration:
+    return ExclusionService(rated.database, rated.clock).bring_back(rated.id, rater)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -91,7 +87,7 @@ def test_a_project_without_the_rater_and_one_that_set_the_grades_aside_are_the_s
     QualityService(database).pause(rated.id, "cleo")
     before, ratings = shown(rated), rows_of(database, Rating)
     assert set_aside(rated, "cleo") == graded > 4
-    assert bring_back(rated, "cleo") == BroughtBack(graded, 0, is_paused=True)
+    assert bring_back(rated, "cleo") == Restoration(graded, 0, is_paused=True)
     assert shown(rated) == before
     assert rows_of(database, Rating) == ratings
 
@@ -188,7 +184,7 @@ def test_others_grade_the_pairs_anew_and_the_rater_never_does(rated):
     ImportService(rated.database).import_pairs(rated.id, [pair("d")])
     assert give(rated, "ben") == ["d"]
     grade_as(rated, "ben", "d", "2")
-    assert SetAsideService(rated.database).raters(rated.id) == (
+    assert ExclusionService(rated.database).raters(rated.id) == (
         RaterGrades("ana", 3, 0),
         RaterGrades("ben", 1, 3),
     )
@@ -199,14 +195,14 @@ def test_only_pairs_with_room_get_their_grade_back(rated):
     set_aside(rated, "ben")
     assert give(rated, "cleo") == ["a", "b"]
     grade_as(rated, "cleo", "a", "1")  # holds b and c by now
-    assert bring_back(rated, "ben") == BroughtBack(0, 3, is_paused=True)
+    assert bring_back(rated, "ben") == Restoration(0, 3, is_paused=True)
     AssignmentService(rated.database).give_back(rated.id, id_of(rated.database, "cleo"))
-    assert bring_back(rated, "ben") == BroughtBack(2, 1, is_paused=False)
+    assert bring_back(rated, "ben") == Restoration(2, 1, is_paused=False)
     report = AgreementService(rated.database).report(rated.id, resamples=10)
     assert [(each.rater, each.grades) for each in report.set_aside] == [("ben", 1)]
     projects = ProjectService(rated.database)
     projects.update(rated.id, replace(projects.get(rated.id).settings, raters_per_pair=3))
-    assert bring_back(rated, "ben") == BroughtBack(1, 0, is_paused=False)
+    assert bring_back(rated, "ben") == Restoration(1, 0, is_paused=False)
     with pytest.raises(NotFoundError, match="'ben' has no grades set aside in 'harbour'"):
         bring_back(rated, "ben")
     assert row_problems(rated.database) == []
@@ -299,7 +295,7 @@ def test_the_same_file_again_brings_no_grade_back_and_another_grade_is_refused(r
     ImportService(rated.database).import_pairs(rated.id, [NewRating("a", "cleo", Decimal("2"))])
     QualityService(rated.database).resume(rated.id, "ben")
     ImportService(rated.database).import_pairs(rated.id, [pair("d", "0", "3")])
-    assert bring_back(rated, "ben") == BroughtBack(2, 1, is_paused=False)
+    assert bring_back(rated, "ben") == Restoration(2, 1, is_paused=False)
 
 
 def test_raters_whom_a_file_numbers_are_known_again(database):
@@ -431,9 +427,9 @@ def test_a_report_is_made_anew_after_each_change(rated):
 
 def test_events_tell_who_did_it_and_why(rated):
     judith = rated.adjudicator
-    SetAsideService(rated.database, rated.clock).set_aside(rated.id, "ben", WHY, by=judith)
+    ExclusionService(rated.database, rated.clock).set_aside(rated.id, "ben", WHY, by=judith)
     rated.clock.move()
-    SetAsideService(rated.database, rated.clock).bring_back(rated.id, "ben", by=judith)
+    ExclusionService(rated.database, rated.clock).bring_back(rated.id, "ben", by=judith)
     events = EventService(rated.database).recent(rated.id)
     back, aside = [event for event in events if event.action in GRADES_CHANGED]
     assert (aside.action, aside.user) == ("grades set aside", "judith")
@@ -447,10 +443,10 @@ def test_judgements_of_predictions_leave_the_grades_out(database):
     grade(database, project.id, GRADES)
     graded = JudgementService(database).pool(project.id)
     assert before != graded
-    rater = SetAsideService(database).raters(project.id)[0].name
-    SetAsideService(database).set_aside(project.id, rater, WHY)
+    rater = ExclusionService(database).raters(project.id)[0].name
+    ExclusionService(database).set_aside(project.id, rater, WHY)
     assert JudgementService(database).pool(project.id) == before
-    SetAsideService(database).bring_back(project.id, rater)
+    ExclusionService(database).bring_back(project.id, rater)
     assert JudgementService(database).pool(project.id) == graded
 
 
@@ -478,7 +474,7 @@ def test_a_rater_who_grades_while_set_aside_leaves_no_grade_and_every_pair_has_i
             time.sleep(0.01)
 
     def manage() -> None:
-        service = SetAsideService(database)
+        service = ExclusionService(database)
         begun.wait(10)
         time.sleep(0.05)
         service.set_aside(world.project, name, WHY)
@@ -507,7 +503,7 @@ def test_a_grade_of_a_skipped_pair_that_is_sent_at_that_moment_counts_nowhere(
     ratings.rate(graded, rater, Decimal(1))
     calls = {
         "the grade": lambda: ratings.rate(skipped, rater, Decimal(2)),
-        "the administrator": lambda: SetAsideService(database).set_aside(world.project, "rater 0.0", WHY),
+        "the administrator": lambda: ExclusionService(database).set_aside(world.project, "rater 0.0", WHY),
     }
     first = calls.pop(comes_first)
     [second] = calls.values()
@@ -528,7 +524,7 @@ def test_a_grade_of_a_skipped_pair_that_is_sent_at_that_moment_counts_nowhere(
 
 def test_setting_aside_and_bringing_back_while_others_grade_never_gives_a_pair_too_many(database):
     world = new_world(database, pairs=24, raters=3, k=2)
-    service, done = SetAsideService(database), threading.Event()
+    service, done = ExclusionService(database), threading.Event()
     rate_all(world, world.raters[0], 24)
 
     def work(rater: int) -> None:

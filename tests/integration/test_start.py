@@ -12,7 +12,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 import app
-from kpdemo.ui.examples import load_examples
+from kpdemo.ui.predict import load_examples
 from tests.processes import PATIENCE
 
 

@@ -8,13 +8,12 @@ from decimal import Decimal
 
 import pytest
 
-from annotation.services.access.accounts import AccountService
-from annotation.services.access.invitations import InvitationService
+from annotation.services.accounts import AccountService, InvitationService
 from annotation.services.bundle import Services, open_services
-from annotation.services.rating.stuck import StuckPair
+from annotation.services.pairs import StuckPair
 from annotation.types import NewPair, ProjectSettings, Role, SkipReason
 from annotation.ui.home import next_steps
-from annotation.ui.stuck_html import stuck_html
+from annotation.ui.project import stuck_html
 from db import Database
 from tests.commands import main
 from tests.people import CHEAP, PASSWORD

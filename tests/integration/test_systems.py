@@ -11,15 +11,14 @@ import pytest
 from sqlalchemy import event, func, insert, select, text
 
 from annotation.errors import NotFoundError, ScoreFileError, SettingsError
-from annotation.files.gold_pairs import GoldPair
+from annotation.files.scores import GoldPair
 from annotation.gold import gold_row
 from annotation.services.adjudication import AdjudicationService
-from annotation.services.gold_sums import pairs_with_sums
-from annotation.services.pair_withdrawal import PairWithdrawalService
+from annotation.services.gold import pairs_with_sums
+from annotation.services.leaderboard import Gold, SystemService
+from annotation.services.pairs import PairWithdrawalService
 from annotation.services.projects import ProjectService
-from annotation.services.system_rows import Gold
-from annotation.services.systems import SystemService
-from annotation.systems.report import System, score_systems
+from annotation.system_report import System, score_systems
 from annotation.types import Cause, ProjectSettings
 from db.models import AuditEvent, GoldGrade, GoldSet, Pair, Rating, ScoredSystem, SystemScore
 from tests.databases import row_problems
@@ -124,7 +123,7 @@ def test_the_board_of_a_project_waits_for_no_other_project(rated, service, monke
             assert goes_on.wait(PATIENCE)
         return score_systems(pairs, systems)
 
-    monkeypatch.setattr("annotation.services.systems.score_systems", count)
+    monkeypatch.setattr("annotation.services.leaderboard.score_systems", count)
     slow = threading.Thread(target=service.board, args=(rated.id, gold_id))
     slow.start()
     assert counting.wait(PATIENCE)

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from annotation.errors import WordNetError
-from annotation.files.gold_pairs import GoldPair, read_gold
+from annotation.files.scores import GoldPair, read_gold
 from annotation.scoring import correlations_between
-from annotation.senses.dictionary import Dictionary
-from annotation.senses.network import WORD_TO_SENSE
-from annotation.systems.baselines import BASELINES, baseline_scores
+from annotation.sense_pairs import Dictionary
+from annotation.senses import WORD_TO_SENSE
+from annotation.systems import BASELINES, baseline_scores
 
 TRAINING, BASELINE = "clss.train.jsonl", "lcs_baseline.train.jsonl"
 PEARSON_WITH_GOLD = {

@@ -24,8 +24,8 @@ from starlette.types import Message, Receive, Scope, Send
 
 import app
 from annotation.services.bundle import open_annotation
-from annotation.web.cookies import COOKIE
-from kpdemo.ui.mounting import mount_pages
+from annotation.web.responder import COOKIE
+from kpdemo.ui.page import mount_pages
 from kpdemo.ui.upload_guard import LARGEST_REQUEST, UPLOAD_COOKIE, UploadGuard
 from tests.fakes import FakePredictor
 

@@ -9,9 +9,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from annotation.services.access.accounts import AccountService
-from annotation.services.access.invitations import InvitationService
-from annotation.services.access.sign_ins import SignInService
+from annotation.services.accounts import AccountService, InvitationService
+from annotation.services.sign_in import SignInService
 from annotation.types import Role
 from db import Database
 from tests.commands import main

@@ -13,13 +13,13 @@ import pytest
 
 from annotation.errors import NotFoundError
 from annotation.quality import QualitySettings
+from annotation.services.assignment import AssignmentService
 from annotation.services.bundle import open_services
-from annotation.services.imports.importing import ImportService
-from annotation.services.rating.assignment import AssignmentService
-from annotation.services.rating.ratings import RatingService
-from annotation.services.work import Work, WorkService
+from annotation.services.imports import ImportService
+from annotation.services.quality import Work, WorkService
+from annotation.services.ratings import RatingService
 from annotation.types import KnownPair, NewPair, NewRating, Role, SkipReason
-from annotation.ui.quality_html import work_html, work_table
+from annotation.ui.quality import work_html, work_table
 from annotation.ui.tables import table_csv
 from tests.commands import main
 from tests.raters import LONG_AGO, TYPE, new_world

@@ -17,11 +17,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kpdemo import worker as client
 from kpdemo.errors import InputError, ModelLoadError, ModelStoppedError
-from kpdemo.progress import READING, heard_by
 from kpdemo.types import Document
-from kpdemo.worker import ModelWorker, client
-from kpdemo.worker.process import ModelProcess
+from kpdemo.worker import READING, ModelProcess, ModelWorker, listen_with
 from tests.fakes import FakePredictor
 from tests.processes import PATIENCE, exists, wait_for
 from tests.remote import load, load_and_note
@@ -64,7 +63,7 @@ def test_one_string_is_explained_as_without_a_process_between(worker):
 
 def test_how_far_a_long_work_is_comes_before_its_answer(worker):
     heard = []
-    with heard_by(lambda share, what: heard.append((share, what))):
+    with listen_with(lambda share, what: heard.append((share, what))):
         [prediction] = worker.open("obedient").predict(["tell"])
     assert prediction.absent_candidates
     assert heard == [(0.5, READING)]
@@ -77,7 +76,7 @@ def test_a_listener_that_breaks_off_leaves_no_answer_for_the_next_request(own_wo
     def break_off(share, what):
         raise KeyboardInterrupt
 
-    with heard_by(break_off), pytest.raises(KeyboardInterrupt):
+    with listen_with(break_off), pytest.raises(KeyboardInterrupt):
         remote.predict(["tell"])
     assert remote.predict([TEXT, TEXT, TEXT])[2].absent_candidates != (str(process),)
 

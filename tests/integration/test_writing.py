@@ -12,6 +12,7 @@ from sqlalchemy import event, select, text, update
 from sqlalchemy.exc import DBAPIError
 
 from annotation.authoring import NewItem
+from annotation.comparison import Bounds, PairBounds
 from annotation.errors import (
     AccessError,
     AssignmentError,
@@ -21,16 +22,14 @@ from annotation.errors import (
     StaleTextError,
     WritingError,
 )
-from annotation.services.access.accounts import AccountService
+from annotation.services import writing as writing_tasks
+from annotation.services.accounts import AccountService
+from annotation.services.editing import WritingReportService, Zeros
 from annotation.services.known_pairs import KnownPairService
-from annotation.services.pair_withdrawal import PairWithdrawalService
+from annotation.services.larger_items import ItemWithdrawalService
+from annotation.services.pairs import PairWithdrawalService
 from annotation.services.projects import ProjectService
-from annotation.services.writing import tasks as writing_tasks
-from annotation.services.writing.editing import Zeros
-from annotation.services.writing.item_withdrawal import ItemWithdrawalService
-from annotation.services.writing.reports import WritingReportService
-from annotation.services.writing.rows import remember_viewer
-from annotation.sizes import Bounds, PairBounds
+from annotation.services.writing import remember_viewer
 from annotation.types import KnownPair, NewPair, NewRating, Role
 from db.models import LargerItem, Pair, Writing, WritingChange
 from tests.databases import row_problems

@@ -18,21 +18,18 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from starlette.responses import StreamingResponse
 
-from annotation.services.access.accounts import AccountService
-from annotation.services.access.invitations import InvitationService
-from annotation.services.access.sessions import start_session
-from annotation.services.access.sign_ins import SignInService
+from annotation.services.accounts import AccountService, InvitationService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.gold import GoldService
 from annotation.services.projects import ProjectService
+from annotation.services.sign_in import SignInService, start_session
 from annotation.types import Cause, Role
 from annotation.ui.adjudicate import AdjudicateHandlers
-from annotation.ui.export import ExportHandlers
-from annotation.web.accounts import add_account_pages
-from annotation.web.adjudication import build_adjudication_routes
-from annotation.web.admission import Admission
-from annotation.web.cookies import COOKIE
-from annotation.web.downloads import build_downloads
+from annotation.ui.project import ExportHandlers
+from annotation.web.downloads import Admission, build_downloads
+from annotation.web.responder import COOKIE
+from annotation.web.routes import build_adjudication_routes
+from annotation.web.sign_in import add_account_pages
 from tests.rated import pair, rated_project
 
 PAIRS = [pair("far", "0", "4"), pair("near", "2", "2.5"), pair("half", "1", "2.5", type="phrase2word")]
@@ -114,7 +111,7 @@ def test_a_queue_that_is_longer_than_the_page_lists_says_where_the_rest_is(rated
         return handlers.show(event(which="open", shown=str(number)), request(rated))[0]
 
     monkeypatch.setattr("annotation.ui.adjudicate.MOST_SHOWN", 1)
-    monkeypatch.setattr("annotation.ui.adjudicate_queue_html.MOST_SHOWN", 1, raising=False)
+    monkeypatch.setattr("annotation.ui.adjudicate.MOST_SHOWN", 1, raising=False)
     queue = shown(201)
     assert 'data-adjudicate="more"' not in queue
     assert "1 more not listed: choose a part or a type with fewer pairs, or go on with Next." in queue

@@ -18,26 +18,36 @@ import pytest
 from sqlalchemy import event
 
 from annotation import __version__
-from annotation.files.spreadsheet import BYTE_ORDER_MARK
-from annotation.reliability.bootstrap import Alpha
-from annotation.reliability.drift import Drift, Window
+from annotation.agreement import Alpha
+from annotation.files.tables import BYTE_ORDER_MARK
 from annotation.reliability.planning import DEFAULT_WIDTH
-from annotation.reliability.report_json import agreement_to_json
-from annotation.services.access.accounts import AccountService
+from annotation.reliability.raters import Drift, Window
+from annotation.reliability.report import agreement_to_json
+from annotation.services.accounts import AccountService
 from annotation.services.agreement import AgreementService
 from annotation.services.bundle import DamagedError, UnreachableError, open_services
-from annotation.services.imports.importing import ImportService
+from annotation.services.imports import ImportService
 from annotation.services.projects import ProjectService
-from annotation.services.rating.ratings import RatingService
+from annotation.services.ratings import RatingService
 from annotation.types import NewRating, Role
-from annotation.ui.agreement import TEXTS, AgreementHandlers, build_agreement_page
-from annotation.ui.agreement_charts import CHARTS, charts_of
-from annotation.ui.agreement_parts import FOR_LEADERS, plan_html, verdict
-from annotation.ui.agreement_tables import bounds_table, name_order, raters_table, widest_table
-from annotation.ui.agreement_texts import texts_of
+from annotation.ui.agreement import (
+    CHARTS,
+    FOR_LEADERS,
+    TEXTS,
+    AgreementHandlers,
+    bounds_table,
+    build_agreement_page,
+    charts_of,
+    name_order,
+    plan_html,
+    raters_table,
+    texts_of,
+    verdict,
+    widest_table,
+)
 from annotation.ui.charts import Series, alpha_chart, bias_chart, drift_chart, grades_chart
 from annotation.ui.tables import Column, Table, file_name, table_csv, table_html
-from kpdemo.latex import latex_table
+from kpdemo.io.latex import latex_table
 from kpdemo.ui.charts import LONGEST_LABEL
 from tests.latex_tables import saved_table
 from tests.people import MovableClock

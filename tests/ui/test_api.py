@@ -10,17 +10,16 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from kpdemo.api.requests import LARGEST_BODY, MOST_DOCUMENTS
+from kpdemo.api.routes import add_api
 from kpdemo.errors import ModelLoadError, ModelStoppedError
-from kpdemo.nesting import Unnested
 from kpdemo.predictors import load_predictor
+from kpdemo.selection import UnnestedPredictor
 from kpdemo.types import Document
-from kpdemo.ui.api.asked import MOST_DOCUMENTS
-from kpdemo.ui.api.bodies import LARGEST_BODY
-from kpdemo.ui.api.routes import add_api
 from kpdemo.ui.models import ModelShelf
-from kpdemo.ui.questions import LONGEST_TEXT
-from kpdemo.ui.results import Question
-from kpdemo.ui.security import add_security
+from kpdemo.ui.requests import LONGEST_TEXT
+from kpdemo.ui.results import PredictionRequest
+from kpdemo.ui.serving import add_security
 from tests.fakes import FakePredictor, FakeRetriever
 
 TEXT = "Neural networks learn from many examples of language."
@@ -86,7 +85,7 @@ def test_a_visitor_cannot_have_a_module_loaded(tmp_path, monkeypatch):
     add_api(server, shelf)
     with TestClient(server, base_url="http://127.0.0.1:7860") as client:
         assert refusal(client, {"text": TEXT, "model": name})[0] == 404
-    question = Question(Document(TEXT), name)
+    question = PredictionRequest(Document(TEXT), name)
     for ask_page in (shelf.answer, shelf.spaces):
         with pytest.raises(ModelLoadError, match="There is no model “visited:"):
             ask_page(question)
@@ -102,7 +101,7 @@ def test_the_options_are_those_of_the_command(client):
     for options in ({}, {"top_k": 2}, {"threshold": 0.4}, {"top_k": 3, "threshold": 0.2}):
         [found] = FakePredictor().predict([read], **options)
         assert present(ask(client, asked | options)) == [one.text for one in found.present]
-        [found] = Unnested(FakePredictor()).predict([read], **options)
+        [found] = UnnestedPredictor(FakePredictor()).predict([read], **options)
         assert present(ask(client, asked | options | {"nested": False})) == [
             one.text for one in found.present
         ]

@@ -12,10 +12,10 @@ import gradio as gr
 import pytest
 
 from kpdemo import cli
-from kpdemo.evaluation.gold import read_gold
 from kpdemo.evaluation.measuring import measure_file, missing_message, without_gold_message
 from kpdemo.evaluation.report import caption_of_f1
-from kpdemo.ui import evaluated, evaluated_documents
+from kpdemo.io.documents import read_gold
+from kpdemo.ui import evaluate
 from kpdemo.ui.evaluate import STOPPED, EvaluateHandlers
 from kpdemo.ui.models import ModelShelf
 from tests.fakes import FakePredictor
@@ -299,13 +299,13 @@ def test_of_several_files_the_documents_are_shown_where_each_differs_most_from_t
         ]
     }
     assert "differs most from ours, ours.jsonl: none differs in F1@5." in html
-    monkeypatch.setattr(evaluated_documents, "MOST_ROWS", 1)
+    monkeypatch.setattr(evaluate, "MOST_ROWS", 1)
     html, _ = run(handlers, write("gold.jsonl", gold), *files)
     assert len(documents_of(html)[name]) == 1
 
 
 def test_details_that_are_too_many_leave_the_figures(handlers, write, monkeypatch):
-    monkeypatch.setattr(evaluated_documents, "MOST_BYTES", 100)
+    monkeypatch.setattr(evaluate, "MOST_BYTES", 100)
     steps = handlers.evaluate_files(write("gold.jsonl", GOLD), [write("found.jsonl", FOUND)], "", PAGE)
     html, figures, details, *latex = next(steps)
     assert (figures["interactive"], details["interactive"], details["value"]) == (True, False, None)
@@ -341,7 +341,7 @@ def test_a_model_that_is_no_name_is_none(write):
 
 
 def test_the_name_of_a_file_may_be_broken_after_an_underscore():
-    assert ">my_<wbr>own_<wbr>run.jsonl<" in evaluated._row_html("my_own_run.jsonl", [], [])
+    assert ">my_<wbr>own_<wbr>run.jsonl<" in evaluate._row_html("my_own_run.jsonl", [], [])
 
 
 def test_rows_of_one_name_are_told_apart(handlers, write):
@@ -444,7 +444,7 @@ def test_files_that_are_not_chosen_are_asked_for(handlers, write):
 
 
 def test_too_many_documents_are_refused_with_their_number(handlers, write, monkeypatch):
-    monkeypatch.setattr(evaluated, "MOST_DOCUMENTS", 1)
+    monkeypatch.setattr(evaluate, "MOST_DOCUMENTS", 1)
     told = refused(handlers, write("gold.jsonl", GOLD), write("found.jsonl", FOUND))
     assert told.startswith("gold.jsonl has 2 documents, and the page measures at most 1: ")
 
@@ -459,13 +459,13 @@ def test_files_of_another_kind_are_refused_when_they_are_chosen(handlers):
 
 
 def test_a_stop_ends_the_measuring(handlers, write, monkeypatch):
-    measure_file = evaluated.measure_file
+    measure_file = evaluate.measure_file
 
     def stop_then_measure(*arguments, **options):
         handlers.stops.ask(PAGE.session_hash)
         return measure_file(*arguments, **options)
 
-    monkeypatch.setattr(evaluated, "measure_file", stop_then_measure)
+    monkeypatch.setattr(evaluate, "measure_file", stop_then_measure)
     assert refused(handlers, write("gold.jsonl", GOLD), write("found.jsonl", FOUND)) == STOPPED
 
 

@@ -12,9 +12,9 @@ from gradio.components import FormComponent
 import app
 from annotation.services.bundle import open_services
 from annotation.ui.pages import build_annotation_pages
-from kpdemo.latex import latex_table
+from kpdemo.io.latex import latex_table
 from kpdemo.ui.models import ModelShelf
-from kpdemo.ui.mounting import mount_pages
+from kpdemo.ui.page import mount_pages
 from tests.fakes import FakePredictor
 
 

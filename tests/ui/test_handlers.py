@@ -18,19 +18,16 @@ import pytest
 import app
 import kpdemo
 from kpdemo.errors import LanguageError, ModelLoadError, ModelStoppedError
-from kpdemo.languages.detection import detect
+from kpdemo.languages import detect
 from kpdemo.types import Keyphrase, Prediction
-from kpdemo.ui.chosen import MOST_FILES, readable_copies
 from kpdemo.ui.compare import OWN_SCALES, STOPPED, UNCOUNTED, Column, CompareHandlers, columns_html
-from kpdemo.ui.examples import load_examples
 from kpdemo.ui.files import SHOWN_ABSENT, STOPPED_EARLY, FilesHandlers
-from kpdemo.ui.footer import FooterHandlers
-from kpdemo.ui.model_queues import WARM_UP
-from kpdemo.ui.models import ModelShelf
-from kpdemo.ui.predict import PredictHandlers
-from kpdemo.ui.questions import LONGEST_TEXT
-from kpdemo.ui.results import Answer, Question
-from kpdemo.ui.uploads import BATCH_SIZE, SHOWN_ROWS, TURN_CHARACTERS
+from kpdemo.ui.models import WARM_UP, ModelShelf
+from kpdemo.ui.page import FooterHandlers
+from kpdemo.ui.predict import PredictHandlers, load_examples
+from kpdemo.ui.requests import LONGEST_TEXT
+from kpdemo.ui.results import PredictionRequest, PredictionResult
+from kpdemo.ui.uploads import BATCH_SIZE, MOST_FILES, SHOWN_ROWS, TURN_CHARACTERS, readable_copies
 from tests.fakes import FakePredictor, FakeRetriever, MappedPredictor, absent_keyphrases
 from tests.pdfs import make_slow_pdf
 
@@ -265,8 +262,10 @@ def answered(model, *phrases, absent=(), reader=""):
         tuple(Keyphrase(phrase, 0.5, ((0, 1),)) for phrase in phrases),
         tuple(Keyphrase(phrase, score) for phrase, score in absent),
     )
-    question = Question(None, model)
-    return Column(model, Answer(question, prediction, reader or model, "cpu", 0.1, finds_absent=bool(absent)))
+    question = PredictionRequest(None, model)
+    return Column(
+        model, PredictionResult(question, prediction, reader or model, "cpu", 0.1, finds_absent=bool(absent))
+    )
 
 
 def test_compare_tells_fillers_in_the_columns_and_once_what_they_are():

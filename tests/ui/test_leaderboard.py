@@ -18,28 +18,30 @@ from fastapi.testclient import TestClient
 from scipy.stats import pearsonr
 
 from annotation import __version__
-from annotation.files.gold_pairs import GoldPair
-from annotation.senses.dictionary import Dictionary
-from annotation.services.access.accounts import AccountService
-from annotation.services.access.invitations import InvitationService
-from annotation.services.access.sessions import start_session
-from annotation.services.access.sign_ins import SignInService
+from annotation.files.scores import GoldPair
+from annotation.sense_pairs import Dictionary
+from annotation.services.accounts import AccountService, InvitationService
+from annotation.services.leaderboard import SystemService
 from annotation.services.projects import ProjectService
-from annotation.services.systems import SystemService
-from annotation.systems.report import System, score_systems
-from annotation.systems.wide_intervals import wide_intervals_text, wide_parts
+from annotation.services.sign_in import SignInService, start_session
+from annotation.system_report import System, score_systems, wide_intervals_text, wide_parts
 from annotation.types import Role
-from annotation.ui.leaderboard import FOR_LEADERS, TEXTS, LeaderboardHandlers
-from annotation.ui.leaderboard_form import SystemFormHandlers
-from annotation.ui.leaderboard_tables import wide_intervals_html
-from annotation.ui.score_charts import genre_chart
-from annotation.ui.system_choice import FILES, OWN, SHOWN
+from annotation.ui.charts import genre_chart
+from annotation.ui.leaderboard import (
+    FILES,
+    FOR_LEADERS,
+    OWN,
+    SHOWN,
+    TEXTS,
+    LeaderboardHandlers,
+    SystemFormHandlers,
+    wide_intervals_html,
+)
 from annotation.ui.tables import type_label
-from annotation.web.accounts import add_account_pages
-from annotation.web.admission import Admission
-from annotation.web.cookies import COOKIE
-from annotation.web.leaderboard import board_address, build_board_downloads
-from kpdemo.latex import latex_table
+from annotation.web.downloads import Admission, board_address, build_board_downloads
+from annotation.web.responder import COOKIE
+from annotation.web.sign_in import add_account_pages
+from kpdemo.io.latex import latex_table
 from tests.latex_tables import saved_table
 from tests.rated import pair, rated_project
 
@@ -149,7 +151,7 @@ def test_only_administrators_add_and_remove(form, rated, service, upload, name):
 
 
 def _system(service, rated):
-    from annotation.systems.report import System
+    from annotation.system_report import System
 
     return System("kept", tuple(one.gold for one in service.own_gold(rated.id).pairs))
 

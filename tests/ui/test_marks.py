@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kpdemo.types import Keyphrase
-from kpdemo.ui.marks import RENDER_LIMIT, escape, layout, marked_html, shown_length
+from kpdemo.ui.html import RENDER_LIMIT, escape, layout, marked_html, shown_length
 
 
 class Reader(HTMLParser):

@@ -9,8 +9,7 @@ import gradio as gr
 import pytest
 
 from annotation.consent import text_hash
-from annotation.services.access.accounts import AccountService
-from annotation.services.access.invitations import InvitationService
+from annotation.services.accounts import AccountService, InvitationService
 from annotation.services.consents import ConsentService
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService

@@ -12,18 +12,18 @@ import pytest
 
 from kpdemo.errors import BusyError, ModelLoadError, StoppedError
 from kpdemo.evaluation.baselines import FirstPhrases
-from kpdemo.lazy import LazyPredictor
+from kpdemo.forwarding import LazyPredictor
 from kpdemo.predictors import DEFAULT_FOLDER
-from kpdemo.progress import heard_by, tell
 from kpdemo.types import Document, PointKind, finds_absent
 from kpdemo.ui.models import MOST_LONG, ModelShelf
-from kpdemo.ui.results import Question
+from kpdemo.ui.results import PredictionRequest
 from kpdemo.ui.stop import Stop
+from kpdemo.worker import listen_with, tell
 from tests.fakes import FakePredictor, MappedPredictor
 from tests.processes import PATIENCE, wait_for
 
 MODELS = {"default": "the trained one", "first": "first phrases"}
-QUESTION = Question(Document("Some sentences about neural networks."), "default")
+QUESTION = PredictionRequest(Document("Some sentences about neural networks."), "default")
 
 
 def broken(name):
@@ -52,11 +52,11 @@ def test_the_first_to_ask_a_model_hears_that_it_is_loaded():
 
     shelf, heard = ModelShelf(MODELS, lambda name: FakePredictor(name)), []
     loud, heard_there = ModelShelf(MODELS, Telling), []
-    with heard_by(lambda share, what: heard.append((share, what))):
+    with listen_with(lambda share, what: heard.append((share, what))):
         shelf.answer(QUESTION)
         shelf.answer(QUESTION)
     assert heard == [(0.0, "Loading the model default")]
-    with heard_by(lambda share, what: heard_there.append(what)):
+    with listen_with(lambda share, what: heard_there.append(what)):
         loud.open("first")
     assert heard_there == ["Loading the model first"]
 
@@ -186,7 +186,7 @@ def test_a_damaged_default_is_a_sentence_and_the_others_still_answer():
     shelf.warm_up()
     assert shelf.problem() == "No model at default: train one."
     assert shelf.state == "unavailable"
-    assert shelf.answer(Question(QUESTION.document, "first")).model == "first"
+    assert shelf.answer(PredictionRequest(QUESTION.document, "first")).model == "first"
 
 
 def test_a_model_that_failed_is_tried_again_and_the_problem_forgotten():
@@ -280,7 +280,7 @@ def clock(monkeypatch):
     """What measures answers: its time passes only where a test adds some."""
     now = [0.0]
     time_of_queues = SimpleNamespace(perf_counter=lambda: now[0], sleep=time.sleep)
-    monkeypatch.setattr("kpdemo.ui.model_queues.time", time_of_queues)
+    monkeypatch.setattr("kpdemo.ui.models.time", time_of_queues)
     return now
 
 

@@ -9,7 +9,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from kpdemo.ui.mounting import CLOSED_DOCS, mount_pages
+from kpdemo.ui.page import CLOSED_DOCS, mount_pages
 
 COMPONENTS = 100
 

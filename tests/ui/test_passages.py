@@ -10,18 +10,24 @@ from dataclasses import replace
 
 import pytest
 
-from kpdemo.batch.predicting import BatchSummary
-from kpdemo.keyphrase_tables import BYTE_ORDER_MARK
-from kpdemo.languages.notes import NO_MODEL, NO_MODEL_HERE, language_note
-from kpdemo.languages.routing import TRAIN_ONE
+from kpdemo.batch import BatchSummary
+from kpdemo.forwarding import RoutedPredictor
+from kpdemo.io.predictions import BYTE_ORDER_MARK
 from kpdemo.passages import passage_rows, used_keyphrases
-from kpdemo.routed import RoutedPredictor
+from kpdemo.routing import NO_MODEL, NO_MODEL_HERE, TRAIN_ONE, language_note
 from kpdemo.types import Document, Keyphrase, Prediction, RetrievalPrediction, RetrievedPassage
-from kpdemo.ui.downloads import as_json, passages_csv
 from kpdemo.ui.files import report_html
 from kpdemo.ui.models import ModelShelf
-from kpdemo.ui.passages import SHOWN, passages_html
-from kpdemo.ui.results import Question, answer_html, python_lines, shell_lines
+from kpdemo.ui.results import (
+    PASSAGES_SHOWN,
+    PredictionRequest,
+    answer_html,
+    as_json,
+    passages_csv,
+    passages_html,
+    python_lines,
+    shell_lines,
+)
 from kpdemo.ui.uploads import FileReport
 from tests.fakes import PASSAGES, FakePredictor, FakeRetriever
 
@@ -58,27 +64,29 @@ def found(*present: Keyphrase, passages=PASSAGES, language="fr", near=None) -> R
     ],
 )
 def test_the_default_model_leaves_a_language_to_the_one_made_for_it(shelf, text, chosen, model):
-    assert shelf.answer(Question(Document(text), chosen)).model == model
+    assert shelf.answer(PredictionRequest(Document(text), chosen)).model == model
 
 
 def test_the_language_chosen_on_the_page_decides(shelf):
-    answer = shelf.answer(Question(replace(FRENCH, language="en"), "default"))
+    answer = shelf.answer(PredictionRequest(replace(FRENCH, language="en"), "default"))
     assert (answer.model, answer.retrieval) == ("default", None)
 
 
 def test_mixed_text_is_read_in_the_language_of_most_of_it(shelf):
     mixed = Document(f"{FRENCH.body} " * 4 + "Graph kernels are what the authors of this work have used.")
-    answer = shelf.answer(Question(mixed, "default"))
+    answer = shelf.answer(PredictionRequest(mixed, "default"))
     assert (answer.model, answer.prediction.language) == ("multilingual", "fr")
 
 
 def test_without_the_multilingual_model_all_is_as_before():
-    answer = ModelShelf({"default": "SimCKP"}, FakePredictor, str).answer(Question(FRENCH, "default"))
+    answer = ModelShelf({"default": "SimCKP"}, FakePredictor, str).answer(
+        PredictionRequest(FRENCH, "default")
+    )
     assert (answer.model, answer.retrieval) == ("default", None)
 
 
 def test_the_page_shows_passages_their_keyphrases_and_both_lists(shelf):
-    html = answer_html(shelf.answer(Question(FRENCH, "default")))
+    html = answer_html(shelf.answer(PredictionRequest(FRENCH, "default")))
     assert html.count('class="passage"') == len(PASSAGES)
     assert re.findall(r'used" title="([^"]*)"><bdi>([^<]*)', html) == [
         ("découverte de médicaments", "drug discovery"),
@@ -167,7 +175,7 @@ def test_what_comes_from_an_index_cannot_break_the_page():
 
 
 def test_many_passages_are_folded():
-    many = tuple(replace(PASSAGES[0], id=str(number)) for number in range(SHOWN + 3))
+    many = tuple(replace(PASSAGES[0], id=str(number)) for number in range(PASSAGES_SHOWN + 3))
     assert "<summary>3 more</summary>" in passages_html(found(passages=many))
 
 
@@ -183,7 +191,7 @@ def test_passages_without_keyphrases_are_told():
 
 
 def test_files_and_commands_hold_what_was_retrieved(shelf):
-    answer = shelf.answer(Question(FRENCH, "default"))
+    answer = shelf.answer(PredictionRequest(FRENCH, "default"))
     assert json.loads(as_json(answer))["passages"][0] == {
         "id": "nlp-01",
         "title": "Kernels for graphs",
@@ -198,7 +206,9 @@ def test_files_and_commands_hold_what_was_retrieved(shelf):
 
 
 def test_english_is_shown_as_ever(shelf):
-    answer = shelf.answer(Question(Document("Graph kernels compare the molecules of this paper."), "default"))
+    answer = shelf.answer(
+        PredictionRequest(Document("Graph kernels compare the molecules of this paper."), "default")
+    )
     assert "passages" not in json.loads(as_json(answer))
     assert "--index" not in shell_lines(answer.question)
     assert 'class="passage"' not in answer_html(answer)
@@ -208,12 +218,14 @@ def test_a_text_that_the_routed_default_reads_without_passages_speaks_of_none():
     routed = RoutedPredictor({"default": FakePredictor(), "multilingual": FakeRetriever()})
     shelf = ModelShelf(MODELS, lambda name: routed, str, index_of="{}.index".format)
     english = shelf.answer(
-        Question(Document("Graph kernels compare the molecules of this paper."), "default")
+        PredictionRequest(Document("Graph kernels compare the molecules of this paper."), "default")
     )
     assert "passages" not in json.loads(as_json(english))
     assert "passage" not in answer_html(english)
     assert "--index" not in shell_lines(english.question)
-    assert len(json.loads(as_json(shelf.answer(Question(FRENCH, "default"))))["passages"]) == len(PASSAGES)
+    assert len(json.loads(as_json(shelf.answer(PredictionRequest(FRENCH, "default"))))["passages"]) == len(
+        PASSAGES
+    )
 
 
 @pytest.mark.parametrize(("language", "said"), [("de", True), ("fr", False)])

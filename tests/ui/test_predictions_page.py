@@ -15,19 +15,16 @@ import pytest
 
 from annotation.errors import SettingsError
 from annotation.files.predictions import read_bundle
-from annotation.predictions.judgements import check_options
-from annotation.predictions.queue_order import QueueOrder
-from annotation.services.access.accounts import AccountService
-from annotation.services.judgements import JudgementService
+from annotation.predictions import QueueOrder
+from annotation.relevance import check_options
+from annotation.services.accounts import AccountService
+from annotation.services.predictions import JudgementService, SendService
 from annotation.services.projects import ProjectService
-from annotation.services.sending import SendService
 from annotation.types import Role
 from annotation.ui.predictions import PredictionsHandlers
 from kpdemo.errors import ModelLoadError, ModelStoppedError
-from kpdemo.ui.model_queues import WARM_UP
-from kpdemo.ui.models import ModelShelf
-from kpdemo.ui.send import STOPPED, SendHandlers
-from kpdemo.ui.send_documents import MOST_DOCUMENTS
+from kpdemo.ui.models import WARM_UP, ModelShelf
+from kpdemo.ui.send import MOST_DOCUMENTS, STOPPED, SendHandlers
 from tests.fakes import FakePredictor
 from tests.predicted import GRADES, documents, grade, run, sent_project
 

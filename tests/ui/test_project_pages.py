@@ -15,33 +15,35 @@ import pytest
 
 from annotation.adjudication import Which
 from annotation.assignment import Progress
+from annotation.changes import describe_changes, print_settings
 from annotation.errors import SettingsError
 from annotation.projects import GroupCounts, Member, ProjectCounts, sum_counts
-from annotation.senses.dictionary import Dictionary
-from annotation.services.access.accounts import AccountService
+from annotation.sense_pairs import Dictionary
+from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
+from annotation.services.assignment import AssignmentService
 from annotation.services.consents import ConsentService
 from annotation.services.events import Event, EventService
-from annotation.services.imports.importing import ImportService
-from annotation.services.overview import OverviewService, ProjectLine
-from annotation.services.projects import ProjectService, find_project
-from annotation.services.rating.assignment import AssignmentService
-from annotation.services.rating.ratings import RatingService
-from annotation.services.rating.stuck import StuckService
-from annotation.services.remarks import RemarkService
-from annotation.setting_changes import seen_settings, told_changes
+from annotation.services.imports import ImportService
+from annotation.services.pairs import StuckService
+from annotation.services.projects import OverviewService, ProjectLine, ProjectService, find_project
+from annotation.services.ratings import RatingService, RemarkService
 from annotation.types import Cause, ImportSummary, NewPair, ProjectSettings, Role, SkipReason, User
-from annotation.ui.asking import project_in
-from annotation.ui.header import HeaderHandlers
 from annotation.ui.home import CHANGED_TEXT, HomeHandlers, next_steps, project_html
-from annotation.ui.importing import SHOWN_DUPLICATES, ImportHandlers, summary_html
-from annotation.ui.members_html import members_html
-from annotation.ui.number_fields import decimal_of, whole_of
+from annotation.ui.members import members_html
+from annotation.ui.pages import HeaderHandlers
+from annotation.ui.pairs import (
+    NO_REMARKS,
+    SHOWN_DUPLICATES,
+    ImportHandlers,
+    RemarksHandlers,
+    remarks_html,
+    remarks_table,
+    summary_html,
+)
 from annotation.ui.predictions import option_fields
-from annotation.ui.project import ProjectHandlers
-from annotation.ui.project_html import counts_html, events_html
-from annotation.ui.quality_fields import check_fields, training_fields
-from annotation.ui.remarks import NO_REMARKS, RemarksHandlers, remarks_html, remarks_table
+from annotation.ui.project import ProjectHandlers, counts_html, events_html
+from annotation.ui.quality import check_fields, training_fields
 from annotation.ui.settings_form import (
     preview_texts,
     range_html,
@@ -50,6 +52,7 @@ from annotation.ui.settings_form import (
     settings_values,
 )
 from annotation.ui.tables import table_csv
+from annotation.ui.widgets import decimal_of, project_in, whole_of
 from tests.rated import pair as rated_pair
 from tests.rated import rated_project
 
@@ -151,7 +154,7 @@ def test_saved_settings_are_said_to_reach_raters_when_they_open_their_page_again
         ConsentService(sqlite_database),
     )
     new = replace(SETTINGS, step=Decimal("0.5"), guidelines="Grade what is said.")
-    said, *_ = handlers.save(Asked(), seen_settings(SETTINGS), *settings_values(new))
+    said, *_ = handlers.save(Asked(), print_settings(SETTINGS), *settings_values(new))
     assert "Raters see the changes when they open their page again" in said
     assert "agree again" not in said
 
@@ -171,10 +174,10 @@ def test_a_changed_consent_text_is_saved_with_the_number_who_have_to_agree_anew(
         *(accounts, projects, EventService(sqlite_database), StuckService(sqlite_database)), consents
     )
     second = replace(first, consent="Take part now?")
-    said, *_ = handlers.save(Asked(), seen_settings(first), *settings_values(second))
+    said, *_ = handlers.save(Asked(), print_settings(first), *settings_values(second))
     assert "1 rater or writer has to agree again before they go on" in said
     third = replace(second, guidelines="Grade what is said.")
-    assert "agree again" not in handlers.save(Asked(), seen_settings(second), *settings_values(third))[0]
+    assert "agree again" not in handlers.save(Asked(), print_settings(second), *settings_values(third))[0]
 
 
 def test_a_changed_threshold_is_saved_with_what_it_flags(sqlite_database):
@@ -187,10 +190,10 @@ def test_a_changed_threshold_is_saved_with_what_it_flags(sqlite_database):
     )
     first = rated.project.settings
     second = replace(first, threshold=Decimal("0.5"))
-    said, *_ = handlers.save(Asked(), seen_settings(first), *settings_values(second))
+    said, *_ = handlers.save(Asked(), print_settings(first), *settings_values(second))
     assert "2 pairs are flagged now (1 before); 2 wait for a decision." in said
     third = replace(second, guidelines="Grade what is said.")
-    assert "flagged" not in handlers.save(Asked(), seen_settings(second), *settings_values(third))[0]
+    assert "flagged" not in handlers.save(Asked(), print_settings(second), *settings_values(third))[0]
 
 
 @pytest.mark.parametrize(("pairs", "finished", "graded"), [(0, 0, False), (10, 9, False), (10, 10, True)])
@@ -320,7 +323,7 @@ def test_an_event_calls_settings_what_the_page_calls_them():
 def test_an_event_tells_what_a_setting_was_and_is():
     before = ProjectSettings("News", types=("phrase2word",), guidelines="<b>Old</b>\n" * 200)
     after = replace(before, guidelines="New", raters_per_pair=3, step=Decimal("0.5"), is_random=False)
-    html = events_html([Event(datetime.now(UTC), "Ana", "project changed", told_changes(before, after))])
+    html = events_html([Event(datetime.now(UTC), "Ana", "project changed", describe_changes(before, after))])
     for words in (
         "guidelines: 2\u202f200 → 3 characters",
         "number of raters per pair: 2 → 3",
@@ -330,10 +333,10 @@ def test_an_event_tells_what_a_setting_was_and_is():
         "&lt;b&gt;Old&lt;/b&gt;\n&lt;b&gt;",
     ):
         assert words in html
-    named = told_changes(replace(after, name="Old", most_per_rater=4), after) | {"former_name": "Old"}
+    named = describe_changes(replace(after, name="Old", most_per_rater=4), after) | {"former_name": "Old"}
     html = events_html([Event(datetime.now(UTC), "Ana", "project changed", named)])
     assert '<td dir="auto">name: Old → News; limit of pairs per rater: 4 → none</td>' in html
-    long = told_changes(replace(after, guidelines="x" * 100_000), after)
+    long = describe_changes(replace(after, guidelines="x" * 100_000), after)
     html = events_html([Event(datetime.now(UTC), "Ana", "project changed", long)])
     assert len(html) < 2_000
     assert "events PROJECT --json" in html
@@ -484,7 +487,8 @@ def imports(home, database, tmp_path) -> ImportHandlers:
 
 
 def import_file(imports: ImportHandlers, path: Any, name: str = "root") -> tuple[str, Any]:
-    return imports.import_file(Asked(name), None if path is None else str(path), "", gr.Progress())
+    upload = None if path is None else str(path)
+    return imports.import_file(Asked(name), upload, "", progress=gr.Progress())
 
 
 def test_an_imported_upload_is_deleted_and_a_refused_one_stays_chosen(imports, tmp_path):
@@ -587,6 +591,22 @@ def test_an_account_that_an_import_makes_a_rater_is_named_on_the_page(imports, t
     assert "<img" not in said
 
 
+def test_equal_texts_under_two_ids_are_told_on_the_page_and_merged_if_wished(imports, tmp_path):
+    path = tmp_path / "new.csv"
+    rows = "id,type,left,right,rating:r1\nx,sentence2phrase,a,b,1\ny,sentence2phrase,a,b,4\n"
+    path.write_text(rows, encoding="utf-8")
+    said, _ = import_file(imports, path)
+    assert "Imported 2 pairs and 2 ratings." in said
+    assert '<p class="note">1 pair has the same texts as a pair with another id, and both are graded:' in said
+    assert "y (as x)" in said
+    path.write_text(rows.replace("a,b", "c,d").replace("x,", "v,").replace("y,", "w,"), encoding="utf-8")
+    said, _ = imports.import_file(Asked(), str(path), "", True, gr.Progress())
+    assert "Imported 1 pair and 1 rating." in said
+    assert '<p class="note">1 pair was merged into the pair with the same texts: w (into v).</p>' in said
+    assert "1 rating was left out, because its rater had graded the pair" in said
+    assert "r1 of w (4; kept: 1)" in said
+
+
 def test_an_import_of_nothing_new_is_no_success(imports, tmp_path):
     path = tmp_path / "new.tsv"
     rows = "id\ttype\tleft\tright\n0\tsentence2phrase\tleft 0\tright 0\n"
@@ -607,7 +627,7 @@ def test_a_file_that_names_no_type_has_the_only_one_of_its_project(imports, tmp_
         ("a bee\tb\n", "Imported 1 pair"),
     ):
         path.write_text(content, encoding="utf-8")
-        said, _ = imports.import_file(asked, str(path), "", gr.Progress())
+        said, _ = imports.import_file(asked, str(path), "", progress=gr.Progress())
         assert told in said
 
 

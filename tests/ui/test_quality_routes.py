@@ -11,7 +11,7 @@ import pytest
 from fastapi import FastAPI
 from sqlalchemy import select
 
-from annotation.pair_names import PairNames
+from annotation.assignment import PairNames
 from annotation.quality import QualitySettings
 from annotation.services.bundle import Services, open_services
 from annotation.types import KnownPair, NewPair
@@ -105,7 +105,7 @@ def test_nobody_else_reaches_training(server, browser, services, world):
 
 
 def test_what_the_page_calls_a_pair_does_not_tell_a_check_and_stays(browser, services, world, monkeypatch):
-    monkeypatch.setattr("annotation.services.keys.secrets.token_hex", lambda size: "5a" * size)
+    monkeypatch.setattr("annotation.services.numbering.secrets.token_hex", lambda size: "5a" * size)
     services.known_pairs.import_checks(world.project, [known(f"c{n}", "3") for n in range(6)])
     services.quality.change(world.project, QualitySettings(check_every=2))
     queue, names = browser.queue(), {}

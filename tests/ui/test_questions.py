@@ -6,18 +6,18 @@ import pytest
 
 from kpdemo.errors import InputError
 from kpdemo.types import Document
-from kpdemo.ui.questions import LONGEST_TEXT, Rule, read_question
+from kpdemo.ui.requests import LONGEST_TEXT, Rule, read_request
 
 
 def ask(title="", document="A text.", rule=Rule.OWN, count=10, threshold=""):
-    return read_question(title, document, "default", rule, count, threshold)
+    return read_request(title, document, "default", rule, count, threshold)
 
 
 def test_a_language_is_chosen_or_left_to_be_detected():
-    asked = read_question("", "Ein Text.", "default", "own", 10, "", "de")
+    asked = read_request("", "Ein Text.", "default", "own", 10, "", "de")
     assert (asked.document.language, ask().document.language) == ("de", "")
     with pytest.raises(InputError, match="The language is “xx”: choose one from the list"):
-        read_question("", "Ein Text.", "default", "own", 10, "", "xx")
+        read_request("", "Ein Text.", "default", "own", 10, "", "xx")
 
 
 def test_words_that_a_hyphen_cuts_at_the_end_of_a_line_are_whole():

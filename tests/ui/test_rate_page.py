@@ -12,13 +12,13 @@ import pytest
 
 from annotation.comparison import comparison_type
 from annotation.scale import CLSS_POINTS
-from annotation.services.access.accounts import AccountService
+from annotation.services.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.types import Project, ProjectSettings, Role, SkipReason, User
-from annotation.ui.guidelines import examples_html, scale_html
 from annotation.ui.pages import SCRIPTS, STYLES
 from annotation.ui.rate import SKIP_REASONS, RateHandlers, form_html, storage_name
-from kpdemo.ui.markdown import markdown_html
+from annotation.ui.wording import examples_html, scale_html
+from kpdemo.ui.html import markdown_html
 
 ADDED = datetime(2026, 11, 21, tzinfo=UTC)
 USER = User(7, "Ana", created_at=ADDED)

@@ -14,24 +14,22 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import delete, event, select
 
-from annotation.numbers import whole_in
-from annotation.pair_names import PairNames
-from annotation.services.access.invitations import InvitationService
-from annotation.services.access.sessions import start_session
-from annotation.services.access.sign_ins import SignInService
+from annotation.assignment import PairNames
+from annotation.services.accounts import InvitationService
+from annotation.services.assignment import AssignmentService
 from annotation.services.bundle import open_services
 from annotation.services.consents import ConsentService
-from annotation.services.imports.importing import ImportService
-from annotation.services.rating.assignment import AssignmentService
-from annotation.services.rating.ratings import RatingService
-from annotation.services.training import TrainingService
+from annotation.services.imports import ImportService
+from annotation.services.quality import TrainingService
+from annotation.services.ratings import RatingService
+from annotation.services.sign_in import SignInService, start_session
 from annotation.types import NewPair
-from annotation.web.accounts import add_account_pages
-from annotation.web.bodies import LARGEST_BODY
-from annotation.web.consents import build_consent_routes
-from annotation.web.cookies import COOKIE
+from annotation.web.api import LARGEST_BODY
 from annotation.web.mount import add_annotation_routes
-from annotation.web.rating import build_rating_routes
+from annotation.web.responder import COOKIE
+from annotation.web.routes import build_consent_routes, build_rating_routes
+from annotation.web.sign_in import add_account_pages
+from annotation.wording import whole_in
 from db.errors import DamagedError, UnreachableError
 from db.models import Membership, Rating
 from tests.databases import spoil

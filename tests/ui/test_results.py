@@ -18,25 +18,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kpdemo
-from annotation.files import spreadsheet
-from kpdemo.keyphrase_tables import BYTE_ORDER_MARK, protected
-from kpdemo.types import (
-    Document,
-    Keyphrase,
-    Kind,
-    Origin,
-    Prediction,
-    RetrievalPrediction,
-    RetrievedPassage,
-)
-from kpdemo.ui.downloads import as_json, as_record, keyphrases_csv, passages_csv
-from kpdemo.ui.figures import counted, grouped, score_html
+from annotation.files import tables
+from kpdemo.io.predictions import BYTE_ORDER_MARK, escape_formula
+from kpdemo.types import Document, Keyphrase, Kind, Origin, Prediction, RetrievalPrediction, RetrievedPassage
+from kpdemo.ui.html import count_noun, group_digits, score_html
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.results import (
     INLINE_LIMIT,
-    Answer,
-    Question,
+    PredictionRequest,
+    PredictionResult,
     answer_html,
+    as_json,
+    as_record,
+    keyphrases_csv,
+    passages_csv,
     python_lines,
     shell_lines,
 )
@@ -56,9 +51,14 @@ ABSENT = (
 )
 
 
-def answer(present=PRESENT, document=DOCUMENT, *, absent=(), finds_absent=True, **options) -> Answer:
-    question, prediction = Question(document, "default", **options), Prediction(present, absent, "en")
-    return Answer(question, prediction, "default", "cpu", 0.1437, finds_absent=finds_absent)
+def answer(
+    present=PRESENT, document=DOCUMENT, *, absent=(), finds_absent=True, **options
+) -> PredictionResult:
+    question, prediction = (
+        PredictionRequest(document, "default", **options),
+        Prediction(present, absent, "en"),
+    )
+    return PredictionResult(question, prediction, "default", "cpu", 0.1437, finds_absent=finds_absent)
 
 
 def test_json_holds_scores_and_every_span():
@@ -85,7 +85,7 @@ def test_json_tells_of_an_absent_keyphrase_what_the_model_tells():
     ]  # fmt: skip
 
 
-def as_csv(given: Answer) -> str:
+def as_csv(given: PredictionResult) -> str:
     return keyphrases_csv(given).removeprefix(BYTE_ORDER_MARK)
 
 
@@ -121,7 +121,7 @@ def test_csv_survives_quotes_and_line_ends():
 
 @given(st.text(alphabet="'=+-@\t\r\n a1", max_size=5))
 def test_cells_are_kept_from_running_as_formulas_as_in_files_of_grades(cell):
-    assert protected(cell) == spreadsheet.protected(cell)
+    assert escape_formula(cell) == tables.escape_formula(cell)
 
 
 def test_no_text_in_csv_runs_in_a_spreadsheet_and_json_has_it_as_it_is():
@@ -145,7 +145,7 @@ def test_a_score_is_a_bar_and_two_decimals():
 
 
 def test_counts_have_narrow_spaces():
-    assert grouped(1048576) == "1\u202f048\u202f576"
+    assert group_digits(1048576) == "1\u202f048\u202f576"
 
 
 def test_the_page_says_which_rule_makes_a_phrase_present():
@@ -163,8 +163,8 @@ def test_small_print_has_time_device_and_model():
     [(0, "0 pairs"), (1, "1 pair"), (2, "2 pairs"), (1048576, "1\u202f048\u202f576 pairs")],
 )
 def test_one_thing_is_not_counted_as_several(number, text):
-    assert counted(number, "pair") == text
-    assert counted(number, "pair has", "pairs have").endswith("has" if number == 1 else "have")
+    assert count_noun(number, "pair") == text
+    assert count_noun(number, "pair has", "pairs have").endswith("has" if number == 1 else "have")
 
 
 def test_the_table_has_count_and_a_link_to_the_first_place():
@@ -304,7 +304,7 @@ def run_shell(lines: str, folder) -> tuple[list[str], str]:
 )
 def test_the_command_passes_exactly_the_text_and_the_options(recording_python, body):
     title = "-rf it's; $(touch x)"
-    question = Question(Document(body, title=title), "default", top_k=7)
+    question = PredictionRequest(Document(body, title=title), "default", top_k=7)
     arguments, text = run_shell(shell_lines(question), recording_python)
     assert arguments == [
         "-m", "kpdemo", "predict", "-", f"--title={title}", "--model=default", "--top-k=7", "--json",
@@ -314,13 +314,15 @@ def test_the_command_passes_exactly_the_text_and_the_options(recording_python, b
 
 @pytest.mark.parametrize("threshold", [0.25, 0.123456789, 1e-7, 0.0])
 def test_the_command_passes_exactly_the_threshold(recording_python, threshold):
-    arguments, _ = run_shell(shell_lines(Question(DOCUMENT, "yake", threshold=threshold)), recording_python)
+    arguments, _ = run_shell(
+        shell_lines(PredictionRequest(DOCUMENT, "yake", threshold=threshold)), recording_python
+    )
     [passed] = [word.removeprefix("--threshold=") for word in arguments if "threshold" in word]
     assert float(passed) == threshold
 
 
 def test_command_and_program_leave_nested_keyphrases_out_where_the_question_does():
-    question = Question(DOCUMENT, "yake", nested=False)
+    question = PredictionRequest(DOCUMENT, "yake", nested=False)
     assert shell_lines(question).endswith("--model=yake --no-nested --json")
     assert "load_predictor('yake', nested=False)" in python_lines(question)
 
@@ -332,7 +334,7 @@ def test_the_command_prints_what_the_page_offers_as_json(tmp_path, title):
     python.chmod(0o755)
     body = "Graph kernels compare molecules,\nand *it's* 50 % cheaper.\n"
     document = Document(body, title=title) if title else Document(f"Kernels for graphs\n{body}")
-    question = Question(document, "first", top_k=3)
+    question = PredictionRequest(document, "first", top_k=3)
     assert question.read.body == body
     shelf = ModelShelf({"first": "first phrases"}, kpdemo.load_predictor)
     shown = as_record(shelf.answer(question))
@@ -343,7 +345,7 @@ def test_the_command_prints_what_the_page_offers_as_json(tmp_path, title):
 
 @pytest.mark.parametrize("body", ["x" * (INLINE_LIMIT + 1), "bell \x07", "old line end \r here"])
 def test_a_text_that_is_long_or_odd_comes_from_a_file(body):
-    question = Question(Document(body), "default")
+    question = PredictionRequest(Document(body), "default")
     assert shell_lines(question) == "python -m kpdemo predict document.txt --model=default --json"
     assert 'Path("document.txt")' in python_lines(question)
     assert "Save the text as" in answer_html(answer((), Document(body)))
@@ -366,7 +368,7 @@ def test_the_program_asks_the_same_question(monkeypatch, tmp_path, capsys, optio
     (tmp_path / "document.txt").write_bytes(body.encode())
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(kpdemo, "load_predictor", {"default": RecordingPredictor()}.__getitem__)
-    question = Question(Document(body, title=title), "default", **options)
+    question = PredictionRequest(Document(body, title=title), "default", **options)
     exec(python_lines(question), {})
     assert question.read.title == (title or "Odd texts")
     assert RecordingPredictor.asked == ([question.read], options)

@@ -11,11 +11,19 @@ import pytest
 from sqlalchemy import select
 
 from annotation.authoring import NewItem
-from annotation.senses.graph import MOST_DRAWN, RADII, Node, drawn_nodes, named_nodes
-from annotation.senses.network import Relation, SenseStep, WordFlag
+from annotation.senses import (
+    MOST_DRAWN,
+    RADII,
+    Node,
+    Relation,
+    SenseStep,
+    WordFlag,
+    layout_nodes,
+    nodes_with_names,
+)
 from annotation.services.bundle import Services, open_services
 from annotation.types import KnownPair, NewPair, ProjectSettings, Role
-from annotation.ui.header import HeaderHandlers
+from annotation.ui.pages import HeaderHandlers
 from annotation.ui.senses import SensesHandlers
 from db.models import Pair, TrainingPair, WritingChange
 from tests import tiny_wordnet as tiny
@@ -194,14 +202,14 @@ def test_without_wordnet_the_page_says_how_to_get_it(services, tmp_path):
 def test_a_graph_draws_each_ring_up_to_its_limit():
     rings = [SenseStep(f"a{n}", 1, Relation.MORE_SPECIFIC, "m") for n in range(40)]
     outer = [SenseStep(f"b{n}", 2, Relation.MORE_SPECIFIC, f"a{n}") for n in range(40)]
-    nodes = drawn_nodes([SenseStep("m", 0), *rings, *outer])
+    nodes = layout_nodes([SenseStep("m", 0), *rings, *outer])
     assert len(nodes) == 1 + MOST_DRAWN[1] + MOST_DRAWN[1]
     assert len({(round(node.x), round(node.y)) for node in nodes}) == len(nodes)
     assert all(abs((node.x**2 + node.y**2) ** 0.5 - RADII[node.step.distance]) < 1e-6 for node in nodes)
 
 
 def test_a_middle_alone_is_drawn():
-    [node] = drawn_nodes([SenseStep("m", 0)])
+    [node] = layout_nodes([SenseStep("m", 0)])
     assert (node.x, node.y, node.before) == (0, 0, None)
 
 
@@ -218,8 +226,8 @@ def test_no_dot_of_a_graph_lies_on_a_name():
     middle, near = node("middle", 0, 0, 0), node("near", 1, -130, 0)
     beside, above = node("beside", 2, -225, 3), node("above", 2, -220, -40)
     names = {middle: "bank", near: "thrift institution", beside: "savings bank", above: "bank"}
-    assert named_nodes(names) == {middle, beside, above}
-    assert named_nodes({**names, near: "thrift"}) == {middle, near, above}
+    assert nodes_with_names(names) == {middle, beside, above}
+    assert nodes_with_names({**names, near: "thrift"}) == {middle, near, above}
 
 
 def test_a_word_is_left_to_somebody_else_with_the_reason(handlers, services):

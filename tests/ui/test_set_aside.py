@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import gradio as gr
 import pytest
 
-from annotation.services.access.accounts import AccountService
+from annotation.services.accounts import AccountService
+from annotation.services.excluded_ratings import ExclusionService
 from annotation.services.projects import ProjectService
-from annotation.services.set_aside import SetAsideService
 from annotation.types import Role
-from annotation.ui.set_aside import SetAsideHandlers
+from annotation.ui.members import ExclusionHandlers
 from tests.people import CHEAP, PASSWORD
 from tests.rated import Rated, pair, rated_project
 
@@ -28,10 +28,10 @@ def rated(sqlite_database) -> Rated:
 
 
 @pytest.fixture
-def handlers(rated) -> SetAsideHandlers:
+def handlers(rated) -> ExclusionHandlers:
     database = rated.database
-    return SetAsideHandlers(
-        AccountService(database, passwords=CHEAP), ProjectService(database), SetAsideService(database)
+    return ExclusionHandlers(
+        AccountService(database, passwords=CHEAP), ProjectService(database), ExclusionService(database)
     )
 
 

@@ -20,16 +20,14 @@ from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.services.access.accounts import AccountService
-from annotation.services.access.invitations import InvitationService
-from annotation.services.access.sign_ins import SignInService
+from annotation.services.accounts import AccountService, InvitationService
+from annotation.services.sign_in import SignInService
 from annotation.types import User
-from annotation.web.accounts import add_account_pages
-from annotation.web.addresses import HOME, local_path
-from annotation.web.sign_in import ENDED, KEPT
+from annotation.web.responder import HOME, local_path
+from annotation.web.sign_in import ENDED, KEPT, add_account_pages
 from db import Database
 from db.models import Base
-from kpdemo.ui.security import SecurityMiddleware
+from kpdemo.ui.serving import SecurityMiddleware
 from tests.people import CHEAP, PASSWORD
 
 PAGE = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}

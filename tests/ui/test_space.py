@@ -14,13 +14,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kpdemo.evaluation.projection import Method, Plane, project
-from kpdemo.progress import tell
 from kpdemo.types import PointKind, VectorPoint, VectorSpace
-from kpdemo.ui.label_places import Place, place_labels, text_width
 from kpdemo.ui.models import ModelShelf
-from kpdemo.ui.space import READINGS, SPACES, STOPPED, TOO_FEW, SpaceHandlers
-from kpdemo.ui.space_map import HEIGHT, WIDTH, document_cosines, map_chart, map_table_html, most_telling
+from kpdemo.ui.space import (
+    HEIGHT,
+    READINGS,
+    SPACES,
+    STOPPED,
+    TOO_FEW,
+    WIDTH,
+    Place,
+    SpaceHandlers,
+    document_cosines,
+    map_chart,
+    map_table_html,
+    most_telling,
+    place_labels,
+    text_width,
+)
+from kpdemo.vectors import Method, Plane, project
+from kpdemo.worker import tell
 from tests.fakes import FakePredictor, FakeRetriever, MappedPredictor, absent_keyphrases
 
 TEXT = "Neural networks learn from many examples of language and of other signals."

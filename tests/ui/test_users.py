@@ -9,15 +9,13 @@ import gradio as gr
 import pytest
 
 from annotation.errors import InvitationError
-from annotation.services.access.accounts import AccountService
-from annotation.services.access.invitations import InvitationService
+from annotation.services.accounts import AccountService, InvitationService
 from annotation.services.consents import ConsentService
 from annotation.services.events import EventService
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
 from annotation.types import ProjectSettings, Role
-from annotation.ui.links import LinksHandlers
-from annotation.ui.members import MembersHandlers
+from annotation.ui.members import LinksHandlers, MembersHandlers
 from annotation.ui.users import UsersHandlers, accounts_html
 from tests.people import CHEAP, PASSWORD
 

@@ -9,20 +9,19 @@ from types import SimpleNamespace
 
 import pytest
 
+from annotation.authoring import BINS, JudgedPair, writing_report
 from annotation.errors import UnfinishedError
-from annotation.predictions.judgements import JudgingOptions
-from annotation.predictions.relevance import Average
-from annotation.services.gold_counts import GoldCounts, _missing_text
-from annotation.services.standings import Standing
-from annotation.shares import share_text
+from annotation.relevance import Average, JudgingOptions
+from annotation.services.gold import GoldCounts, _missing_text
+from annotation.services.quality import Standing
 from annotation.types import User
 from annotation.ui.charts import grades_chart
-from annotation.ui.export import closed_html
-from annotation.ui.predictions_html import figures_html
-from annotation.ui.quality_html import standings_html
-from annotation.ui.wording import figure, regrouped
-from annotation.ui.writing_report import ReportHandlers, distribution_chart, distribution_html, matrix_html
-from annotation.writing_report import BINS, JudgedPair, writing_report
+from annotation.ui.predictions import figures_html
+from annotation.ui.project import closed_html
+from annotation.ui.quality import standings_html
+from annotation.ui.review import ReportHandlers, distribution_chart, distribution_html, matrix_html
+from annotation.ui.wording import figure, regroup_numbers
+from annotation.wording import share_text
 
 
 @pytest.mark.parametrize(
@@ -104,7 +103,7 @@ def test_a_sentence_of_the_command_line_has_its_numbers_as_pages_write_them():
     html = closed_html(str(UnfinishedError(_missing_text(counts, ("sentence2phrase", "p-1,000")))))
     assert "817 of 2\u202f000 pairs have no gold grade yet, the first is" in html
     assert "p-1,000" in html
-    assert regrouped("12,345,678 pairs, 1,2 or 1,2345") == "12\u202f345\u202f678 pairs, 1,2 or 1,2345"
+    assert regroup_numbers("12,345,678 pairs, 1,2 or 1,2345") == "12\u202f345\u202f678 pairs, 1,2 or 1,2345"
 
 
 ROOT = Path(__file__).parents[2]

@@ -11,14 +11,14 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from annotation.services.access.sessions import start_session
 from annotation.services.bundle import UnreachableError, open_services
+from annotation.services.sign_in import start_session
 from annotation.types import Role
 from annotation.ui.items import ItemsHandlers
 from annotation.ui.review import ReviewHandlers
 from annotation.ui.write import WriteHandlers
-from annotation.web.cookies import COOKIE
 from annotation.web.mount import add_annotation_routes
+from annotation.web.responder import COOKIE
 from tests.commands import main
 from tests.writers import open_office
 

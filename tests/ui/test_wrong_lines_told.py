@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from annotation.services.access.accounts import AccountService
+from annotation.services.accounts import AccountService
 from annotation.services.bundle import Services, open_services
 from annotation.types import NewPair
 from annotation.ui.items import ItemsHandlers

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kpdemo.simckp.absent import AbsentCandidate, merge_candidates, spelt_as
-from kpdemo.simckp.bank import RetrievedTerm
-from kpdemo.simckp.decoding import GeneratedPhrase
+from kpdemo.simckp.generator import GeneratedPhrase
+from kpdemo.simckp.phrase_bank import RetrievedTerm
+from kpdemo.simckp.reranker import AbsentCandidate, merge_candidates, spell_like
 from kpdemo.text import StemmedText
 from kpdemo.types import Document, Origin
 
@@ -79,8 +79,8 @@ def test_nothing_proposed_gives_nothing():
 
 def test_a_text_without_hyphens_is_answered_without_hyphens():
     plain = Document("we study real time systems")
-    assert spelt_as(plain, ["state-of-the-art – A-B"]) == ["state of the art – A B"]
-    assert spelt_as(DOCUMENT, ["state-of-the-art"]) == ["state-of-the-art"]
+    assert spell_like(plain, ["state-of-the-art – A-B"]) == ["state of the art – A B"]
+    assert spell_like(DOCUMENT, ["state-of-the-art"]) == ["state-of-the-art"]
     assert merge_candidates(plain, [GeneratedPhrase("real-time-systems", -1.0)], []) == []
 
 

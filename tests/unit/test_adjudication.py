@@ -16,13 +16,13 @@ from annotation.adjudication import (
     check_decision,
     conflict_sentence,
     is_flagged,
-    shuffled,
+    shuffle_comments,
     spread,
     version_of,
 )
-from annotation.characters import beginning
 from annotation.errors import GradeError, NoteError
 from annotation.types import Cause
+from annotation.wording import beginning
 
 QUARTER = Decimal("0.25")
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -51,13 +51,13 @@ def test_the_spread_of_no_grades_is_nought():
 def test_the_order_of_comments_says_nothing_of_who_wrote_first(comments, pair_id, random):
     other_order = comments[:]
     random.shuffle(other_order)
-    assert shuffled(comments, pair_id) == shuffled(other_order, pair_id)
-    assert sorted(shuffled(comments, pair_id)) == sorted(comments)
+    assert shuffle_comments(comments, pair_id) == shuffle_comments(other_order, pair_id)
+    assert sorted(shuffle_comments(comments, pair_id)) == sorted(comments)
 
 
 def test_the_same_two_comments_stand_in_either_order_on_different_pairs():
     far, close = ItemComment("too far"), ItemComment("close", is_problem=True)
-    assert {shuffled([far, close], pair_id) for pair_id in range(20)} == {(far, close), (close, far)}
+    assert {shuffle_comments([far, close], pair_id) for pair_id in range(20)} == {(far, close), (close, far)}
 
 
 def test_a_version_changes_with_a_grade_its_time_and_a_decision():

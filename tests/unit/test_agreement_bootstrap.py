@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotation.agreement import Grades, sums_of_pairs
-from annotation.reliability.bootstrap import classes_of_pairs, draw, measure, resampled_alphas
+from annotation.agreement import Grades, classes_of_pairs, draw, measure, resampled_alphas, sums_of_pairs
 from tests.grade_tables import grades_of_table, krippendorff_alpha
 
 BALANCED = [[0, 1, 2, 3, 4, 0.5, 1.5, 2.5], [0, 1.25, 2, 4, 4, 0, 2.5, 2.5]]
@@ -80,7 +79,7 @@ def test_the_order_of_pairs_and_raters_and_the_size_of_a_batch_change_no_interva
     mixed = Grades(renamed[grades.pairs[shuffle]], 2 - grades.raters[shuffle], grades.values[shuffle])
     after = measure(mixed, resamples=300, seed=5)
     assert (after.low, after.high) == pytest.approx((before.low, before.high), abs=1e-12)
-    monkeypatch.setattr("annotation.reliability.bootstrap._CELLS_AT_ONCE", 50)
+    monkeypatch.setattr("annotation.agreement._CELLS_AT_ONCE", 50)
     assert measure(grades, resamples=300, seed=5) == before
 
 

@@ -12,8 +12,8 @@ from threading import Timer
 import pytest
 
 from kpdemo.errors import InputError, StoppedError
-from kpdemo.reading.whole_files import read_whole
-from kpdemo.ui.apart import PdfProcesses
+from kpdemo.io.documents import read_whole
+from kpdemo.ui.pdf_process import PdfProcesses
 from kpdemo.ui.stop import Stop
 from tests.pdfs import make_pdf, make_slow_pdf
 
@@ -25,8 +25,8 @@ import anyio
 from fastapi import FastAPI
 from kpdemo.quick_start import import_gradio
 import_gradio()
-from kpdemo.ui.apart import PdfProcesses
-from kpdemo.ui.mounting import ending_with
+from kpdemo.ui.pdf_process import PdfProcesses
+from kpdemo.ui.page import ending_with
 from kpdemo.ui.serving import listen, serve
 from kpdemo.ui.stop import Stop
 

@@ -10,19 +10,17 @@ from pathlib import Path
 import pytest
 
 from kpdemo.errors import ConfigError
-from kpdemo.simckp.backbone import load_backbone
+from kpdemo.identity import CARD
+from kpdemo.simckp.calibration import Calibration
 from kpdemo.simckp.checkpoint import save_checkpoint
-from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig
-from kpdemo.simckp.predictor import Selection
-from kpdemo.simckp.system import load_system
-from kpdemo.simckp.threshold import Calibration
-from kpdemo.sums import CARD
+from kpdemo.simckp.encoder import load_backbone
+from kpdemo.simckp.extractor import ContrastiveExtractor, ExtractorConfig, Selection
+from kpdemo.simckp.pipeline import load_system
 from kpdemo.training import run
 from kpdemo.training.assembly import ModelAssembly, assemble, check_assembly
-from kpdemo.training.extractor_config import ExtractorTraining
-from kpdemo.training.loop_config import LoopConfig
-from kpdemo.training.run_identity import note_training
-from kpdemo.training.sources import Source
+from kpdemo.training.data import Source
+from kpdemo.training.fine_tuning import ExtractorTraining
+from kpdemo.training.loop import LoopConfig, note_training
 from tests.tiny import tiny_bert
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from annotation.assignment import position_of
 from annotation.errors import NoteError
-from annotation.notes import kept_text
+from annotation.wording import normalise_note
 
 
 def test_a_position_is_the_first_63_bits_of_a_hash_that_anybody_can_make():
@@ -42,11 +42,13 @@ def test_every_place_is_as_likely_as_any_other():
 
 
 def test_a_text_is_kept_but_for_what_no_database_takes():
-    assert kept_text("  שלום <b>\n\tfine 🦜 ", "comment", 100) == "שלום <b>\n\tfine 🦜"
-    assert kept_text("a\0b\ud83d", "comment", 100) == "a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}"
+    assert normalise_note("  שלום <b>\n\tfine 🦜 ", "comment", 100) == "שלום <b>\n\tfine 🦜"
+    assert (
+        normalise_note("a\0b\ud83d", "comment", 100) == "a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}"
+    )
 
 
 def test_a_long_text_is_refused_with_its_length():
-    assert len(kept_text("x" * 4_000 + " ", "comment", 4_000)) == 4_000
+    assert len(normalise_note("x" * 4_000 + " ", "comment", 4_000)) == 4_000
     with pytest.raises(NoteError, match=r"The comment has 4,001 characters: give at most 4,000\."):
-        kept_text("x" * 4_001, "comment", 4_000)
+        normalise_note("x" * 4_001, "comment", 4_000)

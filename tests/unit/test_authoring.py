@@ -20,8 +20,8 @@ from annotation.authoring import (
     text_key,
     zero_partners,
 )
+from annotation.comparison import Bounds, Size, bounds_of, check_range, size_of
 from annotation.errors import SettingsError
-from annotation.sizes import Bounds, Size, bounds_of, check_range, size_of
 
 PHRASE = Bounds((2, 6), (1, 1))
 

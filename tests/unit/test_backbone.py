@@ -5,8 +5,8 @@ import torch
 from transformers import AutoModel
 
 from kpdemo.errors import ModelLoadError
-from kpdemo.simckp import backbone
-from kpdemo.simckp.backbone import load_backbone, load_encoder_decoder
+from kpdemo.simckp import encoder
+from kpdemo.simckp.encoder import load_backbone, load_encoder_decoder
 from tests.tiny import tiny_bart, tiny_bert
 
 
@@ -23,7 +23,7 @@ def test_weights_stored_in_halves_are_trained_whole(tmp_path, make, load):
 
 
 def test_an_encoder_that_is_not_installed_is_told_at_once_with_what_installs_it(monkeypatch, caplog):
-    monkeypatch.setattr(backbone, "find_spec", lambda package: None)
+    monkeypatch.setattr(encoder, "find_spec", lambda package: None)
     with pytest.raises(ModelLoadError, match="'all-MiniLM-L6-v2' is not installed: run `make train-setup`"):
         load_backbone("all-MiniLM-L6-v2")
     with pytest.raises(ModelLoadError, match="no folder 'nobody/nothing' nor a model of that name"):

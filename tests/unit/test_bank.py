@@ -13,9 +13,8 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 from kpdemo.errors import ModelLoadError
-from kpdemo.simckp.associations import Associations
-from kpdemo.simckp.bank import BankScore, PhraseBank, VectorStorage
-from kpdemo.simckp.bank_file import read_bank, write_bank
+from kpdemo.simckp.pair_checkpoint import read_bank, write_bank
+from kpdemo.simckp.phrase_bank import Associations, BankScore, PhraseBank, VectorStorage
 from kpdemo.simckp.terms import TermIndex, TextTerms, term_key
 from kpdemo.types import Document
 

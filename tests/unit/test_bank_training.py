@@ -17,33 +17,31 @@ from safetensors.torch import load_file
 from kpdemo.cli import main
 from kpdemo.config import load_section
 from kpdemo.errors import ConfigError, ModelLoadError, TrainingError
-from kpdemo.simckp.absent import AbsentCandidate
-from kpdemo.simckp.backbone import add_separator, load_backbone, load_encoder_decoder
-from kpdemo.simckp.bank import PhraseBank
-from kpdemo.simckp.bank_file import write_bank
-from kpdemo.simckp.decoding import SimckpGenerator
+from kpdemo.identity import TRAINING, stored_config, write_sums
+from kpdemo.simckp.batches import encode_rows
+from kpdemo.simckp.beam_search import SearchConfig
+from kpdemo.simckp.calibration import Calibration
 from kpdemo.simckp.dual_encoder import DualEncoderConfig
-from kpdemo.simckp.generation.beam_search import SearchConfig
-from kpdemo.simckp.generation.checkpoint import save_generator
-from kpdemo.simckp.pair_checkpoint import BANK_FILE, load_bank, load_reranker
-from kpdemo.simckp.predictor import Selection
-from kpdemo.simckp.proposing import Proposer
-from kpdemo.simckp.reading import encode_rows
-from kpdemo.simckp.system import PART, load_system
+from kpdemo.simckp.encoder import add_separator, load_backbone, load_encoder_decoder
+from kpdemo.simckp.extractor import Selection
+from kpdemo.simckp.generator import SimckpGenerator, save_generator
+from kpdemo.simckp.pair_checkpoint import BANK_FILE, load_bank, load_reranker, write_bank
+from kpdemo.simckp.phrase_bank import PhraseBank
+from kpdemo.simckp.pipeline import PART, Proposer, load_system
+from kpdemo.simckp.reranker import AbsentCandidate
 from kpdemo.simckp.terms import TermIndex, term_key
-from kpdemo.simckp.threshold import Calibration
-from kpdemo.stored_config import TRAINING, stored_config
-from kpdemo.sums import write_sums
-from kpdemo.training import bank, run
-from kpdemo.training.bank_model import TermPlaces
-from kpdemo.training.bank_validation import BankValidation
-from kpdemo.training.batching import epoch_batches
-from kpdemo.training.candidates import ProposedDocument, gold_absent, proposed_documents
-from kpdemo.training.loop_config import LoopConfig
-from kpdemo.training.pairs import PairCache, TermPair, make_pair
-from kpdemo.training.reranker import RerankerTraining, reranker_identity
-from kpdemo.training.sources import Source, draw_documents
-from kpdemo.training.terms import bare, collect_terms, commonest
+from kpdemo.training import phrase_bank, run
+from kpdemo.training.data import Source, draw_documents
+from kpdemo.training.loop import LoopConfig, epoch_batches
+from kpdemo.training.pair_encoder import BankValidation, TermPositions
+from kpdemo.training.reranker import (
+    ProposedDocument,
+    RerankerTraining,
+    gold_absent,
+    proposed_documents,
+    reranker_identity,
+)
+from kpdemo.training.terms import PairCache, TermPair, bare, collect_terms, commonest, make_pair
 from kpdemo.types import Document, Origin
 from tests.tiny import tiny_bart, tiny_bert, tiny_generator
 
@@ -235,7 +233,7 @@ def test_the_terms_of_a_batch_are_marked_for_each_document():
         return TermPair(*(np.array(row, dtype=np.int32) for row in ([101], gold, present)))
 
     batch = [pair([0, 3], [3]), pair([1], []), pair([2], [0, 1])]
-    labels = TermPlaces.of(batch, 4, present_weight=0.5).labels
+    labels = TermPositions.of(batch, 4, present_weight=0.5).labels
     assert labels.gold.tolist() == [[1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0]]
     assert labels.present.tolist() == [[0, 0, 0, 1], [0, 0, 0, 0], [1, 1, 0, 0]]
     assert labels.negative.tolist() == [[0, 1, 1, 0], [1, 0, 1, 1], [0, 0, 0, 1]]
@@ -497,7 +495,7 @@ class TestTraining:
 
         changes = {"loop.documents": "8", "refinement.loop.documents": "8"}
         run("bank", folder / "config.toml", output=tmp_path, overrides={**changes, "loop.precision": "bf16"})
-        monkeypatch.setattr(bank, "encode_rows", encode)
+        monkeypatch.setattr(phrase_bank, "encode_rows", encode)
         changes["loop.documents"] = "16"
         run("bank", folder / "config.toml", output=tmp_path, overrides=changes)
         assert in_bf16 == [True]

@@ -11,17 +11,14 @@ import torch
 from safetensors.torch import load_file
 
 from kpdemo.errors import ConfigError, ModelLoadError
-from kpdemo.simckp.backbone import load_backbone
-from kpdemo.simckp.checkpoint import save_checkpoint
-from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig
-from kpdemo.simckp.folders import WEIGHTS, WORDS, opened_folder
-from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig
-from kpdemo.simckp.nibbles import STEP
+from kpdemo.simckp.calibration import Calibration
+from kpdemo.simckp.checkpoint import WEIGHTS, WORDS, open_folder, save_checkpoint
+from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig, PairEncoder
+from kpdemo.simckp.encoder import load_backbone
+from kpdemo.simckp.extractor import ContrastiveExtractor, ExtractorConfig, Selection
 from kpdemo.simckp.pair_checkpoint import BANK_KIND, load_bank, save_bank, state_hash, stored_state
-from kpdemo.simckp.pair_encoder import PairEncoder
-from kpdemo.simckp.predictor import Selection
-from kpdemo.simckp.system import BANK, load_system
-from kpdemo.simckp.threshold import Calibration
+from kpdemo.simckp.pipeline import BANK, load_system
+from kpdemo.simckp.storage import STEP
 from kpdemo.training.assembly import ModelAssembly, assemble
 from kpdemo.types import Document
 from tests.tiny import tiny_bank, tiny_bert
@@ -63,7 +60,7 @@ def model(parts, tmp_path) -> Path:
 
 
 def weights(folder: Path) -> dict[str, torch.Tensor]:
-    with opened_folder(folder, BANK_KIND) as stored:
+    with open_folder(folder, BANK_KIND) as stored:
         return stored.weights
 
 
@@ -94,7 +91,7 @@ def test_it_finds_what_the_whole_bank_finds(parts, model):
 
 def test_beside_another_extractor_it_is_refused(parts, model, tmp_path):
     other = shutil.copytree(model, tmp_path / "other")
-    with opened_folder(parts["extractor"], "simckp-extractor") as stored:
+    with open_folder(parts["extractor"], "simckp-extractor") as stored:
         half = {name: value / 2 for name, value in stored.weights.items()}
     encoder, tokenizer = load_backbone(str(parts["extractor"].parent / "backbone"))
     extractor = ContrastiveExtractor(encoder, ExtractorConfig(window=LENGTH, overlap=8))

@@ -7,13 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kpdemo.candidates.chunks import Candidate
+from kpdemo.candidates.noun_phrases import locate, noun_ngrams, noun_phrases
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.errors import InputError, ModelLoadError, TrainingError
-from kpdemo.evaluation import graph_baselines
-from kpdemo.evaluation.baselines import BASELINES, FirstPhrases, TfIdf, Yake
-from kpdemo.evaluation.frequency import DocumentFrequency, load_document_frequency
-from kpdemo.evaluation.graph_baselines import MultipartiteRank, PositionRank, TextRank
-from kpdemo.evaluation.phrases import locate, noun_ngrams, noun_phrases
+from kpdemo.evaluation import baselines
+from kpdemo.evaluation.baselines import (
+    BASELINES,
+    DocumentFrequency,
+    FirstPhrases,
+    MultipartiteRank,
+    PositionRank,
+    TextRank,
+    TfIdf,
+    Yake,
+    load_document_frequency,
+)
 from kpdemo.text import StemmedText, phrase_key
 from kpdemo.training.frequency import build_document_frequency, train_frequency
 from kpdemo.types import Document
@@ -170,7 +178,7 @@ def test_closeness_counts_words_from_the_end_of_the_earlier_phrase():
     # words: 0 a, 1 b, 2 x, 3 c, 4 x, 5 a, 6 b. "a b" at 0 and 5 (two words), c at 3.
     # 0 to 3: 3 - 0 - 1 = 2; 5 to 3: 5 - 3 - 0 = 2. Sum 1/2 + 1/2.
     [pair, single] = locate(Document(body="a b x c x a b"), ["a b", "c"])
-    weights = graph_baselines._closeness([pair, single], [[0, 5], [3]])
+    weights = baselines._closeness([pair, single], [[0, 5], [3]])
     assert weights[0][1] == weights[1][0] == pytest.approx(1.0)
 
 
@@ -178,12 +186,12 @@ def test_the_topics_are_those_of_the_threshold():
     # Jaccard distances: graph kernel / graph kernel method 1/3, graph kernel / graph 1/2,
     # graph kernel method / graph 2/3, anything / cell 1. Average linkage joins the first three below .74.
     phrases = ["graph kernel", "graph kernel method", "graph", "cell"]
-    topics = graph_baselines._topics([Candidate(key, ((0, 1),)) for key in phrases], 0.74)
+    topics = baselines._topics([Candidate(key, ((0, 1),)) for key in phrases], 0.74)
     assert topics[0] == topics[1] == topics[2] != topics[3]
 
 
 def test_only_the_most_frequent_candidates_enter_a_graph(monkeypatch):
-    monkeypatch.setattr(graph_baselines, "MOST_CANDIDATES", 2)
+    monkeypatch.setattr(baselines, "MOST_CANDIDATES", 2)
     [prediction] = MultipartiteRank(mine_given("one", "two", "three")).predict(["one two three three"])
     assert sorted(texts(prediction)) == ["one", "three"]
 

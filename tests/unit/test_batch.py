@@ -16,13 +16,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kpdemo.batch.output import OutputError
-from kpdemo.batch.predicting import BatchSummary, ask_each, predict_file
-from kpdemo.batch.refused import refused_path
-from kpdemo.batch.resuming import IDENTITY, ResumeError, recorded_model, settings_path
+from kpdemo.batch import (
+    IDENTITY,
+    BatchSummary,
+    OutputError,
+    ResumeError,
+    ask_each,
+    predict_file,
+    recorded_model,
+    refused_path,
+    settings_path,
+)
 from kpdemo.errors import InputError
-from kpdemo.prediction_files import read_predictions
-from kpdemo.reading.json_rows import LineError
+from kpdemo.io.json_lines import LineError
+from kpdemo.io.predictions import read_predictions
 from kpdemo.types import Document, Prediction
 from tests.fakes import FakePredictor, FakeRetriever
 

@@ -7,17 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nltk import RegexpParser, Tree
 
-from kpdemo.candidates.chunks import (
-    CandidateConfig,
-    _chunks,
-    candidate_key,
-    mine_candidates,
-    surface,
-)
+from kpdemo.candidates.chunks import CandidateConfig, _chunks, candidate_key, mine_candidates, surface
 from kpdemo.candidates.tagger import load_tagger, tokenize
 from kpdemo.errors import ModelLoadError
-from kpdemo.places import PhrasePlaces
-from kpdemo.text import StemmedText
+from kpdemo.text import PhraseFinder, StemmedText
 from kpdemo.types import Document
 
 # The released code's, in NLTK's notation.
@@ -271,6 +264,6 @@ def test_in_another_language_a_phrase_stands_wherever_its_snowball_stems_do():
     found = {one.key: one for one in mine_candidates(document, load_tagger())}
     spans = found[candidate_key("Nahwärmenetz", "de")].spans
     assert [document.text[start:end] for start, end in spans] == ["Nahwärmenetze", "Nahwärmenetzen"]
-    places = PhrasePlaces(document)
+    places = PhraseFinder(document)
     for candidate in found.values():
         assert candidate.spans == places.of(surface(document, candidate))

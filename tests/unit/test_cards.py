@@ -6,8 +6,8 @@ import pytest
 
 from kpdemo.cards import LONGEST_CARD, model_card
 from kpdemo.predictors import DEFAULT_FOLDER, available_models, hub_models
-from kpdemo.training.model_card import licence, source_told
-from kpdemo.training.sources import Source
+from kpdemo.training.cards import describe_source, licence
+from kpdemo.training.data import Source
 
 
 @pytest.mark.parametrize("name", [*available_models(), *hub_models()])
@@ -81,4 +81,4 @@ def test_a_licence_names_the_models_that_training_began_with(pretrained, told):
 def test_a_card_tells_all_that_says_which_documents_of_a_file_were_taken():
     source = Source(Path("a.jsonl"), where={"cs": True}, skip_ids="x", every=10, repeat=2, limit=1000)
     told = "a.jsonl, cs = True, without ids x, one document in 10, 2 times an epoch, first 1,000"
-    assert source_told(source) == told
+    assert describe_source(source) == told

@@ -5,8 +5,7 @@ import re
 import pytest
 
 from annotation.comparison import COMPARISON_TYPES, comparison_type
-from annotation.scale import CLSS_POINTS
-from annotation.scale_words import scale_points
+from annotation.scale import CLSS_POINTS, scale_points
 
 
 def test_the_five_types_of_the_product_are_known():

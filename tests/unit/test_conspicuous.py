@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from annotation.reliability.conspicuous import conspicuous
-from annotation.reliability.raters import RaterFigures
+from annotation.reliability.raters import RaterFigures, conspicuous_raters
 
 NAMES = ("Cleo", "Ben", "ana")
 
@@ -17,12 +16,12 @@ def figures(rater, **known):
 
 def sentences(*changes):
     raters = [figures(rater, **known) for rater, known in enumerate(changes)]
-    return [said for _, said in conspicuous(raters, NAMES)]
+    return [said for _, said in conspicuous_raters(raters, NAMES)]
 
 
 def test_raters_like_one_another_are_not_named():
     assert sentences({}, {}, {"bias": -0.99, "median_seconds": 2.1}) == []
-    assert conspicuous([], []) == []
+    assert conspicuous_raters([], []) == []
 
 
 def test_who_gave_one_grade_to_everything_is_named_with_it():

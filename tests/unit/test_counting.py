@@ -6,13 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kpdemo.errors import TrainingError
-from kpdemo.simckp.backbone import load_backbone
+from kpdemo.simckp.calibration import Calibration, ExpectedF1, learn_expected_f1
 from kpdemo.simckp.checkpoint import load_checkpoint, save_checkpoint
-from kpdemo.simckp.counting import ExpectedF1, learn_expected_f1
-from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig
-from kpdemo.simckp.predictor import Selection
-from kpdemo.simckp.threshold import Calibration
-from kpdemo.training.present_validation import ValidationSet
+from kpdemo.simckp.encoder import load_backbone
+from kpdemo.simckp.extractor import ContrastiveExtractor, ExtractorConfig, Selection
+from kpdemo.training.validation import ValidationSet
 from kpdemo.types import Document
 from tests.tiny import tiny_bert
 

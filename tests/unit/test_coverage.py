@@ -1,8 +1,7 @@
 """Candidate recall, by hand."""
 
-from kpdemo.candidates.chunks import Candidate, mine_candidates
+from kpdemo.candidates.chunks import Candidate, Coverage, coverage_to_json, measure_coverage, mine_candidates
 from kpdemo.candidates.tagger import load_tagger
-from kpdemo.evaluation.coverage import Coverage, coverage_to_json, measure_coverage
 from kpdemo.types import Document
 
 

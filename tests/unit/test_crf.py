@@ -7,12 +7,19 @@ import pytest
 import torch
 
 import kpdemo
-from kpdemo.simckp.backbone import load_backbone
-from kpdemo.simckp.crf import ConditionalRandomField
+from kpdemo.simckp.encoder import load_backbone
 from kpdemo.simckp.examples import Example
-from kpdemo.simckp.labeller import BEGIN, INSIDE, OUTSIDE, LabellerConfig, SequenceLabeller, save_labeller
+from kpdemo.simckp.labeller import (
+    BEGIN,
+    INSIDE,
+    OUTSIDE,
+    ConditionalRandomField,
+    LabellerConfig,
+    SequenceLabeller,
+    save_labeller,
+)
+from kpdemo.training.examples import LabelledExample
 from kpdemo.training.labeller import bio_tags
-from kpdemo.training.labelling import LabelledExample
 from tests.tiny import tiny_bert
 
 TAGS, LENGTHS = 3, (4, 1, 3)

@@ -12,15 +12,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kpdemo.errors import ConfigError, KpdemoError
-from kpdemo.simckp.backbone import add_separator, load_encoder_decoder
-from kpdemo.simckp.decoding import GeneratedPhrase, as_written, generated_phrases, over_generate
-from kpdemo.simckp.generation import pretrained_search
-from kpdemo.simckp.generation.beam_search import Beam, SearchConfig, beam_search
-from kpdemo.simckp.generation.decoder import END, SEPARATOR, DecoderConfig, Decoding, KeyphraseDecoder
-from kpdemo.simckp.generation.memory import Memory
-from kpdemo.simckp.generation.pretrained_decoder import PretrainedDecoder
-from kpdemo.simckp.generation.targets import TargetVocabulary, shifted
-from kpdemo.simckp.model import encoder_of
+from kpdemo.simckp import pretrained_decoder
+from kpdemo.simckp.beam_search import Beam, SearchConfig, beam_search
+from kpdemo.simckp.decoder import (
+    END,
+    SEPARATOR,
+    DecoderConfig,
+    Decoding,
+    KeyphraseDecoder,
+    Memory,
+    TargetVocabulary,
+    shift_right,
+)
+from kpdemo.simckp.encoder import add_separator, load_encoder_decoder
+from kpdemo.simckp.extractor import encoder_of
+from kpdemo.simckp.generator import GeneratedPhrase, generated_phrases, join_tokenised, over_generate
+from kpdemo.simckp.pretrained_decoder import PretrainedDecoder
 from kpdemo.text import StemmedText, phrase_key
 from kpdemo.types import Document
 from tests.tiny import tiny_bart, tiny_bert, tiny_generator
@@ -154,9 +161,9 @@ class TestBeamSearch:
     def test_log_probabilities_are_the_same_however_few_sequences_are_read_together(self, bart, monkeypatch):
         decoder, read = bart
         sequences = torch.randint(5, 40, (6, 7), generator=torch.Generator().manual_seed(1))  # two a document
-        monkeypatch.setattr(pretrained_search, "_MOST_LOGITS", 1)
+        monkeypatch.setattr(pretrained_decoder, "_MOST_LOGITS", 1)
         with torch.inference_mode():
-            found = pretrained_search.log_probabilities(decoder.model, read.hidden, read.mask, sequences)
+            found = pretrained_decoder.log_probabilities(decoder.model, read.hidden, read.mask, sequences)
             given = decoder(sequences[:, :-1], read.rows(torch.tensor([0, 0, 1, 1, 2, 2])))
         assert torch.allclose(found, given.gather(2, sequences[:, 1:, None])[..., 0], atol=1e-4)
 
@@ -236,7 +243,7 @@ class TestDecoder:
             for number, beams in enumerate(decoder.search(read, SearchConfig(beams=4, longest=12))):
                 for beam in beams:
                     targets = torch.tensor([[*beam.ids, *([END] if ended(beam) else [])]])
-                    given = decoder(shifted(targets, END), read.rows(torch.tensor([number])))[0]
+                    given = decoder(shift_right(targets, END), read.rows(torch.tensor([number])))[0]
                     gains = given.gather(1, targets[0].unsqueeze(1)).squeeze(1).tolist()
                     assert beam.log_probabilities == pytest.approx(gains, abs=1e-5)
                     assert beam.score == pytest.approx(sum(gains) / len(gains), abs=1e-5)
@@ -386,4 +393,4 @@ class TestOverGeneration:
     ],
 )
 def test_marks_within_a_phrase_stand_as_one_writes_them(decoded, written):
-    assert as_written(decoded) == written
+    assert join_tokenised(decoded) == written

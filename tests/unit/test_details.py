@@ -10,8 +10,7 @@ from statistics import fmean
 
 import pytest
 
-from kpdemo.evaluation.details import Details, document_row
-from kpdemo.evaluation.measuring import document_scores
+from kpdemo.evaluation.measuring import Details, document_row, document_scores
 from kpdemo.evaluation.protocol import compare_document, summarise
 from kpdemo.evaluation.report import shares
 from kpdemo.types import Document, Keyphrase, Prediction

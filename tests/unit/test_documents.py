@@ -14,12 +14,10 @@ from hypothesis import strategies as st
 from pypdf import PdfWriter
 
 from kpdemo.errors import InputError
-from kpdemo.reading.document_rows import document_from_row
-from kpdemo.reading.documents import parse_documents, read_documents, read_numbered
-from kpdemo.reading.file_kinds import document_suffix
-from kpdemo.reading.files import count_lines, decode_text, read_head, read_text
-from kpdemo.reading.json_rows import LineError, read_rows
-from kpdemo.reading.whole_files import markdown_document, read_whole
+from kpdemo.io.documents import markdown_document, parse_documents, read_documents, read_numbered, read_whole
+from kpdemo.io.files import count_lines, decode_text, document_suffix, read_head, read_text
+from kpdemo.io.json_lines import LineError, read_rows
+from kpdemo.io.tables import document_from_row
 from kpdemo.types import Document
 from tests.pdfs import make_pdf
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from annotation.agreement import Grades
-from annotation.reliability.drift import FEWEST_IN_WINDOW, MOST_WINDOWS, drifts, mean_interval
+from annotation.reliability.raters import FEWEST_IN_WINDOW, MOST_WINDOWS, drifts, mean_interval
 
 
 def rated(first: list[float], second: list[float]) -> Grades:

@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from kpdemo.errors import ConfigError
-from kpdemo.simckp.backbone import load_backbone
+from kpdemo.simckp.batches import pad_rows
 from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig, contrastive_loss_over
-from kpdemo.simckp.reading import padded
-from kpdemo.simckp.tokens import document_tokens, phrase_tokens
+from kpdemo.simckp.encoder import load_backbone
+from kpdemo.simckp.examples import document_tokens, phrase_tokens
 from kpdemo.types import Document
 from tests.tiny import tiny_bart, tiny_bert
 
@@ -33,15 +33,15 @@ def test_vectors_have_length_one_and_padding_leaves_no_trace(backbone, width, ex
     dual = dual_encoder(backbone, width=width, pooling=pooling)
     rows = [[0, 5, 6, 2], [0, 7, 2]]
     for tower in (dual.documents, dual.phrases):
-        together = tower(*padded(rows, 1))
-        alone = torch.cat([tower(*padded([row], 1)) for row in rows])
+        together = tower(*pad_rows(rows, 1))
+        alone = torch.cat([tower(*pad_rows([row], 1)) for row in rows])
         assert together.shape == (2, expected)
         torch.testing.assert_close(together.norm(dim=-1), torch.ones(2))
         torch.testing.assert_close(together, alone, atol=1e-5, rtol=1e-4)
 
 
 def test_mean_pooling_is_the_mean_of_the_states_and_first_the_start_token(backbone):
-    ids, mask = padded([[0, 5, 6, 2], [0, 7, 2]], 1)
+    ids, mask = pad_rows([[0, 5, 6, 2], [0, 7, 2]], 1)
     dual = dual_encoder(backbone)
     hidden = dual.encoder(input_ids=ids, attention_mask=mask).last_hidden_state
     mean = torch.stack([hidden[0].mean(0), hidden[1, :3].mean(0)])
@@ -53,7 +53,7 @@ def test_mean_pooling_is_the_mean_of_the_states_and_first_the_start_token(backbo
 def test_two_towers_share_nothing_and_one_is_read_by_both(backbone):
     shared, apart = dual_encoder(backbone), dual_encoder(backbone, towers=2)
     for dual in (shared, apart):
-        dual.phrases(*padded([[0, 5, 2]], 1)).sum().backward()
+        dual.phrases(*pad_rows([[0, 5, 2]], 1)).sum().backward()
     read = [name for name, weight in shared.encoder.named_parameters() if weight.grad is not None]
     assert read
     assert all(weight.grad is None for weight in apart.encoder.parameters())

@@ -14,22 +14,18 @@ from safetensors.torch import load_file, save_file
 
 from kpdemo.config import load_section
 from kpdemo.errors import ConfigError, ModelLoadError
-from kpdemo.simckp.backbone import load_backbone
-from kpdemo.simckp.checkpoint import SECOND_WEIGHTS, load_checkpoint, save_checkpoint
-from kpdemo.simckp.differences import pack_differences, unpack_differences
-from kpdemo.simckp.folders import WEIGHTS
-from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig
-from kpdemo.simckp.nibbles import LARGEST, STEP
-from kpdemo.simckp.predictor import Selection
-from kpdemo.simckp.quantized import NARROWEST
-from kpdemo.simckp.system import load_system
-from kpdemo.simckp.threshold import Calibration
-from kpdemo.sums import write_sums
+from kpdemo.identity import write_sums
+from kpdemo.simckp.calibration import Calibration
+from kpdemo.simckp.checkpoint import SECOND_WEIGHTS, WEIGHTS, load_checkpoint, save_checkpoint
+from kpdemo.simckp.encoder import load_backbone
+from kpdemo.simckp.extractor import ContrastiveExtractor, ExtractorConfig, Selection
+from kpdemo.simckp.pipeline import load_system
+from kpdemo.simckp.storage import LARGEST_NIBBLE, NARROWEST, STEP, pack_differences, unpack_differences
 from kpdemo.training import run
 from kpdemo.training.assembly import ModelAssembly, assemble
 from kpdemo.training.ensemble import EnsembleTraining
 from kpdemo.types import Document
-from kpdemo.ui.space_map import document_cosines
+from kpdemo.ui.space import document_cosines
 from tests.tiny import tiny_bert
 
 COLUMNS = NARROWEST + 1
@@ -45,9 +41,9 @@ def test_a_difference_moves_by_at_most_half_a_step_of_its_row(values):
     [restored] = unpack_differences(
         pack_differences({"weight": weight}, {"weight": base}), {"weight": base}
     ).values()
-    step = (weight - base).abs().amax(1, keepdim=True) / LARGEST
+    step = (weight - base).abs().amax(1, keepdim=True) / LARGEST_NIBBLE
     of_step = 2**-9 * step + 2**-25  # the second for the smallest numbers of fp16
-    rounding = LARGEST * of_step + 2**-20 * (weight.abs() + base.abs())
+    rounding = LARGEST_NIBBLE * of_step + 2**-20 * (weight.abs() + base.abs())
     assert bool(((restored - weight).abs() <= step / 2 + rounding).all())
 
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from annotation.errors import ImportFileError
 from annotation.exchange import fingerprint, read_items_or_errors
 from annotation.files.formats import FileFormat, open_source, open_stream
-from annotation.files.spreadsheet import protected
+from annotation.files.tables import escape_formula
 from annotation.types import NewPair, NewRating
 from tests.reading import read_items
 
@@ -235,7 +235,7 @@ def test_what_pandas_wrote_into_a_tsv_is_read_back_or_refused(rows, width):
 
 def test_cells_made_safe_for_spreadsheets_are_restored_only_in_our_own_files():
     formula = "=1+1 is a formula"
-    ours = f"id,type,left,right,gold_source\na,phrase2word,{protected(formula)},b,mean\n"
+    ours = f"id,type,left,right,gold_source\na,phrase2word,{escape_formula(formula)},b,mean\n"
     assert read(ours, "gold.csv")[0].left == formula
     theirs = "id,type,left,right\na,phrase2word,'-tis nothing,b\n"
     assert read(theirs, "p.csv")[0].left == "'-tis nothing"
@@ -313,6 +313,9 @@ def test_a_header_of_other_columns_and_scores_are_no_pairs(content, told):
         (line(ratings=[{"rater": "a", "grade": 1}, {"rater": "a", "grade": 1}]), "'a' rated the pair twice"),
         (line(ratings=[1], scale="0-10"), "field 'scale': '0-10' is not 0-4"),
         ('{"id": "a", "rater": "ana"}', "field 'grade': is missing"),
+        ('{"id": "a", "rater": "ana", "grade": 1, "rating:ben": 2}', "there are a rater and a grade too"),
+        (line(rater="", grade=2), "field 'rater': a grade without rater; name the rater or empty the grade"),
+        (line(**{"rating:Ana": 1, "Rating:ana": 2}), "line 1: two fields have the same name; rename one"),
         ("{broken\n", "line 1: not JSON"),
         ('"text"', "line 1: JSON, but not an object"),
         (line() + "[1]\n", "line 2: JSON, but not an object"),

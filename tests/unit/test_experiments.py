@@ -16,27 +16,22 @@ import kpdemo.training
 from kpdemo.candidates.chunks import CandidateConfig
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.cli import main
-from kpdemo.commands.options import open_predictor
+from kpdemo.cli.options import open_predictor
 from kpdemo.config import load_section
 from kpdemo.errors import ConfigError
 from kpdemo.evaluation.metrics import harmonic_mean
-from kpdemo.evaluation.uncertainty import f1_contributions, standard_error
-from kpdemo.experiments.config import DEFAULT_CONFIG, ExperimentsConfig, as_toml
-from kpdemo.experiments.gold_files import GoldFile, joined
-from kpdemo.experiments.measuring import figures, without
-from kpdemo.experiments.models import ModelRuns
-from kpdemo.experiments.pages import write_page
-from kpdemo.experiments.published import published
-from kpdemo.experiments.results import Results
+from kpdemo.experiments.measuring import ModelRuns, figures, without
+from kpdemo.experiments.pages import load_published, write_page
+from kpdemo.experiments.results import GoldFile, Results, join_figures
+from kpdemo.experiments.variants import DEFAULT_CONFIG, ExperimentsConfig, as_toml
 from kpdemo.markup import without_markup
-from kpdemo.simckp.backbone import load_backbone
-from kpdemo.simckp.generation.beam_search import SearchConfig
-from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig
-from kpdemo.simckp.predictor import Selection, SimckpPredictor
-from kpdemo.simckp.proposing import Proposer
-from kpdemo.simckp.system import SystemPredictor, load_system
-from kpdemo.simckp.threshold import Calibration
-from kpdemo.training.ngrams import ScoredDocuments
+from kpdemo.simckp.beam_search import SearchConfig
+from kpdemo.simckp.calibration import Calibration
+from kpdemo.simckp.encoder import load_backbone
+from kpdemo.simckp.extractor import ContrastiveExtractor, ExtractorConfig, Selection, SimckpPredictor
+from kpdemo.simckp.pipeline import Proposer, SystemPredictor, load_system
+from kpdemo.statistics import f1_contributions, standard_error
+from kpdemo.training.extractor import ScoredDocuments
 from kpdemo.types import Document, Keyphrase, Prediction
 from tests.fakes import FakePredictor
 from tests.tiny import tiny_bert, tiny_generator
@@ -139,8 +134,8 @@ def folder(tmp_path) -> Path:
 @pytest.fixture
 def _models_stay_open(monkeypatch) -> None:
     """To load the model that ships takes longer than all that a test measures with it in several calls."""
-    monkeypatch.setattr("kpdemo.commands.experiments.open_predictor", cache(open_predictor))
-    monkeypatch.setattr("kpdemo.simckp.system.load_system", cache(load_system))
+    monkeypatch.setattr("kpdemo.cli.experiments.open_predictor", cache(open_predictor))
+    monkeypatch.setattr("kpdemo.simckp.pipeline.load_system", cache(load_system))
 
 
 def experiments(folder: Path, name: str, *options: str) -> int:
@@ -172,7 +167,7 @@ def test_standard_errors_by_hand_and_where_there_is_none():
 
 
 def test_the_papers_figures_are_those_of_its_tables():
-    tables = published()
+    tables = load_published()
     [simckp] = [row for row in tables.present if row.system == "SimCKP"]
     assert simckp.figures["NUS"] == (0.496, 0.498)
     assert [len(table) for table in (tables.present, tables.absent, tables.ablation, tables.negatives)] == [
@@ -190,7 +185,7 @@ def test_the_papers_figures_are_those_of_its_tables():
 def test_every_variant_of_the_paper_is_configured():
     config = load_section(DEFAULT_CONFIG, "experiments", ExperimentsConfig)
     for table in ("ablation", "negatives"):
-        wanted = {row.variant for row in getattr(published(), table) if row.variant}
+        wanted = {row.variant for row in getattr(load_published(), table) if row.variant}
         assert {variant.name for variant in config.of(table)} == wanted
     assert as_toml(True) == "true"
     assert as_toml("binary") == '"binary"'
@@ -260,7 +255,7 @@ def test_names_that_the_page_does_not_show_are_refused_before_anything_is_traine
 
 def test_a_checkpoint_that_a_crash_left_half_written_is_made_again(folder, monkeypatch):
     with monkeypatch.context() as crashing:
-        crashing.setattr("kpdemo.simckp.folders.write_sums", lambda _: pytest.fail("the power is gone"))
+        crashing.setattr("kpdemo.simckp.checkpoint.write_sums", lambda _: pytest.fail("the power is gone"))
         with pytest.raises(pytest.fail.Exception, match="the power is gone"):
             experiments(folder, "ngrams")
     [torn] = (folder / "runs").glob("contrastive-42-*/checkpoint")
@@ -540,11 +535,11 @@ def test_figures_with_passages_that_are_not_told_are_not_kept_beside_others():
         figures = {"model": "m", "identity": "", "passages": 9, "machine": "", "datasets": {name: {}}}
         return figures | {"files": [f"{name}.jsonl"]} | values
 
-    kept = joined(measured("b"), measured("a"))
+    kept = join_figures(measured("b"), measured("a"))
     assert (kept["datasets"], kept["files"]) == ({"a": {}, "b": {}}, ["a.jsonl", "b.jsonl"])
     told = measured("b", index="1")
-    assert joined(told, measured("a")) == told
-    assert joined(told, measured("a", index="1"))["datasets"].keys() == {"a", "b"}
+    assert join_figures(told, measured("a")) == told
+    assert join_figures(told, measured("a", index="1"))["datasets"].keys() == {"a", "b"}
 
 
 def test_gold_files_go_with_models_alone(folder, capsys):

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import annotation
-from annotation.commands.score_tables import _interval
-from annotation.commands.writing import _drift_cells
-from annotation.figures import figure_text
+from annotation.authoring import GradeGap
+from annotation.cli.scoring import _interval
+from annotation.cli.writing import _drift_cells
 from annotation.scoring import Estimate
-from annotation.writing_report import GradeGap
+from annotation.wording import figure_text
 
 
 @pytest.mark.parametrize(

@@ -18,18 +18,17 @@ from safetensors.torch import load_file, save_file
 
 from kpdemo.config import load_section
 from kpdemo.errors import ConfigError, ModelLoadError, TrainingError
-from kpdemo.simckp.backbone import load_tokenizer
-from kpdemo.simckp.decoding import over_generate
-from kpdemo.simckp.generation.beam_search import SearchConfig
-from kpdemo.simckp.generation.checkpoint import load_generator, save_generator
-from kpdemo.simckp.generation.targets import IGNORED, TargetVocabulary, pad_targets, shifted
+from kpdemo.identity import write_sums
+from kpdemo.simckp.beam_search import SearchConfig
+from kpdemo.simckp.calibration import Calibration
+from kpdemo.simckp.decoder import IGNORED, TargetVocabulary, pad_targets, shift_right
+from kpdemo.simckp.encoder import load_tokenizer
+from kpdemo.simckp.extractor import Selection
+from kpdemo.simckp.generator import load_generator, over_generate, save_generator
 from kpdemo.simckp.losses import contrastive_loss, generation_loss
-from kpdemo.simckp.predictor import Selection
-from kpdemo.simckp.threshold import Calibration
-from kpdemo.sums import write_sums
 from kpdemo.training import run
+from kpdemo.training.examples import absent_keyphrases
 from kpdemo.training.generator import GeneratorPart, GeneratorTraining, train_generator
-from kpdemo.training.labelling import absent_keyphrases
 from kpdemo.types import Document
 from tests.tiny import tiny_bart, tiny_bert, tiny_generator, tiny_t5
 
@@ -67,7 +66,7 @@ class TestTargets:
     def test_the_decoder_reads_each_target_before_it_writes_the_next(self):
         targets = pad_targets([np.array([7, 8, 2]), np.array([9, 2]), np.zeros(0, dtype=np.int64)])
         assert targets.tolist() == [[7, 8, 2], [9, 2, IGNORED], [IGNORED] * 3]
-        assert shifted(targets, 4)[:2].tolist() == [[4, 7, 8], [4, 9, 2]]
+        assert shift_right(targets, 4)[:2].tolist() == [[4, 7, 8], [4, 9, 2]]
 
     def test_absent_keyphrases_keep_their_order_and_come_once(self):
         document = Document(
@@ -279,7 +278,7 @@ class TestMasking:
 
 def part_of(config: GeneratorTraining) -> GeneratorPart:
     """The part as `train_generator` makes it, with nothing to validate."""
-    from kpdemo.training.example_parts import training_examples
+    from kpdemo.training.examples import training_examples
     from kpdemo.training.generator import build_generator
 
     torch.manual_seed(1)
@@ -363,8 +362,8 @@ def test_generating_with_the_small_decoder_needs_no_transformers(tmp_path):
     code = f"""
 import sys
 from pathlib import Path
-from kpdemo.simckp.decoding import over_generate
-from kpdemo.simckp.generation.checkpoint import load_generator
+from kpdemo.simckp.generator import over_generate
+from kpdemo.simckp.generator import load_generator
 from kpdemo.types import Document
 _, generator = load_generator(Path({str(tmp_path / "model")!r}), device="cpu")
 list(over_generate(generator, [Document("Graph kernels compare molecules.")]))

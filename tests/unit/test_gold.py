@@ -24,11 +24,13 @@ from annotation.files.gold_folder import (
     MANIFEST,
     GoldFolder,
     describe_files,
+    manifest,
+    scale_text,
     write_archive,
     write_card,
     write_manifest,
 )
-from annotation.files.spreadsheet import protected, restored
+from annotation.files.tables import escape_formula, unescape_formula
 from annotation.gold import (
     ExportOptions,
     Format,
@@ -39,7 +41,6 @@ from annotation.gold import (
     rater_numbers,
     standing_of,
 )
-from annotation.gold_manifest import manifest, scale_text
 from annotation.scale import CLSS_POINTS
 from annotation.types import Cause, ProjectSettings, RatedPair
 
@@ -123,13 +124,13 @@ def test_a_pair_is_unfinished_without_enough_ratings_or_the_decision_it_needs(gr
 
 @given(st.text(alphabet="=+-@\t\r\n' aé😀", max_size=8))
 def test_a_protected_cell_runs_nothing_and_is_restored_exactly(cell):
-    assert not protected(cell).startswith(tuple("=+-@\t\r\n"))
-    assert restored(protected(cell)) == cell
+    assert not escape_formula(cell).startswith(tuple("=+-@\t\r\n"))
+    assert unescape_formula(escape_formula(cell)) == cell
 
 
 @pytest.mark.parametrize("cell", ["plain", "'quoted'", "", "2.75", "'"])
 def test_harmless_cells_stay_as_they_are(cell):
-    assert protected(cell) == cell
+    assert escape_formula(cell) == cell
 
 
 def write(folder, format, rows, labels=(), types=("sentence2phrase",)):
@@ -153,7 +154,7 @@ def test_json_lines_keep_every_character_and_csv_protects_it(tmp_path, text):
     [header, cells] = csv.reader(io.StringIO(content, newline=""))
     fields = dict(zip(header, cells, strict=True))
     assert not fields["left"].startswith(tuple("=+-@\t\r\n"))
-    assert restored(fields["left"]) == text
+    assert unescape_formula(fields["left"]) == text
     assert (fields["gold"], fields["rating:r0"], fields["rating:r1"]) == ("2.25", "2", "2.5")
 
 

@@ -18,17 +18,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from annotation.cards.columns import COLUMNS
-from annotation.cards.front_matter import GRADES, front_matter
-from annotation.cards.gold_card import MOST_GENRES, TASK_BIBTEX, gold_card
-from annotation.files.gold_columns import Extras
-from annotation.files.gold_files import open_gold, open_unfinished, safe_stem
-from annotation.files.gold_folder import describe_files
-from annotation.files.spreadsheet import protected
+from annotation.files.gold_files import Extras, open_gold, open_unfinished, safe_stem
+from annotation.files.gold_folder import describe_files, manifest
+from annotation.files.tables import escape_formula
 from annotation.gold import ExportOptions, Format, RaterColumns, Tally, Unfinished, gold_row
-from annotation.gold_manifest import manifest
-from annotation.reliability.gold_agreement import AgreementTally
-from annotation.senses.network import PairSenses, SenseText
+from annotation.gold_card import COLUMNS, GRADES, MOST_GENRES, TASK_BIBTEX, front_matter, gold_card
+from annotation.reliability.report import AgreementTally
+from annotation.senses import PairSenses, SenseText
 from annotation.types import Cause, ProjectSettings, RatedPair, RaterComment
 
 ROOT = Path(__file__).parent.parent.parent
@@ -140,7 +136,7 @@ def test_csv_is_read_as_it_was_written(tmp_path):
     [config] = head(gold_card(written))["configs"]
     rows = as_datasets_reads(tmp_path, config)
     assert [(row["id"], row["left"], row["right"], row["gold"]) for row in rows] == [
-        (pair.external_id, protected(pair.left), pair.right, gold)
+        (pair.external_id, escape_formula(pair.left), pair.right, gold)
         for pair, gold in zip(PAIRS, (2.375, 0.5, 1, 3), strict=False)
     ]
     assert [(row["genre"], row["intended"], row["rating:rater 2"]) for row in rows[:2]] == [

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from kpdemo.errors import InputError
-from kpdemo.evaluation.gold import read_gold
+from kpdemo.io.documents import read_gold
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kpdemo.errors import KpdemoError
-from kpdemo.simckp import reading
-from kpdemo.simckp.halving import in_halves
-from kpdemo.simckp.model import ContrastiveExtractor
+from kpdemo.simckp import batches
+from kpdemo.simckp.batches import in_halves
+from kpdemo.simckp.extractor import ContrastiveExtractor
 from kpdemo.types import Document
 from tests.tiny import tiny_extractor
 
@@ -68,5 +68,5 @@ def test_vectors_come_in_the_order_of_their_rows_though_memory_is_short():
         return (input_ids * mask).sum(1, keepdim=True)
 
     rows = [[7], [1, 2], [30], [4, 5, 6], [100]]
-    vectors = reading.encode_rows(tower, rows, padding=0, device=torch.device("cpu"), size=4)
+    vectors = batches.encode_rows(tower, rows, padding=0, device=torch.device("cpu"), size=4)
     assert vectors.flatten().tolist() == [7, 3, 30, 15, 100]

@@ -18,13 +18,12 @@ from transformers import AutoModelForSeq2SeqLM, BartModel
 from transformers.utils import logging
 
 from kpdemo.errors import ConfigError, InputError, LanguageError, ModelLoadError
-from kpdemo.latin import latin_documents
 from kpdemo.predictors import load_predictor
+from kpdemo.routing import latin_documents
+from kpdemo.selection import Proposal, build_answer
 from kpdemo.simckp.hub.download import choose_files, fetch
-from kpdemo.simckp.hub.generator import _between
-from kpdemo.simckp.hub.models import open_hub_model
+from kpdemo.simckp.hub.models import _between, open_hub_model
 from kpdemo.simckp.hub.tagger import HubTagger
-from kpdemo.simckp.proposals import Proposal, build_answer
 from kpdemo.types import Document, Kind, Origin
 from tests.tiny import tiny_bert
 from tests.tiny_hub import (

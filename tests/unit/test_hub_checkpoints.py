@@ -15,27 +15,30 @@ from safetensors.torch import load_file
 from kpdemo.cards import model_card
 from kpdemo.errors import ConfigError, ModelLoadError
 from kpdemo.evaluation.kea import Kea, LanguageTables, save_kea
-from kpdemo.identity import model_identity
-from kpdemo.packed_json import json_gz
+from kpdemo.identity import model_identity, write_sums
+from kpdemo.io.files import json_gz
 from kpdemo.predictors import load_predictor, model_folder, takes_index
-from kpdemo.simckp.backbone import load_backbone
-from kpdemo.simckp.checkpoint import KIND, save_checkpoint
-from kpdemo.simckp.differences import pack_differences
-from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig
+from kpdemo.simckp.calibration import Calibration
+from kpdemo.simckp.checkpoint import (
+    KIND,
+    _made_for,
+    open_folder,
+    save_checkpoint,
+    store_as_change,
+    write_tensors,
+)
+from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig, PairEncoder
+from kpdemo.simckp.encoder import load_backbone
 from kpdemo.simckp.ensemble import save_ensemble
-from kpdemo.simckp.folders import _made_for, opened_folder, store_as_change, write_tensors
+from kpdemo.simckp.extractor import ContrastiveExtractor, ExtractorConfig, Selection
 from kpdemo.simckp.hub import download
 from kpdemo.simckp.hub.download import fetch, on_this_machine
 from kpdemo.simckp.labeller import LabellerConfig, SequenceLabeller, save_labeller
-from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig
 from kpdemo.simckp.pair_checkpoint import save_bank, state_hash, stored_state
-from kpdemo.simckp.pair_encoder import PairEncoder
-from kpdemo.simckp.predictor import Selection
-from kpdemo.simckp.threshold import Calibration
-from kpdemo.sums import write_sums
+from kpdemo.simckp.storage import pack_differences
 from kpdemo.types import Document
 from kpdemo.ui.models import ModelShelf
-from kpdemo.ui.results import Question
+from kpdemo.ui.results import PredictionRequest
 from tests.hub_cache import publish
 from tests.tiny import tiny_bank, tiny_bert
 from tests.tiny_hub import DOCUMENT as TAUGHT
@@ -59,7 +62,7 @@ def parts(tmp_path_factory) -> Path:
         encoder, tokenizer = load_backbone(backbone)
         module = ContrastiveExtractor(encoder, CONFIG)
         save_checkpoint(root / name, module, tokenizer, SELECTION, name=name, card=f"# {name}\n")
-    with opened_folder(root / "first", KIND) as first, opened_folder(root / "second", KIND) as second:
+    with open_folder(root / "first", KIND) as first, open_folder(root / "second", KIND) as second:
         differences = pack_differences(second.weights, first.weights)
     kept = {"share": 0.25, "name": "both", "card": "# both of them\n"}
     save_ensemble(root / "model", root / "first", differences, CONFIG, SELECTION, **kept)
@@ -137,7 +140,7 @@ def test_the_page_offers_it_with_its_card(parts, cache):
     assert shelf.card(NAME).startswith("This model has not been downloaded yet")
     publish(cache, NAME, parts / "model")
     assert shelf.choices == [(f"{NAME} – given with --model", NAME)]
-    assert shelf.answer(Question(DOCUMENT, NAME)).prediction.present
+    assert shelf.answer(PredictionRequest(DOCUMENT, NAME)).prediction.present
     assert shelf.card(NAME).startswith("# both of them")
 
 

@@ -9,10 +9,10 @@ import yaml
 from huggingface_hub import constants
 
 from kpdemo.cli import main
-from kpdemo.commands.hub_page import hub_page
+from kpdemo.cli.readme import hub_page
 from kpdemo.evaluation.kea import Kea, LanguageTables, save_kea
+from kpdemo.identity import check_sums, read_sums, write_sums
 from kpdemo.predictors import load_predictor
-from kpdemo.sums import check_sums, read_sums, write_sums
 from kpdemo.types import Document
 from tests.hub_cache import publish
 

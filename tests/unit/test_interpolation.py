@@ -12,12 +12,11 @@ from safetensors.torch import load_file
 from torch import nn
 
 from kpdemo.errors import ConfigError, TrainingError
-from kpdemo.simckp.folders import WEIGHTS
+from kpdemo.simckp.checkpoint import WEIGHTS
 from kpdemo.training import run
-from kpdemo.training.extractor_config import ExtractorTraining
-from kpdemo.training.interpolation import copied_weights, interpolate
-from kpdemo.training.loop_config import LoopConfig
-from kpdemo.training.sources import Source
+from kpdemo.training.data import Source
+from kpdemo.training.fine_tuning import ExtractorTraining, copied_weights, interpolate
+from kpdemo.training.loop import LoopConfig
 from tests.tiny import tiny_bert
 
 

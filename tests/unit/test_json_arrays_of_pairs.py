@@ -8,7 +8,7 @@ import json
 import pytest
 
 from annotation.exchange import read_items_or_errors, read_larger_items
-from annotation.files import formats, json_rows
+from annotation.files import formats, tables
 from annotation.files.formats import open_stream
 
 PAIRS = [{"id": f"p{number}", "type": "t", "left": "x [1], {2}", "right": "y"} for number in range(3)]
@@ -44,7 +44,7 @@ def test_a_long_line_of_an_array_may_come_after_empty_ones(monkeypatch):
 
 
 def test_an_array_that_is_too_large_is_refused(monkeypatch):
-    monkeypatch.setattr(json_rows, "LARGEST_ARRAY", 100)
+    monkeypatch.setattr(tables, "LARGEST_ARRAY", 100)
     assert read(json.dumps(PAIRS, indent=1)) == [
         "pairs.json: an array of more than 100 characters; write JSON Lines, one object a line."
     ]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.gold import standing_of
-from annotation.predictions.judgements import relevance, run_scores, trec_id
+from annotation.relevance import relevance, run_scores, trec_id
 
 QUARTERS = [Decimal(quarters) / 4 for quarters in range(17)]
 SCORES = st.sampled_from([0.0, 1e-12, 1e-9, 0.25, 0.5, 1 - 1e-12, 1.0]) | st.floats(0, 1)

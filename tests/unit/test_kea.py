@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from kpdemo.candidates.noun_phrases import key_of
 from kpdemo.errors import LanguageError, ModelLoadError, TrainingError
 from kpdemo.evaluation.kea import LanguageTables, load_kea, mine_ngrams
-from kpdemo.evaluation.phrases import key_of
 from kpdemo.identity import model_identity
 from kpdemo.predictors import load_predictor
-from kpdemo.training import CHECKPOINT, run
+from kpdemo.training import run
+from kpdemo.training.data import Source
 from kpdemo.training.kea import KeaTraining, train_kea
-from kpdemo.training.sources import Source
+from kpdemo.training.parts import CHECKPOINT
 from kpdemo.types import Document
 
 FRENCH = "Le noyau de graphes compare {0}. Une méthode lente compare {0} avec un arbre à cames numéro {1}."

@@ -10,15 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kpdemo.languages.detection import detect, identified
-from kpdemo.languages.names import NAMES, language_code
-from kpdemo.languages.notes import foreign_notes, language_note
-from kpdemo.languages.routing import SERVED
-from kpdemo.languages.segmenting import segments
-from kpdemo.languages.wording import folded
-from kpdemo.places import PhrasePlaces
-from kpdemo.prmu import PhraseKinds
-from kpdemo.text import StemmedText, check_readable, phrase_key, readable_documents, stem, word_spans, words
+from kpdemo.languages import NAMES, detect, fold_word, identify, language_code, segments
+from kpdemo.routing import SERVED, foreign_notes, language_note
+from kpdemo.text import (
+    PhraseFinder,
+    PhraseKinds,
+    StemmedText,
+    check_readable,
+    phrase_key,
+    readable_documents,
+    stem,
+    word_spans,
+    words,
+)
 from kpdemo.types import Document, Kind
 
 FRENCH = "Nous présentons une méthode d’extraction de termes-clés pour les réseaux électriques."
@@ -63,7 +67,7 @@ def test_a_mixed_text_has_the_language_of_most_of_it():
 
 def test_english_and_scripts_need_no_classifier():
     code = (
-        "import sys; from kpdemo.languages.detection import detect\n"
+        "import sys; from kpdemo.languages import detect\n"
         f"found = [detect(text).code for text in {[ENGLISH * 3, CHINESE, KOREAN]!r}]\n"
         "heavy = {'py3langid', 'rjieba', 'kiwipiepy', 'numpy', 'nltk'} & set(sys.modules)\n"
         "print(found, heavy)"
@@ -73,9 +77,9 @@ def test_english_and_scripts_need_no_classifier():
 
 
 def test_a_document_keeps_the_language_it_was_given():
-    assert identified(Document(FRENCH)).language == "fr"
-    assert identified(Document(FRENCH, language="German")).language == "de"
-    assert identified(Document(FRENCH, language="x-own")).language == "x-own"
+    assert identify(Document(FRENCH)).language == "fr"
+    assert identify(Document(FRENCH, language="German")).language == "de"
+    assert identify(Document(FRENCH, language="x-own")).language == "x-own"
     assert [document.language for document in readable_documents([FRENCH, ENGLISH])] == ["fr", "en"]
 
 
@@ -90,8 +94,8 @@ def test_a_language_is_read_as_people_write_it(written, code):
 def places(text, phrase, language):
     """What stands at the places of a phrase."""
     document = Document(text, language=language)
-    assert StemmedText(document).contains(phrase) == bool(PhrasePlaces(document).of(phrase))
-    return [document.text[start:end] for start, end in PhrasePlaces(document).of(phrase)]
+    assert StemmedText(document).contains(phrase) == bool(PhraseFinder(document).of(phrase))
+    return [document.text[start:end] for start, end in PhraseFinder(document).of(phrase)]
 
 
 @pytest.mark.parametrize(
@@ -237,7 +241,7 @@ def test_words_lie_in_the_text_and_any_run_of_them_is_found_there(title, body, l
     last = data.draw(st.integers(first, min(first + 3, len(spans) - 1)))
     start, end = (offset + document.body_start for offset in (spans[first][0], spans[last][1]))
     phrase = document.text[start:end]
-    found = PhrasePlaces(document).of(phrase)
+    found = PhraseFinder(document).of(phrase)
     assert (start, end) in found
     assert StemmedText(document).contains(phrase)
     for place in found:
@@ -246,8 +250,8 @@ def test_words_lie_in_the_text_and_any_run_of_them_is_found_there(title, body, l
 
 @given(st.text(max_size=8))
 def test_a_folded_word_stays_as_it_is_and_holds_no_space(word):
-    assert folded(folded(word)) == folded(word)
-    assert not folded(word).split()[1:]
+    assert fold_word(fold_word(word)) == fold_word(word)
+    assert not fold_word(word).split()[1:]
 
 
 @pytest.mark.parametrize(

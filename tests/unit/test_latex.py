@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kpdemo.latex import latex_table, latex_text
+from kpdemo.io.latex import latex_table, latex_text
 from tests.latex_tables import printed, read_tables
 
 HOSTILE = [

@@ -3,8 +3,8 @@
 import pytest
 
 from kpdemo.errors import LanguageError
-from kpdemo.latin import latin_documents
 from kpdemo.predictors import load_predictor
+from kpdemo.routing import latin_documents
 from kpdemo.types import Document
 
 JAPANESE = "機械学習は、データから規則を学習する技術である。"

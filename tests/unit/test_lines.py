@@ -7,10 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kpdemo.candidates import chunks
+from kpdemo.candidates import noun_phrases as phrases
+from kpdemo.candidates import word_runs as ramkg_phrases
 from kpdemo.candidates.chunks import candidate_key, mine_candidates
+from kpdemo.candidates.noun_phrases import noun_ngrams, noun_phrases
 from kpdemo.candidates.tagger import load_tagger
-from kpdemo.evaluation import phrases
-from kpdemo.evaluation.phrases import noun_ngrams, noun_phrases
+from kpdemo.candidates.word_runs import mine_phrases
 from kpdemo.lines import (
     LONGEST_TITLE,
     LONGEST_TITLE_LINE,
@@ -19,8 +21,6 @@ from kpdemo.lines import (
     join_cut_words,
     with_title_line,
 )
-from kpdemo.ramkg import phrases as ramkg_phrases
-from kpdemo.ramkg.phrases import mine_phrases
 from kpdemo.simckp.examples import encoder_text
 from kpdemo.text import LONGEST_KEYPHRASE
 from kpdemo.types import Document

@@ -15,12 +15,18 @@ from hypothesis import strategies as st
 from torch import nn
 
 from kpdemo.errors import TrainingError
-from kpdemo.training.batching import length_bucketed
-from kpdemo.training.loop import _restore_chance, train
-from kpdemo.training.loop_config import LoopConfig, uses_bf16
-from kpdemo.training.model_card import visits
-from kpdemo.training.run_files import load_state, save_state
-from kpdemo.training.schedule import count_steps, learning_rate
+from kpdemo.training.cards import visits
+from kpdemo.training.loop import (
+    LoopConfig,
+    _restore_chance,
+    count_steps,
+    learning_rate,
+    length_bucketed,
+    load_state,
+    save_state,
+    train,
+    uses_bf16,
+)
 
 CONFIG = LoopConfig(documents=160, batch_size=4, precision="fp32", evaluate_every=40, log_every=10, seed=3)
 CPU = torch.device("cpu")

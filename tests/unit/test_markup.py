@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import kpdemo
 from kpdemo.errors import InputError
 from kpdemo.markup import spans_as_given, without_markup
-from kpdemo.simckp.proposals import Proposal, build_answer
+from kpdemo.selection import Proposal, build_answer
 from kpdemo.types import Document
 
 JATS = (

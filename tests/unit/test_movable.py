@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import torch
 
-from kpdemo.simckp.movable import Movable
+from kpdemo.simckp.batches import Movable
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,16 @@ import pytest
 from kpdemo.cli import main
 from kpdemo.errors import ConfigError, InputError, LanguageError
 from kpdemo.evaluation.metrics import SetScores
-from kpdemo.experiments.multilingual import measure_languages
-from kpdemo.experiments.pages import write_page
-from kpdemo.experiments.refusals import refusal_notes, told_refusals
+from kpdemo.experiments.measuring import (
+    difference,
+    measure_languages,
+    refusal_notes,
+    refusals_of,
+    rounds_result,
+    with_and_without,
+)
+from kpdemo.experiments.pages import with_passages, write_page
 from kpdemo.experiments.results import Results
-from kpdemo.experiments.retrieval import difference, rounds_result, with_and_without
-from kpdemo.experiments.retrieval_tables import with_passages
 from kpdemo.types import Document, Keyphrase, Prediction, RetrievalPrediction
 from tests.tiny_multilingual import CHINESE, FRENCH, KOREAN
 
@@ -99,7 +103,7 @@ def test_the_page_tells_the_three_commonest_reasons_and_how_many_more():
     reasons = [
         f"No {word}." for word in ("verbs", "nouns", "nouns", "commas", "verbs", "letters", "verbs", "ends")
     ]
-    told = told_refusals(map(InputError, reasons))
+    told = refusals_of(map(InputError, reasons))
     assert (told["refused"], len(told["reasons"])) == (8, 5)
     note = refusal_notes([("fixed", "papers", told | {"documents": 9})])
     assert note.endswith("keyphrases: 3 × “No verbs.”; 2 × “No nouns.”; 1 × “No commas.”; and 2 more")

@@ -16,18 +16,25 @@ import torch
 from kpdemo.config import load_section
 from kpdemo.errors import ConfigError, InputError, TrainingError
 from kpdemo.predictors import load_predictor
-from kpdemo.ramkg.encoder import load_encoder
-from kpdemo.ramkg.iterate import Retrieved
-from kpdemo.ramkg.rgit import Outcome, iterate
+from kpdemo.ramkg.retriever import load_encoder
+from kpdemo.ramkg.rgit import Outcome, Retrieved, iterate
 from kpdemo.ramkg.settings import EncoderConfig
 from kpdemo.ramkg.subwords import SubwordEncoder, load_reader, save_reader, train_tokenizer
 from kpdemo.training import run
-from kpdemo.training.loop_config import LoopConfig
+from kpdemo.training.data import Source
+from kpdemo.training.loop import LoopConfig
 from kpdemo.training.multilingual.generator_rounds import RoundRetriever
-from kpdemo.training.multilingual.parallel import ParallelSource, Translation, read_translations
-from kpdemo.training.multilingual.retriever import new_tower, retriever_identity
-from kpdemo.training.multilingual.retriever_config import RetrieverTraining
-from kpdemo.training.multilingual.retriever_part import RetrieverPart, retrieval_loss
+from kpdemo.training.multilingual.retriever import (
+    ParallelSource,
+    RetrieverPart,
+    RetrieverTraining,
+    SubwordTower,
+    Translation,
+    new_tower,
+    read_translations,
+    retrieval_loss,
+    retriever_identity,
+)
 from kpdemo.training.multilingual.rgit import (
     MultilingualTraining,
     RetrieverRounds,
@@ -35,9 +42,7 @@ from kpdemo.training.multilingual.rgit import (
     find_thinned,
     train_multilingual,
 )
-from kpdemo.training.multilingual.round_data import read_rounds
-from kpdemo.training.multilingual.towers import SubwordTower
-from kpdemo.training.sources import Source
+from kpdemo.training.multilingual.rounds import read_rounds
 from kpdemo.types import Document
 from tests.tiny import tiny_bert
 

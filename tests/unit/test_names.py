@@ -9,11 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.errors import (
-    SettingsError,
-)
-from annotation.names import LONGEST_NAME, check_name, name_key
+from annotation.errors import SettingsError
 from annotation.passwords import Passwords, check_password
+from annotation.wording import LONGEST_NAME, check_name, name_key
 from tests.people import CHEAP, OTHER, PASSWORD
 
 

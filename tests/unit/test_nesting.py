@@ -11,11 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kpdemo
-from kpdemo.batch.predicting import predict_file
-from kpdemo.batch.resuming import ResumeError
+from kpdemo.batch import ResumeError, predict_file
 from kpdemo.cli import main
-from kpdemo.nesting import Unnested, unnested
-from kpdemo.selection import keep
+from kpdemo.selection import UnnestedPredictor, drop_nested, keep
 from kpdemo.types import Document, Keyphrase, Prediction, RetrievalPrediction
 from tests.fakes import FakePredictor, FakeRetriever
 
@@ -35,12 +33,12 @@ def inside(phrase: str, other: str) -> bool:
 
 
 def test_names_that_differ_by_a_mark_do_not_nest():
-    assert list(unnested(["C++", "C#", "C++ compilers", "F#", "C"])) == [0, 1, 3, 4]
+    assert list(drop_nested(["C++", "C#", "C++ compilers", "F#", "C"])) == [0, 1, 3, 4]
 
 
 @given(PHRASES)
 def test_no_keyphrase_stands_inside_another_and_each_left_out_nests_with_a_better_one(phrases):
-    kept = list(unnested(phrases))
+    kept = list(drop_nested(phrases))
     assert all(first < second for first, second in pairwise(kept))
     for number, phrase in enumerate(phrases):
         better = [phrases[place] for place in kept if place < number]
@@ -70,9 +68,9 @@ class Ranked:
 def test_the_next_keyphrases_take_the_places_of_those_left_out(phrases, own, top_k, threshold):
     predictor = Ranked(tuple(phrases), own)
     [plain] = predictor.predict([TEXT], top_k=top_k, threshold=threshold)
-    [found] = Unnested(predictor).predict([TEXT], top_k=top_k, threshold=threshold)
+    [found] = UnnestedPredictor(predictor).predict([TEXT], top_k=top_k, threshold=threshold)
     [everything] = predictor.predict([TEXT], threshold=threshold or 0.0)
-    free = [everything.present[place] for place in unnested(one.text for one in everything.present)]
+    free = [everything.present[place] for place in drop_nested(one.text for one in everything.present)]
     assert [replace(one, filler=False) for one in found.present] == free[: len(plain.present)]
     added = [one for one in found.present if one.spans not in {known.spans for known in plain.present}]
     assert all(one.filler == (top_k is None) for one in added)
@@ -80,15 +78,15 @@ def test_the_next_keyphrases_take_the_places_of_those_left_out(phrases, own, top
 
 
 def test_the_stems_of_the_language_decide():
-    assert list(unnested(["réseaux de neurones", "réseau", "neurone artificiel"], "fr")) == [0, 2]
-    assert list(unnested(["支持向量机", "向量", "分类"], "zh")) == [0, 2]
-    assert list(unnested(["long-term memory", "long term memories", "term"])) == [0]
+    assert list(drop_nested(["réseaux de neurones", "réseau", "neurone artificiel"], "fr")) == [0, 2]
+    assert list(drop_nested(["支持向量机", "向量", "分类"], "zh")) == [0, 2]
+    assert list(drop_nested(["long-term memory", "long term memories", "term"])) == [0]
 
 
 def test_both_answers_of_a_model_that_retrieves_are_without_nested_ones():
     predictor = FakeRetriever(phrases=("noyaux de graphes", "graphes", "molécules"))
     document = Document("Les noyaux de graphes comparent des molécules..", language="fr")
-    [found] = Unnested(predictor).predict_with_passages([document])
+    [found] = UnnestedPredictor(predictor).predict_with_passages([document])
     assert isinstance(found, RetrievalPrediction)
     for answer in (found.prediction, found.without):
         assert [one.text for one in answer.present] == ["noyaux de graphes", "molécules"]
@@ -100,7 +98,7 @@ def test_a_file_is_not_gone_on_with_otherwise(tmp_path):
     source.write_text(json.dumps({"id": "a", "text": TEXT}) + "\n")
     predict_file(FakePredictor(), source, output, nested=False)
     texts = [one["text"] for one in json.loads(output.read_text())["present"]]
-    assert len(list(unnested(texts))) == len(texts) == 5
+    assert len(list(drop_nested(texts))) == len(texts) == 5
     with pytest.raises(ResumeError, match="was started with no nested keyphrases;"):
         predict_file(FakePredictor(), source, output)
 
@@ -112,7 +110,7 @@ def test_the_command_line_and_python_give_the_same(tmp_path, capsys):
     for option in ((), ("--no-nested",)):
         assert main(["predict", str(path), "--model", "tfidf", "--top-k", "3", "--json", *option]) == 0
         told.append([one["text"] for one in json.loads(capsys.readouterr().out)["present"]])
-    assert list(unnested(told[0])) != [0, 1, 2]
+    assert list(drop_nested(told[0])) != [0, 1, 2]
     [python] = kpdemo.load_predictor("tfidf", nested=False).predict([TEXT], top_k=3)
     assert told[1] == [one.text for one in python.present]
-    assert list(unnested(told[1])) == [0, 1, 2]
+    assert list(drop_nested(told[1])) == [0, 1, 2]

@@ -8,19 +8,17 @@ import torch
 from kpdemo.candidates.chunks import CandidateConfig, candidate_key, mine_candidates, random_candidates
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.errors import ConfigError
-from kpdemo.simckp.backbone import load_backbone, load_tokenizer
+from kpdemo.simckp.calibration import Calibration
 from kpdemo.simckp.checkpoint import load_checkpoint, save_checkpoint
+from kpdemo.simckp.encoder import load_backbone, load_tokenizer
+from kpdemo.simckp.extractor import ContrastiveExtractor, ExtractorConfig, Selection
 from kpdemo.simckp.losses import binary_loss, in_batch_loss
-from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig
-from kpdemo.simckp.predictor import Selection
-from kpdemo.simckp.threshold import Calibration
-from kpdemo.training.extractor_config import ExtractorTraining
-from kpdemo.training.generator import GeneratorTraining
+from kpdemo.training.data import Source
+from kpdemo.training.examples import ExampleSettings, label_document
+from kpdemo.training.fine_tuning import ExtractorTraining
+from kpdemo.training.generator import GeneratorTraining, One2SeqTraining
 from kpdemo.training.labeller import LabellerTraining
-from kpdemo.training.labelling import ExampleSettings, label_document
-from kpdemo.training.loop_config import LoopConfig
-from kpdemo.training.one2seq import One2SeqTraining
-from kpdemo.training.sources import Source
+from kpdemo.training.loop import LoopConfig
 from kpdemo.types import Document
 from tests.tiny import tiny_bert
 

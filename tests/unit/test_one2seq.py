@@ -10,13 +10,12 @@ import torch
 
 from kpdemo.candidates.chunks import CandidateConfig
 from kpdemo.predictors import load_predictor
-from kpdemo.simckp.backbone import load_tokenizer
-from kpdemo.simckp.generation.beam_search import Beam
-from kpdemo.simckp.generation.one2seq import One2SeqPredictor
+from kpdemo.simckp.beam_search import Beam
+from kpdemo.simckp.encoder import load_tokenizer
+from kpdemo.simckp.generator import One2SeqPredictor
 from kpdemo.training import run
-from kpdemo.training.example_cache import ExampleCache
-from kpdemo.training.labelling import ExampleSettings, label_document
-from kpdemo.training.one2seq import gold_phrases, written_phrases
+from kpdemo.training.examples import ExampleCache, ExampleSettings, label_document
+from kpdemo.training.generator import gold_phrases, target_phrases
 from kpdemo.types import Document
 from tests.tiny import tiny_bert, tiny_generator
 
@@ -36,7 +35,7 @@ def test_present_keyphrases_come_first_by_their_places_each_once(tmp_path):
     keyphrases = ("structure", "neural network", "graph kernel", "proteins")
     settings = ExampleSettings("", 64, 16, CandidateConfig())
     labelled = label_document(Document(text, keyphrases=keyphrases), settings, tokenizer)
-    phrases = written_phrases(ExampleCache.build([(labelled, 1)])[0])
+    phrases = target_phrases(ExampleCache.build([(labelled, 1)])[0])
     written = [tokenizer.decode(phrase.tolist()) for phrase in phrases]
     assert written == ["graph kernels", "neural networks", "structure", "proteins"]
     gold = gold_phrases(Document(text, keyphrases=(*keyphrases, "Graph Kernels")))
@@ -116,7 +115,7 @@ def test_a_score_is_the_mean_of_the_probabilities_and_the_first_beam_is_the_answ
     cut_off = (math.log(0.25),) * len(words)  # no separator and no end behind it
     first = Beam((*graph, vocabulary.separator, *words), halves + cut_off, 0.0)
     second = Beam(words, (*cut_off, math.log(0.25)), -1.0)
-    monkeypatch.setattr("kpdemo.simckp.generation.one2seq.search_together", lambda *_: [[first, second]])
+    monkeypatch.setattr("kpdemo.simckp.generator.search_together", lambda *_: [[first, second]])
     predictor = One2SeqPredictor(generator)
     text = Document("A graph of words.")
     [own] = predictor.predict([text])

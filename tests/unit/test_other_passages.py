@@ -6,12 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from kpdemo.ramkg.building import build_index
-from kpdemo.ramkg.encoder import load_encoder
-from kpdemo.ramkg.index import PassageIndex
-from kpdemo.ramkg.others import fingerprint, retrieve_others
+from kpdemo.ramkg.generator import PassageSource
+from kpdemo.ramkg.index_building import build_index
+from kpdemo.ramkg.passage_index import PassageIndex
 from kpdemo.ramkg.predictor import load_ranking_predictor
-from kpdemo.ramkg.retrieval import PassageSource
+from kpdemo.ramkg.retriever import fingerprint, load_encoder, retrieve_others
 from kpdemo.ramkg.settings import EncoderConfig, IndexConfig
 from kpdemo.types import Document
 from tests.passages import SeededEncoder, numbered, passage

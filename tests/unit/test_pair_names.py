@@ -7,8 +7,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.numbers import LARGEST_WHOLE
-from annotation.pair_names import PairNames
+from annotation.assignment import PairNames
+from annotation.wording import LARGEST_WHOLE
 
 NAMES = PairNames(lambda: b"k" * 32)
 

@@ -9,16 +9,15 @@ from transformers import AutoModel, AutoTokenizer
 
 from kpdemo.errors import ConfigError, ModelLoadError
 from kpdemo.predictors import DEFAULT_FOLDER
-from kpdemo.ramkg import encoder as encoders
-from kpdemo.ramkg.encoder import load_encoder
+from kpdemo.ramkg import retriever as encoders
+from kpdemo.ramkg.retriever import load_encoder
 from kpdemo.ramkg.settings import EncoderConfig
-from kpdemo.simckp.associations import Associations
-from kpdemo.simckp.backbone import load_backbone
-from kpdemo.simckp.bank import PhraseBank
+from kpdemo.simckp.calibration import Calibration
 from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig
+from kpdemo.simckp.encoder import load_backbone
+from kpdemo.simckp.extractor import Selection
 from kpdemo.simckp.pair_checkpoint import load_bank, save_bank, state_hash, stored_state
-from kpdemo.simckp.predictor import Selection
-from kpdemo.simckp.threshold import Calibration
+from kpdemo.simckp.phrase_bank import Associations, PhraseBank
 from kpdemo.types import Document
 from tests.tiny import tiny_bart, tiny_bert
 

@@ -10,14 +10,11 @@ import numpy as np
 import pytest
 
 from kpdemo.errors import ConfigError, InputError, PassageIndexError
-from kpdemo.ramkg import building
-from kpdemo.ramkg.appending import lock
-from kpdemo.ramkg.building import add_passages, build_index, partial_folder
-from kpdemo.ramkg.index import PassageIndex
-from kpdemo.ramkg.manifest import MANIFEST, PASSAGES, VECTORS
+from kpdemo.io.json_lines import LineError
+from kpdemo.ramkg import index_building
+from kpdemo.ramkg.index_building import add_passages, build_index, lock, partial_folder
+from kpdemo.ramkg.passage_index import MANIFEST, PASSAGES, VECTORS, PassageIndex, passage_key
 from kpdemo.ramkg.settings import EncoderConfig, IndexConfig
-from kpdemo.ramkg.store import passage_key
-from kpdemo.reading.json_rows import LineError
 from kpdemo.types import Document
 from tests.passages import SeededEncoder, numbered, passage
 
@@ -132,7 +129,7 @@ def test_a_setting_of_another_type_of_index_is_refused_before_anything_is_made(t
 def test_a_build_goes_on_only_with_what_it_was_begun_with(
     tmp_path, monkeypatch, encoder, config, passages, message
 ):
-    monkeypatch.setattr(building, "COMMIT_SECONDS", 0.0)
+    monkeypatch.setattr(index_building, "COMMIT_SECONDS", 0.0)
 
     class StoppedError(Exception):
         pass

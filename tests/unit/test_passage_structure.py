@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kpdemo.errors import ConfigError
-from kpdemo.ramkg.building import build_index
-from kpdemo.ramkg.index import PassageIndex
-from kpdemo.ramkg.settings import IndexConfig
-from kpdemo.ramkg.structure import (
+from kpdemo.ramkg.index_building import build_index
+from kpdemo.ramkg.passage_index import (
+    PassageIndex,
     build_structure,
     overlap,
     read_structure,
@@ -20,6 +19,7 @@ from kpdemo.ramkg.structure import (
     search_structure,
     write_structure,
 )
+from kpdemo.ramkg.settings import IndexConfig
 from tests.passages import SeededEncoder, numbered
 
 

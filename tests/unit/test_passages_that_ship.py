@@ -8,10 +8,10 @@ from itertools import combinations
 
 import pytest
 
-from kpdemo.languages.detection import identified
-from kpdemo.languages.routing import MULTILINGUAL_MODEL, ROUTES
+from kpdemo.io.documents import read_documents
+from kpdemo.languages import identify
 from kpdemo.predictors import PASSAGES_INDEX, load_predictor
-from kpdemo.reading.documents import read_documents
+from kpdemo.routing import MULTILINGUAL_MODEL, ROUTES
 from kpdemo.text import StemmedText, phrase_key, words
 from kpdemo.types import Document
 
@@ -62,7 +62,7 @@ def test_they_are_spread_over_the_sciences(passages):
 
 def test_only_what_translates_an_example_of_the_page_is_related_to_it():
     examples = json.loads(EXAMPLES.read_text(encoding="utf-8"))
-    documents = [identified(Document(one["text"], title=one["title"])) for one in examples]
+    documents = [identify(Document(one["text"], title=one["title"])) for one in examples]
     foreign = [one for one in documents if one.language in ROUTES]
     answers = load_predictor(MULTILINGUAL_MODEL, device="cpu").predict_with_passages(foreign)
     related = {one.prediction.language: sum(map(one.related, one.passages)) for one in answers}

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kpdemo.places import PhrasePlaces
-from kpdemo.text import StemmedText
+from kpdemo.text import PhraseFinder, StemmedText
 from kpdemo.types import Document
 from tests.fakes import find_phrase
 
@@ -27,7 +26,7 @@ WORDS = st.lists(st.sampled_from(["graph", "Graphs", "kernel", "-", ",", " ", "\
     ],
 )
 def test_a_phrase_is_found_wherever_its_stems_stand(phrase, found):
-    spans = PhrasePlaces(DOCUMENT).of(phrase)
+    spans = PhraseFinder(DOCUMENT).of(phrase)
     assert [DOCUMENT.text[start:end] for start, end in spans] == found
 
 
@@ -35,14 +34,14 @@ def test_a_phrase_is_found_wherever_its_stems_stand(phrase, found):
 def test_it_agrees_with_the_rule_and_with_a_plain_search(title, body, phrase):
     document = Document("".join(body), title="".join(title))
     wanted = "".join(phrase)
-    spans = PhrasePlaces(document).of(wanted)
+    spans = PhraseFinder(document).of(wanted)
     assert bool(spans) == StemmedText(document).contains(wanted)
     if wanted.strip():
         assert spans == find_phrase(document, wanted)
 
 
 def test_a_span_is_widened_to_whole_words():
-    places = PhrasePlaces(DOCUMENT)
+    places = PhraseFinder(DOCUMENT)
     text = DOCUMENT.text
     start = text.index("ethods")
     assert [text[slice(*places.widened(span))] for span in ((2, 3), (2, 8), (start, start + 3))] == [

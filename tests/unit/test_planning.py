@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from annotation.agreement import Grades
+from annotation.agreement import Grades, measure
 from annotation.errors import SettingsError
-from annotation.reliability.bootstrap import measure
 from annotation.reliability.planning import plan_pairs, plan_sentences, plan_to_json
 
 NOBODY = Grades(np.array([], dtype=np.int64), np.array([], dtype=np.int64), np.array([]))

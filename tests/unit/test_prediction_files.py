@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from kpdemo.errors import InputError
-from kpdemo.prediction_files import document_record, prediction_row, read_predictions
-from kpdemo.reading.json_rows import LineError
+from kpdemo.io.json_lines import LineError
+from kpdemo.io.predictions import document_record, prediction_row, read_predictions
 from kpdemo.types import Document, Keyphrase, Kind, Origin, Prediction
 from tests.fakes import FakePredictor
 

@@ -16,9 +16,18 @@ from hypothesis import strategies as st
 from annotation.__main__ import PHRASES
 from annotation.errors import ImportFileError
 from annotation.files.predictions import read_bundle, read_prediction_files
-from annotation.predictions.pool import PredictedDocument, PredictedPhrase, Run, pool, uncertainty
-from annotation.predictions.queue_order import Moving, QueueOrder, new_positions, positions_by_document
-from kpdemo.prediction_files import read_predictions
+from annotation.predictions import (
+    Moving,
+    PredictedDocument,
+    PredictedPhrase,
+    QueueOrder,
+    Run,
+    new_positions,
+    pool,
+    positions_by_document,
+    uncertainty,
+)
+from kpdemo.io.predictions import read_predictions
 from kpdemo.text import phrase_key
 
 TEXT = "Boundary integral equations for surface currents."

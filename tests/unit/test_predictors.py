@@ -7,13 +7,12 @@ from threading import Barrier, Thread
 
 import pytest
 
+from kpdemo.candidates.noun_phrases import stop_words
 from kpdemo.errors import InputError, LanguageError, ModelLoadError
 from kpdemo.evaluation import baselines
-from kpdemo.evaluation.content import stop_words
-from kpdemo.languages.routing import DEFAULT_MODEL, READ_ALL
-from kpdemo.latin import latin_documents
-from kpdemo.lazy import LazyPredictor
+from kpdemo.forwarding import LazyPredictor
 from kpdemo.predictors import BASELINES, available_models, load_predictor
+from kpdemo.routing import DEFAULT_MODEL, READ_ALL, latin_documents
 from kpdemo.types import Document
 from tests.fakes import FakePredictor
 

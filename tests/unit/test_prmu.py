@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kpdemo.prmu import PhraseKinds
+from kpdemo.text import PhraseKinds
 from kpdemo.types import Document, Kind
 
 DOCUMENT = Document(

@@ -11,19 +11,15 @@ import pytest
 import torch
 
 from kpdemo.errors import ConfigError, ModelLoadError
-from kpdemo.simckp.backbone import load_backbone
-from kpdemo.simckp.checkpoint import save_checkpoint
-from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig
-from kpdemo.simckp.folders import BASE, WEIGHTS
-from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig
+from kpdemo.identity import CARD, TRAINING, stored_config
+from kpdemo.simckp.calibration import Calibration
+from kpdemo.simckp.checkpoint import BASE, WEIGHTS, save_checkpoint
+from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig, PairEncoder
+from kpdemo.simckp.encoder import load_backbone
+from kpdemo.simckp.extractor import ContrastiveExtractor, ExtractorConfig, Selection
 from kpdemo.simckp.pair_checkpoint import load_bank, save_bank, state_hash, stored_state
-from kpdemo.simckp.pair_encoder import PairEncoder
-from kpdemo.simckp.predictor import Selection
-from kpdemo.simckp.system import BANK, load_system
-from kpdemo.simckp.threshold import Calibration
-from kpdemo.stored_config import TRAINING, stored_config
-from kpdemo.sums import CARD
-from kpdemo.training import run, words
+from kpdemo.simckp.pipeline import BANK, load_system
+from kpdemo.training import run, terms
 from kpdemo.types import Document
 from tests.tiny import tiny_bank, tiny_bert
 
@@ -135,7 +131,7 @@ def test_a_run_that_was_stopped_does_not_read_the_documents_again(folder, tmp_pa
     def read_again(*args, **named):
         raise AssertionError
 
-    monkeypatch.setattr(words, "in_groups", read_again)
+    monkeypatch.setattr(terms, "in_groups", read_again)
     run("profiles", folder / "config.toml", output=tmp_path, overrides={})
     for path in (folder / "profiles" / "checkpoint").iterdir():
         assert (tmp_path / "checkpoint" / path.name).read_bytes() == path.read_bytes()

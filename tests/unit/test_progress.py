@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from kpdemo.progress import READING, heard_by, part, tell
+from kpdemo.worker import READING, listen_with, part, tell
 from tests.tiny import tiny_extractor
 
 
 def heard(work):
     told = []
-    with heard_by(lambda share, what: told.append((round(share, 3), what))):
+    with listen_with(lambda share, what: told.append((round(share, 3), what))):
         work()
     return told
 
@@ -32,7 +32,7 @@ def test_a_part_tells_its_share_of_the_whole():
 
 def test_what_is_told_behind_a_closed_door_is_not_heard():
     def work():
-        with heard_by(None), part(0, 2):
+        with listen_with(None), part(0, 2):
             tell(0.5)
 
     assert heard(work) == []

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kpdemo.evaluation.projection import FEWEST, Method, project, unit_rows
+from kpdemo.vectors import FEWEST, Method, project, unit_rows
 
 
 def distances(rows):

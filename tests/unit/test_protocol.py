@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kpdemo.errors import InputError
 from kpdemo.evaluation.measuring import not_in_text_message
 from kpdemo.evaluation.protocol import DocumentScores, compare_document, evaluate, split_phrases
-from kpdemo.languages.datasets import identified_together
+from kpdemo.languages import identify_together
 from kpdemo.text import StemmedText
 from kpdemo.types import Document, Keyphrase, Prediction
 
@@ -112,12 +112,12 @@ def test_figures_of_english_do_not_depend_on_whether_the_language_is_told():
     told, silent = replace(DOCUMENT, language="en"), DOCUMENT
     found = predict(["neural networks", "slow", "Integral equation"], ["machine learning", "optics"])
     assert evaluate([told], [found]) == evaluate([silent], [found])
-    assert identified_together([silent, Document("Das ist ein deutscher Text über Netze."), silent]) == [
+    assert identify_together([silent, Document("Das ist ein deutscher Text über Netze."), silent]) == [
         told,
         Document("Das ist ein deutscher Text über Netze.", language="en"),
         told,
     ]
-    assert [d.language for d in identified_together([silent, Document("关键词抽取"), told])] == [
+    assert [d.language for d in identify_together([silent, Document("关键词抽取"), told])] == [
         "en",
         "zh",
         "en",

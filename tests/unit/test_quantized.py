@@ -8,12 +8,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from safetensors.torch import load_file, save_file
 
-from kpdemo.simckp.backbone import load_backbone
+from kpdemo.simckp.calibration import Calibration
 from kpdemo.simckp.checkpoint import load_checkpoint, load_weights, save_checkpoint
-from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig
-from kpdemo.simckp.predictor import Selection
-from kpdemo.simckp.quantized import LARGEST, NARROWEST, SCALE, pack, unpack
-from kpdemo.simckp.threshold import Calibration
+from kpdemo.simckp.encoder import load_backbone
+from kpdemo.simckp.extractor import ContrastiveExtractor, ExtractorConfig, Selection
+from kpdemo.simckp.storage import LARGEST_INT8, NARROWEST, SCALE, pack, unpack
 from tests.tiny import tiny_bert
 
 SMALLEST_STEP = 2.0**-24  # of fp16
@@ -28,7 +27,7 @@ TEXT = "Graph kernels compare molecules. The graph kernel of proteins and bounda
 def test_a_weight_moves_by_at_most_half_a_step_of_its_row(weight, size):
     weight = torch.from_numpy(weight) * size
     [restored] = unpack(pack({"weight": weight})).values()
-    step = weight.abs().amax(1, keepdim=True) / LARGEST * (1 + 2**-10) + SMALLEST_STEP
+    step = weight.abs().amax(1, keepdim=True) / LARGEST_INT8 * (1 + 2**-10) + SMALLEST_STEP
     assert bool(((restored - weight).abs() <= step / 2 * (1 + 1e-5)).all())
 
 

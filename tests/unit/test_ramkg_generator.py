@@ -11,19 +11,25 @@ import torch
 
 from kpdemo.errors import ConfigError, LanguageError, ModelLoadError, TrainingError
 from kpdemo.predictors import load_predictor
-from kpdemo.ramkg.frames import Ends, Frame, frame
-from kpdemo.ramkg.generator_checkpoint import load_writer
-from kpdemo.ramkg.iterate import Augmented
-from kpdemo.ramkg.writer import Writer
+from kpdemo.ramkg.generator import Writer, load_writer
+from kpdemo.ramkg.prompt import Ends, Frame, frame
+from kpdemo.ramkg.rgit import Augmented
 from kpdemo.text import StemmedText
-from kpdemo.training import CHECKPOINT, run
-from kpdemo.training.loop_config import LoopConfig
-from kpdemo.training.multilingual.generator import RamkgTraining, text_pair, train_ramkg
-from kpdemo.training.multilingual.generator_config import ScratchConfig, WriterTraining
-from kpdemo.training.multilingual.generator_inputs import retrieved_of, training_inputs
-from kpdemo.training.multilingual.generator_model import FoundBy, new_writer
-from kpdemo.training.run_files import LAST
-from kpdemo.training.sources import Source
+from kpdemo.training import run
+from kpdemo.training.data import Source
+from kpdemo.training.loop import LAST, LoopConfig
+from kpdemo.training.multilingual.generator import (
+    FoundBy,
+    RamkgTraining,
+    ScratchConfig,
+    WriterTraining,
+    new_writer,
+    retrieved_of,
+    text_pair,
+    train_ramkg,
+    training_inputs,
+)
+from kpdemo.training.parts import CHECKPOINT
 from kpdemo.types import Document
 from tests.tiny_multilingual import (
     CHINESE,

@@ -7,15 +7,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from kpdemo.ramkg import retrieval
-from kpdemo.ramkg.generator import RamkgGenerator
-from kpdemo.ramkg.index import Hit
-from kpdemo.ramkg.manifest import Manifest, write_manifest
-from kpdemo.ramkg.retrieval import PassageSource, RamkgPredictor, are_alike
+from kpdemo.ramkg import generator
+from kpdemo.ramkg.generator import PassageSource, RamkgGenerator, RamkgPredictor, are_alike
+from kpdemo.ramkg.passage_index import Hit, Manifest, write_manifest
 from kpdemo.ramkg.settings import EncoderConfig, IndexConfig
-from kpdemo.training.loop_config import LoopConfig
+from kpdemo.training.data import Source
+from kpdemo.training.loop import LoopConfig
 from kpdemo.training.multilingual.generator import RamkgTraining, train_ramkg
-from kpdemo.training.sources import Source
 from kpdemo.types import Document, RetrievalPredictor, uses_passages
 from tests.tiny_multilingual import DOCUMENTS, FRENCH, t5, write_documents
 
@@ -45,7 +43,7 @@ def trained(tmp_path_factory):
     write_manifest(folder / "index", Manifest(EncoderConfig("seeded"), "a" * 64, IndexConfig(), 24))
     index = TwoPassages()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(retrieval.PassageSource, "open", lambda *_, **__: PassageSource(index, None))
+        patch.setattr(generator.PassageSource, "open", lambda *_, **__: PassageSource(index, None))
         config = RamkgTraining(
             (Source(Path("docs.jsonl")),),
             Source(Path("docs.jsonl")),

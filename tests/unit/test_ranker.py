@@ -15,22 +15,32 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kpdemo.candidates.word_runs import mine_phrases, mined_key
 from kpdemo.errors import ModelLoadError, PassageIndexError, TrainingError
+from kpdemo.identity import write_sums
 from kpdemo.predictors import load_predictor
-from kpdemo.ramkg.building import build_index
-from kpdemo.ramkg.encoder import BagEncoder, load_encoder
-from kpdemo.ramkg.features import OWN_FEATURES, RETRIEVED_FEATURES, Help, Knowledge, candidates_of, rank_input
-from kpdemo.ramkg.iterate import Augmented
-from kpdemo.ramkg.phrases import mine_phrases, mined_key
+from kpdemo.ramkg.index_building import build_index
 from kpdemo.ramkg.predictor import load_ranking_predictor
-from kpdemo.ramkg.ranker import Ranker
-from kpdemo.ramkg.ranker_checkpoint import RankerModel, load_ranker, save_ranker
+from kpdemo.ramkg.ranker import (
+    OWN_FEATURES,
+    RETRIEVED_FEATURES,
+    Help,
+    Knowledge,
+    Lexicon,
+    Ranker,
+    RankerModel,
+    candidates_of,
+    count_terms,
+    learn_translations,
+    load_ranker,
+    rank_input,
+    save_ranker,
+)
+from kpdemo.ramkg.retriever import BagEncoder, load_encoder
+from kpdemo.ramkg.rgit import Augmented
 from kpdemo.ramkg.settings import EncoderConfig, IndexConfig
 from kpdemo.ramkg.subwords import SubwordEncoder, SubwordReader, read_bags, save_reader, train_tokenizer
-from kpdemo.ramkg.terms import Lexicon, count_terms, learn_translations
-from kpdemo.sums import write_sums
-from kpdemo.training.multilingual.mined import mine_documents
-from kpdemo.training.multilingual.ranker import RankerTraining, train_ranker
+from kpdemo.training.multilingual.ranker import RankerTraining, mine_documents, train_ranker
 from kpdemo.types import Document
 
 CPU = torch.device("cpu")

@@ -19,8 +19,7 @@ from annotation.errors import (
     UnfinishedError,
     WritingError,
 )
-from annotation.web.bodies import BodyError, LargeBodyError
-from annotation.web.refusals import refused, status_of
+from annotation.web.api import BodyError, LargeBodyError, refusal, status_of
 
 
 @pytest.mark.parametrize(
@@ -46,5 +45,5 @@ def test_an_error_has_one_status_everywhere(kind, status):
 
 
 def test_a_refusal_says_its_sentence():
-    answer = refused(NotFoundError("There is no “å”: look again."))
+    answer = refusal(NotFoundError("There is no “å”: look again."))
     assert (answer.status_code, json.loads(answer.body)) == (404, {"error": "There is no “å”: look again."})

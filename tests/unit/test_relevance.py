@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import ndcg_score
 
-from annotation.predictions.relevance import Average, Judged, Unjudged, dcg, ndcg, score_model
+from annotation.relevance import Average, Judged, Unjudged, dcg, ndcg, score_model
 
 GRADES = st.integers(0, 16).map(lambda quarters: quarters / 4)
 

@@ -8,11 +8,10 @@ import pytest
 from rich.console import Console
 
 from kpdemo import __version__
-from kpdemo.commands import run_tables
+from kpdemo.cli import run_tables
 from kpdemo.evaluation.protocol import evaluate
 from kpdemo.evaluation.report import Report, interval_note, report_to_json, report_to_markdown
-from kpdemo.evaluation.report_latex import runs_to_latex
-from kpdemo.evaluation.runs import Run, compared
+from kpdemo.evaluation.runs import Run, compare_runs, runs_to_latex
 from kpdemo.types import Document, Keyphrase, Prediction
 from tests.latex_tables import read_tables
 
@@ -110,7 +109,7 @@ def test_in_a_terminal_of_80_columns_no_head_is_cut(monkeypatch, count):
         run_tables.show_report(report)
     else:
         runs = [Run("a-long-name.jsonl", report), Run("another-name.jsonl", report)]
-        run_tables.show_runs(compared(runs))
+        run_tables.show_runs(compare_runs(runs))
     assert "±0.306" in written.getvalue()
     assert "…" not in written.getvalue()
 

@@ -11,10 +11,12 @@ import pytest
 import torch
 
 from kpdemo.errors import ConfigError, ModelLoadError
-from kpdemo.simckp.absent import AbsentCandidate
-from kpdemo.simckp.backbone import load_backbone
-from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig
-from kpdemo.simckp.generation.beam_search import SearchConfig
+from kpdemo.identity import write_sums
+from kpdemo.simckp.beam_search import SearchConfig
+from kpdemo.simckp.calibration import Calibration
+from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig, PairEncoder
+from kpdemo.simckp.encoder import load_backbone
+from kpdemo.simckp.extractor import Selection
 from kpdemo.simckp.pair_checkpoint import (
     load_bank,
     load_reranker,
@@ -23,11 +25,14 @@ from kpdemo.simckp.pair_checkpoint import (
     state_hash,
     stored_state,
 )
-from kpdemo.simckp.pair_encoder import PairEncoder
-from kpdemo.simckp.predictor import Selection
-from kpdemo.simckp.reranker import FEATURES, Reranker, RerankerConfig, RerankerModel, candidate_features
-from kpdemo.simckp.threshold import Calibration
-from kpdemo.sums import write_sums
+from kpdemo.simckp.reranker import (
+    FEATURES,
+    AbsentCandidate,
+    Reranker,
+    RerankerConfig,
+    RerankerModel,
+    candidate_features,
+)
 from kpdemo.types import Document, Kind, Origin
 from tests.tiny import tiny_bank, tiny_bart, tiny_bert
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kpdemo.evaluation.retrieval import CUT_OFFS, rank_of, recall_at
+from kpdemo.evaluation.metrics import CUT_OFFS, rank_of, recall_at
 
 
 def test_recall_by_hand():

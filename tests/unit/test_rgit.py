@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from kpdemo.errors import TrainingError
-from kpdemo.evaluation.retrieval import CUT_OFFS
-from kpdemo.ramkg.iterate import (
+from kpdemo.evaluation.metrics import CUT_OFFS
+from kpdemo.ramkg.rgit import (
+    RESULT,
     Augmented,
     Pair,
     Pseudo,
@@ -22,13 +23,14 @@ from kpdemo.ramkg.iterate import (
     Round,
     best_round,
     has_stopped_rising,
+    iterate,
     mine,
+    outcome_as_json,
     pseudo_table,
     recall_of,
     recall_table,
 )
-from kpdemo.ramkg.rgit import RESULT, iterate, outcome_as_json
-from kpdemo.training.model_card import round_rows
+from kpdemo.training.cards import round_rows
 from kpdemo.types import Document
 
 OTHERS = 10

@@ -8,13 +8,11 @@ import json
 import pytest
 
 from kpdemo import predictors
-from kpdemo.batch.predicting import predict_file
+from kpdemo.batch import predict_file
 from kpdemo.errors import InputError, ModelLoadError
-from kpdemo.forwarding import read_with_passages
-from kpdemo.languages.routing import SERVED
-from kpdemo.lazy import LazyPredictor
+from kpdemo.forwarding import LazyPredictor, RoutedPredictor, read_with_passages
 from kpdemo.predictors import load_predictor, takes_index
-from kpdemo.routed import RoutedPredictor
+from kpdemo.routing import SERVED
 from kpdemo.types import Document, uses_passages
 from tests.fakes import PASSAGES, FakePredictor, FakeRetriever, MappedPredictor
 

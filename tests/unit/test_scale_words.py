@@ -8,11 +8,11 @@ from hashlib import sha256
 import pytest
 
 from annotation.errors import SettingsError
+from annotation.files.gold_folder import manifest, scale_text
 from annotation.gold import ExportOptions
-from annotation.gold_manifest import manifest, scale_text
 from annotation.projects import check_settings
-from annotation.scale import CLSS_POINTS
-from annotation.scale_words import (
+from annotation.scale import (
+    CLSS_POINTS,
     LONGEST_DESCRIPTION,
     LONGEST_POINT_NAME,
     check_scale_words,

@@ -12,8 +12,7 @@ import pytest
 
 from annotation.errors import ImportFileError, ScoreFileError
 from annotation.files.gold_files import open_gold, open_unfinished
-from annotation.files.gold_pairs import GoldPair, read_gold, read_ungraded
-from annotation.files.score_files import Scores, read_scores
+from annotation.files.scores import GoldPair, Scores, read_gold, read_scores, read_ungraded
 from annotation.gold import Format, GoldRow, GoldSource, Reason
 
 PAIRS = [

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.isotonic import IsotonicRegression
 
-from annotation.files.gold_pairs import GoldPair
+from annotation.files.scores import GoldPair
 from annotation.scoring import (
     bootstrap_p,
     correlations,
@@ -20,9 +20,8 @@ from annotation.scoring import (
     why_undefined,
     williams_test,
 )
-from annotation.systems.calibration import isotonic
-from annotation.systems.report import System, score_systems
-from annotation.systems.report_json import scores_to_json
+from annotation.system_report import System, score_systems, scores_to_json
+from annotation.systems import isotonic
 
 GRADES = st.lists(st.sampled_from([quarters / 4 for quarters in range(17)]), min_size=3, max_size=30)
 

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from kpdemo.errors import InputError
 from kpdemo.predictors import available_models, load_predictor
-from kpdemo.scores import reaches, short_score
-from kpdemo.selection import check_options, keep, mark_fillers
+from kpdemo.selection import check_options, keep, mark_fillers, reaches, short_score
 from kpdemo.types import Keyphrase
 
 SCORES = st.lists(st.floats(0, 1), max_size=12)

@@ -10,21 +10,19 @@ import pytest
 
 from annotation.errors import ImportFileError, WordNetError
 from annotation.files.formats import open_stream
-from annotation.files.gold_columns import Extras
-from annotation.files.gold_files import open_gold
+from annotation.files.gold_files import Extras, open_gold
 from annotation.gold import Format, GoldRow, gold_row
-from annotation.senses.dictionary import Dictionary
-from annotation.senses.network import (
+from annotation.sense_pairs import Dictionary, add_senses, describe_sense, senses_from_json, senses_to_json
+from annotation.senses import (
     PairSenses,
     Relation,
     Sense,
     SenseText,
     WordFlag,
+    item_views,
     neighbourhood,
     word_label,
 )
-from annotation.senses.pair_senses import described, senses_as_json, senses_from_json, with_senses
-from annotation.senses.view import shown_items
 from annotation.types import NewPair, ProjectSettings, RatedPair
 from annotation.wordnet import WordNet
 from tests import tiny_wordnet as tiny
@@ -84,7 +82,7 @@ def test_siblings_come_in_the_order_of_the_files_and_the_same_ones_are_kept_each
     wordnet = WordNet(tiny.write_wordnet(tmp_path / "dict", [tiny.ENTITY, tiny.DEVICE, *children]))
     siblings = wordnet.siblings(sense(wordnet, children[0]).synset)
     assert [sibling.words[0] for sibling in siblings] == [f"tool{n}" for n in range(1, 20)]
-    kept = described(children[0].key, wordnet)
+    kept = describe_sense(children[0].key, wordnet)
     assert [text.definition for text in kept.siblings] == [f"tool {n}" for n in range(1, 13)]
 
 
@@ -106,7 +104,7 @@ def test_a_word_reads_as_people_write_it():
 
 def read(text: str, wordnet: WordNet | None, name: str = "word2sense.test.input.tsv") -> list[NewPair]:
     source = open_stream(BufferedReader(BytesIO(text.encode())), name)  # type: ignore[arg-type]
-    items = list(with_senses(read_items(source), lambda: wordnet))
+    items = list(add_senses(read_items(source), lambda: wordnet))
     for item in items:
         if isinstance(item, ImportFileError):
             raise item
@@ -174,11 +172,11 @@ def test_a_wrong_field_is_named(fields, problem):
 @pytest.mark.parametrize("format", [Format.JSONL, Format.CSV])
 @pytest.mark.parametrize("has_wordnet", [True, False])
 def test_flag_and_definitions_survive_an_export_and_an_import(wordnet, tmp_path, format, has_wordnet):
-    senses = described(
+    senses = describe_sense(
         tiny.POINTER.key, wordnet, flag=OWN.flag, word_key=OWN.word_key, word_definition=OWN.word_definition
     )
     assert senses is not None
-    assert senses_from_json(json.loads(json.dumps(senses_as_json(senses)))) == senses
+    assert senses_from_json(json.loads(json.dumps(senses_to_json(senses)))) == senses
     rows = [gold_of("flagged", senses), gold_of("bare", None)]
     with open_gold(format, tmp_path, ["word2sense"], None, Extras(has_senses=True)) as writer:
         for row in rows:
@@ -198,8 +196,10 @@ def gold_of(id: str, senses: PairSenses | None) -> GoldRow:
 
 
 def test_raters_see_meanings_and_never_a_key(wordnet):
-    senses = described(tiny.POINTER.key, wordnet, flag=WordFlag.OOV, word_definition="what moves a cursor")
-    word, shown = shown_items("word2sense", "pointy#n", tiny.POINTER.key, senses)
+    senses = describe_sense(
+        tiny.POINTER.key, wordnet, flag=WordFlag.OOV, word_definition="what moves a cursor"
+    )
+    word, shown = item_views("word2sense", "pointy#n", tiny.POINTER.key, senses)
     assert (word.text, word.definition) == ("pointy (noun)", "what moves a cursor")
     assert word.note == "The dictionary does not have this word. It means:"
     assert (shown.text, shown.definition) == ("mouse, computer mouse (noun)", tiny.POINTER.gloss)
@@ -207,7 +207,7 @@ def test_raters_see_meanings_and_never_a_key(wordnet):
         ("More general", ["device (noun)"]),
         ("Others of the same kind", ["keyboard (noun)"]),
     ]
-    _, stored = shown_items("word2sense", "pointy#n", tiny.POINTER.key, None)
+    _, stored = item_views("word2sense", "pointy#n", tiny.POINTER.key, None)
     assert (stored.text, stored.is_plain) == (tiny.POINTER.key, True)
 
 

@@ -7,49 +7,48 @@ from decimal import Decimal
 
 import pytest
 
+from annotation.changes import detail_words, merge_settings, print_settings
 from annotation.errors import SettingsError
-from annotation.event_words import detail_words
-from annotation.setting_changes import merged_settings, seen_settings
 from annotation.types import ProjectSettings
 
 BEFORE = ProjectSettings("harbour", guidelines="Be kind. 🦜")
-SEEN = seen_settings(BEFORE)
+SEEN = print_settings(BEFORE)
 
 
 def test_each_keeps_what_he_changed():
     mine = replace(BEFORE, threshold=Decimal(2))
     theirs = replace(BEFORE, guidelines="Be fair.", lease_minutes=5)
-    both = merged_settings(mine, theirs, SEEN)
+    both = merge_settings(mine, theirs, SEEN)
     assert both == replace(mine, guidelines="Be fair.", lease_minutes=5)
 
 
 def test_the_same_change_twice_is_one():
     mine = theirs = replace(BEFORE, lease_minutes=5, most_per_rater=9)
-    assert merged_settings(mine, theirs, SEEN) == mine
+    assert merge_settings(mine, theirs, SEEN) == mine
 
 
 def test_the_same_setting_changed_by_both_is_refused_by_its_name():
     mine, theirs = replace(BEFORE, raters_per_pair=3), replace(BEFORE, raters_per_pair=4)
     with pytest.raises(SettingsError, match="has changed the number of raters per pair in the meantime, so"):
-        merged_settings(mine, theirs, SEEN)
+        merge_settings(mine, theirs, SEEN)
 
 
 def test_a_limit_that_somebody_else_set_stays_and_two_limits_are_refused_by_name():
     mine, theirs = replace(BEFORE, threshold=Decimal(2)), replace(BEFORE, most_per_rater=9)
-    assert merged_settings(mine, theirs, SEEN) == replace(mine, most_per_rater=9)
+    assert merge_settings(mine, theirs, SEEN) == replace(mine, most_per_rater=9)
     with pytest.raises(SettingsError, match="changed the limit of pairs per rater in the meantime"):
-        merged_settings(replace(BEFORE, most_per_rater=8), theirs, SEEN)
+        merge_settings(replace(BEFORE, most_per_rater=8), theirs, SEEN)
 
 
 def test_what_i_take_back_to_what_stood_there_is_no_change_of_mine():
     theirs = replace(BEFORE, may_revise=False)
-    assert merged_settings(BEFORE, theirs, SEEN) == theirs
+    assert merge_settings(BEFORE, theirs, SEEN) == theirs
 
 
 @pytest.mark.parametrize("seen", ["", "{", "[]", "null"])
 def test_a_form_that_lost_its_memory_saves_nothing(seen):
     with pytest.raises(SettingsError, match="open the page again"):
-        merged_settings(BEFORE, BEFORE, seen)
+        merge_settings(BEFORE, BEFORE, seen)
 
 
 def test_an_event_of_one_number_before_and_after_is_no_change_of_settings():

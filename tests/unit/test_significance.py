@@ -13,12 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from kpdemo.evaluation import randomisation
+from kpdemo import statistics
 from kpdemo.evaluation.metrics import CUTS, KindScores, SetScores, SharesAt, harmonic_mean
 from kpdemo.evaluation.protocol import DocumentScores, summarise
-from kpdemo.evaluation.randomisation import holm, randomisation_p
 from kpdemo.evaluation.report import bounds
-from kpdemo.evaluation.runs import groups_of, shown_differences, shown_figures
+from kpdemo.evaluation.runs import difference_cells, figure_cells, groups_of
 from kpdemo.evaluation.significance import (
     CONVENTIONS,
     Difference,
@@ -27,7 +26,7 @@ from kpdemo.evaluation.significance import (
     estimates,
     figure_names,
 )
-from kpdemo.evaluation.uncertainty import f1_contributions, margin
+from kpdemo.statistics import f1_contributions, holm, margin, randomisation_p
 
 SHARES = st.sampled_from([0.0, 0.2, 1 / 3, 0.4, 0.5, 2 / 3, 1.0])
 TWO_SYSTEMS = st.lists(
@@ -127,7 +126,7 @@ def test_one_document_tells_nothing_and_a_shift_of_all_is_the_rarest_swap():
     recalls = [random.Random(5).random() / 2 for _ in range(40)]
     first, second = [(r, r) for r in recalls], [(r + 0.1, r + 0.1) for r in recalls]
     assert randomisation_p(first[:10], second[:10]) == 2 / 2**10
-    assert randomisation_p(first, second) == 1 / (randomisation.SHUFFLES + 1)
+    assert randomisation_p(first, second) == 1 / (statistics.SHUFFLES + 1)
 
 
 def test_p_is_below_5_percent_for_one_of_twenty_equal_systems():
@@ -139,10 +138,10 @@ def test_p_is_below_5_percent_for_one_of_twenty_equal_systems():
 @pytest.mark.parametrize("cells", [1, 1_000])
 def test_drawn_in_parts_there_are_as_many_swaps_and_either_sign_is_as_likely(monkeypatch, cells):
     # three documents that are alike, and one alone
-    monkeypatch.setattr(randomisation, "_CELLS_AT_ONCE", cells)
+    monkeypatch.setattr(statistics, "_CELLS_AT_ONCE", cells)
     halves = np.array([[0.5, 0.0]] * 3 + [[0.0, 0.5]])
-    shifts = np.concatenate(list(randomisation._drawn_shifts(halves)))
-    assert shifts.shape == (randomisation.SHUFFLES, 2)
+    shifts = np.concatenate(list(statistics._drawn_shifts(halves)))
+    assert shifts.shape == (statistics.SHUFFLES, 2)
     for column, chances in zip(shifts.T, ([1 / 8, 3 / 8, 3 / 8, 1 / 8], [1 / 2, 1 / 2]), strict=True):
         values, counts = np.unique(column, return_counts=True)
         assert values.tolist() == [n - (len(chances) - 1) / 2 for n in range(len(chances))]
@@ -235,7 +234,7 @@ def test_intervals_and_differences_are_of_the_figures_that_are_reported(conventi
             ours, theirs = (figure(scores, kind, name, convention) for scores in (SECOND, FIRST))
             assert known[kind][name].value == pytest.approx(theirs)
             assert found[convention][kind][name].value == pytest.approx(ours - theirs)
-    assert [line[0] for line in shown_figures(summarise(FIRST), convention)] == [
+    assert [line[0] for line in figure_cells(summarise(FIRST), convention)] == [
         f"{figure(FIRST, kind, name, convention):.3f}"
         for kind, names in figure_names().items()
         for name in names
@@ -322,7 +321,7 @@ def test_cells_show_a_sign_an_interval_and_p():
         },
         "pooled": {"F1@M": Difference(0.0, None, 1.0, 1.0)},
     }
-    assert shown_differences(shown)[:4] == [
+    assert difference_cells(shown)[:4] == [
         ["+0.015", "±0.070", "p=0.684"],
         ["0.000", "p=1.000"],
         ["–"],

@@ -16,18 +16,23 @@ from safetensors.torch import load_file, save_file
 from kpdemo.candidates.chunks import Candidate, mine_candidates
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.errors import ConfigError, InputError, ModelLoadError, TrainingError
-from kpdemo.latin import latin_documents
-from kpdemo.simckp.backbone import load_backbone, load_tokenizer
-from kpdemo.simckp.batches import collate
-from kpdemo.simckp.checkpoint import load_checkpoint, save_checkpoint
+from kpdemo.identity import check_sums, write_sums
+from kpdemo.routing import latin_documents
+from kpdemo.simckp.calibration import Calibration, best_cutoff, learn_calibration, learn_threshold, own_count
+from kpdemo.simckp.checkpoint import FILES, WEIGHTS, _made_for, load_checkpoint, save_checkpoint
 from kpdemo.simckp.embedding import EmbeddingBaseline, maximal_marginal_relevance
+from kpdemo.simckp.encoder import load_backbone, load_tokenizer
 from kpdemo.simckp.examples import build_example
-from kpdemo.simckp.folders import FILES, WEIGHTS, _made_for
+from kpdemo.simckp.extractor import (
+    ContrastiveExtractor,
+    ExtractorConfig,
+    Selection,
+    SimckpPredictor,
+    collate,
+    pool,
+    score_examples,
+)
 from kpdemo.simckp.losses import contrastive_loss
-from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig, pool
-from kpdemo.simckp.predictor import Selection, SimckpPredictor, score_examples
-from kpdemo.simckp.threshold import Calibration, best_cutoff, learn_calibration, learn_threshold, own_count
-from kpdemo.sums import check_sums, write_sums
 from kpdemo.types import Document
 from tests.tiny import tiny_bart, tiny_bert, tiny_extractor
 

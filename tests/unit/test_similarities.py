@@ -8,12 +8,11 @@ import pytest
 import torch
 
 from kpdemo.errors import ModelLoadError
-from kpdemo.lazy import LazyPredictor
-from kpdemo.nesting import Unnested
+from kpdemo.forwarding import LazyPredictor
 from kpdemo.predictors import load_predictor
-from kpdemo.simckp.backbone import load_backbone
-from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig
-from kpdemo.simckp.pair_encoder import PairEncoder
+from kpdemo.selection import UnnestedPredictor
+from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig, PairEncoder
+from kpdemo.simckp.encoder import load_backbone
 from tests.fakes import FakePredictor
 from tests.tiny import tiny_bert
 
@@ -57,6 +56,6 @@ def test_a_lazy_model_compares_once_it_is_open_or_says_that_it_cannot():
 
 def test_a_model_without_nested_keyphrases_compares_as_the_model_does():
     comparing = SimpleNamespace(similarities=lambda pairs: [0.5 for _ in pairs])
-    assert Unnested(comparing).similarities([("a", "b")]) == [0.5]
+    assert UnnestedPredictor(comparing).similarities([("a", "b")]) == [0.5]
     with pytest.raises(ModelLoadError, match="'first' does not compare texts: choose default"):
         load_predictor("first", nested=False).similarities([("a", "b")])

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from kpdemo.batch.predicting import predict_file
-from kpdemo.batch.resuming import ResumeError
-from kpdemo.batch.sources import folder_files, read_located
+from kpdemo.batch import ResumeError, predict_file
 from kpdemo.cli import main
 from kpdemo.errors import InputError
+from kpdemo.io.documents import folder_files, read_located
 from tests.fakes import FakePredictor
 
 TEXT = "Neural networks sort numbers quickly."

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import pytest
 
 from kpdemo.errors import ConfigError
-from kpdemo.training.multilingual.parallel import ParallelSource
-from kpdemo.training.sources import Source, check_sources
+from kpdemo.training.data import Source, check_sources
+from kpdemo.training.multilingual.retriever import ParallelSource
 
 
 @dataclass(frozen=True)

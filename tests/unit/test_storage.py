@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kpdemo.storage import check_place, replace_file, replacing
+from kpdemo.io.files import check_place, replace_file, replacing
 
 
 def test_content_is_on_the_disk_before_it_takes_the_place_of_the_last(tmp_path, monkeypatch):

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.files.gold_pairs import GoldPair
-from annotation.senses.network import word_of
-from annotation.systems.baselines import BASELINES, UnknownWords, baseline_scores
-from annotation.systems.string_similarity import substring_similarity, tiling_similarity
+from annotation.files.scores import GoldPair
+from annotation.senses import word_of
+from annotation.similarity import substring_similarity, tiling_similarity
+from annotation.systems import BASELINES, UnknownWords, baseline_scores
 
 TEXTS = st.text("abc ", max_size=20)
 

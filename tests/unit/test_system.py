@@ -10,16 +10,14 @@ import torch
 
 from kpdemo.errors import InputError, ModelLoadError
 from kpdemo.predictors import load_predictor
-from kpdemo.simckp.backbone import load_backbone
+from kpdemo.simckp.calibration import Calibration
 from kpdemo.simckp.checkpoint import save_checkpoint
-from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig
-from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig
+from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig, PairEncoder
+from kpdemo.simckp.encoder import load_backbone
+from kpdemo.simckp.extractor import ContrastiveExtractor, ExtractorConfig, Selection
 from kpdemo.simckp.pair_checkpoint import BANK_FILE, save_bank, save_reranker, state_hash, stored_state
-from kpdemo.simckp.pair_encoder import PairEncoder
-from kpdemo.simckp.predictor import Selection
+from kpdemo.simckp.pipeline import SystemPredictor, load_system
 from kpdemo.simckp.reranker import Reranker, RerankerConfig, RerankerModel
-from kpdemo.simckp.system import SystemPredictor, load_system
-from kpdemo.simckp.threshold import Calibration
 from kpdemo.types import Document, Kind, Origin, PointKind
 from tests.tiny import tiny_bank, tiny_bert
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kpdemo.errors import InputError, LanguageError
-from kpdemo.latin import latin_documents
+from kpdemo.routing import latin_documents
 from kpdemo.text import StemmedText, check_readable, phrase_key, stem, words
 from kpdemo.types import Document
 

@@ -6,7 +6,7 @@ from transformers import AutoModel, AutoTokenizer
 
 from kpdemo.errors import ModelLoadError
 from kpdemo.predictors import DEFAULT_FOLDER, load_predictor
-from kpdemo.ramkg.text_similarity import TextSimilarities
+from kpdemo.ramkg.retriever import TextSimilarities
 from tests.tiny import tiny_bert
 
 PAIRS = [

@@ -17,23 +17,27 @@ from kpdemo.candidates.chunks import CandidateConfig, mine_candidates
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.config import DEFAULT_CONFIG, load_section
 from kpdemo.errors import ConfigError, InputError, TrainingError
-from kpdemo.simckp.backbone import load_tokenizer
-from kpdemo.simckp.batches import collate
-from kpdemo.simckp.generation.beam_search import SearchConfig
+from kpdemo.simckp.beam_search import SearchConfig
+from kpdemo.simckp.encoder import load_tokenizer
+from kpdemo.simckp.extractor import collate
 from kpdemo.training import run
-from kpdemo.training.arrays import load_arrays, save_arrays
-from kpdemo.training.bank import BankTraining, bank_identity
-from kpdemo.training.example_cache import ExampleCache, cached_examples
-from kpdemo.training.extractor_config import ExtractorTraining, extractor_identity
+from kpdemo.training.data import Source, load_arrays, read_source, save_arrays, validation_documents
+from kpdemo.training.examples import (
+    ExampleCache,
+    ExampleSettings,
+    cached_examples,
+    gold_candidates,
+    label_document,
+)
+from kpdemo.training.fine_tuning import ExtractorTraining, extractor_identity
 from kpdemo.training.frequency import FrequencyConfig
 from kpdemo.training.generator import GeneratorTraining
 from kpdemo.training.kea import KeaTraining
-from kpdemo.training.labelling import ExampleSettings, gold_candidates, label_document
-from kpdemo.training.loop_config import LoopConfig
+from kpdemo.training.loop import LoopConfig
 from kpdemo.training.multilingual.generator import RamkgTraining
 from kpdemo.training.multilingual.rgit import MultilingualTraining
+from kpdemo.training.phrase_bank import BankTraining, bank_identity
 from kpdemo.training.reranker import RerankerTraining, reranker_identity
-from kpdemo.training.sources import Source, read_source, validation_documents
 from kpdemo.training.tagger import TaggerConfig, train_tagger
 from kpdemo.training.terms import cached_terms, collect_terms
 from kpdemo.types import Document
@@ -218,7 +222,7 @@ def test_examples_are_made_once_and_again_when_the_settings_change(folder, setti
 
     first = examples(1)
     assert sorted(first.repeats.tolist()) == [1, 1, 1, 1, 3]
-    monkeypatch.setattr("kpdemo.training.example_cache.in_groups", lambda *_, **__: pytest.fail("made again"))
+    monkeypatch.setattr("kpdemo.training.examples.in_groups", lambda *_, **__: pytest.fail("made again"))
     assert examples(1).lengths.tolist() == first.lengths.tolist()
     with pytest.raises(pytest.fail.Exception, match="made again"):
         examples(2)

@@ -12,8 +12,8 @@ import torch
 
 from kpdemo.errors import TrainingError
 from kpdemo.training import run
-from kpdemo.training.recipes import Recipe
-from kpdemo.training.run_files import memory_errors
+from kpdemo.training.loop import memory_errors
+from kpdemo.training.parts import Recipe
 
 
 @dataclass(frozen=True)

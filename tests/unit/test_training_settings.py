@@ -11,20 +11,20 @@ import torch
 from huggingface_hub import HfApi
 from huggingface_hub.errors import LocalEntryNotFoundError
 
-from kpdemo.commands.options import parse_setting
-from kpdemo.commands.train import EXAMPLES, train
+from kpdemo.cli.options import parse_setting
+from kpdemo.cli.train import EXAMPLES, train
 from kpdemo.config import DEFAULT_CONFIG, load_section
 from kpdemo.errors import ConfigError, ModelLoadError
-from kpdemo.simckp import backbone
-from kpdemo.simckp.backbone import check_reading, load_backbone
+from kpdemo.simckp import encoder as backbone
+from kpdemo.simckp.encoder import check_reading, load_backbone
 from kpdemo.simckp.hub import download as hub_download
 from kpdemo.training import PARTS as ALL_PARTS
-from kpdemo.training import RECIPES, run
+from kpdemo.training import run
+from kpdemo.training.data import Source
 from kpdemo.training.frequency import FrequencyConfig
 from kpdemo.training.kea import KeaTraining
-from kpdemo.training.multilingual.retriever_config import SubwordSettings
-from kpdemo.training.settings import settings_of, shared_overrides
-from kpdemo.training.sources import Source
+from kpdemo.training.multilingual.retriever import SubwordSettings
+from kpdemo.training.parts import RECIPES, settings_of, shared_overrides
 from tests.tiny import tiny_bert, tiny_t5
 
 PARTS = ("tagger", "frequency", "extractor", "bank")

@@ -8,9 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from kpdemo.simckp.examples import encode_windows
-from kpdemo.simckp.tokens import text_tokens
-from kpdemo.simckp.truncating import TURN
+from kpdemo.simckp.examples import TURN, encode_windows, text_tokens
 
 
 class WaitingTokenizer:

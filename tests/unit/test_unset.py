@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from kpdemo.simckp.unset import unset_weights
+from kpdemo.simckp.storage import unset_weights
 
 ROOT = Path(__file__).parents[2]
 
@@ -41,7 +41,7 @@ def test_building_does_not_import_the_compiler():
     code = (
         "import sys\n"
         "from torch import nn\n"
-        "from kpdemo.simckp.unset import unset_weights\n"
+        "from kpdemo.simckp.storage import unset_weights\n"
         "with unset_weights(): nn.Sequential(nn.Embedding(10, 8), nn.TransformerEncoderLayer(8, 2, 16))\n"
         "print(*{'sympy', 'torch._dynamo'} & set(sys.modules))"
     )

@@ -6,14 +6,13 @@ import torch
 
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.errors import InputError
-from kpdemo.evaluation.projection import unit_rows
-from kpdemo.lazy import LazyPredictor
-from kpdemo.nesting import Unnested
-from kpdemo.simckp.backbone import load_backbone
-from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig
-from kpdemo.simckp.predictor import Selection, SimckpPredictor
-from kpdemo.simckp.threshold import Calibration
+from kpdemo.forwarding import LazyPredictor
+from kpdemo.selection import UnnestedPredictor
+from kpdemo.simckp.calibration import Calibration
+from kpdemo.simckp.encoder import load_backbone
+from kpdemo.simckp.extractor import ContrastiveExtractor, ExtractorConfig, Selection, SimckpPredictor
 from kpdemo.types import Document, Mapped, PointKind
+from kpdemo.vectors import unit_rows
 from tests.fakes import FakePredictor
 from tests.tiny import tiny_bert
 
@@ -82,10 +81,10 @@ def test_a_predictor_that_is_opened_later_shows_the_vectors_of_what_it_opens(pre
 
 
 def test_without_nested_keyphrases_the_space_tells_what_is_then_chosen(predictor):
-    own = Unnested(predictor)
+    own = UnnestedPredictor(predictor)
     [nested], [space] = predictor.vectors(DOCUMENT, top_k=5), own.vectors(DOCUMENT, top_k=5)
     [prediction] = own.predict([DOCUMENT], top_k=5)
     chosen = [point.text for point in space.points if point.kind is PointKind.PRESENT]
     assert sorted(chosen) == sorted(one.text for one in prediction.present)
     assert {point.text for point in nested.points if point.kind is PointKind.PRESENT} != set(chosen)
-    assert Unnested(FakePredictor()).vectors(DOCUMENT) == []
+    assert UnnestedPredictor(FakePredictor()).vectors(DOCUMENT) == []

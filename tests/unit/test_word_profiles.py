@@ -14,13 +14,12 @@ from scipy.sparse import csc_matrix, csr_matrix
 from sklearn.preprocessing import normalize
 
 from kpdemo.errors import ModelLoadError
-from kpdemo.simckp.bank import BankScore, PhraseBank
-from kpdemo.simckp.bank_file import read_bank, write_bank
-from kpdemo.simckp.profiles import LARGEST, WordProfiles
+from kpdemo.simckp.pair_checkpoint import read_bank, write_bank
+from kpdemo.simckp.phrase_bank import LARGEST, BankScore, PhraseBank, WordProfiles
 from kpdemo.simckp.terms import TextTerms
-from kpdemo.training.profiles import ProfilesTraining, learn_profiles, strongest
-from kpdemo.training.sources import Source
-from kpdemo.training.words import DocumentWords
+from kpdemo.training.data import Source
+from kpdemo.training.phrase_bank import ProfilesTraining, learn_profiles, strongest
+from kpdemo.training.terms import DocumentWords
 
 WORDS = ("graph", "kernel", "drug", "molecul", "field")
 
@@ -103,7 +102,7 @@ class TestLearning:
 
     def test_terms_are_added_up_block_by_block(self, monkeypatch):
         whole = self.learnt()
-        monkeypatch.setattr("kpdemo.training.profiles.TOGETHER", 1)
+        monkeypatch.setattr("kpdemo.training.phrase_bank.TOGETHER", 1)
         parts = self.learnt()
         assert parts.words == whole.words
         for name in ("rarity", "holding", "terms", "weights"):

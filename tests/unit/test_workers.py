@@ -3,11 +3,11 @@
 import subprocess
 import sys
 
-from kpdemo.training.workers import in_groups
+from kpdemo.training.data import in_groups
 
 ENDLESS = """
 from time import sleep
-from kpdemo.training.workers import process_pool
+from kpdemo.training.data import process_pool
 
 if __name__ == "__main__":
     with process_pool(2) as pool:

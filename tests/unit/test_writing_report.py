@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from annotation.authoring import GroupBalance
-from annotation.writing_report import (
+from annotation.authoring import (
     GradeGap,
+    GroupBalance,
     JudgedPair,
     WriterCounts,
     cumulative,

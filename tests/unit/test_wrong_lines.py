@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from annotation.errors import ImportFileError
-from annotation.files.wrong_lines import WrongLines, WrongLinesError
+from annotation.exchange import WrongLines, WrongLinesError
 
 
 def told(count: int) -> ImportFileError:

@@ -19,9 +19,8 @@ from huggingface_hub.errors import (
 )
 
 from kpdemo.errors import ModelLoadError
+from kpdemo.identity import CONFIG, SUMS, is_own, stored_config
 from kpdemo.simckp.hub.profiles import OWN_PROFILE
-from kpdemo.stored_config import CONFIG, is_own, stored_config
-from kpdemo.sums import SUMS
 
 PATIENCE = 5.0
 """Seconds that the Hub may take to answer at all."""

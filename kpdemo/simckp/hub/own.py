@@ -10,15 +10,14 @@ from typing import Any
 
 from kpdemo.errors import ModelLoadError
 from kpdemo.evaluation import kea
+from kpdemo.identity import SUMS, is_own, read_sums, sha256_of, stored_config
 from kpdemo.predictors import RAMKG_KIND, RANKER_KIND
 from kpdemo.simckp import checkpoint, labeller
-from kpdemo.simckp.folders import BASE, FORMAT
-from kpdemo.simckp.generation import checkpoint as generator_checkpoint
+from kpdemo.simckp import generator as generator_checkpoint
+from kpdemo.simckp.checkpoint import BASE, FORMAT
 from kpdemo.simckp.hub.download import fetch
-from kpdemo.simckp.system import BANK, RERANKER
-from kpdemo.stored_config import is_own, stored_config
-from kpdemo.sums import SUMS, read_sums, sha256_of
-from kpdemo.text import shortened
+from kpdemo.simckp.pipeline import BANK, RERANKER
+from kpdemo.text import shorten
 
 KINDS = frozenset(
     {
@@ -49,7 +48,7 @@ def fetch_checked(name: str) -> Path:
 
 
 @contextmanager
-def damage_told(name: str, folder: Path) -> Iterator[None]:
+def explain_damage(name: str, folder: Path) -> Iterator[None]:
     """Report a mismatch with SHA256SUMS by the model's name, with how to have it downloaded again."""
     try:
         yield
@@ -103,11 +102,11 @@ def _check_part(name: str, folder: Path, part: Path) -> None:
     for file in _sums(name, folder, part):
         if Path(file).name != file:
             raise ModelLoadError(
-                f"The model {name!r} points outside its own folder ({shortened(file, _SHOWN)}): give another."
+                f"The model {name!r} points outside its own folder ({shorten(file, _SHOWN)}): give another."
             )
         if not isfile(part / file):
             inside = (part / file).relative_to(folder).as_posix()
-            raise _damaged(name, f"{shortened(inside, _SHOWN)} is missing")
+            raise _damaged(name, f"{shorten(inside, _SHOWN)} is missing")
 
 
 def _settings(described: Any) -> Iterator[tuple[str, Any]]:

@@ -16,16 +16,14 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from kpdemo.errors import ModelLoadError
-from kpdemo.latin import latin_documents
 from kpdemo.lines import document_blocks
-from kpdemo.places import PhrasePlaces
-from kpdemo.selection import check_options
+from kpdemo.routing import latin_documents
+from kpdemo.selection import Proposal, build_answer, check_options
+from kpdemo.simckp.batches import in_halves, pad_rows
 from kpdemo.simckp.examples import encoder_text
-from kpdemo.simckp.halving import in_halves
+from kpdemo.simckp.extractor import TOO_LARGE, windows_at_once
 from kpdemo.simckp.hub.profiles import Profile
-from kpdemo.simckp.predictor import TOO_LARGE, windows_at_once
-from kpdemo.simckp.proposals import Proposal, build_answer
-from kpdemo.simckp.reading import padded
+from kpdemo.text import PhraseFinder
 from kpdemo.types import Document, Prediction, Span
 
 
@@ -115,7 +113,7 @@ class HubTagger:
 
     def _marked(self, document: Document, words: Sequence[Word]) -> Iterator[Proposal]:
         """The marked places in order, each widened to whole words."""
-        places = PhrasePlaces(document)
+        places = PhraseFinder(document)
         starts = [start for _, start in document_blocks(document)]
         for group in self._groups(words, starts):
             start, end = places.widened((group[0].span[0], group[-1].span[1]))
@@ -170,7 +168,7 @@ class HubTagger:
             yield from in_halves(self._read, windows[first : first + at_once], too_large=TOO_LARGE)
 
     def _read(self, windows: Sequence[Sequence[int]]) -> list[NDArray[np.float32]]:
-        input_ids, mask = padded(windows, self.tokenizer.pad_token_id)
+        input_ids, mask = pad_rows(windows, self.tokenizer.pad_token_id)
         with torch.inference_mode():
             logits: Tensor = self.model(
                 input_ids=input_ids.to(self.device), attention_mask=mask.to(self.device)

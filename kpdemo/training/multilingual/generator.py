@@ -1,43 +1,330 @@
 """Training of RAMKG's generator (Gao et al. 2022, section 4.2), with and without retrieved keyphrases.
 
-Letters: B documents, T tokens read, S tokens written, V vocabulary.
+Letters (generator): B documents, T tokens read, S tokens written, V vocabulary.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import torch
+from pydantic import Field
+from tokenizers import SentencePieceUnigramTokenizer
+from tokenizers.processors import TemplateProcessing
 from torch import Tensor
 from torch.nn import functional
+from transformers import BartConfig, BartForConditionalGeneration, PreTrainedTokenizerFast
 
-from kpdemo.errors import ConfigError
+from kpdemo.errors import ConfigError, ModelLoadError
 from kpdemo.evaluation.metrics import named_pooled, pooled_average, score_sets
 from kpdemo.identity import content_identity
-from kpdemo.ramkg.frames import Ends
-from kpdemo.ramkg.generator_checkpoint import save_writer
-from kpdemo.ramkg.iterate import Augmented
-from kpdemo.ramkg.manifest import read_manifest
-from kpdemo.ramkg.prompt import clean_phrases, join_phrases
-from kpdemo.ramkg.writer import Writer
-from kpdemo.simckp.generation.targets import IGNORED
-from kpdemo.simckp.movable import Movable
-from kpdemo.simckp.quantized import Storage
-from kpdemo.simckp.reading import padded
-from kpdemo.training.bounds import Positive
-from kpdemo.training.loop import train
-from kpdemo.training.loop_config import LoopConfig
-from kpdemo.training.multilingual.generator_config import WriterTraining
-from kpdemo.training.multilingual.generator_inputs import training_inputs, validation_inputs
-from kpdemo.training.multilingual.generator_model import FoundBy, new_writer
-from kpdemo.training.part import Metrics
-from kpdemo.training.progress import Progress
-from kpdemo.training.run_identity import run_identity
-from kpdemo.training.sources import Source
+from kpdemo.io.files import parse_json, replace_file
+from kpdemo.languages import identify
+from kpdemo.ramkg.generator import Writer, build_writer, save_writer
+from kpdemo.ramkg.passage_index import read_manifest
+from kpdemo.ramkg.prompt import (
+    MARKS,
+    Ends,
+    WriterSettings,
+    added_languages,
+    clean_phrases,
+    form_of,
+    join_phrases,
+    own_languages,
+)
+from kpdemo.ramkg.rgit import Augmented
+from kpdemo.simckp.batches import Movable, pad_rows
+from kpdemo.simckp.decoder import IGNORED
+from kpdemo.simckp.encoder import add_tokens, load_encoder_decoder, longest_reading
+from kpdemo.simckp.storage import Storage
+from kpdemo.training.data import (
+    Count,
+    Positive,
+    Rate,
+    Share,
+    Source,
+    cache_errors,
+    draw,
+    draw_documents,
+    read_source_rows,
+)
+from kpdemo.training.fine_tuning import set_dropout
+from kpdemo.training.loop import LAST, LoopConfig, Metrics, Progress, run_identity, train
+from kpdemo.types import Document
+
+
+@dataclass(frozen=True)
+class ScratchConfig:
+    """The paper's baseline "Transformer": an encoder and a decoder of equal size, as in BART.
+
+    Attributes:
+        vocabulary: subwords of a unigram vocabulary learnt from the training documents.
+        width, layers, heads: D, and layers of the encoder and of the decoder.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    vocabulary: Annotated[int, Field(ge=200)] = 16_000
+    width: Annotated[int, Field(ge=8)] = 256
+    layers: Positive = 3
+    heads: Positive = 4
+
+    def __post_init__(self) -> None:
+        if self.width % self.heads:
+            raise ConfigError(f"A width of {self.width} cannot be shared by {self.heads} heads: change one.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class WriterTraining:
+    """What a generator is and how it learns, whatever it learns from.
+
+    Attributes:
+        generated: validation documents that keyphrases are written for at each evaluation, spread evenly.
+        selected: the figure that the best weights have: "F1@M" as in the paper's code (pooled), or
+            "log-likelihood", which is quicker to measure with `generated = 0`.
+        backbone: any encoder-decoder of the Hub, or a folder.
+        scratch: sizes of a Transformer with a vocabulary of its own, in place of a backbone.
+        languages: those a token is added for, where the backbone has none of its own; without any the model
+            distinguishes none.
+        passages: m, how many passages' keyphrases are read.
+        window, longest: most tokens read and written.
+        dropout: everywhere in the backbone, or "pretrained" for what its configuration says.
+        attention: the attention implementation, by Transformers' name.
+        storage: of the weights in the checkpoint.
+
+    Raises:
+        ConfigError: settings that exclude each other.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    name: str = "ramkg-generator"
+    style: str = ""
+    backbone: str = "facebook/mbart-large-cc25"
+    scratch: ScratchConfig | None = None
+    languages: tuple[str, ...] = ()
+    passages: Positive = 1
+    deduplicate: bool = True
+    window: Annotated[int, Field(ge=64)] = 1024
+    longest: Annotated[int, Field(ge=8)] = 128
+    beams: Positive = 5
+    learning_rate: Rate = 1e-4
+    weight_decay: Annotated[float, Field(ge=0)] = 0.01
+    dropout: Share | Literal["pretrained"] = "pretrained"
+    attention: str = "sdpa"
+    generated: Count = 200
+    selected: Literal["F1@M", "log-likelihood"] = "F1@M"
+    storage: Storage = "fp16"
+
+    def __post_init__(self) -> None:
+        if self.selected == "F1@M" and not self.generated:
+            raise ConfigError('selected = "F1@M" needs documents to write for: set `generated` above 0.')
+
+
+def training_inputs(config: RamkgTraining) -> tuple[list[Augmented], list[int]]:
+    """The documents of all sources with their retrieved keyphrases, and how often each is repeated."""
+    if config.retrieval == "file":
+        rows = draw(
+            config.train, lambda source: _from_file(source, config.data), config.pool, config.loop.seed
+        )
+        return [given for given, _ in rows], [repeat for _, repeat in rows]
+    drawn = draw_documents(config.train, config.data, config.pool, config.loop.seed)
+    documents = [identify(document) for document, _ in drawn]
+    return _augmented(documents, config, "train"), [repeat for _, repeat in drawn]
+
+
+def validation_inputs(config: RamkgTraining) -> list[Augmented]:
+    """Those of `config.validation`, likewise."""
+    if config.retrieval == "file":
+        return _from_file(config.validation, config.data)
+    rows = read_source_rows(config.validation, config.data)
+    return _augmented([identify(document) for document, _ in rows], config, "validation")
+
+
+def _from_file(source: Source, folder: Path) -> list[Augmented]:
+    return [
+        Augmented(identify(document), retrieved_of(row, document.id))
+        for document, row in read_source_rows(source, folder)
+    ]
+
+
+def retrieved_of(row: Mapping[str, Any], name: str) -> tuple[tuple[str, ...], ...]:
+    """The field `retrieved` of a row: a list of keyphrases for each passage, or one list for all; () without.
+
+    Raises:
+        ConfigError: it is something else.
+    """
+    value = row.get("retrieved") or []
+    passages = [value] if value and all(isinstance(item, str) for item in value) else value
+    if not isinstance(passages, list) or not all(
+        isinstance(passage, list) and all(isinstance(phrase, str) for phrase in passage)
+        for passage in passages
+    ):
+        raise ConfigError(
+            f'The document {name!r} has a field "retrieved" that is not a list of lists of keyphrases: fix '
+            "it."
+        )
+    return tuple(map(tuple, passages))
+
+
+def _augmented(documents: Sequence[Document], config: RamkgTraining, name: str) -> list[Augmented]:
+    """With what the index finds, kept in the folder of the run."""
+    if config.index is None:
+        return [Augmented(document) for document in documents]
+    from kpdemo.ramkg.generator import PassageSource
+
+    path = config.output / f"retrieved-{name}.json"
+    asked = _asked(documents, config.index, config.passages)
+    with cache_errors(path):
+        stored = parse_json(path.read_text(encoding="utf-8")) if path.is_file() else None
+    if not isinstance(stored, dict) or stored.get("asked") != asked:
+        source = PassageSource.open(config.index, device=config.device)
+        found = source.hits(documents, config.passages)
+        stored = {"asked": asked, "keyphrases": [[hit.passage.keyphrases for hit in hits] for hits in found]}
+        replace_file(path, json.dumps(stored, ensure_ascii=False).encode())
+    return [
+        Augmented(document, tuple(map(tuple, passages)))
+        for document, passages in zip(documents, stored["keyphrases"], strict=True)
+    ]
+
+
+def _asked(documents: Sequence[Document], index: Path, passages: int) -> str:
+    """A hash of all that decides what the index finds: stored answers to another one are not used."""
+    files = sorted(read_manifest(index).sha256.items())
+    asked = [files, passages, [(document.text, document.language) for document in documents]]
+    return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
+
+
+SAMPLED = 3_000
+_VOCABULARY_FILE = "vocabulary.json"
+_SPECIAL = ("<s>", "<pad>", "</s>", "<unk>")
+
+
+@dataclass(frozen=True)
+class FoundBy:
+    """The encoder that found the retrieved keyphrases: a hash of it, and its name; both empty if unknown."""
+
+    identity: str = ""
+    name: str = ""
+
+
+def new_writer(
+    config: WriterTraining, examples: Sequence[Augmented], folder: Path, found_by: FoundBy
+) -> tuple[Writer, Any, Ends]:
+    """The model as training begins, its tokenizer of Transformers, and its ends.
+
+    Args:
+        examples: of the training; a new vocabulary is learnt from their documents, whose languages are those
+            that the model is made for.
+        folder: where the vocabulary of a new model is kept, so that a resumed run has the same one.
+
+    Raises:
+        ModelLoadError: the backbone cannot be loaded, or does not say how its sequences begin and end.
+    """
+    if config.scratch:
+        documents = [given.document for given in examples]
+        model, tokenizer = _from_scratch(config, config.scratch, documents, folder)
+    else:
+        model, tokenizer = load_encoder_decoder(config.backbone, attention=config.attention)
+    set_dropout(model, config.dropout)
+    form = form_of(model.config.model_type, tokenizer)
+    languages = own_languages(tokenizer) if form != "plain" else added_languages(config.languages)
+    special = tuple(tokenizer("")["input_ids"])
+    add_tokens(model, tokenizer, [*MARKS, *languages.values()])
+    settings = WriterSettings(
+        form=form,
+        languages=dict(languages),
+        made_for=tuple(sorted({given.document.language for given in examples} - {""})),
+        window=min(config.window, longest_reading(model.config, tokenizer)),
+        longest=config.longest,
+        beams=config.beams,
+        deduplicate=config.deduplicate,
+        passages=config.passages,
+        retrieves=any(given.retrieved for given in examples),
+        retriever=found_by.identity,
+        retriever_name=found_by.name,
+    )
+    ends = Ends(special, *_ends(config.backbone, model, tokenizer))
+    return build_writer(config.name, model, tokenizer.backend_tokenizer, settings, ends), tokenizer, ends
+
+
+def _ends(name: str, model: Any, tokenizer: Any) -> tuple[int, int, int]:
+    """The decoder's first token, the last one, and padding."""
+    starts = (
+        getattr(model.generation_config, "decoder_start_token_id", None),
+        getattr(model.config, "decoder_start_token_id", None),
+        model.generation_config.bos_token_id,
+        tokenizer.eos_token_id,  # mBART begins with the language, whatever is said here
+    )
+    start = next((token for token in starts if token is not None), None)
+    if start is None or tokenizer.eos_token_id is None or tokenizer.pad_token_id is None:
+        raise ModelLoadError(
+            f"The model {name!r} does not say how its sequences begin and end: set decoder_start_token_id, "
+            "eos_token and pad_token in its configuration."
+        )
+    return int(start), int(tokenizer.eos_token_id), int(tokenizer.pad_token_id)
+
+
+def _from_scratch(
+    config: WriterTraining, sizes: ScratchConfig, documents: Sequence[Document], folder: Path
+) -> tuple[Any, Any]:
+    tokenizer = _vocabulary(folder / _VOCABULARY_FILE, sizes.vocabulary, documents)
+    bos, padding, end, _ = range(len(_SPECIAL))
+    bart = BartConfig(
+        vocab_size=len(tokenizer),
+        d_model=sizes.width,
+        encoder_layers=sizes.layers,
+        decoder_layers=sizes.layers,
+        encoder_attention_heads=sizes.heads,
+        decoder_attention_heads=sizes.heads,
+        encoder_ffn_dim=4 * sizes.width,
+        decoder_ffn_dim=4 * sizes.width,
+        max_position_embeddings=max(config.window, config.longest + 8),
+        bos_token_id=bos,
+        pad_token_id=padding,
+        eos_token_id=end,
+        decoder_start_token_id=end,
+        forced_eos_token_id=None,
+    )
+    return BartForConditionalGeneration(bart), tokenizer
+
+
+def _vocabulary(path: Path, size: int, documents: Sequence[Document]) -> Any:
+    """A unigram vocabulary (Kudo 2018) with the characters that are frequent.
+
+    One that is there is that of the run, or was left by one that never began, of whatever documents.
+    """
+    if not (path.is_file() and (path.parent / LAST).is_file()):
+        trainer = SentencePieceUnigramTokenizer()
+        trainer.train_from_iterator(
+            _texts(documents),
+            vocab_size=size,
+            special_tokens=list(_SPECIAL),
+            unk_token="<unk>",
+            show_progress=False,
+        )
+        trainer.post_processor = TemplateProcessing(
+            single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
+        )
+        replace_file(path, trainer.to_str().encode())
+    names = {
+        f"{name}_token": token for name, token in zip(("bos", "pad", "eos", "unk"), _SPECIAL, strict=True)
+    }
+    return PreTrainedTokenizerFast(tokenizer_file=str(path), **names)  # type: ignore[no-untyped-call]
+
+
+def _texts(documents: Sequence[Document]) -> Iterator[str]:
+    """Of at most `SAMPLED` documents, spread evenly: more change few subwords and take long."""
+    for document in documents[:: -(-len(documents) // SAMPLED)]:
+        yield document.text
+        yield " ".join(document.keyphrases)
+
 
 logger = logging.getLogger(__name__)
 
@@ -205,9 +492,9 @@ class WriterPart:
 
     def collate(self, items: Sequence[TextPair]) -> TextPairBatch:
         vocabulary = self._writer.vocabulary
-        input_ids, mask = padded([item.source for item in items], vocabulary.padding)
-        written, _ = padded([item.target[:-1] for item in items], vocabulary.padding)
-        labels, _ = padded(
+        input_ids, mask = pad_rows([item.source for item in items], vocabulary.padding)
+        written, _ = pad_rows([item.target[:-1] for item in items], vocabulary.padding)
+        labels, _ = pad_rows(
             [[IGNORED] * (item.known - 1) + item.target[item.known :] for item in items], IGNORED
         )
         return TextPairBatch(input_ids, mask, written, labels)

@@ -16,26 +16,25 @@ import torch
 from numpy.typing import NDArray
 from pydantic import Field
 
-from kpdemo.identity import content_identity
-from kpdemo.ramkg.encoder import Encoder, load_encoder
-from kpdemo.ramkg.generator_checkpoint import load_writer
-from kpdemo.ramkg.iterate import Augmented, Retrieved, RgitConfig
-from kpdemo.ramkg.rgit import Outcome, iterate
+from kpdemo.identity import CARD, content_identity, write_sums
+from kpdemo.ramkg.generator import load_writer
+from kpdemo.ramkg.retriever import Encoder, load_encoder
+from kpdemo.ramkg.rgit import Augmented, Outcome, Retrieved, RgitConfig, iterate
 from kpdemo.ramkg.settings import EncoderConfig
-from kpdemo.sums import CARD, write_sums
-from kpdemo.training.bounds import AboveZero, Count, Positive, Rate
-from kpdemo.training.loop_config import LoopConfig, Precision
-from kpdemo.training.multilingual.generator import train_writer
-from kpdemo.training.multilingual.generator_config import WriterTraining
-from kpdemo.training.multilingual.generator_model import FoundBy
-from kpdemo.training.multilingual.parallel import ParallelSource, Translation
-from kpdemo.training.multilingual.retriever import new_tower, open_tower
-from kpdemo.training.multilingual.retriever_config import RetrieverTraining, check_trainable
-from kpdemo.training.multilingual.round_data import Corpus, read_rounds
-from kpdemo.training.multilingual.round_retriever import RoundTrained
-from kpdemo.training.multilingual.towers import Tower
-from kpdemo.training.settings import CHECKPOINT
-from kpdemo.training.sources import Source
+from kpdemo.training.data import AboveZero, Count, Positive, Rate, Source
+from kpdemo.training.loop import LoopConfig, Precision
+from kpdemo.training.multilingual.generator import FoundBy, WriterTraining, train_writer
+from kpdemo.training.multilingual.retriever import (
+    ParallelSource,
+    RetrieverTraining,
+    Tower,
+    Translation,
+    check_trainable,
+    new_tower,
+    open_tower,
+)
+from kpdemo.training.multilingual.rounds import Corpus, RoundTrained, read_rounds
+from kpdemo.training.parts import CHECKPOINT
 from kpdemo.types import Document
 
 RETRIEVER = "retriever"
@@ -125,7 +124,7 @@ class RamkgRounds:
 
 
 class EncoderRounds(RoundTrained):
-    """A `Retriever` of `kpdemo.ramkg.iterate` over a corpus in memory: any encoder, searched exactly."""
+    """A `Retriever` of `kpdemo.ramkg.rgit` over a corpus in memory: any encoder, searched exactly."""
 
     def __init__(self, config: RoundRetriever, corpus: Corpus, *, seed: int, device: torch.device) -> None:
         loop = LoopConfig(
@@ -192,7 +191,7 @@ class EncoderRounds(RoundTrained):
 
 @dataclass(frozen=True)
 class WriterRounds:
-    """A `Generator` of `kpdemo.ramkg.iterate`: RAMKG's own, trained from scratch in every round.
+    """A `Generator` of `kpdemo.ramkg.rgit`: RAMKG's own, trained from scratch in every round.
 
     Attributes:
         found_by: from the folder of a retriever to `FoundBy.identity`.

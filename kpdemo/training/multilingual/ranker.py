@@ -1,11 +1,11 @@
 """Training of the ranker of present and absent keyphrases, with and without retrieved ones.
 
-Letters: P candidates, F features.
+Letters (ranker): P candidates, F features.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,23 +16,92 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
+from kpdemo.candidates.word_runs import mined_key
 from kpdemo.errors import TrainingError
 from kpdemo.identity import content_identity
-from kpdemo.ramkg.features import MOST_KEYPHRASES, Help, Knowledge, rank_input
-from kpdemo.ramkg.iterate import Augmented
-from kpdemo.ramkg.ranker import Choosing, Ranker, inputs
+from kpdemo.languages import ENGLISH
+from kpdemo.ramkg.ranker import (
+    MOST_KEYPHRASES,
+    Choosing,
+    Help,
+    Knowledge,
+    LanguageTerms,
+    Lexicon,
+    Phrase,
+    Ranker,
+    Translations,
+    candidates_of,
+    count_terms,
+    inputs,
+    learn_translations,
+    rank_input,
+)
+from kpdemo.ramkg.rgit import Augmented
 from kpdemo.ramkg.subwords import SubwordReader
-from kpdemo.simckp.counting import ExpectedF1, learn_expected_f1
-from kpdemo.simckp.movable import Movable
+from kpdemo.simckp.batches import Movable
+from kpdemo.simckp.calibration import Calibration, ExpectedF1, learn_expected_f1
 from kpdemo.simckp.pair_checkpoint import state_hash
-from kpdemo.simckp.threshold import Calibration
-from kpdemo.training.arrays import tokenizer_hash
-from kpdemo.training.bounds import Positive, Rate
-from kpdemo.training.loop import train
-from kpdemo.training.loop_config import LoopConfig
-from kpdemo.training.multilingual.mined import Mined, learn_lexicon, learn_translations_of
-from kpdemo.training.part import Metrics
-from kpdemo.training.run_identity import run_identity
+from kpdemo.training.data import Positive, Rate, process_pool, tokenizer_hash
+from kpdemo.training.loop import LoopConfig, Metrics, run_identity, train
+from kpdemo.types import Document
+
+_TOGETHER = 32  # documents that a process mines at once
+
+
+@dataclass(frozen=True, slots=True)
+class Mined:
+    """A document with the phrases of its text and the keys of its keyphrases."""
+
+    document: Document
+    phrases: tuple[Phrase, ...]
+    gold: tuple[tuple[str, str], ...]
+    """Key and writing of each keyphrase."""
+
+    @property
+    def keys(self) -> frozenset[str]:
+        return frozenset(key for key, _ in self.gold)
+
+
+def mine_documents(documents: Sequence[Document], workers: int) -> list[Mined]:
+    """The phrases of many documents, by several processes."""
+    if workers <= 1 or len(documents) <= _TOGETHER:
+        return [_mine(document) for document in documents]
+    with process_pool(workers) as pool:
+        return list(pool.map(_mine, documents, chunksize=_TOGETHER))
+
+
+def _mine(document: Document) -> Mined:
+    language = document.language
+    gold = tuple((mined_key(text, language), text) for text in document.keyphrases)
+    return Mined(document, candidates_of(document), tuple((key, text) for key, text in gold if key))
+
+
+def learn_lexicon(mined: Sequence[Mined], examples: Sequence[Augmented]) -> Lexicon:
+    """Terms and translations by language; translations from each document's first passage."""
+    languages = sorted({item.document.language for item in mined})
+    terms: dict[str, LanguageTerms] = {}
+    for language in languages:
+        own = [item for item in mined if item.document.language == language]
+        terms[language] = count_terms(((phrase.key for phrase in item.phrases), item.gold) for item in own)
+    return Lexicon(terms, learn_translations_of(mined, examples, range(len(mined))))
+
+
+def _pair(item: Mined, given: Augmented) -> tuple[list[str], list[str]]:
+    first = given.retrieved[0] if given.retrieved else ()
+    english = (mined_key(text, ENGLISH) for text in first)
+    return [key for key in english if key], [key for key, _ in item.gold]
+
+
+def learn_translations_of(
+    mined: Sequence[Mined], examples: Sequence[Augmented], numbers: Sequence[int]
+) -> Mapping[str, Translations]:
+    """Translations by language, learnt from some of the documents, by their numbers."""
+    pairs: dict[str, list[tuple[list[str], list[str]]]] = {}
+    for number in numbers:
+        own = pairs.setdefault(mined[number].document.language, [])
+        own.append(_pair(mined[number], examples[number]))
+    return {language: learn_translations(own) for language, own in pairs.items()}
+
 
 HELD_OUT = 10
 """One document in this many chooses the weights and the number of keyphrases, and is not trained on."""

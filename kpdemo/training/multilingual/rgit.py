@@ -16,29 +16,33 @@ import torch
 from numpy.typing import NDArray
 from pydantic import Field
 
-from kpdemo.cores import usable_cores
 from kpdemo.identity import content_identity
-from kpdemo.languages.names import check_codes
-from kpdemo.ramkg.iterate import Augmented, Retrieved, RgitConfig
-from kpdemo.ramkg.ranker_checkpoint import RankerModel, load_ranker, save_ranker
-from kpdemo.ramkg.rgit import Outcome, augmented, iterate
-from kpdemo.ramkg.steps import found_once
+from kpdemo.languages import check_codes
+from kpdemo.ramkg.ranker import RankerModel, load_ranker, save_ranker
+from kpdemo.ramkg.rgit import Augmented, Outcome, Retrieved, RgitConfig, augment, iterate, search_once
 from kpdemo.ramkg.subwords import Bag, load_reader
+from kpdemo.simckp.checkpoint import content_hash
 from kpdemo.simckp.examples import encoder_text
-from kpdemo.simckp.folders import content_hash
-from kpdemo.training.bounds import AboveZero, Count, Positive, Rate
-from kpdemo.training.loop_config import LoopConfig
-from kpdemo.training.multilingual.mined import Mined, mine_documents
-from kpdemo.training.multilingual.parallel import ParallelSource, Translation
-from kpdemo.training.multilingual.ranker import RankerTraining, predict_keyphrases, train_ranker
-from kpdemo.training.multilingual.retriever import open_tower
-from kpdemo.training.multilingual.retriever_config import RetrieverTraining
-from kpdemo.training.multilingual.round_data import Corpus, read_rounds
-from kpdemo.training.multilingual.round_retriever import RoundTrained
-from kpdemo.training.multilingual.towers import Tower
-from kpdemo.training.settings import CHECKPOINT
-from kpdemo.training.sources import Source
+from kpdemo.training.data import AboveZero, Count, Positive, Rate, Source
+from kpdemo.training.loop import LoopConfig
+from kpdemo.training.multilingual.ranker import (
+    Mined,
+    RankerTraining,
+    mine_documents,
+    predict_keyphrases,
+    train_ranker,
+)
+from kpdemo.training.multilingual.retriever import (
+    ParallelSource,
+    RetrieverTraining,
+    Tower,
+    Translation,
+    open_tower,
+)
+from kpdemo.training.multilingual.rounds import Corpus, RoundTrained, read_rounds
+from kpdemo.training.parts import CHECKPOINT
 from kpdemo.types import Document
+from kpdemo.worker import usable_cores
 
 logger = logging.getLogger(__name__)
 
@@ -111,7 +115,7 @@ class MultilingualTraining:
 
 
 class RetrieverRounds(RoundTrained):
-    """A `Retriever` of `kpdemo.ramkg.iterate` over a corpus in memory."""
+    """A `Retriever` of `kpdemo.ramkg.rgit` over a corpus in memory."""
 
     def __init__(self, config: MultilingualTraining, corpus: Corpus, device: torch.device) -> None:
         loop = LoopConfig(
@@ -169,7 +173,7 @@ class RetrieverRounds(RoundTrained):
 
 
 class RankerRounds:
-    """A `Generator` of `kpdemo.ramkg.iterate`: it ranks phrases of the document and of the language."""
+    """A `Generator` of `kpdemo.ramkg.rgit`: it ranks phrases of the document and of the language."""
 
     def __init__(self, config: MultilingualTraining, device: torch.device) -> None:
         self._config = config
@@ -259,17 +263,17 @@ def train_multilingual(config: MultilingualTraining, *, device: torch.device) ->
     base = ranker.fit(
         [Augmented(document) for document in everything], folder / "base-on-all", encoder=encoder
     )
-    found = found_once(
+    found = search_once(
         folder, "passages-of-all", lambda: retriever.search(outcome.retriever, everything, rounds.passages)
     )
-    thinned = found_once(
+    thinned = search_once(
         folder, "passages-of-last", lambda: find_thinned(retriever, outcome.retriever, everything, config)
     )
     last = ranker.fit(
-        augmented(everything, thinned),
+        augment(everything, thinned),
         folder / "last",
         encoder=encoder,
-        translated=augmented(everything, found),
+        translated=augment(everything, found),
     )
     counts = dict(Counter(document.language for document in everything))
     return TrainedMultilingual(replace(last, base=base.base), outcome, counts, len(corpus.passages))

@@ -1,1 +1,0 @@
-"""The dataset card of a gold set, from its manifest alone."""

@@ -1,0 +1,90 @@
+"""The command line: `python -m annotation user`, `project`, `import`, `agreement` and so on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import typer
+
+from annotation.cli import (
+    adjudication,
+    agreement,
+    gold,
+    leaderboard,
+    pairs,
+    predictions,
+    projects,
+    raters,
+    scoring,
+    users,
+    writing,
+)
+from annotation.cli.options import Dependencies
+from annotation.errors import AnnotationError
+from annotation.predictions import PhraseRules
+from annotation.systems import Similarities
+from annotation.types import LatexTable
+from db import DatabaseError
+from db.command import run_command
+
+PROGRAM = "python -m annotation"
+REGISTRATIONS = (  # the order of --help
+    users.register_users,
+    users.register_exclusion,
+    projects.register_projects,
+    projects.register_members,
+    users.register_events,
+    pairs.register_import,
+    pairs.register_pairs,
+    writing.register_items,
+    writing.register_writing,
+    raters.register_quality,
+    raters.register_raters,
+    agreement.register_agreement,
+    raters.register_remarks,
+    adjudication.register_adjudications,
+    adjudication.register_adjudicate,
+    gold.register_export,
+    gold.register_ratings,
+    scoring.register_score,
+    leaderboard.register_leaderboard,
+    predictions.register_predictions,
+)
+PATH_OPTIONS = frozenset(
+    {
+        *("--calibrate-on", "--consent", "--documents", "--gold", "--guidelines", "--output"),
+        *("--predictions", "--qrels", "--runs", "--scale", "--system", "--training-scores", "--wordnet"),
+    }
+)
+
+app = typer.Typer(
+    help="Grade pairs of texts: accounts, projects, agreement, adjudication and gold sets.",
+    epilog=f"`{PROGRAM} COMMAND --help` shows what a command takes, with examples.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+for register in REGISTRATIONS:
+    register(app)
+
+
+def main(
+    arguments: Sequence[str] | None = None,
+    *,
+    phrases: PhraseRules,
+    latex: LatexTable,
+    embedding: Similarities | None = None,
+    encoder: Callable[[str], Similarities] | None = None,
+) -> int:
+    """Run a command line, by default this process's own, and return its exit status.
+
+    Args:
+        arguments: the command line without the program.
+        phrases: what tells predicted phrases apart.
+        latex: writes the tables of `--latex`.
+        embedding: what the system `embedding` asks; without it there is none.
+        encoder: what `embedding:NAME` asks, by the name of the encoder; likewise.
+    """
+    handed = Dependencies(embedding, encoder, phrases, latex)
+    failures = (AnnotationError, DatabaseError)
+    return run_command(app, PROGRAM, arguments, failures, paths=PATH_OPTIONS, obj=handed)

@@ -1,0 +1,384 @@
+"""`python -m annotation import` and `pairs`: pairs and ratings from files, listed, withdrawn and removed."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Annotated, Any, BinaryIO, cast
+
+import typer
+
+from annotation.cli.options import (
+    DatabaseOption,
+    IdsTypeOption,
+    JsonOption,
+    ProjectArgument,
+    WordNetOption,
+    check_file,
+    open_project,
+)
+from annotation.exchange import read_items_or_errors
+from annotation.files.formats import FileFormat, MadeIds, Source, open_source, open_stream
+from annotation.import_notes import import_notes
+from annotation.sense_pairs import Dictionary, add_senses
+from annotation.services.imports import ImportService
+from annotation.services.pairs import (
+    PairLine,
+    PairListService,
+    PairRemovalService,
+    PairState,
+    PairWithdrawalService,
+)
+from annotation.terminal import ProgressLine, show_json, show_line, show_table
+from annotation.types import ItemInput, Project
+from annotation.wording import beginning, number_of
+from db import DEFAULT_URL
+from db.command import CallError
+
+STDIN = "-"
+_MOST_NAMED = 5
+_IMPORT_EXAMPLES = """
+Examples:
+
+\b
+  python -m annotation import news pairs.tsv
+  python -m annotation import news pairs.jsonl.gz ratings.csv
+  python -m annotation import clss paragraph2sentence.test.input.tsv word2sense.test.input.tsv
+  zcat pairs.jsonl.gz | python -m annotation import news - --format jsonl
+
+\b
+Pairs have the fields id, type, left and right and, if wished, genre, intended, source and ratings;
+ratings in long form have id, rater and grade. Everything is imported, or nothing. A pair is known by its
+type and id: the same texts under two ids are two pairs, unless --merge-equal-texts is given.
+"""
+
+
+FilesArgument = Annotated[
+    list[str], typer.Argument(metavar="FILE…", help="TSV, CSV, JSON Lines or .gz; - is standard input.")
+]
+TypeOption = Annotated[
+    str | None, typer.Option(metavar="TYPE", help="The comparison type of pairs without one in the file.")
+]
+FormatOption = Annotated[
+    FileFormat | None, typer.Option(help="Format of the files, instead of the one by their names.")
+]
+MergeOption = Annotated[
+    bool,
+    typer.Option(
+        "--merge-equal-texts",
+        help="Make one pair of those with the same texts under several ids; of a rater's grades of them, the "
+        "first is kept and the others are listed.",
+    ),
+]
+
+
+def register_import(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command("import", epilog=_IMPORT_EXAMPLES)(import_files)
+
+
+def import_files(
+    project: ProjectArgument,
+    files: FilesArgument,
+    type: TypeOption = None,
+    format: FormatOption = None,
+    merge_equal_texts: MergeOption = False,
+    as_json: JsonOption = False,
+    wordnet: WordNetOption = None,
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """Import pairs and ratings: all files or nothing."""
+    sizes = file_sizes(files)
+    database, into = open_project(database_url, project)
+    names = [Path(name).name for name in files]
+    total = None if None in sizes else sum(size or 0 for size in sizes)
+    with (
+        _whole(sys.stdin.buffer) if STDIN in files else nullcontext() as stdin,
+        ProgressLine("Importing", total=total, unit="rows") as line,
+    ):
+        reader = _Reader(files, stdin, format, type, into.settings.only_type)
+        summary = ImportService(database).import_pairs(
+            into.id,
+            add_senses(reader.items(), Dictionary(wordnet).open_or_none),
+            merges_equal_texts=merge_equal_texts,
+            progress=lambda done: line.show(reader.bytes_read(), count=done),
+            files=names,
+        )
+    if as_json:
+        show_json(
+            {
+                "project": into.name,
+                "pairs": summary.pairs,
+                "ratings": summary.ratings,
+                "duplicates": list(summary.duplicates),
+                "made_ids": sum(made.count for made in reader.made_ids.values()),
+                "joined": list(summary.joined),
+                "equal_texts": [{"id": id, "as": other} for id, other in summary.equal_texts],
+                "merged": [{"id": id, "into": other} for id, other in summary.merged],
+                "ratings_left_out": [
+                    {"id": each.id, "rater": each.rater, "grade": float(each.grade), "kept": float(each.kept)}
+                    for each in summary.left_out
+                ],
+            }
+        )
+        return
+    imported = f"{number_of(summary.pairs, 'pair')} and {number_of(summary.ratings, 'rating')}"
+    show_line(summary_text(imported, into.name, summary.duplicates, "pair"))
+    told = [made.sentence(name) for name, made in reader.made_ids.items()]
+    for said in filter(None, [*told, *import_notes(summary)]):
+        show_line(said)
+
+
+def summary_text(imported: str, project: str, duplicates: Sequence[str], noun: str) -> str:
+    """What was imported, in a sentence or two.
+
+    Args:
+        imported: what was imported, with its number.
+        duplicates: the ids of what was there already.
+        noun: for one of them.
+    """
+    text = f"Imported {imported} into {project}."
+    if not duplicates:
+        return text
+    count = len(duplicates)
+    named = ", ".join(duplicates[:_MOST_NAMED]) + (", …" if count > _MOST_NAMED else "")
+    were = "was" if count == 1 else "were"
+    return f"{text} {number_of(count, noun)} {were} there already and {were} left out: {named}."
+
+
+class _Reader:
+    """Reads the files one after the other, and knows how far it is."""
+
+    def __init__(
+        self,
+        files: Sequence[str],
+        stdin: BinaryIO | None,
+        format: FileFormat | None,
+        type: str | None,
+        only_type: str | None,
+    ) -> None:
+        self._files = files
+        self._stdin = stdin
+        self._format = format
+        self._types = {"type": type, "only_type": only_type}
+        self._done = 0
+        self._open: Source | None = None
+        self.made_ids: dict[str, MadeIds] = {}
+        """Of each file."""
+
+    def items(self) -> Iterator[ItemInput]:
+        for name in self._files:
+            with open_input(name, self._stdin) as source:
+                self._open = source
+                self.made_ids[source.name] = source.made_ids
+                yield from read_items_or_errors(source, format=self._format, **self._types)
+                self._open = None
+                self._done += source.size or 0
+
+    def bytes_read(self) -> int:
+        here = self._open.position() if self._open is not None and self._open.position is not None else 0
+        return self._done + here
+
+
+def _whole(stream: BinaryIO) -> BinaryIO:
+    """All of a stream, read before the import begins: a slow pipe would keep raters from saving."""
+    copy = TemporaryFile()  # noqa: SIM115  # for as long as the command runs
+    shutil.copyfileobj(stream, copy)
+    copy.seek(0)
+    return cast(BinaryIO, copy)
+
+
+def file_sizes(files: Sequence[str]) -> list[int | None]:
+    """Bytes of the files that a command is to read; None of standard input.
+
+    Raises:
+        CallError: one of them is not there, or standard input is named twice.
+    """
+    sizes = [None if name == STDIN else check_file(name).stat().st_size for name in files]
+    if files.count(STDIN) > 1:
+        raise CallError("Standard input can be read once; give - once.")
+    return sizes
+
+
+@contextmanager
+def open_input(name: str, stdin: BinaryIO | None = None) -> Iterator[Source]:
+    """A file that a command is to read, or standard input.
+
+    Args:
+        name: of the file; "-" is standard input.
+        stdin: what was read of standard input; by default itself.
+    """
+    if name == STDIN:
+        yield open_stream(cast(io.BufferedReader, stdin or sys.stdin.buffer), "standard input")
+    else:
+        with open_source(Path(name)) as source:
+            yield source
+
+
+_SHOWN = 32
+_LONGEST_SEARCH = 10_000
+"""Characters: SQLite compares with at most 50,000 bytes."""
+_PAIRS_EXAMPLES = """
+Examples:
+
+\b
+  python -m annotation pairs list news
+  python -m annotation pairs list news --search ferry --state open --json
+  python -m annotation pairs withdraw news p17 --reason "its text is cut off"
+  python -m annotation pairs restore news p17
+  tail -n +2 wrong.tsv | cut -f1 | python -m annotation pairs remove news -
+"""
+
+IdsArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="ID…",
+        help="Ids of the pairs, as `pairs list` has them; - reads them from standard input, one per line. "
+        "Before ids that begin with a hyphen write --.",
+    ),
+]
+ReasonOption = Annotated[str, typer.Option(metavar="TEXT", help="Reason, kept with the project's events.")]
+
+pairs = typer.Typer(help="Pairs that raters grade.", epilog=_PAIRS_EXAMPLES, rich_markup_mode=None)
+
+
+def register_pairs(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.add_typer(pairs, name="pairs")
+
+
+@pairs.callback()
+def _pairs() -> None:
+    """Pairs that raters grade."""
+
+
+@pairs.command("list", epilog=_PAIRS_EXAMPLES)
+def list_pairs(
+    project: ProjectArgument,
+    search: Annotated[
+        str, typer.Option(metavar="TEXT", help="Only pairs with this in their id or a text.")
+    ] = "",
+    state: Annotated[PairState | None, typer.Option(help="Only pairs in this state.")] = None,
+    as_json: JsonOption = False,
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """List the pairs of a project in the order of import: their texts, grades so far and state."""
+    if len(search) > _LONGEST_SEARCH:
+        raise CallError(f"--search has {len(search):,} characters: give at most {_LONGEST_SEARCH:,}.")
+    database, found = open_project(database_url, project)
+    page = PairListService(database).pairs(
+        found.id, search=search, state=state, limit=None, has_whole_texts=as_json
+    )
+    if as_json:
+        rows = [_pair_json(line) for line in page.items]
+        show_json({"project": found.name, "raters_per_pair": page.raters_per_pair, "pairs": rows})
+        return
+    if not page.items:
+        show_line("There is no such pair; see `python -m annotation project show` for how many there are.")
+        return
+    rows_shown = [
+        (
+            line.external_id,
+            line.type,
+            beginning(line.left, _SHOWN),
+            beginning(line.right, _SHOWN),
+            f"{line.grades} of {page.raters_per_pair}",
+            line.state.value,
+        )
+        for line in page.items
+    ]
+    show_table(("Id", "Type", "Left item", "Right item", "Grades", "State"), rows_shown)
+
+
+@pairs.command("remove", epilog=_PAIRS_EXAMPLES)
+def remove_pairs(
+    project: ProjectArgument,
+    ids: IdsArgument,
+    type: IdsTypeOption = None,
+    as_json: JsonOption = False,
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """Remove pairs that no rater was given or graded from a project. All of them or none."""
+    named = read_ids(ids)
+    database, found = open_project(database_url, project)
+    count = PairRemovalService(database).remove(found.id, named, type=type)
+    _show_count(count, found, "removed", as_json=as_json)
+
+
+@pairs.command("withdraw", epilog=_PAIRS_EXAMPLES)
+def withdraw_pairs(
+    project: ProjectArgument,
+    ids: IdsArgument,
+    type: IdsTypeOption = None,
+    reason: ReasonOption = "",
+    as_json: JsonOption = False,
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """Stop giving pairs to raters and leave them out of all figures; grades are kept. All of them or none."""
+    named = read_ids(ids)
+    database, found = open_project(database_url, project)
+    count = PairWithdrawalService(database).withdraw(found.id, named, type=type, reason=reason)
+    _show_count(count, found, "withdrawn", as_json=as_json)
+
+
+@pairs.command("restore", epilog=_PAIRS_EXAMPLES)
+def restore_pairs(
+    project: ProjectArgument,
+    ids: IdsArgument,
+    type: IdsTypeOption = None,
+    reason: ReasonOption = "",
+    as_json: JsonOption = False,
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """Restore withdrawn pairs. All of them or none."""
+    named = read_ids(ids)
+    database, found = open_project(database_url, project)
+    count = PairWithdrawalService(database).restore(found.id, named, type=type, reason=reason)
+    _show_count(count, found, "restored", as_json=as_json)
+
+
+def read_ids(arguments: Sequence[str]) -> list[str]:
+    """The ids of the call, or for - alone those that standard input has, one per line.
+
+    Raises:
+        CallError: - stands beside ids, or standard input has none or is not UTF-8.
+    """
+    if STDIN not in arguments:
+        return list(arguments)
+    if len(arguments) > 1:
+        raise CallError(
+            "Ids are given together with -: give either ids, or - alone and all ids on standard input."
+        )
+    try:
+        text = sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise CallError("The ids on standard input are not UTF-8: save them as UTF-8.") from None
+    ids = [id for line in text.split("\n") if (id := line.strip())]
+    if not ids:
+        raise CallError("Standard input names no pair: write ids to it, one per line.")
+    return ids
+
+
+def _pair_json(line: PairLine) -> dict[str, Any]:
+    return {
+        "id": line.external_id,
+        "type": line.type,
+        "genre": line.genre,
+        "left": line.left,
+        "right": line.right,
+        "grades": line.grades,
+        "state": line.state,
+    }
+
+
+def _show_count(count: int, project: Project, done: str, *, as_json: bool) -> None:
+    """Say how many pairs of the call were changed."""
+    if as_json:
+        show_json({"project": project.name, done: count})
+    else:
+        show_line(f"{number_of(count, 'pair')} of {project.name} {done}.")

@@ -1,1 +1,0 @@
-"""The commands of `python -m annotation`, one file for each subject."""

@@ -1,1 +1,0 @@
-"""Predicted keyphrases that are graded: pools, their order, judgements and relevance."""

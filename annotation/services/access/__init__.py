@@ -1,1 +1,0 @@
-"""Accounts, sign-in, sessions, roles and invitations."""

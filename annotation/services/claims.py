@@ -1,0 +1,596 @@
+"""Claims of pairs, on the connection of a service's transaction: held, counted, renewed and given back.
+
+A rater's share of a project: the most pairs that they hold or have graded, where it has such a limit. Two
+requests of one rater wait for each other before either counts what is theirs. A request that holds that lock
+waits for no pair, so that one may wait for it with the lock of a pair. Who sends the rater away takes it too,
+and does wait for pairs (`keep_from_claiming`): PostgreSQL undoes one of two that wait for each other, and it
+is repeated.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from typing import Any, cast
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    ScalarSelect,
+    Select,
+    Update,
+    and_,
+    bindparam,
+    exists,
+    func,
+    literal_column,
+    or_,
+    select,
+    true,
+    update,
+)
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.orm import Session
+
+from annotation.assignment import Progress
+from annotation.services.pair_rows import IN_USE, of_pair_in_use
+from annotation.services.rater_queue import (
+    ASSIGNMENTS,
+    AT_WORK,
+    COMMENTED,
+    COMMENTS,
+    GRADED_OF_WITHDRAWN,
+    HAS_SLOT,
+    IS_HELD,
+    IS_RATER_ROLE,
+    MEMBERSHIPS,
+    NOT_NEW,
+    PAIRS,
+    PROJECT,
+    PROJECTS,
+    RATER,
+    RATINGS,
+    SEEN,
+    SHELF,
+    AnyRow,
+    Desk,
+    in_states,
+    is_in,
+    keep_from_claiming,
+)
+from annotation.services.transactions import parts, per_system, repeated_if_undone
+from db import Database
+from db.models import Project
+
+TAKES_A_SLOT = ("held", "rated")
+
+
+def refresh_pairs(session: Session, pair_ids: Iterable[int]) -> None:
+    """Count ratings, lowest, highest, spread and open slots of these pairs anew.
+
+    Call it after the ratings and assignments are flushed, with the row of the project locked: an import
+    calls it for one part after another, and only within one are pairs locked in the order of their ids. Who
+    does not lock the project locks one pair at a time. A pair with more raters than its project has for a
+    pair breaks a CHECK: refuse it before.
+    """
+    ids = sorted(set(pair_ids))
+    session.flush()
+    connection = session.connection()
+    for part in parts(ids):
+        chosen = {"ids": part}
+        connection.execute(_LOCK, chosen)
+        connection.execute(_COUNT, chosen)
+
+
+def recount(connection: Connection, pair_id: int) -> None:
+    """The same for one pair whose row is locked already."""
+    connection.execute(_COUNT_ONE, {"pair": pair_id})
+
+
+def _count_anew(chosen: ColumnElement[bool]) -> Update:
+    low, high = func.min(RATINGS.c.quarters), func.max(RATINGS.c.quarters)
+
+    def of_its_ratings(value: ColumnElement[int]) -> ColumnElement[int]:
+        return select(value).where(RATINGS.c.pair_id == PAIRS.c.id).correlate(PAIRS).scalar_subquery()
+
+    taken = (
+        select(func.count())
+        .where(ASSIGNMENTS.c.pair_id == PAIRS.c.id, in_states(*TAKES_A_SLOT))
+        .correlate(PAIRS)
+        .scalar_subquery()
+    )
+    raters = select(PROJECTS.c.raters_per_pair).where(PROJECTS.c.id == PAIRS.c.project_id)
+    return (
+        update(PAIRS)
+        .where(chosen)
+        .values(
+            rating_count=of_its_ratings(func.count()),
+            low_quarters=of_its_ratings(low),
+            high_quarters=of_its_ratings(high),
+            spread_quarters=of_its_ratings(func.coalesce(high - low, 0)),
+            open_slots=raters.correlate(PAIRS).scalar_subquery() - taken,
+        )
+    )
+
+
+_CHOSEN = PAIRS.c.id.in_(bindparam("ids", expanding=True))
+_LOCK = select(PAIRS.c.id).where(_CHOSEN).order_by(PAIRS.c.id).with_for_update(key_share=True)
+_COUNT = _count_anew(_CHOSEN)
+_COUNT_ONE = _count_anew(PAIRS.c.id == bindparam("pair"))
+
+
+EXACT_UP_TO = 2_000
+"""Up to this many pairs are counted for every answer; more of them only now and then."""
+SECONDS_A_PAIR = 0.003
+"""How long the count of a larger project serves: five minutes for 100,000 pairs."""
+NEAR_THE_END = 100
+"""With so few pairs left it serves a tenth of that."""
+
+
+def _count_of_mine(state: str) -> ScalarSelect[int]:
+    return (
+        select(func.count())
+        .where(ASSIGNMENTS.c.project_id == PROJECT, ASSIGNMENTS.c.rater_id == RATER, in_states(state))
+        .scalar_subquery()
+    )
+
+
+_OPEN = select(func.count()).where(PAIRS.c.project_id == PROJECT, HAS_SLOT).scalar_subquery()
+_OPEN_BUT_MINE = (
+    select(func.count())
+    .select_from(ASSIGNMENTS.join(PAIRS, PAIRS.c.id == ASSIGNMENTS.c.pair_id))
+    .where(
+        ASSIGNMENTS.c.project_id == PROJECT,
+        ASSIGNMENTS.c.rater_id == RATER,
+        in_states(*NOT_NEW),
+        HAS_SLOT,
+    )
+    .scalar_subquery()
+)
+GRADED = _count_of_mine("rated") - GRADED_OF_WITHDRAWN
+HELD = _count_of_mine("held")
+"""Of the pairs that count, as nobody holds another."""
+_PROGRESS = select(GRADED, HELD, _OPEN - _OPEN_BUT_MINE, _OPEN)
+
+
+def progress_of(connection: Connection, desk: Desk) -> Progress:
+    """Counted now, within their share."""
+    rated, held, left, _ = _counts(connection, desk)
+    return desk.within_share(Progress(rated, rated + held + left), held)
+
+
+def _counts(connection: Connection, desk: Desk) -> tuple[int, int, int, int]:
+    """How many pairs the rater graded, holds and can have besides, and how many are open at all."""
+    rated, held, left, is_open = connection.execute(_PROGRESS, desk.whose).one()
+    return rated, held, left, is_open
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    progress: Progress
+    at: float
+    serves: float
+    """For this many seconds."""
+
+
+class ProgressCounter:
+    """The progress of raters through all that they could be given, whatever their share of it.
+
+    Own grades do not change what a rater can have graded in the end, only others' do. In a large project
+    both numbers are therefore carried on from answer to answer for a while, and then counted again: counting
+    100,000 pairs for every grade would make all raters wait.
+    """
+
+    def __init__(self) -> None:
+        self._counted: dict[tuple[int, int], _Counted] = {}
+
+    def remembered(self, desk: Desk, *, rated: int = 0, skipped: int = 0) -> Progress | None:
+        """What was counted a moment ago and what the rater has done since; None when it must be counted."""
+        key = (desk.project.id, desk.rater_id)
+        counted = self._counted.get(key)
+        if counted is None or time.monotonic() - counted.at > counted.serves:
+            return None
+        before = counted.progress
+        progress = Progress(before.rated + rated, before.total - skipped)
+        self._counted[key] = replace(counted, progress=progress)
+        return progress
+
+    def forget(self, rater_id: int) -> None:
+        """Forget the counts of a rater: a transaction that changed them was undone."""
+        for key in [key for key in list(self._counted) if key[1] == rater_id]:
+            self._counted.pop(key, None)
+
+    def count(self, connection: Connection, desk: Desk) -> Progress:
+        """Counted now, and remembered if that takes long."""
+        rated, held, left, is_open = _counts(connection, desk)
+        progress, pairs = Progress(rated, rated + held + left), rated + is_open
+        serves = pairs * SECONDS_A_PAIR if pairs > EXACT_UP_TO else 0.0
+        if progress.total - progress.rated <= NEAR_THE_END:
+            serves /= 10
+        self._counted[desk.project.id, desk.rater_id] = _Counted(progress, time.monotonic(), serves)
+        return progress
+
+
+_HELD = (
+    select(
+        *SEEN,
+        ASSIGNMENTS.c.id.label("assignment_id"),
+        ASSIGNMENTS.c.lease_expires_at,
+        PAIRS.c.position,
+        PAIRS.c.project_id,
+    )
+    .select_from(ASSIGNMENTS.join(PAIRS, PAIRS.c.id == ASSIGNMENTS.c.pair_id).outerjoin(COMMENTS, COMMENTED))
+    .where(ASSIGNMENTS.c.project_id.in_((PROJECT, SHELF)), ASSIGNMENTS.c.rater_id == RATER, IS_HELD)
+    .order_by(ASSIGNMENTS.c.claimed_at, ASSIGNMENTS.c.position)
+)
+_RENEW = (
+    update(ASSIGNMENTS)
+    .where(ASSIGNMENTS.c.id.in_(bindparam("ids", expanding=True)), IS_HELD)
+    .values(lease_expires_at=bindparam("until"))
+    .returning(ASSIGNMENTS.c.pair_id)
+)
+
+
+def held_pairs(connection: Connection, desk: Desk, now: datetime) -> list[AnyRow]:
+    """The rows of the pairs that the rater holds, first claimed first; a lease that is half over is renewed.
+
+    Check pairs are among them; their `project_id` is that of the shelf.
+    """
+    rows = list(connection.execute(_HELD, desk.whose))
+    aging = [row.assignment_id for row in rows if row.lease_expires_at - now < desk.lease / 2]
+    if not aging:
+        return rows
+    renewed = set(connection.scalars(_RENEW, {"ids": aging, "until": now + desk.lease}))
+    return [row for row in rows if row.assignment_id not in aging or row.id in renewed]
+
+
+_IS_NEW_TO_ME = ~is_in(NOT_NEW, RATER)
+_OPEN_TO_ME = (
+    select(*SEEN, PAIRS.c.position, PAIRS.c.project_id)
+    .select_from(PAIRS.outerjoin(COMMENTS, COMMENTED))
+    .where(PAIRS.c.project_id == PROJECT, HAS_SLOT, _IS_NEW_TO_ME)
+    .order_by(PAIRS.c.position)
+    .limit(bindparam("limit"))
+)
+_AFTER = _OPEN_TO_ME.where(PAIRS.c.position > bindparam("cursor"))
+_BEFORE = _OPEN_TO_ME.where(PAIRS.c.position <= bindparam("cursor"))
+FROM_THE_BEGINNING = -1
+
+_HOLDING = {
+    "project_id": PROJECT,
+    "rater_id": RATER,
+    "state": literal_column("'held'"),
+    "claimed_at": bindparam("now", type_=ASSIGNMENTS.c.claimed_at.type),
+    "lease_expires_at": bindparam("until", type_=ASSIGNMENTS.c.lease_expires_at.type),
+}
+_RENEWED = ("state", "claimed_at", "lease_expires_at")
+
+
+def _hold(insert: sqlite.Insert) -> sqlite.Insert:
+    """A pair that was returned is held again; one that another tab claimed meanwhile is left alone."""
+    return insert.on_conflict_do_update(
+        index_elements=["pair_id", "rater_id"],
+        set_={name: _HOLDING[name] for name in _RENEWED},
+        where=in_states("returned"),
+    )
+
+
+def _hold_one(insert: sqlite.Insert) -> sqlite.Insert:
+    return _hold(insert.values(**_HOLDING, pair_id=bindparam("pair"), position=bindparam("place")).inline())
+
+
+HOLD_ONE = per_system(ASSIGNMENTS, _hold_one)
+"""A pair is held by the rater; `project` is where it is kept, the shelf if it is a check pair."""
+_TAKE_SLOT = update(PAIRS).values(open_slots=PAIRS.c.open_slots - 1)
+_TAKE_SLOT_OF_ONE = _TAKE_SLOT.where(PAIRS.c.id == bindparam("pair"))
+
+
+def _search_and_hold(search: Select[Any]) -> Select[Any]:
+    """A whole claim in one statement, which PostgreSQL takes: it saves two round trips."""
+    found, at_work = search.cte("found"), AT_WORK.cte("at_work")
+    rows = select(*_HOLDING.values(), found.c.id, found.c.position).join_from(found, at_work, true())
+    insert = postgresql.insert(ASSIGNMENTS).from_select([*_HOLDING, "pair_id", "position"], rows)
+    held = _hold(cast(sqlite.Insert, insert)).returning(ASSIGNMENTS.c.pair_id).cte("held")
+    taken = _TAKE_SLOT.where(PAIRS.c.id == held.c.pair_id).cte("taken")
+    claimed = select(found).join(held, held.c.pair_id == found.c.id).order_by(found.c.position)
+    return claimed.add_cte(taken)
+
+
+_PASSING_LOCKED = tuple(
+    _search_and_hold(half.with_for_update(of=PAIRS, key_share=True, skip_locked=True))
+    for half in (_AFTER, _BEFORE)
+)
+_WAITING = _AFTER.with_for_update(of=PAIRS, key_share=True)
+
+
+def claim_pairs(
+    connection: Connection, desk: Desk, now: datetime, *, count: int, cursor: int
+) -> list[AnyRow]:
+    """Up to `count` open pairs after the position `cursor`, then from the beginning, now held."""
+    claimed: list[AnyRow] = []
+    for half in (0, 1):
+        if len(claimed) < count:
+            wanted = _wanted(desk, now, count=count - len(claimed), cursor=cursor)
+            if connection.dialect.name == "sqlite":
+                claimed += _claim_on_sqlite(connection, (_AFTER, _BEFORE)[half], wanted)
+            else:
+                claimed += connection.execute(_PASSING_LOCKED[half], wanted)
+    return claimed
+
+
+def wait_for_pair(connection: Connection, desk: Desk, now: datetime) -> None:
+    """Lock one open pair, even if others have it locked; only while this transaction holds no lock.
+
+    The claim comes after it: what the rater may still have is counted in between.
+    """
+    connection.execute(_WAITING, _wanted(desk, now, count=1, cursor=FROM_THE_BEGINNING)).close()
+
+
+def _wanted(desk: Desk, now: datetime, *, count: int, cursor: int) -> dict[str, Any]:
+    return {**desk.whose, "now": now, "until": now + desk.lease, "limit": count, "cursor": cursor}
+
+
+def _claim_on_sqlite(connection: Connection, search: Select[Any], wanted: dict[str, Any]) -> Sequence[AnyRow]:
+    """The same in steps: nobody else can come between."""
+    found = connection.execute(search, wanted).all()
+    for row in found:
+        connection.execute(HOLD_ONE["sqlite"], {**wanted, "pair": row.id, "place": row.position})
+        connection.execute(_TAKE_SLOT_OF_ONE, {"pair": row.id})
+    return found
+
+
+_LATEST = (
+    select(PAIRS.c.position, RATINGS.c.created_at)
+    .join_from(RATINGS, PAIRS, PAIRS.c.id == RATINGS.c.pair_id)
+    .where(RATINGS.c.project_id == PROJECT, RATINGS.c.rater_id == RATER, IN_USE)
+    .order_by(RATINGS.c.updated_at.desc())
+    .limit(20)
+    .subquery("latest")
+)
+# The newest of the latest twenty: a change to an early grade should not send the search back there.
+_LAST_RATED = select(_LATEST.c.position).order_by(_LATEST.c.created_at.desc()).limit(1)
+
+
+def last_rated_position(connection: Connection, desk: Desk) -> int:
+    """Where a rater who holds nothing goes on: at the pair they graded last, or at the beginning."""
+    position = connection.scalar(_LAST_RATED, desk.whose)
+    return FROM_THE_BEGINNING if position is None else position
+
+
+_ELSEWHERE = ASSIGNMENTS.alias("elsewhere")
+_HELD_ELSEWHERE = exists(
+    select(literal_column("1"))
+    .select_from(_ELSEWHERE.join(PAIRS, PAIRS.c.id == _ELSEWHERE.c.pair_id))
+    .where(
+        _ELSEWHERE.c.project_id == PROJECT,
+        in_states("held", of=_ELSEWHERE),
+        _ELSEWHERE.c.rater_id != RATER,
+        _IS_NEW_TO_ME,
+    )
+)
+_STILL_OPEN = exists(
+    select(literal_column("1"))
+    .select_from(PAIRS)
+    .where(PAIRS.c.project_id == PROJECT, HAS_SLOT, _IS_NEW_TO_ME)
+)
+# In one statement, which sees one moment: between two, a pair that was open is held.
+_HELD_OR_OPEN = select(or_(_HELD_ELSEWHERE, _STILL_OPEN))
+_HELD_ONLY = select(_HELD_ELSEWHERE)
+
+
+def may_come_back(connection: Connection, desk: Desk) -> bool:
+    """Whether a rater who could claim nothing may be given a pair later."""
+    # On SQLite nobody else is in the middle of a claim: what is open was not for this rater.
+    statement = _HELD_ONLY if connection.dialect.name == "sqlite" else _HELD_OR_OPEN
+    return bool(connection.scalar(statement, desk.whose))
+
+
+_EXPIRED_AT_ONCE = 100
+
+_EXPIRED = (
+    select(ASSIGNMENTS.c.id, ASSIGNMENTS.c.pair_id)
+    .join(PAIRS, PAIRS.c.id == ASSIGNMENTS.c.pair_id)
+    .where(
+        ASSIGNMENTS.c.project_id.in_((PROJECT, SHELF)),
+        IS_HELD,
+        ASSIGNMENTS.c.lease_expires_at <= bindparam("now"),
+        ASSIGNMENTS.c.rater_id != bindparam("but_rater"),
+    )
+    .order_by(ASSIGNMENTS.c.lease_expires_at)
+    .limit(_EXPIRED_AT_ONCE)
+    .with_for_update(of=(ASSIGNMENTS, PAIRS), key_share=True, skip_locked=True)
+)
+# Held, or withdrawn while they held it: both in one statement, for one may become the other while it waits.
+_IS_KEPT = or_(
+    IS_HELD,
+    and_(in_states("returned"), ASSIGNMENTS.c.lease_expires_at.is_not(None)),
+)
+_KEPT = (
+    select(ASSIGNMENTS.c.id, ASSIGNMENTS.c.pair_id, ASSIGNMENTS.c.state)
+    .join(PAIRS, PAIRS.c.id == ASSIGNMENTS.c.pair_id)
+    .where(ASSIGNMENTS.c.rater_id == RATER, _IS_KEPT)
+    .order_by(PAIRS.c.id)
+)
+_KEPT_HERE = _KEPT.where(
+    or_(
+        ASSIGNMENTS.c.project_id == PROJECT,
+        ASSIGNMENTS.c.project_id.in_(select(PROJECTS.c.id).where(PROJECTS.c.checks_of_id == PROJECT)),
+    )
+)
+_THIS_ONE = ASSIGNMENTS.c.id == bindparam("assignment")
+_LAST_HELD_BY_ME = (
+    select(ASSIGNMENTS.c.id, ASSIGNMENTS.c.pair_id)
+    .join(PAIRS, PAIRS.c.id == ASSIGNMENTS.c.pair_id)
+    .where(ASSIGNMENTS.c.project_id == PROJECT, ASSIGNMENTS.c.rater_id == RATER, IS_HELD)
+    .order_by(ASSIGNMENTS.c.claimed_at.desc(), ASSIGNMENTS.c.position.desc())
+    .limit(1)
+    .with_for_update(of=(ASSIGNMENTS, PAIRS), key_share=True, skip_locked=True)
+)
+_RETURN = (
+    update(ASSIGNMENTS)
+    .where(ASSIGNMENTS.c.id.in_(bindparam("ids", expanding=True)))
+    .values(state="returned", lease_expires_at=None)
+)
+_GIVE_SLOTS = (
+    update(PAIRS)
+    .where(PAIRS.c.id.in_(bindparam("ids", expanding=True)))
+    .values(open_slots=PAIRS.c.open_slots + bindparam("slots"))
+)
+
+
+def return_expired(
+    connection: Connection, project_id: int, shelf_id: int, now: datetime, *, but_rater: int = 0
+) -> int:
+    """Give back pairs whose lease ran out, at most a hundred, and none of `but_rater`; how many.
+
+    A check pair is nobody else's to have: its rater is given it again when he comes back and one is due.
+    """
+    wanted = {"project": project_id, "shelf": shelf_id, "now": now, "but_rater": but_rater}
+    return _return(connection, connection.execute(_EXPIRED, wanted).all())
+
+
+def return_kept(connection: Connection, rater_id: int, project_id: int | None) -> int:
+    """Give back what the rater holds, check pairs among it; how many pairs.
+
+    Nor do they hold a withdrawn pair again that they had before, once it is restored. They claim nothing
+    until the transaction ends. It takes several locks: `repeated_if_undone`, with the row of the project
+    locked first, as an import locks pairs in the order of its file.
+
+    Args:
+        project_id: where; None for everywhere.
+    """
+    count = 0
+    for is_locked in (False, True):  # pairs come first, so that whoever saves a grade just now can end it
+        if is_locked:
+            keep_from_claiming(connection, rater_id, project_id)
+        count += _let_go(connection, *_kept(rater_id, project_id))
+    return count
+
+
+def give_back(database: Database, rater_id: int, project_id: int | None = None) -> int:
+    """As `return_kept`, while the rater or somebody else may be at work on the pairs.
+
+    Each pair goes in a transaction of its own. With several locked, an import that has rated one of them and
+    comes to another would wait for this, and this for the import, which may last.
+
+    Raises:
+        UnreachableError: an import that goes on has rated one of the pairs. Those before it are given back.
+    """
+    statement, whose = _kept(rater_id, project_id)
+
+    def one(assignment_id: int) -> int:
+        with database.session() as session:
+            this = {**whose, "assignment": assignment_id}
+            return _let_go(session.connection(), statement.where(_THIS_ONE), this)
+
+    def claimed_meanwhile() -> int:
+        with database.session() as session:
+            return return_kept(session.connection(), rater_id, project_id)
+
+    with database.reading() as session:
+        kept = session.connection().scalars(statement, whose).all()
+    count = sum(repeated_if_undone(partial(one, assignment_id)) for assignment_id in kept)
+    return count + repeated_if_undone(claimed_meanwhile)
+
+
+def _kept(rater_id: int, project_id: int | None) -> tuple[Select[int, int, str], dict[str, int]]:
+    if project_id is None:
+        return _KEPT, {"rater": rater_id}
+    return _KEPT_HERE, {"rater": rater_id, "project": project_id}
+
+
+def _let_go(connection: Connection, statement: Select[int, int, str], whose: Mapping[str, int]) -> int:
+    """It waits for whoever grades one of the pairs just now, the pair's lock first as everywhere."""
+    locking = statement.with_for_update(of=(PAIRS, ASSIGNMENTS), key_share=True)
+    kept = connection.execute(locking, whose).all()
+    if withdrawn := [row.id for row in kept if row.state != "held"]:
+        connection.execute(_RETURN, {"ids": withdrawn})
+    return _return(connection, [row for row in kept if row.state == "held"])
+
+
+def return_last_held(connection: Connection, desk: Desk) -> int:
+    """Give back the pair that the rater was given last, of those they hold; how many, 0 or 1."""
+    return _return(connection, connection.execute(_LAST_HELD_BY_ME, desk.whose).all())
+
+
+def _return(connection: Connection, rows: Sequence[AnyRow]) -> int:
+    if rows:
+        connection.execute(_RETURN, {"ids": [row.id for row in rows]})
+        by_pair = Counter(row.pair_id for row in rows)
+        for slots in sorted(set(by_pair.values())):
+            ids = [pair_id for pair_id, count in by_pair.items() if count == slots]
+            connection.execute(_GIVE_SLOTS, {"ids": ids, "slots": slots})
+    return len(rows)
+
+
+_RATERS = (
+    select(MEMBERSHIPS.c.user_id)
+    .where(MEMBERSHIPS.c.project_id == PROJECT, IS_RATER_ROLE)
+    .order_by(MEMBERSHIPS.c.user_id)
+)
+_LOCK_ALL = _RATERS.with_for_update(key_share=True)
+_LOCK_ONE = _LOCK_ALL.where(MEMBERSHIPS.c.user_id == RATER)
+_MINE = select(GRADED, HELD)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What a rater has of the pairs that count."""
+
+    most: int
+    graded: int
+    held: int
+
+    @property
+    def left(self) -> int:
+        """How many more they may be given; below zero where the limit was lowered."""
+        return self.most - self.graded - self.held
+
+    @property
+    def is_graded(self) -> bool:
+        return self.graded >= self.most
+
+
+def read_share(connection: Connection, desk: Desk) -> Share | None:
+    """The rater's share, which nobody else changes until the transaction ends; None without a limit."""
+    if desk.most_per_rater is None:
+        return None
+    if connection.dialect.name != "sqlite":  # which has the whole database locked already
+        connection.execute(_LOCK_ONE, desk.whose).close()
+    graded, held = connection.execute(_MINE, desk.whose).one()
+    return Share(desk.most_per_rater, graded, held)
+
+
+def make_room(connection: Connection, desk: Desk) -> bool:
+    """Whether one more pair may be the rater's, if need be in place of the one that they were given last."""
+    share = read_share(connection, desk)
+    return share is None or share.left > 0 or return_last_held(connection, desk) > 0
+
+
+def read_shares(session: Session, project: Project, *, lock: bool = False) -> dict[int, Share] | None:
+    """The share of each rater of the project; None where there is no limit.
+
+    Args:
+        lock: nobody else changes them until the transaction ends.
+    """
+    if project.most_per_rater is None:
+        return None
+    raters = session.scalars(_LOCK_ALL if lock else _RATERS, {"project": project.id}).all()
+    counted = (
+        select(ASSIGNMENTS.c.rater_id, ASSIGNMENTS.c.state, func.count())
+        .where(
+            ASSIGNMENTS.c.project_id == project.id,
+            ASSIGNMENTS.c.state.in_(("held", "rated")),
+            of_pair_in_use(ASSIGNMENTS.c.pair_id, project.id),
+        )
+        .group_by(ASSIGNMENTS.c.rater_id, ASSIGNMENTS.c.state)
+    )
+    theirs = {(rater, state): count for rater, state, count in session.execute(counted)}
+    return {
+        rater: Share(project.most_per_rater, theirs.get((rater, "rated"), 0), theirs.get((rater, "held"), 0))
+        for rater in raters
+    }

@@ -1,0 +1,263 @@
+"""Excluding the ratings of a rater, so that others grade their pairs anew, and restoring them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, case, delete, exists, func, insert, literal, select, update
+from sqlalchemy.orm import Session
+
+from annotation.errors import NoteError, NotFoundError
+from annotation.gold import RaterColumns, anonymous_label
+from annotation.quality import ExcludedGrades
+from annotation.services.audit import GRADES_EXCLUDED, GRADES_RESTORED, record
+from annotation.services.claims import refresh_pairs, return_kept
+from annotation.services.pair_rows import IN_USE
+from annotation.services.projects import find_project
+from annotation.services.quality import state_of
+from annotation.services.rater_queue import EXCLUDED, lock_pairs
+from annotation.services.transactions import count_where, repeated_if_undone
+from annotation.services.users import get_user, id_of
+from annotation.types import Clock, User, utcnow
+from annotation.wording import LONGEST_NOTE, normalise_note
+from db import Database, models
+from db.models import Adjudication, Assignment, Pair, Rating, SetAside, SetAsideRating
+from db.models import User as UserRow
+
+
+@dataclass(frozen=True, slots=True)
+class ExcludedLine:
+    """Grades of one rater that were set aside together, of pairs that count."""
+
+    rater_id: int
+    name: str
+    grades: int
+    reason: str
+    at: datetime
+
+    def told(self, label: str | None) -> ExcludedGrades:
+        """As reports and gold sets tell it, with what the rater is called there."""
+        at = self.at.astimezone(UTC).isoformat(timespec="seconds")
+        return ExcludedGrades(label, self.grades, self.reason, at)
+
+
+def read_excluded(session: Session, project_id: int) -> list[ExcludedLine]:
+    """What is set aside, the earliest first."""
+    rows = session.execute(
+        select(SetAside.rater_id, UserRow.name, func.count(), SetAside.reason, SetAside.at)
+        .join(UserRow, UserRow.id == SetAside.rater_id)
+        .join(SetAsideRating, SetAsideRating.set_aside_id == SetAside.id)
+        .join(Pair, Pair.id == SetAsideRating.pair_id)
+        .where(SetAside.project_id == project_id, IN_USE)
+        .group_by(SetAside.id, UserRow.name)
+        .order_by(SetAside.at, SetAside.id)
+    )
+    return [ExcludedLine(*row) for row in rows]
+
+
+def excluded_for_manifest(
+    lines: Sequence[ExcludedLine], raters: RaterColumns, numbers: Mapping[int, int] | None
+) -> list[ExcludedGrades]:
+    """What is set aside, for the manifest of a gold set, which names raters as its files do."""
+    if numbers is not None:
+        return [line.told(anonymous_label(numbers[line.rater_id])) for line in lines]
+    return [line.told(line.name if raters is RaterColumns.NAMED else None) for line in lines]
+
+
+_COPIED = ("project_id", "pair_id", "rater_id", "quarters", "seconds", "created_at")
+"""What a rating has, set aside or not, besides the moment of its last change."""
+
+
+@dataclass(frozen=True, slots=True)
+class RaterGrades:
+    """What a rater has graded in a project, withdrawn pairs among it."""
+
+    name: str
+    grades: int
+    """That count."""
+    set_aside: int
+
+
+@dataclass(frozen=True, slots=True)
+class Restoration:
+    grades: int
+    left: int
+    """That stay set aside, for their pairs have all their raters."""
+    is_paused: bool
+    """The rater stays paused."""
+
+    @property
+    def left_text(self) -> str:
+        """That some could not be brought back; nothing where all were."""
+        if not self.left:
+            return ""
+        if self.left == 1:
+            return "1 grade stays set aside: the pair has all its raters."
+        return f"{self.left:,} grades stay set aside: these pairs have all their raters."
+
+
+class ExclusionService:
+    """Who is allowed to is for the caller to `require`."""
+
+    def __init__(self, database: Database, clock: Clock = utcnow) -> None:
+        self._database = database
+        self._clock = clock
+
+    def raters(self, project_id: int) -> tuple[RaterGrades, ...]:
+        """Everybody who has graded in the project, former raters too, by name.
+
+        Raises:
+            NotFoundError: there is no such project.
+        """
+        with self._database.reading() as session:
+            project = find_project(session, project_id)
+            counts = [_count_by_rater(session, table, project.id) for table in (Rating, SetAsideRating)]
+            whose = select(models.User.id, models.User.name).where(
+                models.User.id.in_([*counts[0], *counts[1]])
+            )
+            rows = session.execute(whose.order_by(models.User.name_key)).all()
+        return tuple(RaterGrades(name, *(each.get(id, 0) for each in counts)) for id, name in rows)
+
+    def set_aside(self, project_id: int, user_name: str, reason: str, *, by: User | None = None) -> int:
+        """Count the rater's grades nowhere, and let others grade these pairs; how many grades.
+
+        The rater is paused, and is never given these pairs again. Grades of check pairs stay: they are no
+        part of the work.
+
+        Raises:
+            NotFoundError: there is no such project or account, or no grade of theirs in it.
+            NoteError: there is no reason, or it is too long.
+        """
+        why = normalise_note(reason, "reason", LONGEST_NOTE)
+        if not why:
+            raise NoteError("No reason is given: say why, since agreement and gold sets tell it.")
+
+        def set_aside() -> int:
+            with self._database.session() as session:
+                project, user = _lock(session, project_id, user_name)
+                count = _exclude(session, project.id, user.id, why, self._clock())
+                if not count:
+                    raise NotFoundError(f"{user.name!r} has no grades that count in {project.name!r}.")
+                return_kept(session.connection(), user.id, project.id)
+                self._record(session, GRADES_EXCLUDED, project.id, user, by, grades=count, reason=why)
+                return count
+
+        return repeated_if_undone(set_aside)
+
+    def bring_back(self, project_id: int, user_name: str, *, by: User | None = None) -> Restoration:
+        """Count grades that were set aside again, of pairs that have room for them.
+
+        If there are any, the rater may go on too, unless they were paused at another time. A flagged pair
+        that was decided on meanwhile is open again.
+
+        Raises:
+            NotFoundError: there is no such project or account, or nothing of theirs is set aside.
+        """
+
+        def bring_back() -> Restoration:
+            with self._database.session() as session:
+                project, user = _lock(session, project_id, user_name)
+                state = state_of(session, project.id, user.id)
+                since = session.scalars(select(SetAside.at).where(*_of(SetAside, project.id, user.id))).all()
+                count, left = _restore(session, project.id, user.id, self._clock())
+                if not count + left:
+                    raise NotFoundError(f"{user.name!r} has no grades set aside in {project.name!r}.")
+                if count:
+                    if state.paused_at in since:
+                        state.paused_at = None
+                    told = {"grades": count, "still_set_aside": left or None}
+                    self._record(session, GRADES_RESTORED, project.id, user, by, **told)
+                return Restoration(count, left, state.paused_at is not None)
+
+        return repeated_if_undone(bring_back)
+
+    def _record(
+        self,
+        session: Session,
+        action: str,
+        project_id: int,
+        user: models.User,
+        by: User | None,
+        **told: Any,
+    ) -> None:
+        told = {"member": user.name, **told}
+        record(session, self._clock(), action, user_id=id_of(by), project_id=project_id, **told)
+
+
+def _lock(session: Session, project_id: int, user_name: str) -> tuple[models.Project, models.User]:
+    """The project and the rater; nobody grades in it, or is given a pair, until the transaction ends."""
+    project = find_project(session, project_id, lock=True)
+    user = get_user(session, user_name)
+    lock_pairs(session, project.id)
+    return project, user
+
+
+def _exclude(session: Session, project_id: int, rater_id: int, reason: str, now: datetime) -> int:
+    theirs = _of(Rating, project_id, rater_id)
+    pair_ids = session.scalars(select(Rating.pair_id).where(*theirs)).all()
+    if not pair_ids:
+        return 0
+    state = state_of(session, project_id, rater_id)
+    state.paused_at = state.paused_at or now
+    deed = SetAside(project_id=project_id, rater_id=rater_id, reason=reason, at=now)
+    session.add(deed)
+    session.flush()
+    columns = [getattr(Rating, name) for name in _COPIED]
+    copied = select(literal(deed.id), *columns, Rating.updated_at).where(*theirs)
+    session.execute(insert(SetAsideRating).from_select(["set_aside_id", *_COPIED, "updated_at"], copied))
+    _mark(session, project_id, rater_id, "rated", EXCLUDED)
+    session.execute(delete(Rating).where(*theirs))
+    refresh_pairs(session, pair_ids)
+    return len(pair_ids)
+
+
+def _restore(session: Session, project_id: int, rater_id: int, now: datetime) -> tuple[int, int]:
+    """How many ratings count again, and how many do not."""
+    theirs = _of(SetAsideRating, project_id, rater_id)
+    there_is_room = exists().where(Pair.id == SetAsideRating.pair_id, Pair.open_slots > 0)
+    pair_ids = session.scalars(select(SetAsideRating.pair_id).where(*theirs, there_is_room)).all()
+    decided = exists().where(
+        Adjudication.pair_id == SetAsideRating.pair_id, Adjudication.decided_at > SetAside.at
+    )
+    last_changed = case(
+        (decided, literal(now, SetAsideRating.updated_at.type)), else_=SetAsideRating.updated_at
+    )
+    copied = (
+        select(*(getattr(SetAsideRating, name) for name in _COPIED), last_changed)
+        .join(SetAside, SetAside.id == SetAsideRating.set_aside_id)
+        .where(*theirs, there_is_room)
+    )
+    session.execute(insert(Rating).from_select([*_COPIED, "updated_at"], copied))
+    is_back = exists().where(Rating.pair_id == SetAsideRating.pair_id, Rating.rater_id == rater_id)
+    _mark(session, project_id, rater_id, EXCLUDED, "rated")
+    session.execute(delete(SetAsideRating).where(*theirs, is_back))
+    has_left = exists().where(SetAsideRating.set_aside_id == SetAside.id)
+    session.execute(delete(SetAside).where(*_of(SetAside, project_id, rater_id), ~has_left))
+    refresh_pairs(session, pair_ids)
+    return len(pair_ids), count_where(session, *theirs)
+
+
+def _mark(session: Session, project_id: int, rater_id: int, was: str, state: str) -> None:
+    """Change the state of the rater's pairs that have a rating now."""
+    rated = exists().where(Rating.pair_id == Assignment.pair_id, Rating.rater_id == rater_id)
+    session.execute(
+        update(Assignment)
+        .where(*_of(Assignment, project_id, rater_id), Assignment.state == was, rated)
+        .values(state=state)
+    )
+
+
+def _of(
+    table: type[Rating | SetAsideRating | SetAside | Assignment], project_id: int, rater_id: int
+) -> tuple[ColumnElement[bool], ...]:
+    return (table.project_id == project_id, table.rater_id == rater_id)
+
+
+def _count_by_rater(
+    session: Session, table: type[Rating | SetAsideRating], project_id: int
+) -> dict[int, int]:
+    counted = select(table.rater_id, func.count()).where(table.project_id == project_id)
+    return dict(session.execute(counted.group_by(table.rater_id)).all())

@@ -1,1 +1,0 @@
-"""Pairs, items and ratings that come from files."""

@@ -1,1 +1,0 @@
-"""Handing out pairs and taking grades."""

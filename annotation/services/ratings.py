@@ -1,0 +1,542 @@
+"""Ratings: taking grades and comments, listing the remarks, and exporting every single rating."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+from hashlib import file_digest
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    CompoundSelect,
+    Connection,
+    Select,
+    bindparam,
+    case,
+    func,
+    insert,
+    literal,
+    or_,
+    select,
+    union_all,
+    update,
+)
+from sqlalchemy.orm import Session
+
+from annotation.assignment import PairForRater, Progress, Saved
+from annotation.errors import AssignmentError
+from annotation.files.gold_files import RatingFormat, SingleRating, rating_lines
+from annotation.gold import RaterColumns, anonymous_label, label_key
+from annotation.scale import Scale
+from annotation.sense_pairs import senses_from_json
+from annotation.senses import PairSenses
+from annotation.services.assignment import AssignmentService
+from annotation.services.audit import record
+from annotation.services.claims import make_room, progress_of, recount
+from annotation.services.gold_checks import read_checks
+from annotation.services.numbering import NumberService, keep_exported, names_of, rater_ids
+from annotation.services.pair_rows import IN_USE, of_pair_in_use
+from annotation.services.projects import find_project
+from annotation.services.rater_queue import (
+    ASSIGNMENTS,
+    CHANGES,
+    RATINGS,
+    AnyRow,
+    Desk,
+    could_be_seen,
+    held_back_from,
+    keep_comment,
+    lock_own_pair,
+    open_desk,
+    own_pair_seen,
+    read_own_pair,
+    recent_pairs,
+)
+from annotation.services.transactions import STREAMED_AT_ONCE, beginning_of, count_where, repeated_if_undone
+from annotation.types import Clock, SkipReason, from_quarters, to_quarters, utcnow
+from annotation.wording import LONG_BEGINNING, LONGEST_COMMENT, beginning, normalise_note
+from db import Database
+from db.models import Comment, Pair, Project, Rating, RatingChange, Skip, User
+
+RECENT = 20
+
+
+class RatingService:
+    """Keeps grades: one of each rater for a pair, every change of it in the history."""
+
+    def __init__(
+        self, database: Database, clock: Clock = utcnow, assignments: AssignmentService | None = None
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._assignments = assignments or AssignmentService(database, clock)
+
+    def rate(self, pair_id: int, rater_id: int, grade: Decimal, seconds: float | None = None) -> Saved:
+        """Keep the grade and fill the rater's queue, in one transaction.
+
+        The same grade again changes nothing, so that a browser may send one twice. A pair whose lease ran
+        out is taken again if it still has a place.
+
+        Args:
+            seconds: from showing the pair to this submit; added to those of earlier grades.
+
+        Raises:
+            NotFoundError: there is no such pair.
+            AccessError: the user is not a rater in its project, is paused or in training there, or has not
+                agreed to its text.
+            GradeError: the grade is not on the project's scale.
+            AssignmentError: the pair was never theirs, others took it, the project keeps first grades, or the
+                rater could look at others' grades since they graded or skipped it.
+        """
+
+        def rate() -> Saved:
+            with self._database.session() as session:
+                connection = session.connection()
+                row, desk = lock_own_pair(connection, pair_id, rater_id, self._clock())
+                desk.check_may_work()
+                now = self._clock()  # once the pair is locked: a decision made meanwhile was made before
+                quarters = to_quarters(Scale(desk.project.step).check(grade))
+                is_new = row.rating_id is None
+                if is_new:
+                    _add(connection, row, desk, quarters, seconds, now)
+                elif row.quarters != quarters:
+                    _revise(connection, row, desk, quarters, seconds, now)
+                queue = self._assignments.fill(connection, desk, now, answered=row, rated=int(is_new))
+                return Saved(now, queue)
+
+        saved = repeated_if_undone(rate, lambda: self._assignments.forget_progress(rater_id))
+        return replace(saved, queue=self._assignments.or_wait(saved.queue, rater_id))
+
+    def comment(self, pair_id: int, rater_id: int, text: str, is_flagged: bool = False) -> datetime:
+        """Keep the rater's comment on a pair of theirs, in place of an earlier one; when that was.
+
+        Raises:
+            NotFoundError: there is no such pair.
+            AccessError: the user is not a rater in its project.
+            ConsentError: they have to agree to the project's text first.
+            AssignmentError: the pair was never theirs.
+            NoteError: the comment is too long.
+        """
+        kept = normalise_note(text, "comment", LONGEST_COMMENT)
+        with self._database.session() as session:
+            now = self._clock()
+            # Locked: the row that is written refers to the project too, and who deletes it locks pairs first.
+            row, desk = lock_own_pair(session.connection(), pair_id, rater_id, now)
+            desk.check_consent()
+            keep_comment(session.connection(), row, desk, kept, is_flagged, now)
+        return now
+
+    def pair(self, pair_id: int, rater_id: int) -> PairForRater:
+        """A pair that was given to the rater, with their grade and comment.
+
+        Raises:
+            NotFoundError: there is no such pair.
+            AccessError: the user is not a rater in its project.
+            AssignmentError: the pair was never theirs.
+        """
+        with self._database.reading() as session:
+            read_own_pair(session.connection(), pair_id, rater_id, self._clock())
+            return own_pair_seen(session.connection(), pair_id, rater_id)
+
+    def recent(self, project_id: int, rater_id: int, limit: int = RECENT) -> tuple[PairForRater, ...]:
+        """What the rater graded or skipped last, newest first; a skipped pair has no grade.
+
+        Raises:
+            NotFoundError: there is no such project.
+            AccessError: the user is not a rater in it.
+        """
+        with self._database.reading() as session:
+            desk = open_desk(session.connection(), project_id, rater_id, self._clock())
+            return recent_pairs(session.connection(), desk, limit)
+
+    def progress(self, project_id: int, rater_id: int) -> Progress:
+        """How many pairs the rater graded, of how many that they can have graded in the end; counted now.
+
+        Raises:
+            NotFoundError: there is no such project.
+            AccessError: the user is not a rater in it.
+        """
+        with self._database.reading() as session:
+            desk = open_desk(session.connection(), project_id, rater_id, self._clock())
+            progress = progress_of(session.connection(), desk)
+            checks = read_checks(session.connection(), desk)
+            return progress if checks is None else checks.added_to(progress)
+
+
+_WHOSE: dict[str, Any] = {
+    "project_id": bindparam("project"),
+    "pair_id": bindparam("pair"),
+    "rater_id": bindparam("rater"),
+    "quarters": bindparam("grade"),
+}
+_TAKE = (
+    update(ASSIGNMENTS)
+    .where(ASSIGNMENTS.c.id == bindparam("assignment"))
+    .values(state="rated", lease_expires_at=None)
+)
+_KEEP = (
+    insert(RATINGS)
+    .values(**_WHOSE, seconds=bindparam("spent"), created_at=bindparam("now"), updated_at=bindparam("now"))
+    .inline()  # nobody asks for the id of the new row
+)
+_REMEMBER = (
+    insert(CHANGES)
+    .values(
+        **_WHOSE,
+        previous_quarters=bindparam("previous"),
+        seconds=bindparam("spent"),
+        origin="page",
+        at=bindparam("now"),
+    )
+    .inline()
+)
+_ADD = {
+    "sqlite": (_TAKE, _KEEP, _REMEMBER),
+    # In one trip to the server instead of three.
+    "postgresql": (_REMEMBER.add_cte(_TAKE.cte("taken"), _KEEP.cte("kept")),),
+}
+_CHANGE = (
+    update(RATINGS)
+    .where(RATINGS.c.id == bindparam("rating"))
+    .values(quarters=bindparam("grade"), seconds=bindparam("total"), updated_at=bindparam("now"))
+)
+
+
+def _add(
+    connection: Connection, row: AnyRow, desk: Desk, quarters: int, seconds: float | None, now: datetime
+) -> None:
+    if row.state != "held":
+        _check_place(connection, row, desk)
+    values = {**_given(row, desk, quarters, seconds, now), "assignment": row.assignment_id}
+    for statement in _ADD[connection.dialect.name]:
+        connection.execute(statement, values)
+    recount(connection, row.id)
+
+
+def _check_place(connection: Connection, row: AnyRow, desk: Desk) -> None:
+    """Refuse a grade of a pair that the rater no longer holds, unless both have room for it."""
+    if row.open_slots < 1:
+        raise AssignmentError(
+            "The time for this pair ran out and others have taken it: your grade was not saved, "
+            "go on with the next pair."
+            if row.state == "returned"
+            else "You skipped this pair and others have taken it since: your grade was not saved, "
+            "go on with the next pair."
+        )
+    is_skipped = row.state == "skipped" and not row.is_check
+    if is_skipped and connection.scalar(select(could_be_seen(row.id, desk.rater_id))):
+        raise AssignmentError(
+            "You skipped this pair, and could look at others' grades of it since: your grade was not saved, "
+            "go on with the next pair."
+        )
+    if not row.is_check and not row.is_withdrawn and not make_room(connection, desk):
+        raise AssignmentError(
+            "You have graded your share of the pairs, and no longer hold this one: your grade was not saved, "
+            "others grade the pair."
+        )
+
+
+def _given(row: AnyRow, desk: Desk, quarters: int, seconds: float | None, now: datetime) -> dict[str, object]:
+    whose = {"project": row.keeper_id, "pair": row.id, "rater": desk.rater_id}
+    return {**whose, "grade": quarters, "previous": row.quarters, "spent": seconds, "now": now}
+
+
+def _revise(
+    connection: Connection, row: AnyRow, desk: Desk, quarters: int, seconds: float | None, now: datetime
+) -> None:
+    if not desk.project.may_revise:
+        raise AssignmentError(
+            f"You graded this pair {from_quarters(row.quarters)}, and this project keeps the first grade: "
+            "go on with the next pair."
+        )
+    if not row.is_check and connection.scalar(select(could_be_seen(row.id, desk.rater_id))):
+        raise AssignmentError(
+            f"You graded this pair {from_quarters(row.quarters)}, and could look at others' grades of it "
+            "since: that grade stays, go on with the next pair."
+        )
+    total = None if row.seconds is None and seconds is None else (row.seconds or 0) + (seconds or 0)
+    values = {**_given(row, desk, quarters, seconds, now), "rating": row.rating_id, "total": total}
+    connection.execute(_CHANGE, values)
+    connection.execute(_REMEMBER, values)
+    recount(connection, row.id)
+
+
+PAGE_LENGTH = 200
+
+
+class RemarkKind(StrEnum):
+    """A problem is a comment, perhaps without words, that says that something is wrong with the pair."""
+
+    PROBLEM = "problem"
+    COMMENT = "comment"
+    SKIP = "skip"
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    kind: RemarkKind
+    external_id: str
+    pair_id: int
+    type: str
+    left: str
+    """Its first words, as those of `right`."""
+    right: str
+    rater: str
+    reason: SkipReason | None
+    """Only of a skip."""
+    text: str
+    """The comment, or the note of a skip; may be empty."""
+    at: datetime
+    is_check: bool = False
+    """Of a hidden check pair."""
+    is_withdrawn: bool = False
+    """Of a pair that is withdrawn."""
+    senses: PairSenses | None = None
+    """Of a word and a sense."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemarkPage:
+    counts: Mapping[RemarkKind, int]
+    """Of the whole project, but pairs that are held back from whoever sees it."""
+    items: tuple[Remark, ...]
+    held_back: int = 0
+    """Pairs of which something was said, but that are held back."""
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+
+class RemarkService:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def remarks(
+        self, project_id: int, *, limit: int | None = PAGE_LENGTH, viewer: int | None = None
+    ) -> RemarkPage:
+        """What was said in a project, of check pairs too: problems first, and then the newest first.
+
+        Args:
+            limit: how many at most; None for all.
+            viewer: who looks; what was said of pairs that are held back from them is left out.
+
+        Raises:
+            NotFoundError: there is no such project.
+        """
+        with self._database.reading() as session:
+            held_back = held_back_from(session, find_project(session, project_id), viewer)
+            shown = or_(Pair.project_id != project_id, ~held_back)
+            counting, listing, leaving_out = _statements(project_id, shown, limit)
+            found = {RemarkKind(kind): number for kind, number in session.execute(counting)}
+            items = tuple(_remark(row) for row in session.execute(listing))
+            left_out = session.scalar(leaving_out) or 0
+        return RemarkPage({kind: found.get(kind, 0) for kind in RemarkKind}, items, left_out)
+
+
+def _statements(
+    project_id: int, shown: ColumnElement[bool], limit: int | None
+) -> tuple[Select[str, int], Select[*tuple[Any, ...]], Select[int]]:
+    """How many remarks of each kind there are of pairs that are `shown`, these remarks, and how many other
+    pairs have some."""
+    said = _said(project_id).subquery()
+    of_pair = said.join(Pair, Pair.id == said.c.pair_id)
+    counting = select(said.c.kind, func.count()).select_from(of_pair).where(shown).group_by(said.c.kind)
+    listing = (
+        select(
+            said.c.kind,
+            Pair.external_id,
+            Pair.id,
+            Pair.type,
+            beginning_of(Pair.left, LONG_BEGINNING),
+            beginning_of(Pair.right, LONG_BEGINNING),
+            Pair.senses,
+            User.name,
+            said.c.reason,
+            said.c.text,
+            said.c.at,
+            (Pair.project_id != project_id).label("is_check"),
+            (~IN_USE).label("is_withdrawn"),
+        )
+        .select_from(of_pair)
+        .join(User, User.id == said.c.user_id)
+        .where(shown)
+        .order_by(
+            said.c.kind != RemarkKind.PROBLEM.value,
+            said.c.at.desc(),
+            said.c.kind,
+            said.c.id.desc(),
+        )
+        .limit(limit)
+    )
+    leaving_out = select(func.count(Pair.id.distinct())).select_from(of_pair).where(~shown)
+    return counting, listing, leaving_out
+
+
+def _said(project_id: int) -> CompoundSelect[Any]:
+    kind = case((Comment.is_flagged, RemarkKind.PROBLEM.value), else_=RemarkKind.COMMENT.value)
+    comments = select(
+        kind.label("kind"),
+        Comment.id,
+        Comment.pair_id,
+        Comment.user_id,
+        literal("").label("reason"),
+        Comment.text,
+        Comment.updated_at.label("at"),
+    ).where(
+        Comment.project_id.in_(_with_checks(project_id)),
+        or_(Comment.is_flagged, Comment.text != ""),  # else it was taken back
+    )
+    skips = select(
+        literal(RemarkKind.SKIP.value), Skip.id, Skip.pair_id, Skip.rater_id, Skip.reason, Skip.note, Skip.at
+    ).where(Skip.project_id.in_(_with_checks(project_id)))
+    return union_all(comments, skips)
+
+
+def _with_checks(project_id: int) -> Select[int]:
+    """The project and, if it has check pairs, the one that keeps them."""
+    return select(Project.id).where(or_(Project.id == project_id, Project.checks_of_id == project_id))
+
+
+def _remark(row: Any) -> Remark:
+    return Remark(
+        kind=RemarkKind(row.kind),
+        external_id=row.external_id,
+        pair_id=row.id,
+        type=row.type,
+        left=beginning(row.left, LONG_BEGINNING),
+        right=beginning(row.right, LONG_BEGINNING),
+        rater=row.name,
+        reason=SkipReason(row.reason) if row.reason else None,
+        text=row.text,
+        at=row.at,
+        is_check=row.is_check,
+        is_withdrawn=row.is_withdrawn,
+        senses=senses_from_json(row.senses),
+    )
+
+
+class RatingExportService:
+    def __init__(self, database: Database, *, clock: Clock = utcnow) -> None:
+        self._database = database
+        self._clock = clock
+        self._numbers = NumberService(database, clock)
+
+    def export(
+        self,
+        project_id: int,
+        file: Path,
+        format: RatingFormat,
+        *,
+        named: bool,
+        publish: Callable[[], None] | None = None,
+    ) -> int:
+        """Write the ratings of the pairs that count to a new file, and keep the numbers that it gave raters.
+
+        Args:
+            project_id: which project.
+            file: it is made, or emptied.
+            format: of the file.
+            named: whether raters have their names; else "rater 1" and so on, as in gold sets.
+            publish: puts the file in its place; where that fails, nothing was exported.
+
+        Returns:
+            How many ratings it has.
+
+        Raises:
+            NotFoundError: there is no such project.
+            ExportError: the format cannot hold the id of a pair.
+        """
+        with self._database.reading() as session:
+            project = find_project(session, project_id)
+            raters = rater_ids(session, project.id)
+            if named:
+                labels = names_of(session, raters)
+            else:
+                numbers = self._numbers.give(project.id, raters)
+                labels = {rater: anonymous_label(numbers[rater]) for rater in raters}
+            counts = of_pair_in_use(Rating.pair_id, project.id)
+            written = count_where(session, Rating.project_id == project.id, counts)
+            with file.open("w", encoding="utf-8", newline="") as stream:
+                stream.writelines(rating_lines(_ratings(session, project.id, labels), format))
+        self._keep(project_id, file, None if named else raters, written, publish)
+        return written
+
+    def _keep(
+        self,
+        project_id: int,
+        file: Path,
+        numbered: Sequence[int] | None,
+        written: int,
+        publish: Callable[[], None] | None,
+    ) -> None:
+        """Publish and write down that it was done, with numbers for these raters or, of None, with names."""
+        raters = (RaterColumns.NAMED if numbered is None else RaterColumns.ANONYMOUS).value
+        with file.open("rb") as stream:
+            digest = file_digest(stream, "sha256").hexdigest()
+        with self._database.session() as session:
+            project = find_project(session, project_id, lock=True)  # it stays until this is written down
+            if numbered is not None:
+                keep_exported(session, project.id, numbered)
+            record(
+                session,
+                self._clock(),
+                "ratings exported",
+                project_id=project.id,
+                raters=raters,
+                ratings=written,
+                sha256=digest,
+            )
+            session.flush()
+            if publish is not None:
+                publish()
+
+
+def _ratings(session: Session, project_id: int, labels: dict[int, str]) -> Iterator[SingleRating]:
+    """In the order of import, those of a pair by what stands for their raters."""
+    given = (
+        select(
+            RatingChange.pair_id,
+            RatingChange.rater_id,
+            func.count().label("times"),
+            func.max(case((RatingChange.origin == "page", RatingChange.at))).label("at"),
+        )
+        .where(RatingChange.project_id == project_id)
+        .group_by(RatingChange.pair_id, RatingChange.rater_id)
+        .subquery()
+    )
+    rows: Any = session.execute(
+        select(
+            Pair.import_order,
+            Pair.external_id,
+            Pair.type,
+            Rating.rater_id,
+            Rating.quarters,
+            Rating.seconds,
+            given.c.at,
+            func.coalesce(given.c.times, 1).label("times"),
+        )
+        .join(Pair, Pair.id == Rating.pair_id)
+        .outerjoin(given, (given.c.pair_id == Rating.pair_id) & (given.c.rater_id == Rating.rater_id))
+        .where(Rating.project_id == project_id, IN_USE)
+        .order_by(Pair.import_order)
+        .execution_options(yield_per=STREAMED_AT_ONCE)
+    )
+    for _, of_pair in groupby(rows, key=attrgetter("import_order")):
+        for row in sorted(of_pair, key=lambda row: label_key(labels[row.rater_id])):
+            yield SingleRating(
+                row.external_id,
+                row.type,
+                labels[row.rater_id],
+                from_quarters(row.quarters),
+                row.seconds,
+                row.at,
+                row.times - 1,
+            )

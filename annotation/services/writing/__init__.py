@@ -1,1 +1,0 @@
-"""Pairs written to a target: items, writers, editors, reports."""

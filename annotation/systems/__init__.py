@@ -1,1 +1,0 @@
-"""Systems scored against gold grades: baselines, calibration, report."""

@@ -1,0 +1,569 @@
+"""The pairs on a project's page: importing, listing, withdrawing and removing them, and raters' remarks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+from gradio.events import Dependency
+
+from annotation.comparison import comparison_type
+from annotation.errors import AnnotationError, ImportFileError, PairError
+from annotation.exchange import WrongLinesError, read_items_or_errors
+from annotation.files.formats import SUFFIXES, open_source
+from annotation.import_notes import import_notes
+from annotation.sense_pairs import Dictionary, add_senses
+from annotation.senses import item_views
+from annotation.services.accounts import AccountService
+from annotation.services.imports import ImportService
+from annotation.services.pairs import (
+    PAGE_LENGTH,
+    PairLine,
+    PairListService,
+    PairPage,
+    PairRemovalService,
+    PairState,
+    PairWithdrawalService,
+)
+from annotation.services.projects import ProjectService
+from annotation.services.ratings import Remark, RemarkKind, RemarkPage, RemarkService
+from annotation.types import ImportSummary, Role
+from annotation.ui.rate import SKIP_REASONS
+from annotation.ui.tables import Column, Table, listing_html, save_button
+from annotation.ui.widgets import (
+    PAGE_ERRORS,
+    Filling,
+    Keeping,
+    PageError,
+    admit_member,
+    answer_event,
+    answer_place,
+    build_kept_form,
+    ids_in,
+    reason_of,
+    require_member,
+)
+from annotation.ui.wording import cell_html, held_back_text, time_html
+from annotation.wording import LONGEST_NOTE
+from kpdemo.ui.html import count_noun, escape, group_digits
+from kpdemo.ui.widgets import done_html, empty_html, note_html, section_heading
+
+LARGEST_FILE = "100mb"
+KEPT_MINUTES = 10
+"""An upload that is not imported is deleted when it is so old."""
+
+FROM_FILE = "as given in the file"
+NOTHING_YET = "Choose a file and press Import. Either all of its rows are imported or none."
+STILL_CHOSEN = "The file is still chosen; to choose another one, remove it with × first."
+ALL_STILL_CHOSEN = "The files are still chosen; remove the wrong one with × and add the right one."
+NOTHING_NEW = "Nothing new was imported."
+SHOWN_DUPLICATES = 20
+REST = "() => [{ __type__: 'update', interactive: false }]"
+WAKE = """async () => {
+  await new Promise((done) => setTimeout(done, 600));
+  return [{ __type__: 'update', interactive: true }];
+}"""
+_SUFFIXES = (*SUFFIXES, ".json")
+FORMATS_HTML = (
+    "<details><summary>File formats</summary><ul>"
+    "<li><b>TSV, CSV</b>: a header with <code>id, type, left, right</code> and, if you wish, "
+    "<code>genre, intended, source</code>; left is what the type names first, such as the paragraph in "
+    "<code>paragraph2sentence</code>.</li>"
+    "<li><b>JSON Lines</b>: one object per line with the same names; or <b>JSON</b>, one array of them.</li>"
+    "<li><b>Ratings</b> that exist already: a field <code>ratings</code> with a list of grades, "
+    "or rows of <code>id, rater, grade</code>.</li>"
+    "<li><b>SemEval-2014 Task 3</b>: its input files as they are.</li></ul></details>"
+)
+
+
+@dataclass(frozen=True)
+class ImportHandlers:
+    accounts: AccountService
+    projects: ProjectService
+    importing: ImportService
+    dictionary: Dictionary
+
+    def show(self, request: gr.Request) -> gr.Dropdown:
+        """The types that a file without a column for them may have."""
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
+            types = self.projects.get(project_id).settings.types
+        named = [(comparison_type(name).label, name) for name in types]
+        return gr.Dropdown(choices=[(FROM_FILE, ""), *named])  # what is chosen stays
+
+    def import_file(
+        self,
+        request: gr.Request,
+        upload: str | None,
+        type: str | None,
+        merges_equal_texts: bool = False,
+        progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
+    ) -> tuple[str, Any]:
+        """All rows of the file, or how many cannot be used and why."""
+        try:
+            project_id, user = require_member(request, self.accounts, Role.ADMINISTRATOR)
+            path = checked_upload(upload)
+            progress(None, desc="Reading")
+            with open_source(path, name=path.name) as source:
+                # All of it before the transaction begins: nobody can save a grade while that lasts.
+                only = self.projects.get(project_id).settings.only_type
+                read = read_items_or_errors(source, type=type, only_type=only)
+                items = list(add_senses(read, self.dictionary.open_or_none))
+            summary = self.importing.import_pairs(
+                project_id,
+                items,
+                merges_equal_texts=merges_equal_texts,
+                by=user,
+                progress=_shown_on(progress, len(items)),
+                files=[path.name],
+            )
+        except PAGE_ERRORS as error:
+            return refusal(error, upload)
+        path.unlink(missing_ok=True)
+        told = [source.made_ids.sentence(path.name) if summary.pairs else "", *import_notes(summary)]
+        notes = "".join(note_html(said) for said in told if said)
+        return f"{summary_html(summary)}{notes}", gr.File(value=None)
+
+
+def build_import_section(handlers: ImportHandlers) -> tuple[Filling, Any]:
+    """How the choice of a type is filled, and the event of an import."""
+    section_heading("Import", "import-heading")
+    upload = gr.File(
+        label="A file of pairs or ratings",
+        type="filepath",
+        height=140,
+        elem_id="import-file",
+    )
+    gr.HTML(
+        f'<p class="small">TSV, CSV or JSON Lines in UTF-8, at most {LARGEST_FILE[:-2]} MB. '
+        f"An upload is deleted once it is imported, or after {KEPT_MINUTES} minutes.</p>{FORMATS_HTML}",
+        elem_id="import-formats",
+    )
+    merges = gr.Checkbox(
+        label="Merge pairs with the same texts",
+        info="If not, the same texts under two ids are two pairs. Merged, they keep one grade of a rater.",
+        elem_id="import-merge",
+    )
+    with gr.Row(elem_classes="form-row"):
+        type = gr.Dropdown(
+            [(FROM_FILE, "")],
+            value="",
+            label="Comparison type",
+            allow_custom_value=True,
+            elem_id="import-type",
+            scale=3,
+        )
+        run = gr.Button("Import", variant="primary", elem_id="import-run", scale=1, min_width=120)
+    result = gr.HTML(empty_html(NOTHING_YET), elem_id="import-result")
+    inputs = [upload, type, merges]
+    imported = import_event(run, handlers.import_file, inputs, [result, upload], "import_file")
+    return Filling(handlers.show, type, "show_import_types"), imported
+
+
+def import_event(
+    run: gr.Button,
+    handler: Callable[..., Any],
+    inputs: Sequence[Any],
+    outputs: Sequence[Any],
+    name: str,
+) -> Dependency:
+    """An import when the button is pressed, which rests until a moment after the answer, the first output.
+
+    The second click of a double one would find the box empty, or import the same file again.
+    """
+    begun = run.click(None, None, run, js=REST, api_name=f"begin_{name}", show_progress="hidden")
+    event: Dependency = begun.then(
+        handler,
+        [*inputs],
+        [*outputs],
+        api_name=name,
+        concurrency_limit=1,
+        concurrency_id="import",
+        show_progress_on=outputs[0],
+    )
+    event.then(None, None, run, js=WAKE, api_name=f"end_{name}", show_progress="hidden")
+    return event
+
+
+def refusal(error: PageError, upload: str | None) -> tuple[str, Any]:
+    """Why nothing was imported, and the box."""
+    files = [Path(upload)] if upload else []
+    return refusal_html(error, files, "imported"), box_after(files)
+
+
+def refusal_html(error: PageError, files: Sequence[Path], done: str) -> str:
+    """Why nothing was `done`, not to be taken for a success, and that the files of a box are still chosen."""
+    there = [file for file in files if file.is_file()]
+    kept = "" if not there else f" {STILL_CHOSEN if len(there) == 1 else ALL_STILL_CHOSEN}"
+    if isinstance(error, WrongLinesError):
+        summary, *reasons = error.lines
+        listed = "".join(f"<li>{escape(reason)}</li>" for reason in reasons)
+        return (
+            f'<div class="note failed" role="alert"><p><b>Nothing was {done}.</b> {escape(summary)}</p>'
+            f"<ul>{listed}</ul><p>{escape(kept.strip())}</p></div>"
+        )
+    # Whose connection is lost at the end may have lost only the answer.
+    nothing = f"<b>Nothing was {done}.</b> " if isinstance(error, AnnotationError) else ""
+    return f'<p class="note failed" role="alert">{nothing}{escape(reason_of(error) + kept)}</p>'
+
+
+def box_after(files: Sequence[Path]) -> Any:
+    """A box after a refusal: it keeps the files that are still there."""
+    there = [str(file) for file in files if file.is_file()]
+    return gr.skip() if len(there) == len(files) else gr.File(value=there or None)
+
+
+def summary_html(summary: ImportSummary) -> str:
+    """What was imported, and what was there already."""
+    said = f"Imported {count_noun(summary.pairs, 'pair')} and {count_noun(summary.ratings, 'rating')}."
+    return import_result_html(said, summary.duplicates, has_new=bool(summary.pairs or summary.ratings))
+
+
+def import_result_html(said: str, duplicates: Sequence[str], *, has_new: bool, noun: str = "pair") -> str:
+    """What an import says it did, and the ids of what was there already; no success where nothing was new."""
+    kind = "note done" if has_new else "note"
+    if not duplicates:
+        return f'<p class="{kind}" role="status">{escape(said if has_new else NOTHING_NEW)}</p>'
+    shown = "".join(f"<li>{escape(name)}</li>" for name in duplicates[:SHOWN_DUPLICATES])
+    more = len(duplicates) - SHOWN_DUPLICATES
+    rest = f"<p>And {count_noun(more, 'more', 'more')}.</p>" if more > 0 else ""
+    count = count_noun(len(duplicates), f"{noun} was", f"{noun}s were")
+    return (
+        f'<div class="{kind}" role="status">'
+        f"<p>{escape(said if has_new else NOTHING_NEW)} {escape(count)} already there and left out:</p>"
+        f"<ul>{shown}</ul>{rest}</div>"
+    )
+
+
+def checked_upload(upload: str | None) -> Path:
+    """The file that was chosen.
+
+    Raises:
+        ImportFileError: there is none, or none that can be read here.
+    """
+    if not upload:
+        raise ImportFileError("No file is chosen: choose one or drop it on the box.")
+    path = Path(upload)
+    if path.suffix.lower() not in _SUFFIXES:  # nothing compressed: a small one may hold gigabytes
+        raise ImportFileError(f"{path.name} cannot be read here: save it as one of {', '.join(_SUFFIXES)}.")
+    if not path.is_file():
+        raise ImportFileError(
+            f"{path.name} is gone: uploads are deleted after {KEPT_MINUTES} minutes, so choose it again."
+        )
+    return path
+
+
+def _shown_on(progress: gr.Progress, rows: int) -> Callable[[int], None]:
+    def advance(done: int) -> None:
+        progress((done, rows), desc="Importing", unit="rows")
+
+    return advance
+
+
+ANY_TYPE = "any type"
+EXPLAINED_HTML = (
+    '<p class="small">A withdrawn pair is not given to raters and counts nowhere; its grades, decisions '
+    "and comments are kept, and restoring it brings them back. Pairs that nobody was given or graded, such "
+    "as those of a wrong import, can be removed for good. Either all named pairs are changed or none.</p>"
+)
+
+
+@dataclass(frozen=True)
+class PairChangeHandlers:
+    accounts: AccountService
+    projects: ProjectService
+    withdrawal: PairWithdrawalService
+    removal: PairRemovalService
+
+    def types(self, request: gr.Request) -> gr.Dropdown:
+        """The choice among the types of the project."""
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
+            types = self.projects.get(project_id).settings.types
+        return gr.Dropdown(choices=[(ANY_TYPE, ""), *((comparison_type(name).label, name) for name in types)])
+
+    def withdraw(self, request: gr.Request, ids: str | None, type: str | None, reason: str | None) -> Any:
+        """Take the named pairs out of the study, and empty the fields."""
+        return self._changed(request, ids, type, reason, self.withdrawal.withdraw, "withdrawn")
+
+    def restore(self, request: gr.Request, ids: str | None, type: str | None, reason: str | None) -> Any:
+        """Put the named pairs back, and empty the fields."""
+        return self._changed(request, ids, type, reason, self.withdrawal.restore, "restored")
+
+    def remove(self, request: gr.Request, ids: str | None, type: str | None) -> tuple[str, str]:
+        """Delete the named pairs, and empty the field."""
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
+            count = self.removal.remove(project_id, parse_ids(ids), type=type or None, by=user)
+        return done_html(f"{count_noun(count, 'pair')} removed."), ""
+
+    def _changed(
+        self,
+        request: gr.Request,
+        ids: str | None,
+        type: str | None,
+        reason: str | None,
+        change: Callable[..., int],
+        done: str,
+    ) -> tuple[str, str, str]:
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
+            count = change(project_id, parse_ids(ids), type=type or None, reason=reason or "", by=user)
+        return done_html(f"{count_noun(count, 'pair')} {done}."), "", ""
+
+
+def build_pair_changes(handlers: PairChangeHandlers) -> tuple[Filling, tuple[Any, ...]]:
+    """How the choice of a type is filled, and the events that change which pairs there are or count."""
+    with gr.Accordion("Withdraw or remove pairs", open=False, elem_id="pair-changes") as part:
+        gr.HTML(EXPLAINED_HTML, elem_id="pair-changes-explained")
+        kept = build_kept_form("pair-changes")
+        ids = gr.Textbox(label="Ids, one per line", lines=3, max_lines=12, elem_id="pair-ids")
+        with gr.Row(elem_classes="form-row"):
+            type = gr.Dropdown(
+                [(ANY_TYPE, "")],
+                value="",
+                label="Comparison type",
+                info="Where several have the id",
+                elem_id="pair-ids-type",
+            )
+            reason = gr.Textbox(
+                label="Reason (optional)",
+                info="Kept under Events",
+                max_lines=1,
+                max_length=LONGEST_NOTE,
+                elem_id="pair-reason",
+            )
+        with gr.Row(elem_classes="form-row"):
+            withdraw = gr.Button("Withdraw", elem_id="pair-withdraw", min_width=96)
+            restore = gr.Button("Restore", elem_id="pair-restore", min_width=96)
+            remove = gr.Button("Remove", elem_id="pair-remove", min_width=96)
+        said = answer_place("pair-changed")
+    asked: list[Any] = [ids, type, reason]
+    changed = (
+        answer_event(
+            withdraw.click, handlers.withdraw, asked, [said, ids, reason], api_name="withdraw_pairs"
+        ),
+        answer_event(restore.click, handlers.restore, asked, [said, ids, reason], api_name="restore_pairs"),
+        answer_event(remove.click, handlers.remove, [ids, type], [said, ids], api_name="remove_pairs"),
+    )
+    keeping = Keeping(kept, asked, changed, around=[(part, {"open": True})])
+    return Filling(handlers.types, type, "show_pair_types", keeping=keeping), changed
+
+
+def parse_ids(text: str | None) -> list[str]:
+    """The ids, one per line.
+
+    Raises:
+        PairError: there is none.
+    """
+    ids = ids_in(text)
+    if not ids:
+        raise PairError("No pair is named: write ids from the list, one per line.")
+    return ids
+
+
+EVERY_STATE = "every state"
+CHOICES = [(EVERY_STATE, ""), *((state.value, state.value) for state in PairState)]
+NO_PAIRS = "No pairs yet. They are listed here once a file is imported or a text is accepted."
+NONE_FOUND = "No pair matches. Search for a part of an id or a text, or choose another state."
+LONGEST_SEARCH = 200
+
+
+@dataclass(frozen=True)
+class PairListHandlers:
+    accounts: AccountService
+    listing: PairListService
+    changes: PairChangeHandlers
+
+    def first(self, search: str | None, state: str | None, request: gr.Request) -> tuple[Any, ...]:
+        """The first page of what is asked for."""
+        return self._show(request, search, state, 0)
+
+    def earlier(
+        self, search: str | None, state: str | None, page: int, request: gr.Request
+    ) -> tuple[Any, ...]:
+        """The page before."""
+        return self._show(request, search, state, page - 1)
+
+    def later(self, search: str | None, state: str | None, page: int, request: gr.Request) -> tuple[Any, ...]:
+        """The next page."""
+        return self._show(request, search, state, page + 1)
+
+    def _show(self, request: gr.Request, search: str | None, state: str | None, page: int) -> tuple[Any, ...]:
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
+            asked = (search or "")[:LONGEST_SEARCH]
+            wanted = PairState(state) if state in set(PairState) else None
+            page, found = self._page(project_id, user.id, asked, wanted, max(0, page))
+        is_more = (page + 1) * PAGE_LENGTH < found.total
+        html = pairs_html(found, project_id, page, is_all=not asked.strip() and wanted is None)
+        return html, page, gr.Button(interactive=page > 0), gr.Button(interactive=is_more)
+
+    def _page(
+        self, project_id: int, viewer: int, search: str, state: PairState | None, page: int
+    ) -> tuple[int, PairPage]:
+        """The page, or the last that there is: search and pairs may have changed since the last turn."""
+        offset = page * PAGE_LENGTH
+        found = self.listing.pairs(project_id, search=search, state=state, offset=offset, viewer=viewer)
+        last = max(0, found.total - 1) // PAGE_LENGTH
+        return (page, found) if page <= last else self._page(project_id, viewer, search, state, last)
+
+
+def build_pair_list(handlers: PairListHandlers) -> tuple[Filling, Filling, tuple[Any, ...]]:
+    """How the list and the form under it are filled, and the events that change which pairs there are."""
+    section_heading("All pairs", "pair-list-heading")
+    with gr.Row(elem_classes="form-row"):
+        search = gr.Textbox(
+            label="Search", info="A part of an id or a text, then Enter", max_lines=1, elem_id="pair-search"
+        )
+        state = gr.Dropdown(CHOICES, value="", label="State", info="How far they are", elem_id="pair-state")
+    listed = gr.HTML("", elem_id="pair-list", js_on_load=None)
+    with gr.Row(elem_classes="form-row", elem_id="pair-pages"):
+        earlier = gr.Button(
+            "Previous page", interactive=False, size="sm", elem_id="pair-earlier", min_width=96
+        )
+        later = gr.Button("Next page", interactive=False, size="sm", elem_id="pair-later", min_width=96)
+    types, changed = build_pair_changes(handlers.changes)
+    page = gr.State(0)
+    asked: list[Any] = [search, state]
+    shown = [listed, page, earlier, later]
+    search.submit(handlers.first, asked, shown, api_name="search_pairs", show_progress="hidden")
+    state.change(  # nothing else sets it
+        handlers.first, asked, shown, api_name="choose_pairs", show_progress="hidden"
+    )
+    for button, turn in ((earlier, handlers.earlier), (later, handlers.later)):
+        button.click(turn, [*asked, page], shown, api_name=f"{turn.__name__}_pairs", show_progress="hidden")
+    return Filling(handlers.first, shown, "show_pairs", asked), types, changed
+
+
+def pairs_html(page: PairPage, project_id: int, number: int, *, is_all: bool) -> str:
+    """How many there are, and the table of this page."""
+    if not page.items:
+        return empty_html(NO_PAIRS if is_all else NONE_FOUND)
+    first = number * PAGE_LENGTH + 1
+    last = first + len(page.items) - 1
+    said = count_noun(page.total, "pair")
+    if page.withdrawn:
+        said += f", {group_digits(page.withdrawn)} withdrawn"
+    if page.total > len(page.items):
+        said += f", {group_digits(first)} to {group_digits(last)} below"
+    heads = ("Pair", "Left item", "Right item", "Grades", "State")
+    rows = "".join(_pair_row_html(line, page.raters_per_pair, project_id) for line in page.items)
+    return f"<p>{escape(said)}</p>{listing_html(heads, rows, label='All pairs')}"
+
+
+def _pair_row_html(line: PairLine, raters_per_pair: int, project_id: int) -> str:
+    address = f"/annotate/adjudicate?project={project_id}&pair={line.id}"
+    kind = comparison_type(line.type).label + (f", {line.genre}" if line.genre else "")
+    items = item_views(line.type, line.left, line.right, line.senses)
+    return (
+        f'<tr><th scope="row" dir="auto"><a href="{escape(address)}">{escape(line.external_id)}</a>'
+        f"<small>{escape(kind)}</small></th>"
+        f"{''.join(map(cell_html, items))}"
+        f"<td>{line.grades} of {raters_per_pair}</td><td>{line.state.value}</td></tr>"
+    )
+
+
+NO_REMARKS = "No comments or skips yet."
+KINDS = {RemarkKind.PROBLEM: "Problem", RemarkKind.COMMENT: "Comment", RemarkKind.SKIP: "Skipped"}
+CAPTION = "Comments and skips"
+CHECK = ", check pair"
+WITHDRAWN = ", withdrawn"
+HEADS = ("Pair", "Kind", "Rater", "Comment or reason", "Left item", "Right item", "When")
+COLUMNS = tuple(
+    Column(name, text=True)
+    for name in (
+        "Pair", "Type", "Kind", "Rater", "Reason", "Comment", "Left item", "Right item", "When",
+        "Check pair", "Withdrawn",
+    )
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class RemarksHandlers:
+    accounts: AccountService
+    projects: ProjectService
+    remarks: RemarkService
+
+    def show(self, request: gr.Request) -> str:
+        """What was said in the project."""
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
+            name = self.projects.get(project_id).name
+            return remarks_html(self.remarks.remarks(project_id, viewer=user.id), project_id, name)
+
+
+def build_remarks_section(handlers: RemarksHandlers) -> Filling:
+    section_heading(CAPTION, "remarks-heading")
+    shown = gr.HTML("", elem_id="remarks-list", js_on_load=None)
+    again = gr.Button("Refresh", elem_id="remarks-again", size="sm")
+    again.click(handlers.show, outputs=shown, api_name="show_remarks_again", show_progress="hidden")
+    return Filling(handlers.show, shown, "show_remarks")
+
+
+def remarks_html(page: RemarkPage, project_id: int, project: str) -> str:
+    """How much was said, the table, and a button that saves it."""
+    left_out = f'<p class="small">{escape(held_back_text(page.held_back))}</p>' if page.held_back else ""
+    if not page.total:
+        return left_out or empty_html(NO_REMARKS)
+    problems, comments, skips = (page.counts[kind] for kind in RemarkKind)
+    said = (
+        f"{count_noun(problems, 'problem')} · {count_noun(comments, 'other comment')} · "
+        f"{count_noun(skips, 'skip')}, "
+        "problems first, then the newest"
+    )
+    rows = "".join(_remark_row_html(remark, project_id) for remark in page.items)
+    return (
+        f"<p>{escape(said)}</p>{left_out}{listing_html(HEADS, rows, label=CAPTION)}"
+        f'{_rest_html(page)}<p class="actions">{save_button(remarks_table(page), project)}</p>'
+    )
+
+
+def remarks_table(page: RemarkPage) -> Table:
+    """The same for a file."""
+    rows = tuple(
+        (
+            remark.external_id,
+            remark.type,
+            KINDS[remark.kind],
+            remark.rater,
+            _reason(remark),
+            remark.text,
+            remark.left,
+            remark.right,
+            remark.at.isoformat(),
+            "yes" if remark.is_check else "",
+            "yes" if remark.is_withdrawn else "",
+        )
+        for remark in page.items
+    )
+    return Table("remarks", CAPTION, COLUMNS, rows)
+
+
+def _rest_html(page: RemarkPage) -> str:
+    if page.total <= len(page.items):
+        return ""
+    return (
+        f'<p class="small">The first {group_digits(len(page.items))} of {group_digits(page.total)} are here '
+        "and in the "
+        "CSV file; <code>python -m annotation remarks PROJECT</code> lists all.</p>"
+    )
+
+
+def _remark_row_html(remark: Remark, project_id: int) -> str:
+    named = escape(remark.external_id)
+    if not remark.is_check:  # nobody adjudicates those
+        address = f"/annotate/adjudicate?project={project_id}&pair={remark.pair_id}"
+        named = f'<a href="{escape(address)}">{named}</a>'
+    kind = f"{comparison_type(remark.type).label}{CHECK if remark.is_check else ''}"
+    kind += WITHDRAWN if remark.is_withdrawn else ""
+    items = item_views(remark.type, remark.left, remark.right, remark.senses)
+    reason = _reason(remark)
+    said = "".join(f'<div dir="auto">{escape(part)}</div>' for part in (reason, remark.text) if part)
+    return (
+        f'<tr><th scope="row" dir="auto">{named}<small>{escape(kind)}</small></th>'
+        f'<td>{KINDS[remark.kind]}</td><td dir="auto">{escape(remark.rater)}</td>'
+        f'<td class="remark">{said or "–"}</td>'
+        f"{''.join(map(cell_html, items))}<td>{time_html(remark.at)}</td></tr>"
+    )
+
+
+def _reason(remark: Remark) -> str:
+    return SKIP_REASONS[remark.reason] if remark.reason else ""

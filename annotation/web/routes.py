@@ -1,0 +1,382 @@
+"""The JSON interfaces of the rating, writing and adjudication pages; a reader gets what is theirs alone."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from fastapi import APIRouter
+from starlette.requests import Request
+
+from annotation.assignment import Feedback, PairForRater, PairNames, Queue, RaterProject, TrainingQueue
+from annotation.authoring import Check, Task, WritingDesk, WrittenText
+from annotation.comparison import comparison_type, guidance
+from annotation.errors import ConsentError, NotFoundError, TrainingError
+from annotation.senses import WORD_TO_SENSE, ItemView, item_views, word_label
+from annotation.services.accounts import AccountService
+from annotation.services.adjudication import AdjudicationService
+from annotation.services.assignment import AssignmentService
+from annotation.services.consents import ConsentService
+from annotation.services.quality import TrainingService
+from annotation.services.ratings import RatingService
+from annotation.services.writing import WritingService
+from annotation.types import Role, SkipReason, User
+from annotation.web.api import Body, BodyError, Result, UserOf, json_routes, path_id, read_seconds
+from annotation.wording import can_be_stored, quote_value
+from kpdemo.ui.html import markdown_html
+
+
+def in_place_of_work(consents: ConsentService, project_id: int, user: User) -> Result | None:
+    """What a page is answered in place of work; None where there is nothing to agree to by now."""
+    asked = consents.asked(project_id, user.id)
+    if asked is None:
+        return None
+    html = markdown_html(asked.text)
+    return {"consent": {"html": html, "sha256": asked.sha256, "changed": asked.is_changed}}
+
+
+def build_consent_routes(consents: ConsentService, user_of: UserOf) -> APIRouter:
+    """The address under /annotate/api where raters and writers agree; arguments as of `json_routes`."""
+
+    def agree(user: User, request: Request, body: Body) -> Result:
+        consents.agree(path_id(request, "project"), user.id, body.text("sha256"))
+        return {}
+
+    return json_routes([("POST", "projects/{project}/consent", agree, ("sha256",))], user_of)
+
+
+STOPS_AT_ONCE = 4
+"""Raters who stop for the day and are served at once; the others wait in line without a connection."""
+
+
+@dataclass(frozen=True)
+class RatingHandlers:
+    """What each address answers. The services check the role in the transaction of the answer itself."""
+
+    assignments: AssignmentService
+    ratings: RatingService
+    training: TrainingService
+    consents: ConsentService
+    names: PairNames
+
+    def queue(self, user: User, request: Request, body: Body) -> Result:
+        project_id = path_id(request, "project")
+        try:
+            queue = self.assignments.queue(project_id, user.id)
+        except TrainingError:
+            return _training(self.training.queue(project_id, user.id))
+        except ConsentError:
+            asked = in_place_of_work(self.consents, project_id, user)
+            return asked or self.queue(user, request, body)  # there is none any more, or they just agreed
+        return {"project": _project(queue.project), **self._queue(queue)}
+
+    def history(self, user: User, request: Request, body: Body) -> Result:
+        return {
+            "pairs": [self._pair(pair) for pair in self.ratings.recent(path_id(request, "project"), user.id)]
+        }
+
+    def pair(self, user: User, request: Request, body: Body) -> Result:
+        return self._pair(self.ratings.pair(self._asked(request), user.id))
+
+    def rate(self, user: User, request: Request, body: Body) -> Result:
+        saved = self.ratings.rate(self._asked(request), user.id, body.number("grade"), read_seconds(body))
+        return {"saved_at": saved.at.isoformat(), **self._queue(saved.queue)}
+
+    def skip(self, user: User, request: Request, body: Body) -> Result:
+        reason = body.text("reason")
+        if reason not in tuple(SkipReason):
+            raise BodyError(f"'reason' is {', '.join(SkipReason)}, not {quote_value(reason)}.")
+        note = body.text("note")
+        saved = self.assignments.skip(self._asked(request), user.id, SkipReason(reason), note)
+        return {"saved_at": saved.at.isoformat(), **self._queue(saved.queue)}
+
+    def stop(self, user: User, request: Request, body: Body) -> Result:
+        self.assignments.give_back(path_id(request, "project"), user.id)
+        return {}
+
+    def comment(self, user: User, request: Request, body: Body) -> Result:
+        saved_at = self.ratings.comment(
+            self._asked(request), user.id, body.text("text"), body.flag("flagged")
+        )
+        return {"saved_at": saved_at.isoformat()}
+
+    def train(self, user: User, request: Request, body: Body) -> Result:
+        told = self.training.grade(
+            path_id(request, "pair"), user.id, body.number("grade"), read_seconds(body)
+        )
+        return {
+            "saved_at": told.at.isoformat(),
+            "feedback": _feedback(told),
+            **_training(told.queue),
+        }
+
+    def try_again(self, user: User, request: Request, body: Body) -> Result:
+        return _training(self.training.try_again(path_id(request, "project"), user.id))
+
+    def _asked(self, request: Request) -> int:
+        """The pair that the path names.
+
+        Raises:
+            NotFoundError: it is none.
+        """
+        pair_id = self.names.id_of(request.path_params["pair"])
+        if pair_id is None:
+            raise NotFoundError("There is no such pair: open your queue again.")
+        return pair_id
+
+    def _pair(self, pair: PairForRater) -> Result:
+        return {"id": self.names.name_of(pair.id), **_content(pair)}
+
+    def _queue(self, queue: Queue) -> Result:
+        return {
+            "progress": {"rated": queue.progress.rated, "total": queue.progress.total},
+            "pairs": [self._pair(pair) for pair in queue.pairs],
+            "waiting": queue.is_waiting,
+            "share_graded": queue.is_share_graded,
+        }
+
+
+def build_rating_routes(
+    assignments: AssignmentService,
+    ratings: RatingService,
+    training: TrainingService,
+    consents: ConsentService,
+    names: PairNames,
+    user_of: UserOf,
+) -> APIRouter:
+    """The addresses under /annotate/api that the rating page talks to.
+
+    Args:
+        names: what the page calls pairs.
+        user_of: who sends a request, None for nobody; called in a thread.
+    """
+    handlers = RatingHandlers(assignments, ratings, training, consents, names)
+    router = json_routes(
+        (
+            ("GET", "projects/{project}/queue", handlers.queue, ()),
+            ("GET", "projects/{project}/history", handlers.history, ()),
+            ("GET", "pairs/{pair}", handlers.pair, ()),
+            ("PUT", "pairs/{pair}/rating", handlers.rate, ("grade", "seconds")),
+            ("POST", "pairs/{pair}/skip", handlers.skip, ("reason", "note")),
+            ("PUT", "pairs/{pair}/comment", handlers.comment, ("text", "flagged")),
+            ("POST", "projects/{project}/training", handlers.try_again, ()),
+            ("PUT", "training/{pair}/rating", handlers.train, ("grade", "seconds")),
+        ),
+        user_of,
+    )
+    # Who stops may wait long for an import, and must not keep those waiting who grade.
+    stop = ("POST", "projects/{project}/stop", handlers.stop, ())
+    router.include_router(json_routes([stop], user_of, at_once=STOPS_AT_ONCE))
+    return router
+
+
+def _training(queue: TrainingQueue) -> Result:
+    """A queue of training pairs. Their ids in the page are not those of any pair of the work."""
+    progress = queue.progress
+    pairs = [{"id": f"training-{pair.id}", **_content(pair), "training": pair.id} for pair in queue.pairs]
+    return {
+        "project": _project(queue.project),
+        "progress": {"rated": progress.graded, "total": progress.pairs},
+        "pairs": pairs,
+        "waiting": False,
+        "training": {
+            "attempt": progress.attempt,
+            "phase": progress.phase,
+            "graded": progress.graded,
+            "pairs": progress.pairs,
+            "accepted": progress.accepted,
+            "distance": float(progress.distance),
+            "pass_percent": progress.pass_percent,
+        },
+    }
+
+
+def _feedback(told: Feedback) -> Result:
+    return {
+        "grade": float(told.grade),
+        "known": float(told.known),
+        "accepted": told.is_accepted,
+        "explanation": told.explanation,
+    }
+
+
+def _project(project: RaterProject) -> Result:
+    return {
+        "id": project.id,
+        "name": project.name,
+        "step": float(project.step),
+        "may_revise": project.may_revise,
+    }
+
+
+def _content(pair: PairForRater) -> Result:
+    kind = comparison_type(pair.type)
+    left, right = item_views(pair.type, pair.left, pair.right, pair.senses)
+    return {
+        "type": pair.type,
+        "type_label": kind.label,
+        "larger_label": kind.headings[0],
+        "smaller_label": kind.headings[1],
+        "question": kind.question,
+        "left": left.text,
+        "right": right.text,
+        "grade": None if pair.grade is None else float(pair.grade),
+        "comment": pair.comment,
+        "flagged": pair.is_flagged,
+        "rated_at": None if pair.rated_at is None else pair.rated_at.isoformat(),
+        **_meaning("left", left),
+        **_meaning("right", right),
+    }
+
+
+def _meaning(side: str, item: ItemView) -> Result:
+    if item.is_plain:
+        return {}
+    groups = [
+        {"title": group.title, "texts": [asdict(text) for text in group.texts], "more": group.more}
+        for group in item.groups
+    ]
+    return {f"{side}_meaning": {"note": item.note, "definition": item.definition, "groups": groups}}
+
+
+@dataclass(frozen=True)
+class WritingHandlers:
+    """What each address answers. The service checks the role in the transaction of the answer itself."""
+
+    writing: WritingService
+    consents: ConsentService
+
+    def desk(self, user: User, request: Request, body: Body) -> Result:
+        project_id = path_id(request, "project")
+        try:
+            return _desk(self.writing.desk(project_id, user.id))
+        except ConsentError:
+            asked = in_place_of_work(self.consents, project_id, user)
+            return asked or self.desk(user, request, body)
+
+    def recent(self, user: User, request: Request, body: Body) -> Result:
+        found = self.writing.recent(path_id(request, "project"), user.id)
+        return {"texts": [_written(each) for each in found]}
+
+    def task(self, user: User, request: Request, body: Body) -> Result:
+        return _task(self.writing.task(path_id(request, "writing"), user.id))
+
+    def keep(self, user: User, request: Request, body: Body) -> Result:
+        draft = self.writing.keep(path_id(request, "writing"), user.id, *_text(body))
+        return {
+            "saved_at": draft.at.isoformat(),
+            "version": draft.version,
+            "check": _check(draft.check),
+            "lost": draft.lost,
+        }
+
+    def submit(self, user: User, request: Request, body: Body) -> Result:
+        return _desk(self.writing.submit(path_id(request, "writing"), user.id, *_text(body)))
+
+    def leave_blank(self, user: User, request: Request, body: Body) -> Result:
+        return _desk(self.writing.leave_blank(path_id(request, "writing"), user.id, body.text("note")))
+
+
+def build_writing_routes(writing: WritingService, consents: ConsentService, user_of: UserOf) -> APIRouter:
+    """The addresses under /annotate/api that the writing page talks to; arguments as of `json_routes`."""
+    handlers = WritingHandlers(writing, consents)
+    text = ("text", "version", "seconds")
+    return json_routes(
+        (
+            ("GET", "projects/{project}/writing", handlers.desk, ()),
+            ("GET", "projects/{project}/written", handlers.recent, ()),
+            ("GET", "writings/{writing}", handlers.task, ()),
+            ("PUT", "writings/{writing}/draft", handlers.keep, text),
+            ("POST", "writings/{writing}/submit", handlers.submit, text),
+            ("POST", "writings/{writing}/blank", handlers.leave_blank, ("note",)),
+        ),
+        user_of,
+    )
+
+
+def _text(body: Body) -> tuple[str, int, float]:
+    version = body.number("version")
+    if not 0 <= version < 2**31 or version != version.to_integral_value():
+        raise BodyError(f"'version' is a whole number, not {version}.")
+    return body.text("text"), int(version), read_seconds(body)
+
+
+def _desk(desk: WritingDesk) -> Result:
+    return {
+        "task": None if desk.task is None else _task(desk.task),
+        "submitted": desk.submitted,
+        "accepted": desk.accepted,
+        "sent_back": desk.sent_back,
+        "unwritten": desk.unwritten,
+        "waiting": desk.is_waiting,
+        "balance": None if desk.balance is None else list(desk.balance),
+        "has_genre": desk.has_genre,
+    }
+
+
+def _task(task: Task) -> Result:
+    kind = comparison_type(task.type)
+    return {
+        "id": task.id,
+        "type": task.type,
+        "type_label": kind.label,
+        "larger_label": kind.larger,
+        "smaller_label": kind.smaller,
+        "left": _word_or_text(task.type, task.left),
+        "grade": task.grade,
+        "text": task.text,
+        "version": task.version,
+        "sent_back": task.state == "sent_back",
+        "note": task.note,
+        "seconds": task.seconds,
+        "guidance": "" if task.bounds is None else guidance(task.bounds),
+        "check": None if task.check is None else _check(task.check),
+    }
+
+
+def _word_or_text(type: str, left: str) -> str:
+    """The larger item as raters see it: "mouse (noun)" of "mouse#n"."""
+    return word_label(left) if type == WORD_TO_SENSE else left
+
+
+def _check(check: Check) -> Result:
+    return {
+        "words": check.size.words,
+        "sentences": check.size.sentences,
+        "problem": check.problem,
+        "warnings": list(check.warnings),
+    }
+
+
+def _written(text: WrittenText) -> Result:
+    return {
+        "id": text.id,
+        "type_label": comparison_type(text.type).label,
+        "left": _word_or_text(text.type, text.left)[:300],
+        "text": text.text,
+        "grade": text.grade,
+        "state": text.state,
+        "note": text.note,
+        "at": text.at.isoformat(),
+    }
+
+
+def build_adjudication_routes(
+    accounts: AccountService, adjudication: AdjudicationService, user_of: UserOf
+) -> APIRouter:
+    """The address under /annotate/api that tells an open page whether it is still up to date.
+
+    Args:
+        user_of: who sends a request, None for nobody; called in a thread.
+    """
+
+    def count(user: User, request: Request, body: Body) -> Result:
+        """By the names of `Which`; `type` in the address leaves out other comparison types."""
+        project_id = path_id(request, "project")
+        accounts.require(user.name, project_id, Role.ADJUDICATOR, Role.ADMINISTRATOR)
+        type = request.query_params.get("type") or None
+        if type is not None and not can_be_stored(type):
+            raise NotFoundError(f"There is no type {quote_value(type)}: choose one from the list.")
+        counts = adjudication.counts(project_id, type, viewer=user.id)
+        return {which.value: count for which, count in counts.items()}
+
+    return json_routes([("GET", "projects/{project}/adjudication", count, ())], user_of)

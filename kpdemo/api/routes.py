@@ -1,0 +1,183 @@
+"""The addresses under /api, and the line of their own in which programs stand."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, TypeVar, TypeVarTuple
+
+from anyio import CancelScope, CapacityLimiter, create_task_group, to_thread
+from fastapi import FastAPI
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from kpdemo.api.requests import (
+    DocumentRequest,
+    DocumentRequests,
+    RequestError,
+    error_response,
+    json_response,
+    parse_body,
+    read_body,
+    read_requests,
+)
+from kpdemo.errors import BusyError, InputError, KpdemoError
+from kpdemo.ui.models import ModelShelf
+from kpdemo.ui.requests import check_document
+from kpdemo.ui.results import PredictionRequest, PredictionResult, as_record
+from kpdemo.ui.stop import Stop
+
+MOST_REQUESTS = 16
+"""That are answered or wait at a time."""
+
+
+class Line:
+    """Asks the models of a shelf one question after the other, in the order in which they came.
+
+    Long texts stand in a line beside it, where the shelf reads them apart. Of the places that the shelf has
+    for long texts, programs take one. Belongs to one event loop.
+    """
+
+    def __init__(self, shelf: ModelShelf) -> None:
+        self._shelf = shelf
+        self._short, self._long = CapacityLimiter(1), CapacityLimiter(1)
+        self._requests = 0
+
+    @contextmanager
+    def place(self) -> Iterator[None]:
+        """A place for one request, which asks its questions there.
+
+        Raises:
+            BusyError: `MOST_REQUESTS` others have one.
+        """
+        if self._requests >= MOST_REQUESTS:
+            raise BusyError(
+                f"{MOST_REQUESTS} other requests are being answered or are waiting: try again in a few "
+                "seconds."
+            )
+        self._requests += 1
+        try:
+            yield
+        finally:
+            self._requests -= 1
+
+    async def ask(self, question: PredictionRequest, stop: Stop) -> PredictionResult:
+        """As `ModelShelf.answer`; other requests take their turn between two questions of one."""
+        limiter = self._long if self._shelf.reads_apart(question) else self._short
+        return await to_thread.run_sync(self._shelf.answer, question, stop, limiter=limiter)
+
+
+MODELS, PREDICT = "/api/models", "/api/predict"
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+AT_ONCE = 2
+"""Bodies that are parsed, and answers that are written, at once: neither waits for a model."""
+
+GONE = 499
+"""Nobody is there to read the answer."""
+
+Given = TypeVarTuple("Given")
+Found = TypeVar("Found")
+
+ADVICE = f"GET {MODELS} lists the models, POST {PREDICT} finds keyphrases"
+
+
+def add_api(server: FastAPI, shelf: ModelShelf) -> None:
+    """Let programs ask the models of the pages; to be called before any pages are mounted at /."""
+    api = Api(shelf)
+    server.add_route(MODELS, api.models, ["GET"], include_in_schema=False)
+    server.add_route(PREDICT, api.predict, ["POST"], include_in_schema=False)
+    for path in ("/api", "/api/{rest:path}"):
+        server.add_route(path, refuse_address, list(METHODS), include_in_schema=False)
+
+
+class Api:
+    """Answers programs; the models are those of the pages, asked in turn with their readers."""
+
+    def __init__(self, shelf: ModelShelf) -> None:
+        self._shelf = shelf
+        self._line = Line(shelf)
+        self._threads = CapacityLimiter(AT_ONCE)
+
+    async def models(self, request: Request) -> Response:
+        """The names that a request may give, each with one line on what it is."""
+        rows = [
+            {"name": name, "description": line, "default": name == self._shelf.default}
+            for name, line in self._shelf.models.items()
+        ]
+        return json_response({"models": rows})
+
+    async def predict(self, request: Request) -> Response:
+        """The keyphrases of one document, or of each of a list."""
+        try:
+            with self._line.place():
+                content = await read_body(request)
+                questions = await self._in_thread(self._read, content)
+                return await while_there(request, partial(self._answer, questions))
+        except ClientDisconnect:
+            return Response(status_code=GONE)
+        except KpdemoError as error:
+            return error_response(error)
+
+    def _read(self, content: bytes) -> DocumentRequests:
+        return read_requests(parse_body(content), self._shelf)
+
+    async def _answer(self, questions: DocumentRequests, stop: Stop) -> Response:
+        try:
+            if not questions.is_list:
+                return await self._in_thread(json_response, await self._record(questions.asked[0], stop))
+            records = [await self._record_or_error(asked, stop) for asked in questions.asked]
+            return await self._in_thread(json_response, {"predictions": records})
+        except KpdemoError as error:
+            return error_response(error)
+
+    async def _record(self, asked: DocumentRequest, stop: Stop) -> dict[str, Any]:
+        """What `predict --json` prints, after the id if there is one."""
+        await self._in_thread(check_document, asked.question.document)
+        answer = await self._line.ask(asked.question, stop)
+        return _named(asked, await self._in_thread(as_record, answer))
+
+    async def _record_or_error(self, asked: DocumentRequest, stop: Stop) -> dict[str, Any]:
+        """The same; of a document that cannot be read, why: the others are answered."""
+        try:
+            return await self._record(asked, stop)
+        except InputError as error:
+            return _named(asked, {"error": str(error)})
+
+    async def _in_thread(self, work: Callable[[*Given], Found], *arguments: *Given) -> Found:
+        return await to_thread.run_sync(work, *arguments, limiter=self._threads)
+
+
+def _named(asked: DocumentRequest, record: dict[str, Any]) -> dict[str, Any]:
+    return record if asked.id is None else {"id": asked.id, **record}
+
+
+async def while_there(request: Request, work: Callable[[Stop], Awaitable[Response]]) -> Response:
+    """The response that `work` gives, as long as somebody waits for it: it is stopped when they hang up."""
+    stop, response = Stop(), Response(status_code=GONE)
+
+    async def watch(scope: CancelScope) -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        stop.ask()
+        scope.cancel()
+
+    try:
+        async with create_task_group() as group:
+            group.start_soon(watch, group.cancel_scope)
+            response = await work(stop)
+            group.cancel_scope.cancel()
+    finally:
+        stop.ask()  # when the server stops, a thread would work on for nobody
+    return response
+
+
+async def refuse_address(request: Request) -> Response:
+    """There is nothing here, or nothing for this method."""
+    path, method = request.url.path, request.method
+    allowed = {MODELS: "GET", PREDICT: "POST"}.get(path)
+    if allowed is None:
+        return error_response(RequestError(f"There is nothing at this address: {ADVICE}.", 404))
+    response = error_response(RequestError(f"{path} does not take {method}: {ADVICE}.", 405))
+    response.headers["allow"] = allowed
+    return response

@@ -1,1 +1,0 @@
-"""Predicting many documents: where they come from, where the answers go, and going on after a stop."""

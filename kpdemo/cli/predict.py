@@ -1,0 +1,443 @@
+"""`python -m kpdemo predict`: one document for the reader, or a file of many to a file."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, BinaryIO
+
+import typer
+
+from kpdemo.cli.options import (
+    INTERRUPTED,
+    PROGRAM,
+    STDIN,
+    STDOUT,
+    CallError,
+    Device,
+    DeviceOption,
+    IdColumnOption,
+    LanguageOption,
+    ModelOption,
+    PredictBatchSizeOption,
+    already_there,
+    check_file,
+    check_index,
+    check_second_output,
+    count_noun,
+    only_input,
+    open_predictor,
+    print_json,
+    progress_line,
+    quick_count,
+    read_language,
+    say,
+    unnamed_reporter,
+)
+from kpdemo.identity import index_identity, model_identity
+from kpdemo.io.documents import read_whole, text_document
+from kpdemo.io.files import (
+    COMPRESSIONS,
+    DOCUMENT_SUFFIXES,
+    WHOLE_SUFFIXES,
+    is_whole,
+    names_other_kind,
+    read_text,
+    replacing,
+)
+from kpdemo.io.predictions import write_predictions_table
+from kpdemo.io.tables import ID_COLUMN
+from kpdemo.lines import with_title_line
+from kpdemo.types import Document, Predictor, RetrievalPrediction, finds_absent, languages_of
+
+if TYPE_CHECKING:
+    from kpdemo.batch import BatchSummary
+
+
+_LONG_TEXT = 10_000
+"""Characters that take some seconds; a shorter text is read before progress can be seen."""
+
+_WORDS_OF_A_TEXT = 4
+"""A name of no file that has this many words was meant as the text itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How documents are read, whether one or many.
+
+    Attributes:
+        index_folder: passages for a model that retrieves; None for its own.
+        language: that all are in; empty for each its own, or the one detected.
+        nested: whether a present keyphrase may stand inside another.
+        id_column: where many documents have their ids.
+    """
+
+    model: str
+    device: Device
+    index_folder: Path | None
+    language: str
+    top_k: int | None
+    threshold: float | None
+    nested: bool
+    id_column: str
+
+
+def predict_one(file: str | None, title: str, reading: Reading, *, as_json: bool) -> None:
+    """Print the keyphrases of a file, or of standard input."""
+    from kpdemo.forwarding import read_with_passages
+    from kpdemo.text import check_readable
+
+    document = replace(_read_one(file, title), language=reading.language)
+    check_index(reading.model, reading.index_folder)
+    predictor = _predictor_for(document, reading)
+    check_readable(document)  # before a model is loaded for nothing
+    device = predictor.device  # loads the model: its time is not the prediction's
+    started = time.perf_counter()
+    with _reading_line(len(document.text)):
+        [found] = read_with_passages(predictor, [document], top_k=reading.top_k, threshold=reading.threshold)
+    seconds = time.perf_counter() - started
+    _say_what_to_know(found, predictor, has_index=reading.index_folder is not None)
+    if as_json:
+        from kpdemo.io.predictions import document_record
+
+        origin = {"model": predictor.name, "device": device}
+        retrieval = found if found.retrieves else None
+        print_json(
+            document_record(document, found.prediction, **origin, seconds=seconds, retrieval=retrieval)
+        )
+    else:
+        _show(document, found, f"{predictor.name} on {device}, {seconds:.2f} s")
+
+
+@contextmanager
+def _reading_line(length: int) -> Iterator[None]:
+    """Progress on standard error while a long text of that many characters is read."""
+    from kpdemo.terminal import ProgressLine
+    from kpdemo.worker import READING, listen_with
+
+    if length < _LONG_TEXT:
+        yield
+        return
+    with (
+        ProgressLine(READING, length, "characters") as progress,
+        listen_with(lambda share, _: progress.show(round(share * length))),
+    ):
+        yield
+
+
+def predict_many(
+    source: str, output: str, reading: Reading, batch_size: int | None, table: str | None
+) -> None:
+    """Write the keyphrases of each document of a file, or of standard input, to a file or standard output.
+
+    Args:
+        table: the file of a table with all that `output` holds then.
+    """
+    table_path = None if table is None else _check_table(table, source, output)
+    if source != STDIN and not Path(source).is_dir():
+        check_file(source, DOCUMENT_SUFFIXES)
+    check_index(reading.model, reading.index_folder)
+    predictor = open_predictor(reading.model, reading.device, reading.index_folder)
+    summary = _predict_file(predictor, source, output, reading, batch_size)
+    if table_path is not None:
+        with replacing(table_path) as written:
+            write_predictions_table(Path(output), written)
+    failed = f", {summary.failed:,} could not be used" if summary.failed else ""
+    say(f"{count_noun(summary.done, 'document')} predicted{already_there(summary.skipped)}{failed}.")
+    if reading.index_folder is not None and (without := summary.done - summary.retrieved):
+        languages = "its language" if without == 1 else "their languages"
+        say(
+            f"--index was not used for {count_noun(without, 'document')}: '{predictor.name}' reads "
+            f"{languages} "
+            "without passages."
+        )
+    _say_what_is_foreign(summary, predictor)
+    if summary.failed:
+        raise typer.Exit(1)
+
+
+def _check_table(name: str, source: str, output: str) -> Path:
+    if output == STDOUT or (Path(output).exists() and not Path(output).is_file()):
+        raise CallError(f"--csv is made from the file of --output: name one instead of {output}.")
+    path = check_second_output("--csv", name, [Path(source), Path(output)])
+    if path.resolve().parent == Path(source).resolve():
+        raise CallError(f"{name}: inside the input folder; name a file elsewhere.")
+    if path.suffix.lower() in COMPRESSIONS or names_other_kind(path, (".csv",)):
+        raise CallError(f"{name}: the table is plain CSV; name a file that ends in .csv.")
+    return path
+
+
+def _predictor_for(document: Document, reading: Reading) -> Predictor:
+    """The model for one document: behind the default name, the one made for its language."""
+    from kpdemo.languages import identify
+    from kpdemo.predictors import shipped_models
+    from kpdemo.routing import DEFAULT_MODEL, model_for
+    from kpdemo.selection import UnnestedPredictor
+
+    model = reading.model
+    if model == DEFAULT_MODEL and (made_for := model_for(identify(document).language)) in shipped_models():
+        model = made_for
+    passages = None if model == DEFAULT_MODEL else reading.index_folder
+    predictor = open_predictor(model, reading.device, passages)
+    return predictor if reading.nested else UnnestedPredictor(predictor)
+
+
+def _read_one(file: str | None, title: str) -> Document:
+    try:
+        title.encode()
+    except UnicodeEncodeError:
+        raise CallError("The title is not UTF-8 text; type it again.") from None
+    if file is None and sys.stdin.isatty():
+        raise CallError(
+            f"No document: name a FILE, or - to type or pipe one; see `{PROGRAM} predict --help`."
+        )
+    if file is None or file == STDIN:
+        text = read_text(sys.stdin.buffer, name="standard input")
+        return with_title_line(text_document(text, title=title))
+    if len(file.split()) >= _WORDS_OF_A_TEXT and not _is_there(file):
+        raise CallError(
+            f"{' '.join(file.split()[:_WORDS_OF_A_TEXT])}…: no such file; to predict a text, pass it on "
+            f'standard input: echo "TEXT" | {PROGRAM} predict -'
+        )
+    many = f"`predict --input {file} --output predictions.jsonl`"
+    if Path(file).is_dir():
+        raise CallError(f"{file}: a folder, not a file; for all documents in it use {many}.")
+    path = check_file(file, DOCUMENT_SUFFIXES)
+    if not is_whole(file):
+        raise CallError(
+            f"{file}: a file with one document ends in {', '.join(WHOLE_SUFFIXES)}; for a file with many use "
+            f"{many}."
+        )
+    return read_whole(path, title=title)
+
+
+def _is_there(file: str) -> bool:
+    try:
+        return Path(file).exists()
+    except OSError:  # too long for a name
+        return False
+
+
+def _say_what_to_know(found: RetrievalPrediction, predictor: Predictor, *, has_index: bool) -> None:
+    from kpdemo.languages import language_name
+    from kpdemo.routing import prediction_note
+
+    languages, can_find = languages_of(predictor), finds_absent(predictor)
+    if note := prediction_note(found.prediction, predictor.name, languages, finds_absent=can_find):
+        say(note)
+    if has_index and not found.retrieves:
+        language = language_name(found.prediction.language)
+        say(f"This text is {language}, which '{predictor.name}' reads without passages: --index is not used.")
+
+
+def _say_what_is_foreign(summary: BatchSummary, predictor: Predictor) -> None:
+    from kpdemo.routing import foreign_notes
+
+    if summary.foreign:  # else the model may not be loaded
+        for note in foreign_notes(summary.foreign, predictor.name, languages_of(predictor)):
+            say(note)
+
+
+def _show(document: Document, found: RetrievalPrediction, footer: str) -> None:
+    from kpdemo.languages import language_name
+    from kpdemo.terminal import show_prediction
+
+    footer = f"{footer}, {language_name(found.prediction.language)}"
+    show_prediction(document, found.prediction, footer, found if found.retrieves else None)
+
+
+def _predict_file(
+    predictor: Predictor, source: str, output: str, reading: Reading, batch_size: int | None
+) -> BatchSummary:
+    from kpdemo.batch import ResumeError, predict_file
+
+    input_stream: str | BinaryIO = sys.stdin.buffer if source == STDIN else source
+    output_stream: str | BinaryIO = sys.stdout.buffer if output == STDOUT else output
+    try:
+        with progress_line("Predicting", None if source == STDIN else quick_count(Path(source))) as progress:
+            return predict_file(
+                predictor,
+                input_stream,
+                output_stream,
+                batch_size=batch_size,
+                top_k=reading.top_k,
+                threshold=reading.threshold,
+                identity=model_identity(reading.model) + index_identity(reading.model, reading.index_folder),
+                language=reading.language,
+                nested=reading.nested,
+                id_column=reading.id_column,
+                progress=progress.show_summary,
+                on_error=progress.show_problem,
+                on_unnamed=unnamed_reporter(progress, reading.id_column),
+            )
+    except KeyboardInterrupt:
+        resumable = source != STDIN and output != STDOUT
+        say("Stopped; run the same command to continue." if resumable else "Stopped.")
+        raise typer.Exit(INTERRUPTED) from None
+    except ResumeError as error:
+        raise CallError(str(error)) from None
+
+
+EXAMPLES = f"""
+Examples:
+
+\b
+  {PROGRAM} predict paper.pdf
+  {PROGRAM} predict abstract.txt --title "Learning to rank" --top-k 10 --no-nested
+  echo "Neural networks learn word embeddings." | {PROGRAM} predict - --json
+  {PROGRAM} predict article.txt --model yake --language French
+  {PROGRAM} predict these.txt --language fr --index my.index --json
+  {PROGRAM} predict --input docs.jsonl --output predictions.jsonl
+  {PROGRAM} predict --input papers --output papers.jsonl --csv papers.csv
+  {PROGRAM} predict --input abstracts.csv --id-column doi --output predictions.jsonl
+  zcat docs.jsonl.gz | {PROGRAM} predict --input - --output - > predictions.jsonl
+
+\b
+JSON of one document:
+  {{"language": "en", "present": [{{"text", "score", "spans": [[start, end], …]}}, …],
+   "absent": [{{"text", "score", "kind", "source", "evidence"}}, …],
+   "model", "device", "seconds", "text", "text_offset"}}
+Spans are character offsets in "text": the title of --title and two newlines, then the text given; what
+follows a title begins at "text_offset". Without --title, a first line that is a title is read as one. "kind"
+is reordered (all its words are in the text), mixed (some are) or unseen (none is); "source" is generated,
+retrieved or both; "evidence" lists the phrases that support it, as the text or a retrieved passage writes
+them. "filler": true marks a keyphrase that falls short of the model's own rule and only makes up its minimum
+number or, if absent and supported by no related passage, the number asked for. Fields that the model does not
+provide are left out. A model that ranks more absent phrases than it returns adds "absent_candidates": ["…",
+…], from which R@50 is computed. A model that retrieves adds "passages": [{{"id", "title", "keyphrases",
+"score", "related", "helps", "used"}}, …], nearest first: "related" is false for a passage that may be on
+another subject, "helps" is false for one too far from the text to be used, and "used" are those of its
+keyphrases that led to a keyphrase of the result.
+
+\b
+A line of docs.jsonl:
+  {{"id": "1", "title": "…", "abstract": "…", "language": "en"}}
+"text" can be used instead of "abstract", and what --id-column names instead of "id". Without an id, a line is
+named by its number; without a language, it is detected.
+
+\b
+The files of a folder are read in the order of their names. The id of a .txt, .md or .pdf file is its name
+without the suffix, or with it if two would have the same; a line without an id is named by its file and
+number, such as "c.csv:2". What cannot be read is reported, and the rest is predicted.
+\b
+A line of predictions.jsonl:
+  {{"id": "1", "language": "en", "present": [{{"text", "score", "spans"}}, …],
+   "absent": [{{"text", "score", …}}, …], "model", "document_sha256"}}
+Spans are character offsets in the title, two newlines and the abstract; without a title, in the abstract.
+predictions.jsonl.settings.json, written next to it, records the model and the options: an unfinished file can
+only be continued with the same ones, and not at all without this record. "document_sha256" shows if a text
+was changed after it was predicted; such a document is refused.
+predictions.jsonl.refused.jsonl, if there is one, lists the documents that the model refused, and why: they
+are predicted once they have changed. So is a line that could not be read: fix or empty it and run the same
+command again. If documents have no ids, do not delete the line, since those after it would get other numbers.
+"""
+
+
+FileArgument = Annotated[
+    str | None,
+    typer.Argument(metavar="FILE|-", help="One document: .txt, .md or .pdf, or - for standard input."),
+]
+TitleOption = Annotated[str, typer.Option(metavar="TEXT", help="The title of the one document.")]
+InputOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--input",
+        metavar="FILE|FOLDER",
+        help="Many documents: CSV or TSV by its suffix (columns id, title, abstract), otherwise JSON Lines "
+        "(- for standard input), compressed or not; or a folder, of which each file of documents is "
+        "read, but no subfolder.",
+    ),
+]
+OutputOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="The predictions as JSON Lines, - for standard output; an unfinished file is continued.",
+    ),
+]
+CsvOption = Annotated[
+    str | None,
+    typer.Option(
+        "--csv",
+        metavar="FILE",
+        help="Also write the predictions of --output as a table, one keyphrase a row; an existing file is "
+        "replaced.",
+    ),
+]
+TopKOption = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="K", help="Exactly K present and K absent keyphrases, or all there are."),
+]
+ThresholdOption = Annotated[
+    float | None,
+    typer.Option(min=0.0, max=1.0, metavar="SCORE", help="All keyphrases with at least this score."),
+]
+NoNestedOption = Annotated[
+    bool,
+    typer.Option(
+        "--no-nested",
+        help="Keep only the best of nested present keyphrases, and fill the freed places with the next ones.",
+    ),
+]
+IndexOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--index", metavar="FOLDER", help="A passage index for a model that retrieves, instead of its own."
+    ),
+]
+OneJsonOption = Annotated[bool, typer.Option("--json", help="Print the result of one document as JSON.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Give `app` the command."""
+    app.command(epilog=EXAMPLES)(predict)
+
+
+def predict(
+    file: FileArgument = None,
+    title: TitleOption = "",
+    sources: InputOption = None,
+    output: OutputOption = None,
+    id_column: IdColumnOption = ID_COLUMN,
+    table: CsvOption = None,
+    top_k: TopKOption = None,
+    threshold: ThresholdOption = None,
+    no_nested: NoNestedOption = False,
+    model: ModelOption = "default",
+    language: LanguageOption = None,
+    index_folder: IndexOption = None,
+    device: DeviceOption = "auto",
+    batch_size: PredictBatchSizeOption = None,
+    as_json: OneJsonOption = False,
+) -> None:
+    """Find the keyphrases of one document, or of a file or folder of many.
+
+    By default the model returns as many keyphrases as maximise the expected F1, but at least the minimum of
+    its rule: five for the default model. --threshold returns all with at least that score, --top-k exactly K
+    present and K absent ones, or all there are. Both together return at most K of those with at least that
+    score.
+    """
+    code = "" if language is None else read_language(language)
+    reading = Reading(model, device, index_folder, code, top_k, threshold, not no_nested, id_column)
+    source = only_input(sources)
+    if source is None and output is None:
+        if table is not None:
+            raise CallError("--csv is for the documents of --input; for one document use --json.")
+        predict_one(file, title, reading, as_json=as_json)
+        return
+    if file is not None and source is None:
+        raise CallError(
+            f"--output is for the documents of --input; for one document use `predict {file} --json > "
+            f"{output}`."
+        )
+    if file is not None or title:
+        raise CallError("FILE and --title are for one document; leave them out with --input and --output.")
+    if source is None or output is None:
+        raise CallError("--input and --output go together; give both (- for standard input or output).")
+    if as_json:
+        raise CallError("--json is for one document; leave it out, since --output is JSON Lines already.")
+    predict_many(source, output, reading, batch_size, table)

@@ -1,1 +1,0 @@
-"""The commands of `python -m kpdemo`, and what only they write and show."""

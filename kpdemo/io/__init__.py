@@ -1,0 +1,1 @@
+"""Documents, tables and predictions in files."""

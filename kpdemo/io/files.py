@@ -1,0 +1,293 @@
+"""Files: their kinds by name, opened plain or compressed, locked, written whole or not at all; their JSON."""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import json
+import lzma
+import os
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from kpdemo.errors import InputError
+
+PARTIAL = ".partial"
+
+
+def beside(path: Path) -> Path:
+    """The file that `replacing` writes first; one that is there already is lost."""
+    place = Path(os.path.realpath(path))
+    return place.with_name(place.name + PARTIAL)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a file next to `path` to write, renamed at the end, so that a crash leaves the old file whole.
+
+    A link stays, and what it leads to is replaced; a pipe or a device is yielded itself.
+    """
+    if path.exists() and not path.is_file():  # a file in the place of /dev/null would harm all programs
+        yield path
+        return
+    partial = beside(path)
+    place = partial.with_name(partial.name.removesuffix(PARTIAL))
+    place.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        yield partial
+        with partial.open("r+b") as stream:
+            os.fsync(stream.fileno())  # or a power cut may leave the new name with nothing in it
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+    partial.replace(place)
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write all of a file, as by `replacing`."""
+    with replacing(path) as partial:
+        partial.write_bytes(content)
+
+
+def check_place(path: Path) -> None:
+    """Make the folder of a file that is written at the end of long work, and see that it can be.
+
+    Raises:
+        OSError: `replace_file` would fail.
+    """
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if path.exists() and not path.is_file():
+        return
+    folder = Path(os.path.realpath(path)).parent
+    folder.mkdir(parents=True, exist_ok=True)
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
+
+
+_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
+"""What a file system without locks, such as some shares of a network, says."""
+
+
+@contextmanager
+def lock_file(stream: BinaryIO, otherwise: Exception) -> Iterator[None]:
+    """Keep other processes that ask for it too from the open file; the lock of one that dies is gone with it.
+
+    Where there are no locks, as on Windows, it is up to the user.
+
+    Args:
+        otherwise: is raised where another one has it.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise otherwise from None
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+        yield
+        return
+    try:
+        yield
+    finally:
+        fcntl.flock(stream, fcntl.LOCK_UN)  # closing would leave it with processes that were forked meanwhile
+
+
+@contextmanager
+def lock_folder(folder: Path, otherwise: Exception) -> Iterator[None]:
+    """The same for all files of a folder, by its file `.lock`."""
+    with (folder / ".lock").open("wb") as stream, lock_file(stream, otherwise):
+        yield
+
+
+def parse_json(
+    text: str | bytes,
+    *,
+    object_hook: Callable[[dict[str, Any]], Any] | None = None,
+    object_pairs_hook: Callable[[list[tuple[str, Any]]], Any] | None = None,
+    parse_constant: Callable[[str], Any] | None = None,
+) -> Any:
+    """As `json.loads`, with those of its hooks.
+
+    Raises:
+        ValueError: it is no JSON, or nested too deeply to be read.
+    """
+    try:
+        return json.loads(
+            text,
+            object_hook=object_hook,
+            object_pairs_hook=object_pairs_hook,
+            parse_constant=parse_constant,
+        )
+    except RecursionError:
+        raise ValueError("brackets nested too deeply") from None
+
+
+def json_gz(content: Any, *, sort_keys: bool = False) -> bytes:
+    """`content` as JSON without spaces, compressed without a time stamp."""
+    text = json.dumps(content, ensure_ascii=False, sort_keys=sort_keys, separators=(",", ":"))
+    return gzip.compress(text.encode(), compresslevel=9, mtime=0)
+
+
+def read_json_gz(path: Path) -> Any:
+    """The content of such a file.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is damaged.
+    """
+    packed = path.read_bytes()
+    try:
+        return parse_json(gzip.decompress(packed))
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(str(error)) from error
+
+
+COMPRESSIONS = (".gz", ".xz")
+LINE_SUFFIXES = (".jsonl", ".json")
+TABLE_SUFFIXES = (".csv", ".tsv")
+WHOLE_SUFFIXES = (".txt", ".md", ".pdf")
+DOCUMENT_SUFFIXES = (*LINE_SUFFIXES, *TABLE_SUFFIXES, *WHOLE_SUFFIXES)
+
+OTHER_SUFFIXES = (
+    *(".doc", ".docx", ".odt", ".rtf", ".epub", ".htm", ".html", ".xml", ".ppt", ".pptx"),
+    *(".xls", ".xlsx", ".ods", ".parquet", ".7z", ".bz2", ".tar", ".tgz", ".zip", ".zst"),
+)
+"""Kinds of files that are not read; any other name says nothing of what is in it."""
+
+KINDS_ADVICE = f"use one of {', '.join(DOCUMENT_SUFFIXES)}."
+
+
+def document_suffix(path: Path) -> str:
+    """The suffix that says what is in the file, without that of its compression.
+
+    A name that says nothing, such as /dev/stdin or that of a pipe, means JSON Lines.
+
+    Raises:
+        InputError: it is one of another kind of file.
+    """
+    suffix = file_suffix(path)
+    if suffix in OTHER_SUFFIXES:
+        raise InputError(f"{path}: files that end in {suffix} cannot be read; {KINDS_ADVICE}")
+    return suffix if suffix in DOCUMENT_SUFFIXES else LINE_SUFFIXES[0]
+
+
+def file_suffix(path: Path) -> str:
+    """The last one in small letters, without that of a compression; empty where there is none."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] in COMPRESSIONS:
+        suffixes.pop()
+    return suffixes[-1] if suffixes else ""
+
+
+def names_other_kind(path: Path, suffixes: Sequence[str]) -> bool:
+    """Whether the name promises a kind of file that is not among `suffixes`; most names promise nothing."""
+    suffix = file_suffix(path)
+    return suffix in (*DOCUMENT_SUFFIXES, *OTHER_SUFFIXES) and suffix not in suffixes
+
+
+def is_whole(name: str) -> bool:
+    """Whether a file of this name is one document as a whole, plain or compressed."""
+    return file_suffix(Path(name)) in WHOLE_SUFFIXES
+
+
+def plain_name(path: Path) -> str:
+    """The name of a file without what says how it is written: a/inspec.test.jsonl.gz is inspec.test."""
+    name = path.name
+    for endings in (COMPRESSIONS, DOCUMENT_SUFFIXES):
+        ending = next((ending for ending in endings if name.lower().endswith(ending)), "")
+        name = name[: len(name) - len(ending)]
+    return name
+
+
+NOT_UTF8 = "not UTF-8 but UTF-16 text, or not text at all; save it as UTF-8."
+UTF8_MARK = b"\xef\xbb\xbf"
+
+
+def count_lines(path: Path) -> int:
+    """How many lines of a file are not blank.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    with file_errors(path), open_bytes(path) as stream:
+        return sum(1 for line in stream if line.strip())
+
+
+def read_head(path: Path, size: int) -> bytes:
+    """The first `size` bytes of a file as stored, compressed or not.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    with file_errors(path), path.open("rb") as stream:
+        return stream.read(size)
+
+
+def read_text(stream: BinaryIO, *, name: str) -> str:
+    """All of an open stream as text; see `decode_text`."""
+    with file_errors(name):
+        content = stream.read()
+    return decode_text(content, name=name)
+
+
+def decode_text(content: bytes, *, name: str) -> str:
+    """UTF-8 bytes as text, without the byte order mark.
+
+    Raises:
+        InputError: the bytes are not text; the message has the offset of the first bad one.
+    """
+    start = len(UTF8_MARK) if content.startswith(UTF8_MARK) else 0
+    zero = content.find(b"\x00")
+    if zero >= 0:
+        raise InputError(
+            f"{name}: not a text file (a zero byte at offset {zero}); save it as UTF-8 text first."
+        )
+    try:
+        return content[start:].decode("utf-8")
+    except UnicodeDecodeError as error:
+        at = start + error.start
+        value = f"byte 0x{content[at]:02x} at offset {at}"
+        raise InputError(f"{name}: not UTF-8 text ({value}); save it as UTF-8 first.") from None
+
+
+def open_bytes(path: Path) -> BinaryIO:
+    """The bytes of a file, unpacked where its name says that it is compressed.
+
+    Raises:
+        InputError: it cannot be opened.
+    """
+    with file_errors(path):
+        if path.suffix.lower() == ".gz":
+            return cast(BinaryIO, gzip.open(path, "rb"))
+        if path.suffix.lower() == ".xz":
+            return cast(BinaryIO, lzma.open(path, "rb"))
+        return path.open("rb")
+
+
+@contextmanager
+def file_errors(name: str | Path) -> Iterator[None]:
+    """Raise InputError, with the file's name, for whatever goes wrong while it is read."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise InputError(f"{name}: no such file; check the name.") from None
+    except IsADirectoryError:
+        raise InputError(f"{name}: a folder, not a file; name a file in it.") from None
+    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+        raise InputError(f"{name}: the compressed file is damaged ({error}); make it again.") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name}: not UTF-8 text ({error.reason}); save it as UTF-8 first.") from None
+    except OSError as error:
+        reason = error.strerror or error
+        raise InputError(
+            f"{name}: cannot be read ({reason}); check its permissions or give another file."
+        ) from None

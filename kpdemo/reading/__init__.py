@@ -1,1 +1,0 @@
-"""Documents from files: rows of JSON Lines and tables, whole files, PDF."""

@@ -1,0 +1,208 @@
+"""HTML of the pages: keyphrases marked in a text, numbers, Markdown of strangers. No Gradio here."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+
+from kpdemo.selection import page_score
+from kpdemo.types import Keyphrase, Span
+
+NARROW_SPACE = "\N{NARROW NO-BREAK SPACE}"
+
+
+def group_digits(number: int) -> str:
+    """12345 as "12 345", with narrow spaces."""
+    return f"{number:,}".replace(",", NARROW_SPACE)
+
+
+def count_noun(number: int, singular: str, plural: str = "") -> str:
+    """1 pair, 2 pairs, 12 345 pairs."""
+    return f"{group_digits(number)} {singular if number == 1 else plural or f'{singular}s'}"
+
+
+def join_names(names: Sequence[str]) -> str:
+    """One, "one and two", or "one, two and three"."""
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def score_html(score: float) -> str:
+    """A short bar and two decimals, more of a small one, see `kpdemo.selection`."""
+    width = round(100 * min(max(score, 0.0), 1.0))
+    bar = f'<span class="bar" aria-hidden="true"><span style="width:{width}%"></span></span>'
+    return f'<span class="score">{bar}{page_score(score)}</span>'
+
+
+FILLER = "does not meet the model's own rule, and only makes up the model's minimum or the number asked for"
+
+
+def filler_note(keyphrases: Iterable[Keyphrase]) -> str:
+    """What a filler is, where there is one."""
+    if not any(keyphrase.filler for keyphrase in keyphrases):
+        return ""
+    return f'<p class="small">A filler {html.escape(FILLER)}.</p>'
+
+
+def filler_word(keyphrase: Keyphrase) -> str:
+    """The word that marks a filler, with its meaning; empty for any other keyphrase."""
+    return (
+        f'<span class="filler-word" title="{html.escape(FILLER)}">filler</span>' if keyphrase.filler else ""
+    )
+
+
+RENDER_LIMIT = 20_000
+"""Characters that are shown of a long text; a browser is slow with more marks than these hold."""
+
+MAX_LEVEL = 4
+
+# Gradio fills in the value of an HTML component with a template: these would look like one.
+TEMPLATE_CHARACTERS = str.maketrans({"$": "&#36;", "{": "&#123;", "}": "&#125;", "`": "&#96;"})
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A marked piece of text; `level` is the line it is underlined with, 1 nearest to the letters."""
+
+    span: Span
+    label: str
+    level: int
+    filler: bool
+
+
+def escape(text: str) -> str:
+    """`text` as HTML that shows exactly its characters, also in an attribute or a template."""
+    return html.escape(text, quote=True).translate(TEMPLATE_CHARACTERS)
+
+
+def shown_length(text: str, limit: int = RENDER_LIMIT) -> int:
+    """How many characters of `text` to show: all, or up to the last white space within `limit`."""
+    if len(text) <= limit:
+        return len(text)
+    return next((at for at in range(limit, limit // 2, -1) if text[at].isspace()), limit)
+
+
+def mark_id(span: Span) -> str:
+    return f"kp-{span[0]}-{span[1]}"
+
+
+def layout(keyphrases: Iterable[Keyphrase], length: int) -> list[Mark]:
+    """One mark for each distinct span that ends within `length`, in order, the longer first.
+
+    Marks that overlap have different levels: the shorter one is nearer to the letters, so that a
+    keyphrase inside another keeps a line of its own.
+    """
+    labels: dict[Span, list[str]] = {}
+    sure: set[Span] = set()
+    for keyphrase in keyphrases:
+        word = " · filler" if keyphrase.filler else ""
+        for span in keyphrase.spans:
+            if span[1] <= length:
+                labels.setdefault(span, []).append(f"{keyphrase.text} · {page_score(keyphrase.score)}{word}")
+        sure.update(() if keyphrase.filler else keyphrase.spans)
+    occupied = bytearray(length)
+    marks: list[Mark] = []
+    for start, end in sorted(labels, key=lambda span: (span[1] - span[0], span)):
+        level = min(max(occupied[start:end], default=0) + 1, MAX_LEVEL)
+        occupied[start:end] = bytes([level]) * (end - start)
+        span = start, end
+        marks.append(Mark(span, "; ".join(labels[span]), level, filler=span not in sure))
+    return sorted(marks, key=_reading_order)
+
+
+def marked_html(text: str, keyphrases: Sequence[Keyphrase]) -> str:
+    """The first `RENDER_LIMIT` characters of `text`, each keyphrase in `<mark>` elements.
+
+    Every element carries the offsets of the whole span in `data-start` and `data-end`. Where two
+    spans cross, one of them comes in several elements; the first has the id.
+    """
+    length = shown_length(text)
+    starts: dict[int, list[Mark]] = {}
+    cuts = {0, length}
+    for mark in layout(keyphrases, length):
+        starts.setdefault(mark.span[0], []).append(mark)
+        cuts.update(mark.span)
+    places = sorted(cuts)
+    parts: list[str] = []
+    stack: list[Mark] = []
+    begun: set[Span] = set()
+    for start, end in pairwise(places):
+        wanted = [mark for mark in stack if mark.span[1] > start] + starts.get(start, [])
+        wanted.sort(key=_outermost_first)
+        parts.append(_move(stack, wanted, begun))
+        parts.append(escape(text[start:end]))
+        stack = wanted
+    parts.append("</mark>" * len(stack))
+    return "".join(parts)
+
+
+def _reading_order(mark: Mark) -> tuple[int, int]:
+    return mark.span[0], -mark.span[1]
+
+
+def _outermost_first(mark: Mark) -> tuple[int, int, int]:
+    return -mark.level, *_reading_order(mark)
+
+
+def _move(stack: list[Mark], wanted: list[Mark], begun: set[Span]) -> str:
+    """The tags that lead from the open elements `stack` to `wanted`."""
+    common = 0
+    while common < min(len(stack), len(wanted)) and stack[common] == wanted[common]:
+        common += 1
+    opened = []
+    for mark in wanted[common:]:
+        identity = "" if mark.span in begun else f' id="{mark_id(mark.span)}"'
+        begun.add(mark.span)
+        look = f"kp kp-{mark.level} filler" if mark.filler else f"kp kp-{mark.level}"
+        opened.append(
+            f'<mark{identity} class="{look}" data-start="{mark.span[0]}" '
+            f'data-end="{mark.span[1]}" title="{escape(mark.label)}">'
+        )
+    return "</mark>" * (len(stack) - common) + "".join(opened)
+
+
+HEADINGS_START_AT = 3
+"""The page has its own headings of level 1 and 2."""
+
+TOP_LEVEL = 6
+
+
+class _Renderer(RendererHTML):
+    """Paragraphs find their own direction; links open beside the page; a picture is a link to it."""
+
+    def image(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        # Pages load nothing from other hosts, and a typed answer must not be lost by following a link.
+        token = tokens[index]
+        name = self.renderInlineAsText(token.children, options, env) or "picture"
+        return f'<a href="{escape(str(token.attrs["src"]))}"{_BESIDE}>{escape(name)}</a>'
+
+    def link_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        return f'<a href="{escape(str(tokens[index].attrs["href"]))}"{_BESIDE}>'
+
+
+_BESIDE = ' target="_blank" rel="noopener noreferrer"'
+_OWN_DIRECTION = ("p", "li", "blockquote", "th", "td")
+
+
+def _markdown() -> MarkdownIt:
+    reader = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer)
+    return reader.enable("table").enable("strikethrough")
+
+
+def markdown_html(markdown: str) -> str:
+    """Markdown as HTML that holds no script, no frame, no form and no picture."""
+    reader = _markdown()
+    tokens = reader.parse(markdown)
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(TOP_LEVEL, int(token.tag[1:]) + HEADINGS_START_AT - 1)}"
+        if token.nesting == 1 and (token.tag in _OWN_DIRECTION or token.type == "heading_open"):
+            token.attrSet("dir", "auto")
+    return str(reader.renderer.render(tokens, reader.options, {})).translate(TEMPLATE_CHARACTERS)

@@ -1,0 +1,240 @@
+"""What every page has: its look, its small print, and how it is mounted in the web application."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+from fastapi import FastAPI, Request
+from fastapi.middleware.gzip import GZipMiddleware
+from gradio.themes import Base, colors, sizes
+from gradio.utils import get_upload_folder
+from starlette.middleware import Middleware
+
+from kpdemo import __version__
+from kpdemo.quick_start import pages_only
+from kpdemo.ui.html import escape
+from kpdemo.ui.models import WARM_UP_PATIENCE, ModelShelf
+from kpdemo.ui.open_pages import lightly_kept
+from kpdemo.ui.results import device_name
+from kpdemo.ui.upload_guard import UploadGuard
+from kpdemo.ui.widgets import QUIETLY
+
+ASSETS = Path(__file__).parent.parent / "assets"
+STYLE = ASSETS / "style.css"
+MEDIA = ASSETS / "media.css"
+"""For the head of a page: in @media, Gradio makes other selectors of those of its own style sheets."""
+SCRIPTS = tuple(ASSETS / f"{name}.js" for name in ("page", "focus", "reader", "charts"))
+
+SYSTEM_FONTS = ("system-ui", "-apple-system", "Segoe UI", "Roboto", "Noto Sans", "sans-serif")
+SYSTEM_MONO = ("ui-monospace", "SFMono-Regular", "Menlo", "DejaVu Sans Mono", "monospace")
+
+
+def build_theme() -> gr.themes.Base:
+    """Slate greys, indigo for what can be pressed, radius 6 px, fonts of the system."""
+    return Base(
+        primary_hue=colors.indigo,
+        secondary_hue=colors.slate,
+        neutral_hue=colors.slate,
+        radius_size=sizes.Size("6px", "6px", "6px", "6px", "6px", "6px", "6px", name="kpdemo"),
+        spacing_size=sizes.spacing_md,
+        text_size=sizes.text_md,
+        font=SYSTEM_FONTS,
+        font_mono=SYSTEM_MONO,
+    ).set(
+        body_background_fill="*neutral_50",
+        body_background_fill_dark="*neutral_950",
+        body_text_color="*neutral_900",
+        body_text_color_dark="*neutral_100",
+        body_text_color_subdued="*neutral_600",
+        body_text_color_subdued_dark="*neutral_400",
+        color_accent="*primary_600",
+        background_fill_primary="white",
+        background_fill_primary_dark="*neutral_900",
+        block_background_fill="white",
+        block_background_fill_dark="*neutral_900",
+        block_border_color="*neutral_200",
+        block_border_color_dark="*neutral_700",
+        block_label_text_color="*neutral_700",
+        block_label_text_color_dark="*neutral_300",
+        block_title_text_color="*neutral_700",
+        block_title_text_color_dark="*neutral_300",
+        block_title_text_weight="600",
+        block_info_text_color="*neutral_600",
+        block_info_text_color_dark="*neutral_400",
+        block_shadow="none",
+        input_background_fill="white",
+        input_background_fill_dark="*neutral_950",
+        input_border_color="*neutral_400",
+        input_border_color_dark="*neutral_500",
+        input_border_color_focus="*primary_600",
+        input_border_color_focus_dark="*primary_400",
+        input_border_width="1px",
+        input_placeholder_color="*neutral_500",
+        input_placeholder_color_dark="*neutral_400",
+        checkbox_border_color="*neutral_500",
+        checkbox_border_color_dark="*neutral_400",
+        button_primary_background_fill="*primary_600",
+        button_primary_background_fill_hover="*primary_700",
+        button_primary_background_fill_dark="*primary_600",
+        button_primary_background_fill_hover_dark="*primary_700",
+        button_primary_text_color="white",
+        button_primary_text_color_dark="white",
+        button_secondary_background_fill="white",
+        button_secondary_background_fill_hover="*primary_50",  # grey looks as if it could not be pressed
+        button_secondary_background_fill_dark="*neutral_800",
+        button_secondary_background_fill_hover_dark="*neutral_700",
+        button_secondary_border_color="*neutral_400",
+        button_secondary_border_color_dark="*neutral_500",
+        button_border_width="1px",
+        button_transition="none",
+        error_text_color="#b91c1c",
+        error_text_color_dark="#fecaca",
+        slider_color="*primary_600",
+        slider_color_dark="*primary_400",
+        link_text_color="*primary_700",
+        link_text_color_dark="*primary_300",
+    )
+
+
+def head(*more: Path) -> str:
+    """The scripts of every page, and more after them, for its head."""
+    scripts = [path.read_text(encoding="utf-8") for path in (*SCRIPTS, *more)]
+    style = (
+        f'<meta name="color-scheme" content="light dark"><style>{MEDIA.read_text(encoding="utf-8")}</style>'
+    )
+    return style + "".join(f"<script>{script}</script>" for script in scripts)
+
+
+DOCUMENTATION = "documentation: README.md and docs/ in the folder of this program"
+LICENCE = "licence Apache-2.0"
+
+
+@dataclass(frozen=True)
+class FooterHandlers:
+    shelf: ModelShelf
+    documentation: str = ""
+    """Its public address, if it has one."""
+
+    def show_model(self) -> str:
+        """The footer, with the device of the default model once it has been loaded."""
+        self.shelf.problem(patience=WARM_UP_PATIENCE)
+        return footer_html(self.shelf, self.documentation)
+
+
+def footer_html(shelf: ModelShelf, documentation: str = "") -> str:
+    model = f"model {shelf.default}" + (f" on {device_name(shelf.device)}" if shelf.device else "")
+    link = f'<a href="{escape(documentation)}">documentation</a>' if documentation else DOCUMENTATION
+    facts = (escape(f"kpdemo {__version__}"), escape(model), link, LICENCE)
+    return f'<p class="small">{" · ".join(facts)}</p>'
+
+
+def build_footer(handlers: FooterHandlers, page: gr.Blocks) -> None:
+    footer = gr.HTML(footer_html(handlers.shelf, handlers.documentation), elem_id="page-footer")
+    page.load(handlers.show_model, outputs=footer, api_name="show_model", **QUIETLY)
+
+
+CLOSED_DOCS: dict[str, Any] = {"openapi_url": None, "docs_url": None, "redoc_url": None}
+UPLOADS = "GRADIO_TEMP_DIR"
+"""The variable that Gradio reads when pages are built and when they are mounted."""
+THREADS = 100
+"""Events that may run at once. With Gradio's 40, a class of raters who press at once waits."""
+QUEUE_PAUSE = 0.01
+"""Seconds from one look at the queue of events to the next. With Gradio's 0.001 no server is ever idle."""
+SAID = {"common.complete": "Done", "common.upload": "Add files"}
+"""What Gradio says to screen readers and has no word for."""
+
+
+def ending_with(end: Callable[[], None]) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+    """The lifespan of a web application that calls `end` when it stops, so that nothing keeps it waiting."""
+
+    @asynccontextmanager
+    async def lifespan(server: FastAPI) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            end()
+
+    return lifespan
+
+
+def new_server(end: Callable[[], None]) -> FastAPI:
+    """A web application without pages, which calls `end` when it stops; what it sends is compressed."""
+    server = FastAPI(**CLOSED_DOCS, lifespan=ending_with(end))
+    server.add_middleware(GZipMiddleware, compresslevel=4)  # Gradio compresses files, but no page or answer
+    return server
+
+
+def mount_pages(
+    server: FastAPI,
+    build: Callable[[], gr.Blocks],
+    path: str,
+    *,
+    max_file_size: str,
+    styles: Sequence[Path] = (),
+    scripts: Sequence[Path] = (),
+    user_of: Callable[[Request], Awaitable[str | None]] | Callable[[Request], str | None] | None = None,
+) -> None:
+    """Serve pages under `path`; what is mounted at / comes last.
+
+    Args:
+        server: the web application.
+        build: makes the pages.
+        path: where they are.
+        max_file_size: of an upload, such as "20mb".
+        styles: stylesheets besides the common one.
+        scripts: scripts besides the common one.
+        user_of: the name of who asks, or None, which is refused; without it everybody may come in.
+    """
+    with _own_uploads(path), pages_only():
+        pages = build()
+        pages.max_threads = THREADS  # the queue reads it once
+        pages.queue(default_concurrency_limit=None, api_open=False)
+        pages._queue.sleep_when_free = QUEUE_PAUSE
+    with (
+        _own_uploads(path) as others,
+        lightly_kept(),
+        warnings.catch_warnings(action="ignore", category=UserWarning),  # on SSR, though it is off
+    ):
+        gr.mount_gradio_app(
+            server,
+            pages,
+            path=path,
+            auth_dependency=user_of,
+            app_kwargs={**CLOSED_DOCS, "middleware": [Middleware(UploadGuard)]},
+            theme=build_theme(),
+            css_paths=[STYLE, *styles],
+            head=head(*scripts),
+            footer_links=[],
+            run_history=False,
+            ssr_mode=False,
+            enable_monitoring=False,
+            show_error=False,
+            max_file_size=max_file_size,
+            blocked_paths=others,
+            i18n=gr.I18n(en=SAID),
+        )
+    pages.has_launched = True  # else Gradio reads any file of the machine that a request names as an upload
+
+
+@contextmanager
+def _own_uploads(path: str) -> Iterator[list[str]]:
+    """Let what is made here keep its uploads in a folder of its own; gives those of pages mounted before.
+
+    An application of Gradio's serves every file of its folder to everybody who may enter: what is uploaded
+    behind the sign-in must not lie in the folder of the public page.
+    """
+    common = get_upload_folder()
+    own = Path(common) / (path.strip("/") or "public")
+    own.mkdir(parents=True, exist_ok=True)
+    os.environ[UPLOADS] = str(own)
+    try:
+        yield [str(folder) for folder in Path(common).iterdir() if folder != own]
+    finally:
+        os.environ[UPLOADS] = common

@@ -1,0 +1,120 @@
+"""From the fields of the page to a request, with every value checked. No Gradio here."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from kpdemo.errors import InputError, LengthError
+from kpdemo.languages import NAMES
+from kpdemo.lines import join_cut_words
+from kpdemo.markup import without_markup
+from kpdemo.text import check_readable
+from kpdemo.types import Document
+from kpdemo.ui.html import group_digits
+from kpdemo.ui.results import PredictionRequest
+
+LARGEST_COUNT = 20
+LONGEST_TEXT = 250_000
+"""Characters: about 100 pages, which take two cores half a minute, or longer when they have other work."""
+
+
+class Rule(StrEnum):
+    """What decides how many keyphrases are given; exactly one of them holds."""
+
+    OWN = "own"
+    COUNT = "count"
+    THRESHOLD = "threshold"
+
+
+def read_request(
+    title: str | None,
+    document: str | None,
+    model: str,
+    rule: str,
+    count: float | None,
+    threshold: str | None,
+    language: str | None = "",
+) -> PredictionRequest:
+    """What the fields ask for.
+
+    `count` and `threshold` matter only by the `Rule` of that name. Without a `language`, a code of
+    `kpdemo.languages`, it is detected.
+
+    Raises:
+        InputError: a value is outside its range, or the text cannot be read.
+    """
+    read = document_of_fields(title, document, _known_language(language or ""))
+    check_length(read)
+    check_document(read)
+    match rule:
+        case Rule.OWN:
+            return PredictionRequest(read, model)
+        case Rule.COUNT:
+            return PredictionRequest(read, model, top_k=_checked_count(count))
+        case Rule.THRESHOLD:
+            return PredictionRequest(read, model, threshold=_read_threshold(threshold or ""))
+    raise InputError(f"The rule for how many keyphrases is “{rule}”: choose one of {', '.join(Rule)}.")
+
+
+def document_of_fields(title: str | None, body: str | None, language: str) -> Document:
+    """A title and a text as somebody typed, pasted or sent them, read as `predict -` reads its input."""
+    return Document(join_cut_words(_plain(body)), title=_plain(title).strip(), language=language)
+
+
+def check_document(document: Document) -> None:
+    """Refuse what no model reads; each says itself which scripts it does not read.
+
+    Raises:
+        InputError: as `check_readable`, of the text without its markup, as models read it.
+    """
+    check_readable(without_markup(document))
+
+
+def check_length(document: Document, *, reader: str = "this page") -> None:
+    """Refuse a text that would keep the model from other long ones for minutes.
+
+    Args:
+        reader: who has the limit.
+
+    Raises:
+        LengthError: it is longer than `LONGEST_TEXT`.
+    """
+    length = len(document.text)
+    if length > LONGEST_TEXT:
+        raise LengthError(
+            f"The text has {group_digits(length)} characters and {reader} reads at most "
+            f"{group_digits(LONGEST_TEXT)}: "
+            "shorten it, or use the command line (python -m kpdemo predict), which has no limit."
+        )
+
+
+def _checked_count(count: float | None) -> int:
+    if count is None or not 1 <= count <= LARGEST_COUNT or count != int(count):
+        given = "missing" if count is None else f"{count:g}"
+        raise InputError(
+            f"The number of keyphrases is {given}: give a whole number from 1 to {LARGEST_COUNT}."
+        )
+    return int(count)
+
+
+def _known_language(code: str) -> str:
+    if code and code not in NAMES:
+        raise InputError(f"The language is “{code}”: choose one from the list, or Detect.")
+    return code
+
+
+def _plain(text: str | None) -> str:
+    """Without the byte order mark, which the command line skips too, and with plain line ends."""
+    return (text or "").removeprefix("\ufeff").replace("\r\n", "\n")
+
+
+def _read_threshold(text: str) -> float:
+    if not text.strip():
+        raise InputError("The threshold is missing: give a number from 0 to 1, or choose another rule.")
+    try:
+        threshold = float(text.strip().replace(",", "."))
+    except ValueError:
+        threshold = -1.0
+    if not 0 <= threshold <= 1:
+        raise InputError(f"The threshold is “{text.strip()}”: give a number from 0 to 1.")
+    return threshold

@@ -1,0 +1,511 @@
+"""Models in a process of their own, and how far the work there is.
+
+A listener hears what is reported in its own thread, and in the models' process on behalf of this thread.
+
+The program needs neither their libraries nor their memory: it keeps serving while they load or compute, and
+when they run out of memory. Standard library only.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
+from queue import SimpleQueue
+from threading import Lock, Thread
+from typing import Any, BinaryIO
+
+from kpdemo.errors import KpdemoError, ModelStoppedError
+from kpdemo.quick_start import import_nltk, uncollected
+from kpdemo.types import (
+    Document,
+    Mapped,
+    Prediction,
+    Predictor,
+    RetrievalPrediction,
+    VectorSpace,
+    finds_absent,
+    languages_of,
+    uses_passages,
+)
+
+
+def usable_cores() -> int:
+    """Those that this process may run on, at least 1: a batch system may have given it a few of them."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+ProgressListener = Callable[[float, str], None]
+"""Called with the share that is done, 0 to 1, and with what is being done."""
+
+READING = "Reading"
+
+
+@dataclass(frozen=True, slots=True)
+class _Listener:
+    heard: ProgressListener
+    start: float = 0.0
+    width: float = 1.0
+
+
+_listener: ContextVar[_Listener | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def listen_with(heard: ProgressListener | None) -> Iterator[None]:
+    """What is reported inside reaches `heard`, and nobody else."""
+    token = _listener.set(None if heard is None else _Listener(heard))
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+@contextmanager
+def part(number: int, parts: int) -> Iterator[None]:
+    """What is reported inside concerns one of several equal parts, counted from 0."""
+    whole = _listener.get()
+    if whole is None:
+        yield
+        return
+    width = whole.width / parts
+    token = _listener.set(_Listener(whole.heard, whole.start + number * width, width))
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+def tell(share: float, what: str = READING) -> None:
+    listener = _listener.get()
+    if listener is not None:
+        listener.heard(listener.start + share * listener.width, what)
+
+
+Load = Callable[[str], Predictor]
+"""Opens a model by name; raises ModelLoadError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """The first message to the process.
+
+    Attributes:
+        load: by which the process opens models; pickled by its name.
+        first: the model to load before anything is asked.
+    """
+
+    load: Load
+    first: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """Load a model, if it is not loaded; answered by its `Description`."""
+
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Call a method of a model, which is loaded if it is not; answered by what the method returns."""
+
+    model: str
+    method: str
+    arguments: tuple[Any, ...]
+    options: Mapping[str, Any]
+
+
+Request = Open | Call
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a loaded predictor says of itself."""
+
+    name: str
+    device: str
+    finds_absent: bool
+    has_vectors: bool
+    languages: frozenset[str] = frozenset()
+    uses_passages: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Before the answer: how far the work is, as `kpdemo.worker` reports it."""
+
+    share: float
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """The answer to a request."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """The error that a request ended with; the traceback of a bug is among its notes."""
+
+    error: Exception
+
+
+Answer = Returned | Raised
+
+
+# It finds modules where this program does, and not in the folder that it happens to be in.
+_PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from kpdemo.worker import serve; serve()"
+
+
+class ModelProcess:
+    """One run of the process. It ends when asked to, or when this program does, in whatever way.
+
+    `send` and `receive` belong to one thread at a time; `end` may be called from another meanwhile.
+    """
+
+    def __init__(self, setup: Setup) -> None:
+        self._popen = subprocess.Popen(
+            [sys.executable, "-c", _PROGRAM, *sys.path],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            process_group=0,  # Ctrl+C at the terminal is for this program, which then ends the process
+        )
+        Thread(target=self._popen.wait, name="models-end", daemon=True).start()  # leaves no zombie
+        self.send(setup)
+
+    def send(self, message: Setup | Request) -> bool:
+        """Whether the process was there to take the message."""
+        pipe = self._popen.stdin
+        assert pipe is not None
+        pickled = pickle.dumps(message)
+        try:
+            pipe.write(pickled)
+            pipe.flush()
+        except OSError:
+            return False
+        return True
+
+    def receive(self) -> Answer | Told | None:
+        """The answer to the request that was sent, or what comes before it; None when the process ended."""
+        pipe = self._popen.stdout
+        assert pipe is not None
+        try:
+            answer: Answer | Told = pickle.load(pipe)
+        except (EOFError, pickle.UnpicklingError):  # of an answer without an end
+            return None
+        return answer
+
+    def end(self) -> str:
+        """Make sure that the process has ended; returns what of, in a few words."""
+        self._popen.kill()
+        status = self._popen.wait()
+        if status == -signal.SIGKILL:
+            return "killed, perhaps because memory ran out"
+        return f"{signal.strsignal(-status)}" if status < 0 else f"exit status {status}"
+
+    def close_pipes(self) -> None:
+        """To be called after `end`, when nobody sends or receives any more."""
+        for pipe in (self._popen.stdin, self._popen.stdout):
+            assert pipe is not None
+            with suppress(OSError):  # what could not be sent is given up
+                pipe.close()
+
+
+class ModelWorker:
+    """Models in a process of their own, which ends with the program or `close`.
+
+    Its methods may be called from any thread; the process answers one request after the other. When it dies,
+    the request that it worked at raises, and another process takes its place.
+
+    Args:
+        load: opens a model by name, there; something that pickle takes, such as a function of a module.
+        first: the model to load at once; without it the process starts with the first request.
+    """
+
+    def __init__(self, load: Load, first: str | None = None) -> None:
+        self._setup = Setup(load, first)
+        self._turn = Lock()
+        self._change = Lock()  # held while a process starts or ends
+        self._closed = False
+        self._process = None if first is None else ModelProcess(self._setup)
+
+    def open(self, model: str) -> RemotePredictor:
+        """A model as a predictor, loaded when this returns.
+
+        Raises:
+            ModelLoadError: as `load`.
+            ModelStoppedError: the process died.
+        """
+        return RemotePredictor(self, model, self._ask(Open(model)))
+
+    def call(self, model: str, method: str, *arguments: Any, **options: Any) -> Any:
+        """Call a method of a model, with values that pickle takes, and return what it does.
+
+        Raises:
+            ModelStoppedError: the process died.
+            Exception: what the method raises; of a type that only the models' libraries have, a RuntimeError.
+        """
+        return self._ask(Call(model, method, arguments, options))
+
+    def interrupt(self) -> None:
+        """End the process in mid-work: what it works at raises ModelStoppedError, and another starts."""
+        with self._change:
+            if self._process is not None:
+                self._process.end()
+
+    def close(self) -> None:
+        """End the process; who still waits for an answer gets a ModelStoppedError."""
+        with self._change:
+            self._closed = True
+            if self._process is not None:
+                self._process.end()
+        with self._turn:
+            if self._process is not None:
+                self._process.close_pipes()
+
+    def _ask(self, request: Request) -> Any:
+        with self._turn:
+            answer = self._exchange(request)
+        if isinstance(answer, Raised):
+            raise answer.error
+        return answer.value
+
+    def _exchange(self, request: Request) -> Answer:
+        process = self._started()
+        if not process.send(request):  # it died while nobody asked: nothing is lost
+            self._replace(process)
+            process = self._started()
+            process.send(request)
+        try:
+            while isinstance(answer := process.receive(), Told):
+                tell(answer.share, answer.what)
+        except BaseException:
+            # What it answers yet would be taken for the answer to the next request.
+            with suppress(ModelStoppedError):
+                self._replace(process)
+            raise
+        if answer is None:
+            raise ModelStoppedError(
+                f"The model stopped before it had answered ({self._replace(process)}), and is starting "
+                "again: try again, or use a shorter text."
+            )
+        return answer
+
+    def _started(self) -> ModelProcess:
+        with self._change:
+            self._check_open()
+            if self._process is None:
+                self._process = self._start()
+            return self._process
+
+    def _replace(self, dead: ModelProcess) -> str:
+        """Another process for the one that died; returns what that one died of."""
+        with self._change:
+            cause = dead.end()
+            self._check_open()
+            dead.close_pipes()
+            self._process = None  # the next request tries again if none starts now
+            self._process = self._start()
+        return cause
+
+    def _start(self) -> ModelProcess:
+        try:
+            return ModelProcess(self._setup)
+        except OSError as error:
+            raise ModelStoppedError(
+                f"The model cannot be started ({error.strerror}): try again in a minute."
+            ) from error
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ModelStoppedError("The models have been stopped: start the program again.")
+
+
+@dataclass(frozen=True)
+class RemotePredictor:
+    """A predictor of a `ModelWorker`."""
+
+    worker: ModelWorker
+    model: str
+    description: Description
+
+    @property
+    def name(self) -> str:
+        return self.description.name
+
+    @property
+    def device(self) -> str:
+        return self.description.device
+
+    @property
+    def finds_absent(self) -> bool:
+        return self.description.finds_absent
+
+    @property
+    def languages(self) -> frozenset[str]:
+        return self.description.languages
+
+    def interrupt(self) -> None:
+        """See `ModelWorker.interrupt`: it ends whatever any model of the process works at."""
+        self.worker.interrupt()
+
+    def predict(
+        self,
+        documents: Sequence[Document | str],
+        *,
+        top_k: int | None = None,
+        threshold: float | None = None,
+    ) -> list[Prediction]:
+        """See `kpdemo.types.Predictor`; besides, raises ModelStoppedError."""
+        found: list[Prediction] = self.worker.call(
+            self.model, "predict", documents, top_k=top_k, threshold=threshold
+        )
+        return found
+
+    @property
+    def uses_passages(self) -> bool:
+        return self.description.uses_passages
+
+    def predict_with_passages(
+        self,
+        documents: Sequence[Document | str],
+        *,
+        top_k: int | None = None,
+        threshold: float | None = None,
+    ) -> list[RetrievalPrediction]:
+        """See `kpdemo.types.RetrievalPredictor`; besides, raises ModelStoppedError."""
+        found: list[RetrievalPrediction] = self.worker.call(
+            self.model, "predict_with_passages", documents, top_k=top_k, threshold=threshold
+        )
+        return found
+
+    def vectors(
+        self, document: Document, *, top_k: int | None = None, threshold: float | None = None
+    ) -> list[VectorSpace]:
+        """See `kpdemo.types.Mapped`; besides, raises ModelStoppedError."""
+        if not self.description.has_vectors:
+            return []
+        found: list[VectorSpace] = self.worker.call(
+            self.model, "vectors", document, top_k=top_k, threshold=threshold
+        )
+        return found
+
+
+SECONDS_BETWEEN = 0.5
+"""So that short texts report nothing."""
+
+
+def serve() -> None:
+    """Read requests from standard input and write answers to standard output, until the input ends."""
+    requests, answers = _take_pipes()
+    with uncollected():
+        setup: Setup = pickle.load(requests)
+        import_nltk()
+        inbox: SimpleQueue[Request] = SimpleQueue()
+        Thread(target=_receive, args=(requests, inbox), daemon=True).start()
+        models = _Models(setup.load)
+        if setup.first is not None:
+            with suppress(Exception):  # whoever asks for it gets the error
+                models.open(setup.first)
+    with suppress(OSError):  # nobody is there to take the answer: the end that `_receive` waits for
+        while True:
+            request = inbox.get()
+            with listen_with(_Teller(answers)):
+                answer = models.answer(request)
+            answers.write(_pickled(answer))
+            answers.flush()
+    os._exit(0)
+
+
+def _take_pipes() -> tuple[BinaryIO, BinaryIO]:
+    """Standard input and output for ourselves: what a library prints must not come between the answers."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    return sys.stdin.buffer, answers
+
+
+def _receive(requests: BinaryIO, inbox: SimpleQueue[Request]) -> None:
+    """Pass requests on; when their pipe ends, so did the program, however it did: leave off in mid-work."""
+    try:
+        while True:
+            inbox.put(pickle.load(requests))
+    finally:
+        os._exit(0)
+
+
+class _Teller:
+    """Passes on how far the work is, now and then."""
+
+    def __init__(self, answers: BinaryIO) -> None:
+        self._answers = answers
+        self._told = time.monotonic()
+
+    def __call__(self, share: float, what: str) -> None:
+        if time.monotonic() - self._told > SECONDS_BETWEEN:
+            self._answers.write(pickle.dumps(Told(share, what)))
+            self._answers.flush()
+            self._told = time.monotonic()
+
+
+class _Models:
+    """The models that are loaded, by name."""
+
+    def __init__(self, load: Load) -> None:
+        self._load = load
+        self._loaded: dict[str, Predictor] = {}
+
+    def open(self, name: str) -> Description:
+        predictor = self._predictor(name)
+        return Description(
+            predictor.name,
+            predictor.device,
+            finds_absent(predictor),
+            isinstance(predictor, Mapped),
+            languages_of(predictor),
+            uses_passages(predictor),
+        )
+
+    def answer(self, request: Request) -> Answer:
+        try:
+            match request:
+                case Open(model):
+                    return Returned(self.open(model))
+                case Call(model, method, arguments, options):
+                    return Returned(getattr(self._predictor(model), method)(*arguments, **options))
+        except Exception as error:  # noqa: BLE001 - it is raised where the request came from
+            return Raised(_portable(error))
+
+    def _predictor(self, name: str) -> Predictor:
+        if name not in self._loaded:
+            self._loaded[name] = self._load(name)
+        return self._loaded[name]
+
+
+def _portable(error: Exception) -> Exception:
+    """An error that can be raised where the models' libraries are missing; a bug's says where it was."""
+    if isinstance(error, KpdemoError):
+        return error
+    known = type(error).__module__ == "builtins"
+    told = error if known else RuntimeError(f"{type(error).__name__}: {error}")
+    told.add_note("".join(traceback.format_exception(error)))
+    return told
+
+
+def _pickled(answer: Answer) -> bytes:
+    try:
+        return pickle.dumps(answer)
+    except Exception as error:  # noqa: BLE001 - pickle raises nearly anything
+        return pickle.dumps(Raised(RuntimeError(f"The answer cannot be sent ({error}).")))
