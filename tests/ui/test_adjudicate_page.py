@@ -28,6 +28,7 @@ from annotation.services.projects import ProjectService
 from annotation.types import Cause, Role
 from annotation.ui.adjudicate import AdjudicateHandlers
 from annotation.ui.export import ExportHandlers
+from annotation.ui.sent import Sent
 from annotation.web.accounts import add_account_pages
 from annotation.web.adjudication import build_adjudication_routes
 from annotation.web.admission import Admission
@@ -364,3 +365,12 @@ def test_the_export_section_counts_links_and_lists(rated):
     assert "This layout holds no genres, no raters' grades and no comments." in result
     for name in ("judith", "rita", "stranger", None):
         assert "download" not in "".join(handlers.show("csv", "list", "none", True, request(rated, name)))
+
+
+@pytest.mark.parametrize("sent", [None, "pair", ["pair"], 4, {"pair": {"pair": 1}}])
+def test_what_is_sent_without_names_and_texts_is_no_text(sent):
+    assert Sent(gr.EventData(None, sent)).text("pair") == ""
+
+
+def test_a_text_that_is_sent_is_cut_where_it_gets_too_long():
+    assert Sent(event(note="too long"), longest=3).text("note") == "too"
