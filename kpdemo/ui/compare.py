@@ -11,7 +11,6 @@ import gradio as gr
 from kpdemo.errors import KpdemoError, StoppedError
 from kpdemo.latin import refusal_of
 from kpdemo.predictors import model_folder
-from kpdemo.quick_start import import_nltk
 from kpdemo.text import phrase_key
 from kpdemo.types import Keyphrase
 from kpdemo.ui.figures import filler_note, filler_word, score_html
@@ -214,7 +213,6 @@ class CompareHandlers:
             columns = []
             for model in told_in(progress, chosen):
                 columns.append(self._column(replace(question, model=model), stop))
-            import_nltk()  # not at the start: only comparing needs it
             return columns_html(columns)
 
     def _column(self, question: Question, stop: Stop) -> Column:

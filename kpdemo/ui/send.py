@@ -18,7 +18,6 @@ import gradio as gr
 from kpdemo.bundles import bundle_of, count_phrases
 from kpdemo.errors import InputError, KpdemoError
 from kpdemo.latin import refusal_of
-from kpdemo.quick_start import import_nltk
 from kpdemo.types import Document, Prediction
 from kpdemo.ui.chosen import readable_copies
 from kpdemo.ui.figures import counted, listed
@@ -146,7 +145,6 @@ class SendHandlers:
     ) -> str:
         if not documents:
             raise InputError(nothing_read(problems.all, problems.count))
-        import_nltk()  # not at the start: only comparing and sending need it
         bundle = bundle_of(documents)
         phrases = count_phrases(bundle)
         if not phrases:
