@@ -55,6 +55,7 @@ def run_command(
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     given = list(sys.argv[1:] if arguments is None else arguments)
+    calls: tuple[type[Exception], ...] = (CallError, *wrong)
     sentences = dict(explain or {})
     explained: tuple[type[Exception], ...] = tuple(sentences)
     try:
@@ -66,7 +67,7 @@ def run_command(
         return fail(f"{call_problem(error)}; see `{command} --help`.", error.exit_code)
     except (typer.Abort, KeyboardInterrupt):
         return fail("Stopped.", INTERRUPTED)
-    except (CallError, *wrong) as error:
+    except calls as error:
         return fail(str(error), 2)
     except failures as error:
         return fail(str(error), 1)
