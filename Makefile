@@ -12,7 +12,7 @@ WORKERS ?= $(shell cores=$$(getconf _NPROCESSORS_ONLN); echo $$((cores < 4 ? cor
 
 export VENV PYTHON PIP_ARGS
 
-.PHONY: help run test chromium characterise train-setup check format bench clean
+.PHONY: help run test test-all chromium characterise train-setup check format bench clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -20,8 +20,11 @@ help: ## List the targets
 run: $(VENV)/.run ## Serve the pages on http://127.0.0.1:7860; accounts and ratings are in data/kpdemo.db
 	$(PYTHON_IN_VENV) app.py $(ARGS)
 
-test: $(VENV)/.dev chromium ## Run all tests; without PostgreSQL some are skipped (docs/architecture.md, Tests)
+test: $(VENV)/.dev chromium ## Run the tests but the slow ones (docs/architecture.md, Tests)
 	$(PYTHON_IN_VENV) -m pytest --numprocesses $(WORKERS) --dist loadfile $(ARGS)
+
+test-all: $(VENV)/.dev chromium ## Run the slow tests too: trainings, all on PostgreSQL, pages in every look
+	$(PYTHON_IN_VENV) -m pytest -m "not benchmark" --numprocesses $(WORKERS) --dist loadfile $(ARGS)
 
 chromium: $(VENV)/.dev ## Find or install Chromium for the browser tests
 	@sh tools/chromium.sh

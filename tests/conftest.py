@@ -44,6 +44,17 @@ def pytest_configure(config: pytest.Config) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's `&` has told us to ignore
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """PostgreSQL is for `make test-all`, except where a test is marked `both_databases`."""
+    for item in items:
+        values = (
+            item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+        )
+        if values.get("database") == "postgresql" and not item.get_closest_marker("both_databases"):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _old_objects_are_left_alone() -> Iterator[None]:
     """What a file leaves is looked through for garbage once: to do so again took a fifth of the time."""
@@ -121,7 +132,10 @@ def page(browser: Browser, profiles: Profiles) -> Iterator[Page]:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    """An empty database with all tables, once on each of the two systems."""
+    """An empty database with all tables, once on each of the two systems.
+
+    Unless a test is marked `both_databases`, its run on PostgreSQL is slow: for `make test-all`.
+    """
     yield from empty_database(request.param, tmp_path)
 
 

@@ -228,7 +228,7 @@ def test_the_step_buttons_stay_where_they_are_whatever_the_grade_is_called(bench
         assert up.bounding_box()["x"] == before["x"]
 
 
-@pytest.mark.parametrize("height", [640, 900])
+@pytest.mark.parametrize("height", [640, pytest.param(900, marks=pytest.mark.slow)])
 def test_save_is_in_view_whatever_stands_above_it(bench, height):
     page = bench(disagreements([(LONG, LONG, "0", "4")])).open(viewport={"width": 1280, "height": height})
     save = page.locator("#adjudicate-save")
@@ -238,7 +238,9 @@ def test_save_is_in_view_whatever_stands_above_it(bench, height):
     assert below <= save.bounding_box()["y"]
 
 
-@pytest.mark.parametrize("width", [701, 720, 1000, 1001])
+@pytest.mark.parametrize(
+    "width", [701, 1000, *(pytest.param(width, marks=pytest.mark.slow) for width in (720, 1001))]
+)
 def test_no_word_of_the_scale_is_broken_beside_the_queue(bench, width):
     page = bench().open(viewport={"width": width, "height": 450})  # 720: a screen of 1440 at 200 %
     assert page.locator("#adjudicate-scale").evaluate(BROKEN_WORDS) == []
@@ -475,8 +477,15 @@ def test_equal_grades_are_stacked(bench):
     assert abs(boxes[0]["y"] - boxes[1]["y"]) >= boxes[0]["height"]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(
+    ("scheme", "width"),
+    [
+        ("light", 1280),
+        ("dark", 390),
+        pytest.param("light", 390, marks=pytest.mark.slow),
+        pytest.param("dark", 1280, marks=pytest.mark.slow),
+    ],
+)
 def test_it_can_be_read_and_used_by_everybody(bench, scheme, width):
     desk = bench(disagreements([*AWKWARD, ("The ferry was late.", "late", "0", "4", "4")]))
     page = desk.open(viewport={"width": width, "height": 900}, color_scheme=scheme)

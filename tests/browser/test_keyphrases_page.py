@@ -625,7 +625,7 @@ def test_files_and_a_comparison_can_be_stopped_and_keep_what_they_had(page, serv
         expect(stop).to_be_hidden()
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", [390, pytest.param(1280, marks=pytest.mark.slow)])
 def test_the_bar_of_files_hides_nothing_that_is_said_beside_it(page, serve, width):
     class Held(Nested):
         def predict(self, documents, **options):

@@ -156,8 +156,15 @@ WITNESS = """() => {
 """Notes which pair the page holds and which keys are pressed, each with its moment."""
 
 
-@pytest.mark.parametrize("latency", [60, 600])
-@pytest.mark.parametrize("pause", [0, 40])
+@pytest.mark.parametrize(
+    ("latency", "pause"),
+    [
+        (60, 40),
+        (600, 0),
+        pytest.param(60, 0, marks=pytest.mark.slow),
+        pytest.param(600, 40, marks=pytest.mark.slow),
+    ],
+)
 def test_each_grade_is_of_the_pair_that_was_on_the_page_when_its_key_was_pressed(open_desk, latency, pause):
     desk = open_desk(400)
     page = desk.open()

@@ -113,14 +113,9 @@ def drawn_page(browser: Browser, space_address: str) -> Iterator[tuple[Page, Wat
 
 
 @pytest.fixture
-def drawn(
-    request: pytest.FixtureRequest, drawn_page: tuple[Page, Watch], space_address: str
-) -> Iterator[Page]:
+def drawn(drawn_page: tuple[Page, Watch]) -> Iterator[Page]:
     """Both maps, for tests that leave them as they were; nothing may complain."""
     page, watch = drawn_page
-    if request.node.execution_count > 1:  # a failed attempt may have left anything
-        open_space(page, space_address)
-        draw(page, "extractor", "reranker")
     yield page
     watch.check()
 
@@ -165,7 +160,9 @@ def test_the_best_keyphrases_have_names_that_do_not_overlap(drawn):
     assert chart.evaluate(OVERLAPPING) == []
 
 
-@pytest.mark.parametrize("width", [1280, 1000, 800, 481, 390])
+@pytest.mark.parametrize(
+    "width", [1280, 390, *(pytest.param(width, marks=pytest.mark.slow) for width in (1000, 800, 481))]
+)
 def test_no_name_leaves_the_frame(page, space_address, width):
     page.set_viewport_size({"width": width, "height": 900})
     page.set_default_timeout(PATIENCE)

@@ -189,7 +189,9 @@ def test_the_reason_for_a_blank_outlives_a_reload_and_goes_with_its_item(site, b
     expect(reason).to_have_value("")
 
 
-@pytest.mark.parametrize("height", [844, 810, 664, 520])
+@pytest.mark.parametrize(
+    "height", [844, 520, *(pytest.param(height, marks=pytest.mark.slow) for height in (810, 664))]
+)
 def test_on_a_phone_the_bar_hides_neither_the_field_nor_its_size(site, browser, project, height):
     phone = {"viewport": {"width": 390, "height": height}, "has_touch": True}
     page = site.page(browser, "wes", f"/annotate/write?project={project.id}", **phone)

@@ -63,6 +63,7 @@ def test_a_name_is_taken_once_however_it_is_written(accounts):
         accounts.add_user("ＡＮＡ")
 
 
+@pytest.mark.both_databases
 def test_of_eight_who_take_a_name_at_once_one_gets_it(accounts, database):
     answers = at_once([lambda: accounts.add_user("Ana") for _ in range(8)])
     assert sum(isinstance(answer, SettingsError) for answer in answers) == 7
@@ -98,6 +99,7 @@ def test_the_last_administrator_stays(accounts, invitations):
         accounts.set_administrator("invited", False)
 
 
+@pytest.mark.both_databases
 def test_two_administrators_who_disable_each_other_at_once_do_not_both_go(accounts):
     for _ in range(5):
         for name in ("one", "two"):

@@ -246,6 +246,7 @@ def test_a_rating_after_the_decision_opens_the_pair_again(rated, service, databa
     assert "far" not in ids(service.queue(rated.id))
 
 
+@pytest.mark.both_databases
 def test_a_rating_whose_import_waited_for_a_decision_opens_the_pair_again(database, monkeypatch):
     rated = rated_project(database, [pair("far", "0", "4")], raters_per_pair=3)
     service = AdjudicationService(database, clock=rated.clock)
@@ -310,6 +311,7 @@ def test_a_rating_that_changed_meanwhile_is_told(rated, service, database):
         decide(rated, service, "far", "3", expected=seen)
 
 
+@pytest.mark.both_databases
 def test_of_many_who_decide_at_once_one_wins_and_all_others_are_told(rated, service):
     pair_id, seen = rated.pair_id("far"), service.item(rated.id, rated.pair_id("far")).version
     together, told, saved = threading.Barrier(8), [], []

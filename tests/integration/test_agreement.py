@@ -264,6 +264,7 @@ def test_another_seed_or_number_of_resamples_is_another_report(rated):
     assert three.interval_reason
 
 
+@pytest.mark.both_databases
 def test_readers_at_once_get_one_report(rated):
     service = AgreementService(rated.database)
     found = []
@@ -277,6 +278,7 @@ def test_readers_at_once_get_one_report(rated):
     assert all(report.whole is found[0].whole for report in found)
 
 
+@pytest.mark.both_databases
 def test_who_waits_for_numbers_of_raters_keeps_no_other_reader_waiting(rated, monkeypatch):
     service, waiting, given = AgreementService(rated.database), threading.Event(), threading.Event()
     give, found = NumberService.give, []

@@ -267,6 +267,7 @@ def test_health_says_whether_the_database_answers(tmp_path):
     assert answer.json()["database"] == "unavailable"
 
 
+@pytest.mark.both_databases
 def test_a_rater_saves_while_an_import_runs(services, client, signed_in):
     """On SQLite there is one writer: a grade may wait for the import, but comes through and is kept."""
     started, release, answers = threading.Event(), threading.Event(), []

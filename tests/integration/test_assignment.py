@@ -26,6 +26,8 @@ from annotation.types import NewPair, SkipReason
 from db.models import Assignment, Membership, Pair, Rating, Skip, User
 from tests.raters import World, check, check_finished, new_world, return_expired_leases
 
+pytestmark = pytest.mark.both_databases
+
 ROOT = Path(__file__).parents[2]
 GRADE = Decimal(2)
 OTHER = SkipReason.OTHER

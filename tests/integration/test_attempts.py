@@ -99,6 +99,7 @@ def test_a_mark_is_of_one_user_and_one_password_and_is_limited_itself(ana, accou
     assert ana.browser_mark("Ana") != mark
 
 
+@pytest.mark.both_databases
 def test_fifty_guesses_at_once_are_five(ana, database):
     answers = at_once([lambda: ana.sign_in("Ana", "a wild guess", HERE) for _ in range(50)])
     assert sum(isinstance(answer, TooManyAttemptsError) for answer in answers) == 45

@@ -23,6 +23,8 @@ from tests.conftest import require_postgresql
 from tests.databases import NOON, contents, empty_schema, fill, new_database
 from tests.integration.test_migrations import next_version
 
+pytestmark = pytest.mark.both_databases
+
 FORGOTTEN = {"user_sessions": []}
 
 

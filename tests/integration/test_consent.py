@@ -157,6 +157,7 @@ def test_whoever_agreed_to_an_earlier_text_is_counted_and_sees_it_among_their_pr
     assert ana not in told()
 
 
+@pytest.mark.both_databases
 def test_events_tell_who_agreed_and_what_the_text_was(world, services):
     project, ana = world.project, world.raters[0]
     ask_for(services, project, FIRST)

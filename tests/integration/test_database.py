@@ -29,6 +29,8 @@ from db.migrations import schema_transaction
 from db.models import AuditEvent, Pair, Project, User
 from tests.databases import NOON, fill, new_database
 
+pytestmark = pytest.mark.both_databases
+
 ROOT = Path(__file__).parent.parent.parent
 BEN = {"name": "Ben", "name_key": "ben", "is_administrator": False, "created_at": NOON}
 

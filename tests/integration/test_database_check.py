@@ -16,6 +16,8 @@ from db.migrations import MIGRATIONS
 from db.models import Base, Project
 from tests.databases import fill, spoil
 
+pytestmark = pytest.mark.both_databases
+
 
 def test_a_whole_database_has_no_problem(database):
     fill(database)

@@ -460,6 +460,7 @@ def test_importing_the_table_as_pairs_brings_no_ratings(database):
     assert (summary.pairs, summary.ratings, len(summary.duplicates)) == (0, 0, 4)
 
 
+@pytest.mark.both_databases
 def test_of_two_tables_at_once_one_is_told_what_the_other_decided(study):
     rows = study.rows()
     study.add("kim", Role.ADJUDICATOR)

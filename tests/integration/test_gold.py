@@ -218,6 +218,7 @@ def test_counts_of_the_database_and_of_the_rows_are_the_same(database, tmp_path)
     assert (written["too_few_ratings"], written["not_adjudicated"]) == (2, 1)
 
 
+@pytest.mark.both_databases
 @settings(
     max_examples=20,
     deadline=None,

@@ -595,6 +595,7 @@ def test_a_process_that_is_killed_in_the_middle_leaves_nothing(database):
 # Concurrency and size
 
 
+@pytest.mark.both_databases
 def test_two_imports_at_once_into_one_project_follow_each_other(database):
     project, _ = import_into(database, [])
     failures = []

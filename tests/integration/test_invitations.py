@@ -111,6 +111,7 @@ def test_a_password_that_its_owner_changes_makes_an_older_link_void(ana, invitat
         invitations.accept_invitation(link, "", PASSWORD)
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("deed", ["set", "change"])
 def test_a_password_and_a_link_that_replaces_it_at_once_do_not_wait_for_each_other(
     ana, accounts, invitations, monkeypatch, deed
@@ -179,6 +180,7 @@ def test_an_invitation_to_nothing_is_refused(accounts, invitations, project):
         invitations.invite(project_id=project + 1, role=Role.RATER)
 
 
+@pytest.mark.both_databases
 def test_of_eight_who_use_a_link_at_once_exactly_one_gets_in(invitations, database, project):
     token = invitations.invite(project_id=project, role=Role.RATER)
     answers = at_once(
@@ -190,6 +192,7 @@ def test_of_eight_who_use_a_link_at_once_exactly_one_gets_in(invitations, databa
     assert count(database, User) == count(database, Membership) == count(database, UserSession) == 1
 
 
+@pytest.mark.both_databases
 def test_of_eight_who_set_up_a_server_at_once_exactly_one_does(invitations, database):
     token = invitations.setup_token()
     answers = at_once(

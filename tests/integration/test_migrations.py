@@ -24,6 +24,8 @@ from db.models import APPEND_ONLY, Base, Project
 from tests.conftest import require_postgresql
 from tests.databases import AWKWARD, contents, empty_schema, fill
 
+pytestmark = pytest.mark.both_databases
+
 ROOT = Path(__file__).parent.parent.parent
 NEXT_STEP = """
 import sqlalchemy as sa

@@ -84,6 +84,7 @@ def taken(world: World, rater: int, *states: str) -> int:
         return session.scalar(statement) or 0
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("order", ["in turn", "at once"])
 def test_three_raters_with_a_third_each_grade_exactly_a_third(database, order):
     office = Office(database, 7, pairs=21, raters=3, k=1)
@@ -148,6 +149,7 @@ def test_who_has_room_waits_for_what_others_hold(database):
     assert queue.progress == Progress(0, 0)
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("most", [1, 2, 5])
 def test_tabs_of_one_rater_at_once_never_have_more_than_the_share(database, most):
     office = Office(database, most, pairs=40, raters=1, k=1)
@@ -205,6 +207,7 @@ def test_who_waits_for_a_pair_that_others_have_locked_gets_no_more_than_the_shar
     assert len(ids(first)) == taken(office.world, rater) == 1
 
 
+@pytest.mark.both_databases
 def test_many_raters_in_two_tabs_each_end_with_their_share(database):
     office = Office(database, 10, pairs=20, raters=6, k=3)
     calls = [lambda rater=rater: office.grade_all(rater) for rater in office.world.raters for _ in range(2)]
@@ -315,6 +318,7 @@ def test_a_late_grade_counts_while_the_share_has_room_and_is_refused_after_that(
     check(office.world)
 
 
+@pytest.mark.both_databases
 def test_a_lease_that_ran_out_leaves_room_for_other_pairs(database):
     office = Office(database, 2, pairs=4, raters=2, k=1)
     (slow, quick), pairs = office.world.raters, office.world.pairs

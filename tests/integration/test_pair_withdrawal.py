@@ -106,6 +106,7 @@ def test_what_was_held_is_held_again_after_restoring(database):
     assert row_problems(database) == []
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(
     "why", ["the lease ran out", "who held it stopped", "who held it was disabled", "another graded it"]
 )
@@ -169,6 +170,7 @@ def test_who_has_the_pair_on_the_screen_loses_nothing(database):
     assert row_problems(database) == []
 
 
+@pytest.mark.both_databases
 def test_withdrawing_while_raters_grade_gives_no_error_and_loses_no_grade(database):
     world = new_world(database, pairs=30, raters=4, k=3)
     names, stop = names_of(database, world.pairs), threading.Event()
@@ -213,6 +215,7 @@ def test_withdrawing_while_raters_grade_gives_no_error_and_loses_no_grade(databa
     assert row_problems(database) == []
 
 
+@pytest.mark.both_databases
 def test_a_rater_who_submits_at_that_moment_is_never_refused(database):
     world = new_world(database, pairs=12, raters=2, k=2)
     names, service = names_of(database, world.pairs), PairWithdrawalService(database)

@@ -126,6 +126,7 @@ def test_a_name_is_given_once_however_it_is_written(database):
         service.create(replace(SETTINGS, name="CAFÉ"))
 
 
+@pytest.mark.both_databases
 def test_of_many_who_make_a_project_of_one_name_at_once_one_does(database):
     service = ProjectService(database)
     outcomes: list[str] = []

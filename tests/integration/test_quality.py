@@ -180,6 +180,7 @@ def test_a_training_pair_that_was_cleared_while_it_was_open_tells_its_known_grad
     assert training.queue(place.project, rater).pairs[0].right.endswith("t3")
 
 
+@pytest.mark.both_databases
 def test_the_last_grades_sent_from_two_tabs_at_once_finish_the_attempt_once(make):
     place = make()
     rater = place.world.raters[0]
@@ -388,6 +389,7 @@ def test_what_is_said_of_a_check_pair_is_among_the_remarks(make):
     assert [row[-2] for row in remarks_table(page).rows].count("yes") == len(checks)
 
 
+@pytest.mark.both_databases
 def test_two_first_words_on_a_rater_at_once_make_one_row(make):
     place = make()
     database, [rater, _] = place.world.database, place.world.raters
@@ -411,6 +413,7 @@ def test_two_first_words_on_a_rater_at_once_make_one_row(make):
         assert (row.passed_at, row.paused_at) == (LONG_AGO, LONG_AGO)
 
 
+@pytest.mark.both_databases
 def test_two_raters_at_once_get_every_check(make):
     place = make(pairs=24, raters=4, k=4)
     place.services.known_pairs.import_checks(place.project, [known(f"c{n}") for n in range(3)])
@@ -461,6 +464,7 @@ def test_only_known_grades_on_the_scale_of_pairs_in_use_are_set(make):
         service.set_grade(place.project, line.kind, line.id, Decimal(1))
 
 
+@pytest.mark.both_databases
 def test_a_check_whose_lease_ends_is_given_back_and_comes_again_once(make):
     place = make(pairs=8, raters=2, k=2)
     first, second = place.world.raters

@@ -27,6 +27,8 @@ from db.models import Assignment, Comment, Pair, Project, Rating, RatingChange
 from tests.people import at_once
 from tests.raters import World, check, new_world, return_expired_leases
 
+pytestmark = pytest.mark.both_databases
+
 
 class Clock:
     """Stands still until it is moved."""

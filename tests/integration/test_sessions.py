@@ -77,6 +77,7 @@ def test_a_session_is_written_to_at_most_every_five_minutes(ana, database, clock
     assert len(set(ends)) == 5  # as it began, and four times
 
 
+@pytest.mark.both_databases
 def test_a_session_is_known_while_an_import_writes_and_renewed_afterwards(ana, database, clock, monkeypatch):
     monkeypatch.setattr("db.database.WAIT_SECONDS", 3600)
     token = ana.sign_in("Ana", PASSWORD, HERE)

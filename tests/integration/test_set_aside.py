@@ -449,6 +449,7 @@ def test_judgements_of_predictions_leave_the_grades_out(database):
     assert JudgementService(database).pool(project.id) == graded
 
 
+@pytest.mark.both_databases
 def test_a_rater_who_grades_while_set_aside_leaves_no_grade_and_every_pair_has_its_number(database):
     world = new_world(database, pairs=30, raters=4, k=2)
     name, begun, is_out = "rater 0.0", threading.Event(), threading.Event()
@@ -521,6 +522,7 @@ def test_a_grade_of_a_skipped_pair_that_is_sent_at_that_moment_counts_nowhere(
     check(world)
 
 
+@pytest.mark.both_databases
 def test_setting_aside_and_bringing_back_while_others_grade_never_gives_a_pair_too_many(database):
     world = new_world(database, pairs=24, raters=3, k=2)
     service, done = ExclusionService(database), threading.Event()

@@ -67,6 +67,7 @@ def test_the_gold_of_a_project_is_its_finished_pairs_and_changes_its_digest_with
     assert again.sha256 != gold.sha256
 
 
+@pytest.mark.both_databases
 def test_the_gold_is_exactly_what_single_ratings_give_and_is_summed_once_for_all_who_ask(database):
     chance = random.Random(5)
     grades = [[str(chance.randrange(17) / 4) for _ in range(chance.choice((2, 3, 3, 3)))] for _ in range(60)]
@@ -111,6 +112,7 @@ def test_gold_is_read_pair_by_pair_also_before_the_server_has_counted_new_rows(p
     assert sum(removed) <= pairs, "\n".join(lines)
 
 
+@pytest.mark.both_databases
 def test_the_board_of_a_project_waits_for_no_other_project(rated, service, monkeypatch):
     gold_id = service.add(rated.id, service.own_gold(rated.id), GOOD)
     other = ProjectService(rated.database).create(ProjectSettings("other", types=("sentence2phrase",))).id

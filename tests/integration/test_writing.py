@@ -108,6 +108,7 @@ def test_grades_are_balanced_and_a_share_is_reserved_also_when_writers_stop_midw
     assert row_problems(office.database) == []
 
 
+@pytest.mark.both_databases
 def test_writers_at_once_never_have_the_same_item_and_stay_balanced(database):
     office = open_office(database, items=20)
     for person in range(6):
@@ -153,6 +154,7 @@ def test_an_item_left_blank_goes_to_another_writer_and_never_back(database):
         office.writing.submit(task.id, office.id("wim"), "a boat after all", 0)
 
 
+@pytest.mark.both_databases
 def test_a_draft_is_kept_and_found_again_also_after_the_lease(database):
     office = open_office(database, items=1)
     office.items.change_plan(office.project.id, has_zeros=False)
@@ -173,6 +175,7 @@ def test_a_draft_is_kept_and_found_again_also_after_the_lease(database):
     assert office.task("wim").text == "a boat of mine"
 
 
+@pytest.mark.both_databases
 def test_texts_are_compared_while_others_can_save(office, monkeypatch):
     task = office.submit("wim")
     office.editing.send_back(office.project.id, task.id, office.id("eda"), "Shorter.", version=1)
@@ -194,6 +197,7 @@ def test_texts_are_compared_while_others_can_save(office, monkeypatch):
     assert not any(waited)
 
 
+@pytest.mark.both_databases
 def test_many_items_are_withdrawn_and_restored_with_few_statements(database):
     office = open_office(database, items=600)
     withdrawal, project = ItemWithdrawalService(database, office.clock), office.project.id
@@ -243,6 +247,7 @@ def test_a_withdrawn_item_goes_to_no_writer_and_its_draft_is_kept(office):
     assert row_problems(office.database) == []
 
 
+@pytest.mark.both_databases
 def test_a_lease_that_nobody_missed_is_taken_up_again_by_typing(database):
     office = open_office(database, items=1)
     office.items.change_plan(office.project.id, has_zeros=False)
@@ -396,6 +401,7 @@ def test_an_editor_edits_sends_back_and_hands_on_and_all_is_remembered(office):
     assert row_problems(office.database) == []
 
 
+@pytest.mark.both_databases
 def test_two_editors_at_once_make_one_pair(office):
     office.projects.add_member(office.project.id, "ben", Role.EDITOR)
     task = office.submit("wim")

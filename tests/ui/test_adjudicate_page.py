@@ -153,6 +153,7 @@ def test_what_cannot_be_saved_is_explained_and_the_form_left_alone(rated, handle
     assert 'role="alert"' in said
 
 
+@pytest.mark.both_databases
 def test_a_decision_that_an_import_keeps_from_being_written_is_told(rated, handlers, monkeypatch):
     monkeypatch.setattr("db.database.WAIT_SECONDS", 0.01)
     asked = decision(rated, handlers)

@@ -131,6 +131,7 @@ def test_a_project_that_is_not_there_is_explained(handlers, rated):
     assert "No project is chosen" in closed
 
 
+@pytest.mark.both_databases
 def test_while_an_import_writes_figures_are_shown_and_numbers_of_raters_follow(handlers, rated, monkeypatch):
     monkeypatch.setattr("annotation.services.numbering._PAGE_WAITS", 0.01)
     judith = ask("judith", rated.id)

@@ -509,6 +509,7 @@ def test_an_imported_upload_is_deleted_and_a_refused_one_stays_chosen(imports, t
     assert not path.exists()
 
 
+@pytest.mark.both_databases
 def test_an_import_that_another_one_keeps_from_being_written_is_told(imports, tmp_path, monkeypatch):
     path = tmp_path / "new.tsv"
     path.write_text("id\ttype\tleft\tright\n9\tsentence2phrase\ta\tb\n", encoding="utf-8")

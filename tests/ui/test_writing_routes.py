@@ -139,6 +139,7 @@ def test_review_goes_on_where_another_editor_takes_the_next_text(office, monkeyp
     assert len(office.editing.queue(office.project.id, office.id("eda"))) == waiting - 2
 
 
+@pytest.mark.both_databases
 def test_review_opens_without_a_text_while_an_import_keeps_the_database(office, monkeypatch):
     monkeypatch.setattr("db.database.WAIT_SECONDS", 0.01)
     services = open_services(office.database)
