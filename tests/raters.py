@@ -16,8 +16,7 @@ from decimal import Decimal
 from sqlalchemy import func, insert, select
 
 from annotation.assignment import position_of
-from annotation.services.assignment import AssignmentService
-from annotation.services.claims import return_expired
+from annotation.services.assignment import AssignmentService, return_expired
 from annotation.services.gold_checks import checks_project_of
 from annotation.services.ratings import RatingService
 from db import Database

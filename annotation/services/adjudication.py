@@ -42,7 +42,7 @@ from annotation.services.gold_checks import checks_project_of
 from annotation.services.pair_rows import CHANGED, IN_USE, is_flagged, is_fully_rated, is_open, is_reopened
 from annotation.services.projects import find_project
 from annotation.services.rater_queue import bar_raters, held_back_from
-from annotation.services.transactions import beginning_of, count_where, is_among, parts, repeated_if_undone
+from annotation.services.transactions import beginning_of, count_where, is_among, parts
 from annotation.services.users import get_user, roles_of
 from annotation.types import Cause, Clock, Role, from_quarters, to_quarters, utcnow
 from annotation.wording import beginning, can_be_stored
@@ -581,14 +581,13 @@ class DecisionTableService:
         """
         read = list(decisions)
 
-        def transaction() -> DecisionSummary:
-            with self._database.session() as session:
-                project = find_project(session, project_id, lock=True)
-                adjudicator = _adjudicator(session, project, by)
-                table = _Table(session, project, adjudicator, self._clock, replaces=replaces)
-                return table.decide([row for row in read if row is not None], empty=read.count(None))
+        def transaction(session: Session) -> DecisionSummary:
+            project = find_project(session, project_id, lock=True)
+            adjudicator = _adjudicator(session, project, by)
+            table = _Table(session, project, adjudicator, self._clock, replaces=replaces)
+            return table.decide([row for row in read if row is not None], empty=read.count(None))
 
-        return repeated_if_undone(transaction)
+        return self._database.transact(transaction)
 
 
 class _Table:

@@ -35,7 +35,6 @@ from annotation.gold_card import gold_card
 from annotation.predictions import QueueOrder
 from annotation.reliability.report import AgreementTally
 from annotation.sense_pairs import senses_from_json
-from annotation.services.assignment import order_of
 from annotation.services.audit import PROJECT_CHANGED, record
 from annotation.services.consents import consent_for_manifest
 from annotation.services.excluded_ratings import excluded_for_manifest, read_excluded
@@ -49,6 +48,7 @@ from annotation.services.pair_rows import (
     is_fully_rated,
     is_reopened,
     of_pair_in_use,
+    order_of,
 )
 from annotation.services.projects import as_project, find_project
 from annotation.services.transactions import AT_ONCE, count_where

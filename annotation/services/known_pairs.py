@@ -326,19 +326,19 @@ class KnownPairService:
         """
         with self._database.session() as session:
             project = find_project(session, project_id, lock=True)
-            shelf = _make_checks_project(session, project, self._clock)
+            checks_project = _make_checks_project(session, project, self._clock)
             read = list(pairs)
             new, duplicates = new_check_pairs(session, read, project)
-            first = next_order(session, Pair, shelf.id)
+            first = next_order(session, Pair, checks_project.id)
             session.add_all(
                 Pair(
-                    project_id=shelf.id,
+                    project_id=checks_project.id,
                     **_texts(known.pair),
                     intended_quarters=to_quarters(known.grade),
                     fingerprint=print_of(known.pair),
-                    position=position_of(shelf.seed, known.pair.type, known.pair.id),
+                    position=position_of(checks_project.seed, known.pair.type, known.pair.id),
                     import_order=order,
-                    open_slots=shelf.raters_per_pair,
+                    open_slots=checks_project.raters_per_pair,
                 )
                 for order, known in enumerate(new, start=first)
             )

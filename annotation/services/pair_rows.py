@@ -1,4 +1,4 @@
-"""Rows of pairs within a service's transaction: which count, how far each is, ids, order and senses.
+"""Rows of pairs within a service's transaction: which count, how far each is, ids, senses and order.
 
 Which pairs count: all of a project but those that are withdrawn.
 A withdrawn pair keeps its grades, decisions and remarks. Whatever hands out, counts, measures or exports
@@ -12,19 +12,47 @@ How far a pair is: whether it is fully rated, flagged, decided, and open again.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, cast, overload
 
-from sqlalchemy import ColumnElement, Table, and_, exists, false, func, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Table,
+    and_,
+    bindparam,
+    exists,
+    false,
+    func,
+    or_,
+    select,
+    true,
+    update,
+)
 from sqlalchemy.orm import Session
 
+from annotation.assignment import position_in
 from annotation.errors import AnnotationError, NotFoundError, PairError, WritingError
+from annotation.predictions import TYPE, Moving, QueueOrder, new_positions, positions_by_document, uncertainty
 from annotation.sense_pairs import senses_from_json, senses_to_json
 from annotation.senses import WORD_TO_SENSE
 from annotation.services.transactions import count_where, is_among, parts
 from annotation.wording import can_be_stored
-from db.models import Adjudication, LargerItem, Pair, Project, Rating, TrainingPair
+from db.models import (
+    Adjudication,
+    Assignment,
+    LargerItem,
+    Pair,
+    Project,
+    Rating,
+    SentDocument,
+    SentOrder,
+    SentPhrase,
+    SentPrediction,
+    SentRun,
+    TrainingPair,
+)
 
 _PAIRS = cast(Table, Pair.__table__)
 IN_USE: ColumnElement[bool] = _PAIRS.c.withdrawn_at.is_(None)
@@ -185,3 +213,146 @@ def _without_word(senses: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if known is None or known.sense is None:
         return None
     return senses_to_json(replace(known, flag=None, word_key=None, word_definition=""))
+
+
+def lock_pairs(session: Session, project_id: int, *, is_deleting: bool = False) -> None:
+    """Wait for raters who are grading, and let others wait; SQLite has them waiting already.
+
+    In the order of ids, as everywhere, so that nobody waits for each other.
+
+    Args:
+        is_deleting: wait also for those who only refer to a pair, such as with a comment.
+    """
+    pairs = select(Pair.id).where(Pair.project_id == project_id).order_by(Pair.id)
+    session.execute(pairs.with_for_update(key_share=not is_deleting)).close()
+
+
+def order_of(session: Session, project_id: int) -> QueueOrder:
+    """In which order the raters of a project meet predicted keyphrases."""
+    kind = session.scalar(select(SentOrder.kind).where(SentOrder.project_id == project_id))
+    return QueueOrder.PROJECT if kind is None else QueueOrder(kind)
+
+
+def usual_order(session: Session, project_id: int) -> QueueOrder:
+    """In which order they will meet what is sent, unless the sender chooses another one."""
+    chosen = order_of(session, project_id)
+    sent = select(SentDocument.id).where(SentDocument.project_id == project_id).limit(1)
+    is_first = chosen is QueueOrder.PROJECT and session.scalar(sent) is None
+    return QueueOrder.DOCUMENT if is_first else chosen
+
+
+def reorder(session: Session, project: Project, *, before: QueueOrder | None = None) -> None:
+    """Let the pairs of predicted keyphrases take the places that the project's order of them gives.
+
+    Document by document all of them move, so that what is sent later comes between no phrases of a document,
+    and in a project in the order of import the other pairs make room: who is given a pair, and where a rater
+    goes on, does not depend on where pairs stood before. In the other orders those that nobody was given yet
+    change places among themselves.
+
+    Args:
+        session: has locked the project's row.
+        project: whose order counts.
+        before: the order that this one replaces; without, pairs that no order moved are in the project's own.
+    """
+    order = order_of(session, project.id)
+    if order is QueueOrder.PROJECT and before is None:
+        return
+    lock_pairs(session, project.id)
+    if order is QueueOrder.DOCUMENT:
+        moving = _all_that_move(session, project)
+        _move(session, project, moving, positions_by_document(moving))
+        return
+    if before is QueueOrder.DOCUMENT:
+        moving = _all_that_move(session, project)
+        _move(session, project, moving, {pair.pair_id: pair.own for pair in moving})
+    waiting = _predicted(session, project, with_given=False)
+    _move(session, project, waiting, new_positions(waiting, order))
+
+
+def _move(session: Session, project: Project, pairs: Sequence[Moving], positions: Mapping[int, int]) -> None:
+    moves = [
+        {"pair": pair.pair_id, "place": positions[pair.pair_id]}
+        for pair in pairs
+        if positions[pair.pair_id] != pair.position
+    ]
+    if not moves:
+        return
+    move = update(_PAIRS).where(_PAIRS.c.id == bindparam("pair")).values(position=bindparam("place"))
+    session.connection().execute(move, moves)
+    follow_pairs(session, project.id)
+
+
+_IS_GIVEN = Assignment.pair_id == Pair.id
+
+
+def follow_pairs(session: Session, project_id: int) -> None:
+    """Give assignments the positions of their pairs, which have moved."""
+    place = select(Pair.position).where(_IS_GIVEN).scalar_subquery()
+    session.execute(
+        update(Assignment)
+        .where(Assignment.project_id == project_id, Assignment.position != place)
+        .values(position=place)
+    )
+
+
+def _all_that_move(session: Session, project: Project) -> list[Moving]:
+    """What changes places where documents are kept together.
+
+    In a random order positions are so far apart that a document has room between two pairs; in the order of
+    import it has none, and the pairs after it move up.
+    """
+    predicted = _predicted(session, project, with_given=True)
+    if project.is_random:
+        return predicted
+    is_predicted = select(SentPhrase.id).where(SentPhrase.pair_id == Pair.id).exists()
+    others = session.execute(
+        select(Pair.id, Pair.position, Pair.import_order).where(Pair.project_id == project.id, ~is_predicted)
+    )
+    return predicted + [Moving(id, position, own, 0, own) for id, position, own in others]
+
+
+def _predicted(session: Session, project: Project, *, with_given: bool) -> list[Moving]:
+    is_waiting = ~select(Assignment.id).where(_IS_GIVEN).exists()
+    scores: dict[int, list[float]] = defaultdict(list)
+    for phrase_id, score in session.execute(
+        select(SentPrediction.phrase_id, SentPrediction.score)
+        .join(SentPhrase, SentPhrase.id == SentPrediction.phrase_id)
+        .where(SentPhrase.project_id == project.id)
+    ):
+        scores[phrase_id].append(score)
+    runs = select(SentRun.document_id, func.count().label("models")).group_by(SentRun.document_id).subquery()
+    first = (
+        select(SentPhrase.document_id, func.min(Pair.import_order).label("pair"))
+        .join(Pair, Pair.id == SentPhrase.pair_id)
+        .where(SentPhrase.project_id == project.id)
+        .group_by(SentPhrase.document_id)
+        .subquery()
+    )
+    rows = session.execute(
+        select(
+            SentPhrase.id,
+            Pair.id.label("pair_id"),
+            Pair.type,
+            Pair.external_id,
+            Pair.position,
+            Pair.import_order,
+            SentDocument.external_id.label("document"),
+            first.c.pair.label("first"),
+            runs.c.models,
+        )
+        .join(Pair, Pair.id == SentPhrase.pair_id)
+        .join(SentDocument, SentDocument.id == SentPhrase.document_id)
+        .join(first, first.c.document_id == SentPhrase.document_id)
+        .join(runs, runs.c.document_id == SentPhrase.document_id)
+        .where(SentPhrase.project_id == project.id, true() if with_given else is_waiting)
+    )
+    return [
+        Moving(
+            row.pair_id,
+            row.position,
+            position_in(project, row.type, row.external_id, row.import_order),
+            uncertainty(scores[row.id], row.models),
+            position_in(project, TYPE, row.document, row.first),
+        )
+        for row in rows
+    ]

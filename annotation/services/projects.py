@@ -30,9 +30,8 @@ from annotation.changes import describe_changes, merge_settings
 from annotation.consent import text_hash
 from annotation.errors import NotFoundError, SettingsError
 from annotation.projects import GroupCounts, Member, ProjectCounts, all_graded, check_settings, sum_counts
-from annotation.services.assignment import follow_pairs, reorder
+from annotation.services.assignment import return_kept
 from annotation.services.audit import FORMER_NAME, PROJECT_CHANGED, PROJECT_CREATED, record
-from annotation.services.claims import return_kept
 from annotation.services.gold_checks import (
     checks_project_of,
     distances,
@@ -40,9 +39,18 @@ from annotation.services.gold_checks import (
     quality_of,
     training_in_use,
 )
-from annotation.services.pair_rows import IN_USE, count_withdrawn, is_flagged, is_fully_rated, is_open
-from annotation.services.rater_queue import held_back_from, lock_pairs, may_still_grade
-from annotation.services.transactions import STREAMED_AT_ONCE, count_where, repeated_if_undone
+from annotation.services.pair_rows import (
+    IN_USE,
+    count_withdrawn,
+    follow_pairs,
+    is_flagged,
+    is_fully_rated,
+    is_open,
+    lock_pairs,
+    reorder,
+)
+from annotation.services.rater_queue import held_back_from, may_still_grade
+from annotation.services.transactions import STREAMED_AT_ONCE, count_where
 from annotation.services.users import (
     agreed_before,
     as_user,
@@ -496,22 +504,21 @@ class ProjectService:
             NotFoundError: there is no such project.
             SettingsError: it has another name.
         """
-        repeated_if_undone(lambda: self._delete(project_id, name, by))
+        self._database.transact(lambda session: self._delete(session, project_id, name, by))
 
-    def _delete(self, project_id: int, name: str, by: User | None) -> None:
+    def _delete(self, session: Session, project_id: int, name: str, by: User | None) -> None:
         now = self._clock()
-        with self._database.session() as session:
-            row = find_project(session, project_id, lock=True)
-            if name_key(name) != row.name_key:
-                raise SettingsError(f"“{name}” is not the name of the project: type {row.name} to delete it.")
-            record(session, now, "project deleted", user_id=id_of(by), name=row.name)
-            session.flush()
-            lock_pairs(session, row.id, is_deleting=True)
-            shelf = checks_project_of(session, row.id)
-            if shelf is not None:  # the histories of check pairs may go only when their own project has gone
-                lock_pairs(session, shelf, is_deleting=True)
-                session.execute(delete(models.Project).where(models.Project.id == shelf))
-            session.execute(delete(models.Project).where(models.Project.id == row.id))
+        row = find_project(session, project_id, lock=True)
+        if name_key(name) != row.name_key:
+            raise SettingsError(f"“{name}” is not the name of the project: type {row.name} to delete it.")
+        record(session, now, "project deleted", user_id=id_of(by), name=row.name)
+        session.flush()
+        lock_pairs(session, row.id, is_deleting=True)
+        shelf = checks_project_of(session, row.id)
+        if shelf is not None:  # the histories of check pairs may go only when their own project has gone
+            lock_pairs(session, shelf, is_deleting=True)
+            session.execute(delete(models.Project).where(models.Project.id == shelf))
+        session.execute(delete(models.Project).where(models.Project.id == row.id))
 
     def members(self, project_id: int) -> tuple[Member, ...]:
         """Who works in the project, by name."""
@@ -551,26 +558,27 @@ class ProjectService:
         Raises:
             NotFoundError: there is no such project or account, or the user does not have the role.
         """
-        repeated_if_undone(lambda: self._remove_member(project_id, user_name, role, by))
+        self._database.transact(lambda session: self._remove_member(session, project_id, user_name, role, by))
 
-    def _remove_member(self, project_id: int, user_name: str, role: Role | None, by: User | None) -> None:
+    def _remove_member(
+        self, session: Session, project_id: int, user_name: str, role: Role | None, by: User | None
+    ) -> None:
         now = self._clock()
-        with self._database.session() as session:
-            project = find_project(session, project_id, lock=True)
-            user = get_user(session, user_name)
-            roles = roles_of(session, user.id, project.id)
-            taken = roles if role is None else roles & {role}
-            if not taken:
-                what = "no role" if role is None else f"not the role {role.value}"
-                raise NotFoundError(f"{user.name!r} has {what} in {project.name!r}: see the list of members.")
-            if Role.RATER in taken:
-                return_kept(session.connection(), user.id, project.id)  # others need not wait for the lease
-            if Role.WRITER in taken:
-                return_writings(session, project.id, user.id, now)
-            for gone in sorted(taken):
-                membership = session.get(models.Membership, (project.id, user.id, gone.value))
-                session.delete(membership)
-                _record_member(session, now, "member removed", project, user, gone, by)
+        project = find_project(session, project_id, lock=True)
+        user = get_user(session, user_name)
+        roles = roles_of(session, user.id, project.id)
+        taken = roles if role is None else roles & {role}
+        if not taken:
+            what = "no role" if role is None else f"not the role {role.value}"
+            raise NotFoundError(f"{user.name!r} has {what} in {project.name!r}: see the list of members.")
+        if Role.RATER in taken:
+            return_kept(session.connection(), user.id, project.id)  # others need not wait for the lease
+        if Role.WRITER in taken:
+            return_writings(session, project.id, user.id, now)
+        for gone in sorted(taken):
+            membership = session.get(models.Membership, (project.id, user.id, gone.value))
+            session.delete(membership)
+            _record_member(session, now, "member removed", project, user, gone, by)
 
     def counts(self, project_id: int, *, viewer: int | None = None) -> ProjectCounts:
         """How far the project is, for each type and genre; see `count_project`.

@@ -28,9 +28,8 @@ from annotation.reliability.report import agreement_to_json
 from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
-from annotation.services.assignment import AssignmentService
+from annotation.services.assignment import AssignmentService, refresh_pairs
 from annotation.services.audit import GRADES_CHANGED
-from annotation.services.claims import refresh_pairs
 from annotation.services.events import EventService
 from annotation.services.excluded_ratings import ExclusionService, RaterGrades, Restoration
 from annotation.services.gold import GoldService, protocol_history
