@@ -47,12 +47,12 @@ class ReadGrades:
 
 
 def read_grades(session: Session, project: Project, key: bytes) -> ReadGrades:
-    """The pairs in the order of import, the raters in an order that says nothing about them; no texts."""
-    pairs = session.execute(
-        select(Pair.id, Pair.type, Pair.genre)
-        .where(Pair.project_id == project.id, IN_USE)
-        .order_by(Pair.import_order)
-    ).all()
+    """The pairs in the order of their ids, the raters in one that says nothing about them; no texts."""
+    in_use = select(Pair.id, Pair.type, Pair.genre, Pair.external_id)
+    pairs = sorted(
+        session.execute(in_use.where(Pair.project_id == project.id, IN_USE)),
+        key=lambda row: (row.external_id, row.type),  # here, as database systems sort in ways of their own
+    )
     page = page_ratings([project.id]).subquery()
     ratings = session.execute(
         select(Rating.pair_id, Rating.rater_id, Rating.quarters, Rating.seconds, page.c.first_at)
@@ -74,7 +74,7 @@ def read_grades(session: Session, project: Project, key: bytes) -> ReadGrades:
 def _numbered_grades(
     project: Project,
     raters: Sequence[int],
-    pairs: Sequence[Row[int, str, str | None]],
+    pairs: Sequence[Row[int, str, str | None, str]],
     ratings: Sequence[Row[int, int, int, float | None, datetime | None]],
     decided: Sequence[Row[int, int, bool]],
 ) -> ProjectGrades:
@@ -83,7 +83,7 @@ def _numbered_grades(
     Args:
         project: whose types come first.
         raters: their accounts, in the order that numbers them.
-        pairs: id, type and genre, in the order that numbers them.
+        pairs: number, type, genre and id, in the order that numbers them.
         ratings: pair, rater, quarters, seconds, and when it was first given on the page, if it was.
         decided: pair, quarters, and whether a rating came after the decision.
     """
