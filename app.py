@@ -23,9 +23,6 @@ from kpdemo.worker import Load
 if __name__ == "__main__":  # the model loads on another core while the imports below run
     _workers = start_models(read_settings(None, os.environ))
 
-import kpdemo.ui.early  # noqa: F401  # before Gradio
-
-# isort: split
 import gradio as gr
 from fastapi import FastAPI
 

@@ -7,10 +7,13 @@ NLTK is imported with this module; import it when WordNet is needed, or let
 from __future__ import annotations
 
 import io
+import re
 import warnings
+from collections import defaultdict
+from dataclasses import dataclass
 from pathlib import Path
-from threading import RLock
-from typing import Any
+from threading import Lock
+from typing import Any, Self
 
 import nltk.data
 from nltk.corpus.reader.wordnet import WordNetCorpusReader
@@ -21,13 +24,11 @@ from annotation.senses import PARTS_OF_SPEECH, RELATIONS, Edge, Relation, Sense,
 
 SYSTEM_FOLDER = Path("/usr/share/wordnet")
 """Where Debian's packages put it."""
-MOST_KEPT = 20_000
-"""Synsets that stay in memory, about 50 MB."""
-_PARTS = ("adj", "adv", "noun", "verb")
+_FILES = {"a": "adj", "r": "adv", "n": "noun", "v": "verb"}
 NEEDED = (
-    *(f"data.{part}" for part in _PARTS),
-    *(f"index.{part}" for part in (*_PARTS, "sense")),
-    *(f"{part}.exc" for part in _PARTS),
+    *(f"data.{part}" for part in _FILES.values()),
+    *(f"index.{part}" for part in (*_FILES.values(), "sense")),
+    *(f"{part}.exc" for part in _FILES.values()),
 )
 ADVICE = (
     "on Debian and Ubuntu `apt install wordnet-base wordnet-sense-index` puts it into /usr/share/wordnet, "
@@ -43,11 +44,14 @@ _LEXICOGRAPHER_FILES = (
     "verb.emotion verb.motion verb.perception verb.possession verb.social verb.stative verb.weather adj.ppl"
 )
 
+_MARKER = re.compile(r"\([^()]*\)$")
+"""Where an adjective may stand, such as "(a)" for before a noun."""
+
 
 class WordNet:
     """Senses by word, by sense key and by synset. A definition is the whole gloss: its examples belong to it.
 
-    NLTK reads from one open file for each part of speech, so one thread at a time asks.
+    NLTK reads from one open file for each part of speech, so one thread at a time asks it.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -56,12 +60,13 @@ class WordNet:
         Raises:
             WordNetError: the folder has no WordNet, or one that cannot be read.
         """
-        self._lock = RLock()
+        self._lock = Lock()
+        self._folder = folder.resolve()
         missing = [name for name in NEEDED if not (folder / name).is_file()]
         if missing:
             raise WordNetError(f"There is no WordNet in {folder} (no {missing[0]}): {ADVICE}.")
         try:
-            self._reader = _Reader(folder.resolve())
+            self._reader = _Reader(self._folder)
         except (OSError, ValueError, AssertionError, StopIteration, NltkWordNetError) as error:
             reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
             raise WordNetError(
@@ -86,97 +91,128 @@ class WordNet:
         """The senses of a word or one of its forms; see `of_word`."""
         with self._lock:
             found = self._reader.synsets("_".join(word.split()), part_of_speech)
-            return [self._sense(synset) for synset in found]
+        return [self.synset(_id(synset.pos(), synset.offset())) for synset in found]
 
     def sense(self, key: str) -> Sense | None:
         """The sense with this key; None of an unknown one."""
-        with self._lock:
-            synset = self._of_key(key)
-            return None if synset is None else self._sense(synset)
+        synset = self._of_key(key)
+        return None if synset is None else self.synset(synset)
 
     def synset(self, synset: str) -> Sense:
         """The sense of a synset that was met before."""
-        with self._lock:
-            return self._sense(self._synset(synset))
+        entry = self._entry(synset)
+        words = tuple(word.replace("_", " ") for word, _ in entry.words)
+        return Sense(synset, words, self._keys(entry), PARTS_OF_SPEECH[synset[0]], entry.gloss)
 
     def key_of(self, word: str, part_of_speech: str, number: int) -> str | None:
         """The key of a word's sense by its number, from 1: of "pot#n#2"; None when it has none."""
-        with self._lock:
-            word = word.lower()
-            offsets = self._reader.offsets(word, part_of_speech)
-            if not 1 <= number <= len(offsets):
-                return None
-            synset = self._reader.synset_from_pos_and_offset(part_of_speech, offsets[number - 1])
-            keys = (str(lemma.key()) for lemma in synset.lemmas() if lemma.name().lower() == word)
-            return next(keys, None)
+        keys = list(self._keys_of_word(word, part_of_speech).values())
+        return keys[number - 1] if 1 <= number <= len(keys) else None
 
     def number_of(self, key: str) -> str | None:
         """The sense as word, part of speech and number, such as "pot#n#2"; None of an unknown key."""
-        with self._lock:
-            synset = self._of_key(key)
-            if synset is None:
-                return None
-            word = next(lemma.name() for lemma in synset.lemmas() if lemma.key() == key.lower())
-            letter = _letter(synset.pos())
-            offsets = self._reader.offsets(word.lower(), letter)
-            return f"{word}#{letter}#{offsets.index(synset.offset()) + 1}"
+        synset = self._of_key(key)
+        if synset is None:
+            return None
+        entry = self._entry(synset)
+        word, _ = entry.words[self._keys(entry).index(key.lower())]
+        number = list(self._keys_of_word(word, synset[0])).index(synset) + 1
+        return f"{word}#{synset[0]}#{number}"
 
     def edges(self, synset: str) -> list[Edge]:
         """Every pointer of a synset and of its words, those between synsets first; always in one order."""
-        with self._lock:
-            found = self._synset(synset)
-            # NLTK keeps them in sets, whose order is another one in each process.
-            pointers = [(symbol, sorted(targets)) for symbol, targets in found._pointers.items()]
-            pointers += [(symbol, targets) for (_, symbol), targets in found._lemma_pointers.items()]
-            return [
-                Edge(RELATIONS[symbol], _id(pos, offset))
-                for symbol, targets in pointers
-                if symbol in RELATIONS
-                for pos, offset, *_ in targets
-            ]
+        between: dict[str, set[str]] = defaultdict(set)
+        of_words: dict[tuple[str, str], list[str]] = defaultdict(list)
+        for symbol, target, words in self._entry(synset).pointers:
+            if words == "0000":
+                between[symbol].add(target)
+            else:
+                of_words[words[:2], symbol].append(target)
+        found = [(symbol, sorted(targets)) for symbol, targets in between.items()]
+        found += [(symbol, targets) for (_, symbol), targets in of_words.items()]
+        return [
+            Edge(RELATIONS[symbol], target)
+            for symbol, targets in found
+            if symbol in RELATIONS
+            for target in targets
+        ]
 
     def parents(self, synset: str) -> list[Sense]:
         """What it is a kind of; of an adjective in a cluster the head of the cluster."""
-        with self._lock:
-            return [self.synset(parent) for parent in self._parents(synset)]
+        return [self.synset(parent) for parent in self._parents(synset)]
 
     def siblings(self, synset: str) -> list[Sense]:
         """The other children of its parents, in the order of WordNet's files."""
-        with self._lock:
-            found: dict[str, None] = {}
-            for parent in self._parents(synset):
-                down = Relation.SIMILAR if parent[0] == "a" else Relation.MORE_SPECIFIC
-                found.update(
-                    dict.fromkeys(edge.synset for edge in self.edges(parent) if edge.relation is down)
-                )
-            return [self.synset(sibling) for sibling in found if sibling != synset]
+        found: dict[str, None] = {}
+        for parent in self._parents(synset):
+            down = Relation.SIMILAR if parent[0] == "a" else Relation.MORE_SPECIFIC
+            found.update(dict.fromkeys(edge.synset for edge in self.edges(parent) if edge.relation is down))
+        return [self.synset(sibling) for sibling in found if sibling != synset]
 
     def _parents(self, synset: str) -> list[str]:
-        is_satellite = self._synset(synset).pos() == "s"
-        up = Relation.SIMILAR if is_satellite else Relation.MORE_GENERAL
+        up = Relation.SIMILAR if self._entry(synset).pos == "s" else Relation.MORE_GENERAL
         return list(dict.fromkeys(edge.synset for edge in self.edges(synset) if edge.relation is up))
 
-    def _of_key(self, key: str) -> Any | None:
+    def _of_key(self, key: str) -> str | None:
         if not is_sense_key(key):
             return None
         try:
-            return self._reader.synset_from_sense_key(key)
+            with self._lock:
+                found = self._reader.synset_from_sense_key(key)
         except (NltkWordNetError, ValueError, KeyError):
             return None
+        return _id(found.pos(), found.offset())
 
-    def _synset(self, synset: str) -> Any:
-        self._reader.forget()
-        return self._reader.synset_from_pos_and_offset(synset[0], int(synset[1:]))
+    def _keys_of_word(self, word: str, part_of_speech: str) -> dict[str, str]:
+        """The synsets of a word in the order of their numbers, each with the word's key there."""
+        keys: dict[str, str] = {}
+        with self._lock:
+            for lemma in self._reader.lemmas(word, part_of_speech):
+                synset = lemma.synset()
+                keys.setdefault(_id(synset.pos(), synset.offset()), str(lemma.key()))
+        return keys
 
-    def _sense(self, synset: Any) -> Sense:
-        lemmas = synset.lemmas()
-        return Sense(
-            _id(synset.pos(), synset.offset()),
-            tuple(lemma.name().replace("_", " ") for lemma in lemmas),
-            tuple(lemma.key() for lemma in lemmas),
-            PARTS_OF_SPEECH[_letter(synset.pos())],
-            self._reader.gloss(synset),
-        )
+    def _entry(self, synset: str) -> _Entry:
+        with (self._folder / f"data.{_FILES[synset[0]]}").open("rb") as file:
+            file.seek(int(synset[1:]))
+            return _Entry.parse(file.readline().decode("utf-8"))
+
+    def _keys(self, entry: _Entry) -> tuple[str, ...]:
+        """The sense key of each word (senseidx(5WN)); that of a satellite names the head of its cluster."""
+        head = ":"
+        if entry.pos == "s":
+            cluster = next(target for symbol, target, _ in entry.pointers if symbol == "&")
+            word, number = self._entry(cluster).words[0]
+            head = f"{word}:{number:02}"
+        begin = f"{'nvars'.index(entry.pos) + 1}:{entry.lexicographer}"
+        return tuple(f"{word}%{begin}:{number:02}:{head}".lower() for word, number in entry.words)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A synset, as its line in a data file says."""
+
+    lexicographer: str
+    """The number of the lexicographer's file, two digits."""
+    pos: str
+    """n, v, a, r, or s of an adjective in a cluster."""
+    words: list[tuple[str, int]]
+    """Each with its number among the words of the lexicographer's file that are written alike."""
+    pointers: list[tuple[str, str, str]]
+    """Symbol, synset, and the numbers of the words it connects, two digits each: 0000 of none."""
+    gloss: str
+
+    @classmethod
+    def parse(cls, line: str) -> Self:
+        columns, _, gloss = line.partition("|")
+        _, lexicographer, pos, count, *fields = columns.split()
+        end = 2 * int(count, 16)
+        words = [(_MARKER.sub("", fields[at]), int(fields[at + 1], 16)) for at in range(0, end, 2)]
+        pointers = [
+            (fields[at], _id(fields[at + 2], int(fields[at + 1])), fields[at + 3])
+            for at in range(end + 1, end + 1 + 4 * int(fields[end]), 4)
+        ]
+        return cls(lexicographer, pos, words, pointers, gloss.strip())
 
 
 def _letter(part_of_speech: str) -> str:
@@ -201,6 +237,7 @@ class _Reader(WordNetCorpusReader):  # type: ignore[misc]  # NLTK has no types
             self.open(name).close()
 
     def open(self, file: str) -> Any:
+        """A file of the folder; that of the lexicographers' names is the same in each."""
         if file == "lexnames":
             names = enumerate(_LEXICOGRAPHER_FILES.split())
             return io.StringIO("".join(f"{number:02}\t{name}\t0\n" for number, name in names))
@@ -208,21 +245,6 @@ class _Reader(WordNetCorpusReader):  # type: ignore[misc]  # NLTK has no types
 
     def map_wn(self, version: str = "wordnet") -> None:
         """No map to the numbers of another WordNet, which NLTK would look for among its own corpora."""
-
-    def offsets(self, word: str, part_of_speech: str) -> list[int]:
-        """Where the synsets of a word are, in the order of their numbers; none of an unknown word."""
-        return list(self._lemma_pos_offset_map.get(word, {}).get(part_of_speech, ()))
-
-    def forget(self) -> None:
-        """Drop what was read when it gets much; NLTK would keep it all."""
-        if sum(map(len, self._synset_offset_cache.values())) > MOST_KEPT:
-            self._synset_offset_cache.clear()
-
-    def gloss(self, synset: Any) -> str:
-        """What stands behind the bar in the line of a synset."""
-        file = self._data_file(synset.pos())
-        file.seek(synset.offset())
-        return str(file.readline()).partition("|")[2].strip()
 
 
 def open_wordnet(folder: Path | None) -> WordNet:

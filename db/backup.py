@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -34,12 +34,12 @@ from db.database import Database, copy_in
 from db.errors import DamagedError, DatabaseError, UnreachableError
 from db.migrations import (
     MIGRATIONS,
-    changing_schema,
     current,
     refuse_foreign_tables,
     refuse_missing,
     refuse_unknown,
     revision_of,
+    schema_transaction,
     upgrade,
     upgrade_within,
 )
@@ -47,8 +47,7 @@ from db.models import AuditEvent, Base, UserSession, UtcDateTime
 from db.sqlite_files import copy_file, flush, replace_contents
 from db.triggers import create_triggers, drop_triggers
 
-AT_ONCE = 2_000
-_KEEPS_REVISION = "alembic_version"
+ROWS_AT_ONCE = 2_000
 _BESIDE = ("-wal", "-shm", "-journal")
 """Suffixes of the files that SQLite keeps beside a database while it is open, or after a crash."""
 
@@ -62,7 +61,7 @@ class Backup:
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
+class Restoration:
     revision: str
     """Of the backup; the database itself is at the newest."""
     rows: int
@@ -89,28 +88,37 @@ def backup(database: Database, file: Path, *, overwrite: bool = False) -> Backup
     revision = current(database)
     if revision is None:
         raise DatabaseError(f"{database} has no tables to back up: check the URL.")
-    if revision == MIGRATIONS.head:
-        _refuse_without_tables(database)
+    if revision == MIGRATIONS.head:  # else some are missing by design
+        with database.explain_errors(), database.engine.connect() as connection:
+            missing = missing_tables(connection)
+        if missing:  # `restore` would refuse it
+            raise DatabaseError(
+                f"{database} is incomplete, and nothing was backed up: tables are missing "
+                f"({', '.join(missing)}), restore a backup."
+            )
     with _folder_beside(file) as folder:
         part = folder / file.name
         if database.path is not None:
             copy_file(database.path, part)
         else:
             revision = _write_rows(database, part)
-        _check_file(part)
+        with closing(sqlite3.connect(part)) as written:
+            [found] = written.execute("PRAGMA integrity_check(1)").fetchone()
+        if found != "ok":
+            raise DatabaseError(f"The database is damaged ({found}): the backup was not kept.")
         size = part.stat().st_size
         _refuse_in_use(file)
         part.replace(file)
         flush(file)
-    if found := _beside(file):
+    if beside := _beside(file):
         raise DatabaseError(
-            f"{file} was opened while it was replaced ({found[0].name} is there), and may be damaged: back "
+            f"{file} was opened while it was replaced ({beside[0].name} is there), and may be damaged: back "
             "up to another name."
         )
     return Backup(file, revision, size)
 
 
-def restore(database: Database, file: Path, *, overwrite: bool = False) -> Restored:
+def restore(database: Database, file: Path, *, overwrite: bool = False) -> Restoration:
     """Restore the backup `file` into the database, all or nothing.
 
     The backup is upgraded and checked before the database is touched. Everybody has to sign in again.
@@ -131,26 +139,15 @@ def restore(database: Database, file: Path, *, overwrite: bool = False) -> Resto
         raise DatabaseError(f"{file} is the database itself: give the file of a backup.")
     _refuse_to_lose(database, overwrite=overwrite)  # before the work; once more when nobody else can write
     with _folder_beside(database.path) as folder:
-        staged = folder / "restored.db"
-        revision, rows = _stage(file, staged)
+        copy = folder / "restored.db"
+        revision, rows = _upgrade_copy(file, copy)
         if database.path is not None:
             _refuse_to_lose(database, overwrite=overwrite)
             database.dispose()  # our own connections would look like the app's
-            replace_contents(database.path, staged)
+            replace_contents(database.path, copy)
         else:
-            _restore_rows(database, staged, overwrite=overwrite)
-    return Restored(revision, rows)
-
-
-def _refuse_without_tables(database: Database) -> None:
-    """Raise DatabaseError where `restore` would refuse the backup."""
-    with database.reached(), database.engine.connect() as connection:
-        missing = missing_tables(connection)
-    if missing:
-        raise DatabaseError(
-            f"{database} is incomplete, and nothing was backed up: tables are missing "
-            f"({', '.join(missing)}), restore a backup."
-        )
+            _restore_rows(database, copy, overwrite=overwrite)
+    return Restoration(revision, rows)
 
 
 def _refuse_in_use(file: Path) -> None:
@@ -170,14 +167,14 @@ def _beside(file: Path) -> list[Path]:
 def _write_rows(database: Database, part: Path) -> str:
     target = Database(f"sqlite:///{part}")
     try:
-        with database.reached(), database.reading() as session:
+        with database.explain_errors(), database.reading() as session:
             source = session.connection()
             revision = revision_of(source)
             assert revision is not None
             refuse_unknown(database, revision)
             upgrade(target, to=revision)
-            with target.reached(), target.session() as copy:
-                copy_rows(source, copy.connection())
+            with target.explain_errors(), target.session() as copy:
+                _copy_rows(source, copy.connection())
     finally:
         target.dispose()
     with closing(sqlite3.connect(part)) as connection:
@@ -185,23 +182,20 @@ def _write_rows(database: Database, part: Path) -> str:
     return revision
 
 
-def _check_file(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as connection:
-        found = [row[0] for row in connection.execute("PRAGMA integrity_check(1)")]
-    if found != ["ok"]:
-        raise DatabaseError(f"The database is damaged ({found[0]}): the backup was not kept.")
+def _upgrade_copy(file: Path, copy: Path) -> tuple[str, int]:
+    """Make a copy with the newest tables, and check it.
 
-
-def _stage(file: Path, staged: Path) -> tuple[str, int]:
-    """Make a copy with the newest tables, and check it; the revision of the backup, and its rows."""
+    Returns:
+        The revision of the backup, and its number of rows.
+    """
     no_backup = DatabaseError(f"{file} is not a backup of this program's database: give one that is.")
     try:
         with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as connection:
             connection.execute("SELECT version_num FROM alembic_version").fetchall()
     except sqlite3.Error as error:
         raise no_backup from error
-    copy_file(file, staged)
-    database = Database(f"sqlite:///{staged}")
+    copy_file(file, copy)
+    database = Database(f"sqlite:///{copy}")
     try:
         revision = current(database)
         if revision is None:
@@ -217,22 +211,23 @@ def _stage(file: Path, staged: Path) -> tuple[str, int]:
             event = insert(AuditEvent).values(at=datetime.now(UTC), action="database restored", detail=detail)
             session.execute(event)
     except DatabaseError as error:  # which names the copy
-        raise DatabaseError(str(error).replace(str(staged), str(file))) from error
+        raise DatabaseError(str(error).replace(str(copy), str(file))) from error
     finally:
         database.dispose()
     kept = sum(rows for table, rows in found.rows.items() if table != UserSession.__tablename__)
     return revision, kept + 1  # the event
 
 
-def _restore_rows(database: Database, staged: Path, *, overwrite: bool) -> None:
-    source = Database(f"sqlite:///{staged}")
+def _restore_rows(database: Database, copy: Path, *, overwrite: bool) -> None:
+    source = Database(f"sqlite:///{copy}")
     try:
-        with database.reached(), changing_schema(database) as target, source.reading() as session:
+        with database.explain_errors(), schema_transaction(database) as target, source.reading() as session:
             _refuse_rows(database, target, overwrite=overwrite)
             upgrade_within(target, database, to=MIGRATIONS.head)
             drop_triggers(target)
-            empty_tables(target)
-            copy_rows(session.connection(), target)
+            tables = ", ".join(sorted(Base.metadata.tables))
+            target.execute(text(f"TRUNCATE {tables} RESTART IDENTITY"))
+            _copy_rows(session.connection(), target)
             create_triggers(target)
     finally:
         source.dispose()
@@ -242,7 +237,7 @@ def _refuse_to_lose(database: Database, *, overwrite: bool) -> None:
     if database.path is not None and not database.path.exists():
         return
     try:
-        with database.reached(), database.engine.connect() as connection:
+        with database.explain_errors(), database.engine.connect() as connection:
             _refuse_rows(database, connection, overwrite=overwrite)
     except (UnreachableError, DamagedError):
         if database.path is None or not overwrite:
@@ -274,52 +269,28 @@ def _folder_beside(path: Path | None) -> Iterator[Path]:
         raise DatabaseError(f"{path or beside} cannot be written ({error.strerror}).") from error
 
 
-def copy_rows(source: Connection, target: Connection) -> None:
+def _copy_rows(source: Connection, target: Connection) -> None:
     """Copy every row to the target, whose tables are empty and of the revision of the source.
 
     The tables are reflected from both, as those of an older revision are not those of `db.models`.
     """
-    tables = _reflect(target, None)
-    origin = _reflect(source, set(tables.tables))
+    ours = Base.metadata.tables if target.dialect.name == "postgresql" else None  # others may be there
+    tables = _reflect(target, ours)
+    origins = _reflect(source, tables.tables)
     for table in tables.sorted_tables:  # what is referred to comes first
-        _copy_table(source, target, origin.tables[table.name], table)
+        origin = origins.tables[table.name]
+        columns = [origin.columns[column.name] for column in table.columns]
+        query = select(*columns).order_by(*origin.primary_key.columns)
+        with source.execution_options(yield_per=ROWS_AT_ONCE).execute(query) as rows:
+            if target.dialect.name == "postgresql":
+                _stream_rows(target, table, rows)
+            else:
+                for part in rows.mappings().partitions():
+                    target.execute(insert(table), [dict(row) for row in part])
 
 
-def empty_tables(connection: Connection) -> None:
-    """Delete every row on PostgreSQL."""
-    connection.execute(text(f"TRUNCATE {', '.join(sorted(Base.metadata.tables))} RESTART IDENTITY"))
-
-
-def _reflect(connection: Connection, names: set[str] | None) -> MetaData:
-    metadata = MetaData()
-    event.listen(metadata, "column_reflect", _read_alike)
-    wanted = Base.metadata.tables if connection.dialect.name == "postgresql" and names is None else names
-    metadata.reflect(
-        connection, only=lambda name, _: name != _KEEPS_REVISION and (wanted is None or name in wanted)
-    )
-    return metadata
-
-
-def _read_alike(inspector: object, table: Table, column: Any) -> None:
-    if isinstance(column["type"], DateTime):
-        column["type"] = UtcDateTime()
-    elif isinstance(column["type"], JSON):
-        column["type"] = JSON(none_as_null=True)
-
-
-def _copy_table(source: Connection, target: Connection, origin: Table, table: Table) -> None:
-    names = [column.name for column in table.columns]
-    query = select(*(origin.columns[name] for name in names)).order_by(*origin.primary_key.columns)
-    with source.execution_options(yield_per=AT_ONCE).execute(query) as rows:
-        if target.dialect.name == "postgresql":
-            _stream_in(target, table, rows)
-        else:
-            for part in rows.mappings().partitions():
-                target.execute(insert(table), [dict(row) for row in part])
-
-
-def _stream_in(target: Connection, table: Table, rows: Iterable[Sequence[Any]]) -> None:
-    """Copy the rows in; the ids of later rows come after theirs."""
+def _stream_rows(target: Connection, table: Table, rows: Iterable[Sequence[Any]]) -> None:
+    """Copy the rows into PostgreSQL; the ids of later rows come after theirs."""
     try:
         copy_in(target, table, table.columns.keys(), rows)
     except target.dialect.loaded_dbapi.Error as error:
@@ -331,3 +302,20 @@ def _stream_in(target: Connection, table: Table, rows: Iterable[Sequence[Any]]) 
     if "id" in table.columns:
         sequence = f"pg_get_serial_sequence('{table.name}', 'id')"
         target.execute(text(f"SELECT setval({sequence}, MAX(id)) FROM {table.name} HAVING COUNT(*) > 0"))
+
+
+def _reflect(connection: Connection, names: Collection[str] | None) -> MetaData:
+    metadata = MetaData()
+    event.listen(metadata, "column_reflect", _use_common_type)
+    metadata.reflect(
+        connection, only=lambda name, _: name != "alembic_version" and (names is None or name in names)
+    )
+    return metadata
+
+
+def _use_common_type(inspector: object, table: Table, column: Any) -> None:
+    """Read moments and JSON alike on both systems."""
+    if isinstance(column["type"], DateTime):
+        column["type"] = UtcDateTime()
+    elif isinstance(column["type"], JSON):
+        column["type"] = JSON(none_as_null=True)

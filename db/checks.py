@@ -8,9 +8,17 @@ from hashlib import sha256
 
 from sqlalchemy import Connection, inspect, text
 
-from db.database import Database, public_url
+from db.database import Database
 from db.errors import DamagedError
-from db.migrations import MIGRATIONS, current, refuse_foreign, refuse_missing, refuse_unknown, revision_of
+from db.migrations import (
+    MIGRATIONS,
+    current,
+    refuse_foreign,
+    refuse_missing,
+    refuse_unknown,
+    revision_of,
+    upgrade_command,
+)
 from db.models import Base
 from db.triggers import trigger_names
 
@@ -157,54 +165,58 @@ def check(database: Database) -> Check:
     """Run all checks on one view of the data; the database may be in use.
 
     Raises:
-        DatabaseError: there is none, it cannot be reached, or is newer than this version.
+        DatabaseError: there is none, it cannot be reached, or its revision is unknown here.
     """
     refuse_missing(database)
     problems: list[str] = []
     try:
-        return _check(database, problems)
+        revision = current(database)
+        if revision is None:
+            refuse_foreign(database)
+        refuse_unknown(database, revision)
+        with database.explain_errors(), database.reading() as session:
+            connection = session.connection()
+            if revision == MIGRATIONS.head and (missing := missing_tables(connection)):
+                problems.append(f"Tables are missing ({', '.join(missing)}): restore a backup.")
+                return Check(revision, tuple(problems), {})
+            if database.is_sqlite:
+                problems += _damaged_pages(connection)
+                problems += _lost_rows(connection)
+            if revision_of(connection) != MIGRATIONS.head:
+                state = "no tables" if revision is None else f"the tables of revision {revision}"
+                command = upgrade_command(database)
+                problems.append(f"There are {state}, not {MIGRATIONS.head}: run `{command}`.")
+                return Check(revision, tuple(problems), {})
+            problems += _schema_problems(connection)
+            if not problems:
+                problems += row_problems(connection)
+            tables = sorted(Base.metadata.tables)
+            rows = {name: connection.scalar(text(f"SELECT COUNT(*) FROM {name}")) or 0 for name in tables}
+            return Check(revision, tuple(problems), rows)
     except DamagedError as error:  # too badly to go on
-        return Check(None, tuple(problems or [_damaged(error.reason)]), {})
-
-
-def _check(database: Database, problems: list[str]) -> Check:
-    """Adds what it finds to `problems`, which keep it when the check breaks off."""
-    revision = current(database)
-    if revision is None:
-        refuse_foreign(database)
-    refuse_unknown(database, revision)
-    with database.reached(), database.reading() as session:
-        connection = session.connection()
-        if revision == MIGRATIONS.head and (missing := missing_tables(connection)):
-            problems.append(f"Tables are missing ({', '.join(missing)}): restore a backup.")
-            return Check(revision, tuple(problems), {})
-        if database.is_sqlite:
-            problems += _damages(connection)
-            problems += _lost_rows(connection)
-        if revision_of(connection) != MIGRATIONS.head:
-            state = "no tables" if revision is None else f"the tables of revision {revision}"
-            command = f"python -m db upgrade --database-url {public_url(database.url)}"
-            problems.append(f"There are {state}, not {MIGRATIONS.head}: run `{command}`.")
-            return Check(revision, tuple(problems), {})
-        problems += _schema_problems(connection)
-        if not problems:
-            problems += row_problems(connection)
-        return Check(revision, tuple(problems), _rows(connection))
+        return Check(None, tuple(problems or [_damage(error.reason)]), {})
 
 
 def row_problems(connection: Connection) -> list[str]:
     """A sentence for each invariant that does not hold; the tables must be those of this version."""
-    found = [problem for invariant in INVARIANTS if (problem := _violated(connection, invariant))]
-    return found + _wrong_hashes(connection)
-
-
-def _wrong_hashes(connection: Connection) -> list[str]:
-    """Computed here, as SQLite has no SHA-256."""
-    texts = connection.execute(
+    problems = []
+    for each in INVARIANTS:
+        query = f"WITH violations (id) AS ({each.violations}) SELECT DISTINCT id FROM violations ORDER BY id"
+        if found := connection.scalars(text(query)).all():
+            problems.append(_violation(each.rule, found, each.what))
+    consents = connection.execute(  # here, as SQLite has no SHA-256
         text("SELECT id, consent, consent_sha256 FROM projects WHERE consent IS NOT NULL ORDER BY id")
     )
-    wrong = [id for id, consent, digest in texts if sha256(consent.encode()).hexdigest() != digest]
-    return [_not_so("a consent text has the SHA-256 that is stored with it", wrong, "project")] * bool(wrong)
+    if wrong := [id for id, consent, digest in consents if sha256(consent.encode()).hexdigest() != digest]:
+        rule = "a consent text has the SHA-256 that is stored with it"
+        problems.append(_violation(rule, wrong, "project"))
+    return problems
+
+
+def _violation(rule: str, found: Sequence[int], what: str) -> str:
+    shown = ", ".join(map(str, found[:5])) + (", …" if len(found) > 5 else "")
+    counted = f"{len(found)} {what}{'' if len(found) == 1 else 's'}"
+    return f"Violated by {counted} ({shown}): {rule}."
 
 
 def missing_tables(connection: Connection) -> list[str]:
@@ -212,12 +224,12 @@ def missing_tables(connection: Connection) -> list[str]:
     return sorted(Base.metadata.tables.keys() - set(inspect(connection).get_table_names()))
 
 
-def _damages(connection: Connection) -> list[str]:
+def _damaged_pages(connection: Connection) -> list[str]:
     found = [row[0] for row in connection.execute(text("PRAGMA integrity_check(5)"))]
-    return [] if found == ["ok"] else [_damaged(line) for line in found]
+    return [] if found == ["ok"] else [_damage(line) for line in found]
 
 
-def _damaged(reason: str) -> str:
+def _damage(reason: str) -> str:
     return f"The file is damaged: {' '.join(reason.split())}; restore a backup."
 
 
@@ -235,7 +247,7 @@ def _schema_problems(connection: Connection) -> list[str]:
 
     options = {"include_object": _is_ours, "compare_type": True}
     differences = compare_metadata(MigrationContext.configure(connection, opts=options), Base.metadata)
-    problems = [f"The tables are not those of this version: {_words(each)}." for each in differences]
+    problems = [f"The tables are not those of this version: {_describe(each)}." for each in differences]
     is_sqlite = connection.dialect.name == "sqlite"
     there = connection.scalars(
         text(
@@ -256,7 +268,7 @@ def _is_ours(item: object, name: str | None, kind: str, *_: object) -> bool:
     return kind != "table" or name in Base.metadata.tables
 
 
-def _words(difference: object) -> str:
+def _describe(difference: object) -> str:
     while isinstance(difference, list):
         difference = difference[0]
     kind, *what = difference if isinstance(difference, tuple) else (difference,)
@@ -264,21 +276,3 @@ def _words(difference: object) -> str:
         name for each in what if (name := getattr(each, "name", each)) is not None and isinstance(name, str)
     ]
     return " ".join([str(kind).replace("_", " "), *names])
-
-
-def _violated(connection: Connection, invariant: Invariant) -> str | None:
-    query = f"WITH violations (id) AS ({invariant.violations}) SELECT DISTINCT id FROM violations ORDER BY id"
-    found = connection.scalars(text(query)).all()
-    return _not_so(invariant.rule, found, invariant.what) if found else None
-
-
-def _not_so(rule: str, found: Sequence[int], what: str) -> str:
-    """The sentence about a rule that these ids violate."""
-    shown = ", ".join(map(str, found[:5])) + (", …" if len(found) > 5 else "")
-    counted = f"{len(found)} {what}{'' if len(found) == 1 else 's'}"
-    return f"Violated by {counted} ({shown}): {rule}."
-
-
-def _rows(connection: Connection) -> dict[str, int]:
-    tables = sorted(Base.metadata.tables)
-    return {name: connection.scalar(text(f"SELECT COUNT(*) FROM {name}")) or 0 for name in tables}

@@ -13,7 +13,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import JSON, Connection, Engine, Table, create_engine, event
+from sqlalchemy import JSON, Connection, Table, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
@@ -57,7 +57,7 @@ _PRAGMAS = (
 
 
 class Database:
-    """A database by its URL; everything goes through one of two kinds of transaction."""
+    """A database by its URL: transactions that write, views that read, and errors in one sentence."""
 
     def __init__(self, url: str = DEFAULT_URL) -> None:
         """Connect lazily.
@@ -70,10 +70,31 @@ class Database:
         """
         self.url = parse_url(url)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
-        self.engine = self._sqlite() if self.is_sqlite else self._postgresql()
+        options: dict[str, Any] = {"pool_size": POOL_SIZE, "max_overflow": 0, "pool_timeout": POOL_SECONDS}
+        if self.is_sqlite:
+            self.engine = create_engine(self.url, connect_args={"timeout": BUSY_SECONDS}, **options)
+            path = Path(self.url.database or "")
+            event.listen(self.engine, "do_connect", lambda *_: make_private_file(path))
+            event.listen(self.engine, "connect", _prepare_sqlite)
+            event.listen(self.engine, "begin", _begin_sqlite)
+        else:
+            connect_args = {"connect_timeout": BUSY_SECONDS}
+            options["pool_pre_ping"] = True  # replaces a connection that a restarted server closed
+            self.engine = create_engine(self.url, connect_args=connect_args, **options)
+            event.listen(self.engine, "connect", _prepare_postgresql)
+            event.listen(self.engine, "begin", _begin_postgresql)
         # Waiting in SQLite itself is unfair: with 50 raters some wait for seconds. A lock serves in turn.
         self._writing = threading.Lock() if self.is_sqlite else None
         self._thread = threading.local()
+
+    @property
+    def path(self) -> Path | None:
+        """The file of an SQLite database."""
+        return Path(self.url.database or "") if self.is_sqlite else None
+
+    def __str__(self) -> str:
+        """What a person calls it: the file, or the URL without its password."""
+        return str(self.path) if self.is_sqlite else public_url(self.url)
 
     @contextmanager
     def session(self, *, wait: float | None = None) -> Iterator[Session]:
@@ -94,12 +115,12 @@ class Database:
             raise RuntimeError("session() inside session(): hand the first one on")
         until = time.monotonic() + (WAIT_SECONDS if wait is None else wait)
         with (
-            self._connected(),
+            self._explain_interruptions(),
             self._turn(until),
             Session(self.engine, expire_on_commit=False, execution_options=_AS_READ) as session,
             session.begin(),
         ):
-            with self.reached():
+            with self.explain_errors():
                 session.connection(execution_options={"writes": True, "until": until})
             self._thread.writes = True
             try:
@@ -158,7 +179,7 @@ class Database:
             yield session
 
     @contextmanager
-    def glance(self) -> Iterator[Session]:
+    def single_read(self) -> Iterator[Session]:
         """A view for a single statement, which needs no transaction to be consistent.
 
         Raises:
@@ -170,13 +191,13 @@ class Database:
 
     @contextmanager
     def _view(self, options: dict[str, Any]) -> Iterator[Session]:
-        with self._connected(), Session(self.engine) as session:
-            with self.reached():
+        with self._explain_interruptions(), Session(self.engine) as session:
+            with self.explain_errors():
                 session.connection(execution_options=options)
             yield session
 
     @contextmanager
-    def _connected(self) -> Iterator[None]:
+    def _explain_interruptions(self) -> Iterator[None]:
         """Turn a lost connection, a lock timeout or a damaged file into one sentence; other errors pass.
 
         Nothing is tried again: a commit may have succeeded although the server's answer was lost.
@@ -185,20 +206,11 @@ class Database:
             yield
         except (DBAPIError, self.engine.dialect.loaded_dbapi.Error) as error:  # the latter: of a COPY
             if is_busy(error) or is_lost(error) or is_damaged(error):
-                raise self._told(error) from error
+                raise self._explain(error) from error
             raise
 
-    @property
-    def path(self) -> Path | None:
-        """The file of an SQLite database."""
-        return Path(self.url.database or "") if self.is_sqlite else None
-
-    def __str__(self) -> str:
-        """What a person calls it: the file, or the URL without its password."""
-        return str(self.path) if self.is_sqlite else public_url(self.url)
-
     @contextmanager
-    def reached(self) -> Iterator[None]:
+    def explain_errors(self) -> Iterator[None]:
         """Turn what the server or the file system refuses into one sentence.
 
         Raises:
@@ -212,9 +224,9 @@ class Database:
                 f"All {POOL_SIZE} connections to {self} are in use; try again in a moment."
             ) from error
         except DBAPIError as error:
-            raise self._told(error) from error
+            raise self._explain(error) from error
 
-    def _told(self, error: Exception) -> DatabaseError:
+    def _explain(self, error: Exception) -> DatabaseError:
         if is_busy(error):
             return self._busy()
         if is_damaged(error):
@@ -228,24 +240,6 @@ class Database:
         """Close every connection."""
         self.engine.dispose()
 
-    def _sqlite(self) -> Engine:
-        engine = self._engine({"timeout": BUSY_SECONDS})
-        event.listen(engine, "do_connect", lambda *_: make_private_file(Path(self.url.database or "")))
-        event.listen(engine, "connect", _prepare_sqlite)
-        event.listen(engine, "begin", _begin_sqlite)
-        return engine
-
-    def _postgresql(self) -> Engine:
-        # A connection that a restarted server closed is replaced before it is used.
-        engine = self._engine({"connect_timeout": BUSY_SECONDS}, pool_pre_ping=True)
-        event.listen(engine, "connect", _prepare_postgresql)
-        event.listen(engine, "begin", _begin_postgresql)
-        return engine
-
-    def _engine(self, options: dict[str, int], *, pool_pre_ping: bool = False) -> Engine:
-        pool = {"pool_size": POOL_SIZE, "max_overflow": 0, "pool_timeout": POOL_SECONDS}
-        return create_engine(self.url, connect_args=options, pool_pre_ping=pool_pre_ping, **pool)
-
 
 def _prepare_sqlite(connection: Any, record: object) -> None:
     connection.isolation_level = None  # SQLAlchemy's BEGIN is ours, below
@@ -253,10 +247,10 @@ def _prepare_sqlite(connection: Any, record: object) -> None:
     for pragma in _PRAGMAS:
         connection.execute(pragma)
     # SQLite's own lower() changes ASCII only: a search for élan would not find Élan. No index uses it.
-    connection.create_function("lower", 1, _folded, deterministic=True)
+    connection.create_function("lower", 1, _fold_case, deterministic=True)
 
 
-def _folded(value: Any) -> Any:
+def _fold_case(value: Any) -> Any:
     """Not Python's `lower`, which turns Σ into another letter at the end of a word."""
     return value.casefold() if isinstance(value, str) else value
 
@@ -286,7 +280,7 @@ def _begin_sqlite(connection: Connection) -> None:
     driver: Any = connection.connection.driver_connection
     driver.execute(f"PRAGMA query_only = {int(options.get('reads', False))}")
     until = options.get("until")
-    with nullcontext() if until is None else _patience(driver, _left(until)):
+    with nullcontext() if until is None else _busy_timeout(driver, _left(until)):
         connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writes", False) else "BEGIN")
 
 
@@ -304,7 +298,7 @@ def _begin_postgresql(connection: Connection) -> None:
 
 
 @contextmanager
-def _patience(driver: Any, seconds: float) -> Iterator[None]:
+def _busy_timeout(driver: Any, seconds: float) -> Iterator[None]:
     [before] = driver.execute("PRAGMA busy_timeout").fetchone()
     driver.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
     try:

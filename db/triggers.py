@@ -12,7 +12,7 @@ from sqlalchemy import Connection, inspect, text
 
 from db.models import APPEND_ONLY, Base
 
-KEPT_FOR_EVER = "audit_events"
+NEVER_DELETED = "audit_events"
 _FUNCTION = "keep_history"
 _GONE = "project_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM {projects} WHERE id = OLD.project_id)"
 
@@ -48,7 +48,7 @@ def _sqlite(tables: Sequence[str]) -> Iterator[str]:
         taken = f"EXISTS (SELECT 1 FROM {table} WHERE id = NEW.id)"
         yield f"CREATE TRIGGER {table}_insert BEFORE INSERT ON {table} WHEN {taken} {refuse}"
         gone = "OLD." + _GONE.format(projects="projects")
-        if table == KEPT_FOR_EVER:
+        if table == NEVER_DELETED:
             same = " AND ".join(f"NEW.{column} IS OLD.{column}" for column in _columns(table))
             forgets = f"NEW.project_id IS NULL AND {gone} AND {same}"
             yield f"CREATE TRIGGER {table}_update BEFORE UPDATE ON {table} WHEN NOT ({forgets}) {refuse}"
@@ -60,7 +60,7 @@ def _sqlite(tables: Sequence[str]) -> Iterator[str]:
 
 def _postgresql(tables: Sequence[str]) -> Iterator[str]:
     same = " AND ".join(
-        f"NEW.{column} IS NOT DISTINCT FROM OLD.{column}" for column in _columns(KEPT_FOR_EVER)
+        f"NEW.{column} IS NOT DISTINCT FROM OLD.{column}" for column in _columns(NEVER_DELETED)
     )
     same = same.replace("NEW.detail", "NEW.detail::text").replace("OLD.detail", "OLD.detail::text")
     # The schema is asked of the trigger, not of search_path, which a tool of the server may have emptied.
@@ -71,7 +71,7 @@ def _postgresql(tables: Sequence[str]) -> Iterator[str]:
             IF TG_OP <> 'TRUNCATE' THEN
                 EXECUTE format('SELECT EXISTS (SELECT 1 FROM %I.projects WHERE id = $1)', TG_TABLE_SCHEMA)
                     INTO project_stands USING OLD.project_id;
-                IF TG_TABLE_NAME <> '{KEPT_FOR_EVER}' THEN
+                IF TG_TABLE_NAME <> '{NEVER_DELETED}' THEN
                     IF TG_OP = 'DELETE' AND NOT project_stands THEN
                         RETURN OLD;
                     END IF;

@@ -128,7 +128,7 @@ def drop_nested(phrases: Iterable[str], language: str = "") -> Iterator[int]:
     nested in another when its stems are, contiguously; punctuation marks do not count as words here, except
     those that tell C++ and C# from C.
 
-    >>> list(unnested(["Graph kernels", "kernels", "support vectors", "fast graph kernel", "graphs"]))
+    >>> list(drop_nested(["Graph kernels", "kernels", "support vectors", "fast graph kernel", "graphs"]))
     [0, 2]
     """
     return drop_nested_keys(" ".join(_stems(phrase, language)) for phrase in phrases)

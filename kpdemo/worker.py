@@ -24,7 +24,6 @@ from threading import Lock, Thread
 from typing import Any, BinaryIO
 
 from kpdemo.errors import KpdemoError, ModelStoppedError
-from kpdemo.quick_start import import_nltk, uncollected
 from kpdemo.types import (
     Document,
     Mapped,
@@ -411,15 +410,13 @@ SECONDS_BETWEEN = 0.5
 def serve() -> None:
     """Read requests from standard input and write answers to standard output, until the input ends."""
     requests, answers = _take_pipes()
-    with uncollected():
-        setup: Setup = pickle.load(requests)
-        import_nltk()
-        inbox: SimpleQueue[Request] = SimpleQueue()
-        Thread(target=_receive, args=(requests, inbox), daemon=True).start()
-        models = _Models(setup.load)
-        if setup.first is not None:
-            with suppress(Exception):  # whoever asks for it gets the error
-                models.open(setup.first)
+    setup: Setup = pickle.load(requests)
+    inbox: SimpleQueue[Request] = SimpleQueue()
+    Thread(target=_receive, args=(requests, inbox), daemon=True).start()
+    models = _Models(setup.load)
+    if setup.first is not None:
+        with suppress(Exception):  # whoever asks for it gets the error
+            models.open(setup.first)
     with suppress(OSError):  # nobody is there to take the answer: the end that `_receive` waits for
         while True:
             request = inbox.get()

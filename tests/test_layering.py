@@ -1,4 +1,4 @@
-"""Who may import whom: the arrows between the layers, and the few rooms of heavy libraries."""
+"""Who may import whom: the arrows between the layers, the rooms of heavy libraries, nothing private."""
 
 from __future__ import annotations
 
@@ -142,3 +142,45 @@ def test_importing_any_module_outside_the_model_and_the_pages_loads_nothing_heav
     ]
     assert modules_loaded_by(*light) == []
     assert modules_loaded_by("faiss") == ["faiss"]  # the check can fail
+
+
+PUBLIC = {"_exit", "_replace"}
+"""Names that begin with an underscore and are documented: of os, and of named tuples."""
+STREAMS = {"sys.stdin", "sys.stdout", "sys.stderr"}
+
+
+def liberties(source: str) -> list[str]:
+    """What `source` uses of others that is private, and what it replaces in modules that it imports."""
+    nodes = list(ast.walk(ast.parse(source)))
+    imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+    imported = {(name.asname or name.name).partition(".")[0] for node in imports for name in node.names}
+    own = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)} | PUBLIC
+    attributes = [node for node in nodes if isinstance(node, ast.Attribute)]
+    own |= {node.attr for node in attributes if isinstance(node.value, ast.Name) and node.value.id == "self"}
+    found = []
+    for node in attributes:
+        name = ast.unparse(node)
+        if node.attr.startswith("_") and not node.attr.startswith("__") and node.attr not in own:
+            found.append(f"uses {name}")
+        if isinstance(node.ctx, ast.Store) and name.partition(".")[0] in imported and name not in STREAMS:
+            found.append(f"replaces {name}")
+    return found
+
+
+def test_nothing_private_of_a_library_is_used_and_none_of_its_parts_is_replaced():
+    found = {name: liberties(path.read_text(encoding="utf-8")) for name, path in sources().items()}
+    assert {name: taken for name, taken in found.items() if taken} == {}
+
+
+@pytest.mark.parametrize(
+    ("source", "taken"),
+    [
+        ("def show(event):\n    return event._data", ["uses event._data"]),
+        ("import inspect\ninspect.getfile = len", ["replaces inspect.getfile"]),
+        ("from gradio import routes\nroutes.StateHolder = dict", ["replaces routes.StateHolder"]),
+        ("import gradio as gr\npages = gr.Blocks()\npages.max_threads = 100", []),
+        ("class Own:\n    def __init__(self, other):\n        self._kept = other._kept", []),
+    ],
+)
+def test_the_check_sees_liberties(source, taken):
+    assert liberties(source) == taken

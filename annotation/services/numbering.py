@@ -50,7 +50,7 @@ class KeyService:
 
         Where somebody else writes for long, or nobody can, that is left to whoever first needs one.
         """
-        with suppress(UnreachableError, DamagedError), self._database.reached():
+        with suppress(UnreachableError, DamagedError), self._database.explain_errors():
             with self._database.reading() as session:
                 missing = set(_NAMES) - set(session.scalars(select(ServerKey.name)))
             if missing:

@@ -261,7 +261,7 @@ class SignInService:
     def user_of(self, token: str) -> User | None:
         """Who is signed in with that token; a session in use runs on."""
         now = self._clock()
-        with self._database.glance() as session:
+        with self._database.single_read() as session:
             found = find_session(session, token, now)
             if found is None:
                 return None

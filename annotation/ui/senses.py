@@ -486,7 +486,7 @@ class _Request(ScriptEvent):
             part_of_speech=self.text("part"),
             meaning=self.text("meaning"),
             definition=self.text("definition"),
-            is_own=self.data.get("own") is True,
+            is_own=self.value("own") is True,
             key=self.text("key"),
         )
 
@@ -499,7 +499,7 @@ class _Request(ScriptEvent):
 
     def seconds(self) -> float | None:
         """How long the writer was at it; None where nothing sensible is said."""
-        value = self.data.get("seconds")
+        value = self.value("seconds")
         if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
             return None
         return min(float(value), float(LONGEST_SECONDS))

@@ -239,13 +239,19 @@ class ScriptEvent:
     """The values by name, which may be anything."""
 
     def __init__(self, event: gr.EventData, longest: int | None = None) -> None:
-        data = event._data
-        self.data: dict[str, Any] = data if isinstance(data, dict) else {}
+        self._event = event
         self._longest = longest
+
+    def value(self, name: str) -> Any:
+        """What was sent by this name; None where there is nothing."""
+        try:
+            return getattr(self._event, name)
+        except (AttributeError, TypeError):  # no such name, or no names at all: anybody may send anything
+            return None
 
     def text(self, name: str) -> str:
         """A text, cut where it is longer than texts may be; empty where there is none."""
-        value = self.data.get(name)
+        value = self.value(name)
         return value[: self._longest] if isinstance(value, str) else ""
 
 

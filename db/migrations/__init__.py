@@ -82,10 +82,8 @@ def prepare(database: Database, *, migrations: Migrations = MIGRATIONS) -> Upgra
     refuse_unknown(database, revision, migrations)
     if not database.is_sqlite:
         state = "has no tables yet" if revision is None else f"has the tables of revision {revision}"
-        raise DatabaseError(
-            f"{database} {state}, this version needs {migrations.head}: "
-            f"run `python -m db upgrade --database-url {public_url(database.url)}`."
-        )
+        command = upgrade_command(database)
+        raise DatabaseError(f"{database} {state}, this version needs {migrations.head}: run `{command}`.")
     return upgrade(database, migrations=migrations)
 
 
@@ -97,7 +95,7 @@ def current(database: Database) -> str | None:
     """
     if database.path is not None and not database.path.exists():
         return None
-    with database.reached(), database.engine.connect() as connection:
+    with database.explain_errors(), database.engine.connect() as connection:
         return revision_of(connection)
 
 
@@ -110,14 +108,14 @@ def upgrade(database: Database, *, migrations: Migrations = MIGRATIONS, to: str 
         DatabaseError: it cannot be reached, is of a revision unknown here, or holds tables that are not ours.
     """
     target = to or migrations.head
-    with database.reached(), changing_schema(database) as connection:
+    with database.explain_errors(), schema_transaction(database) as connection:
         return upgrade_within(connection, database, migrations=migrations, to=target)
 
 
 def upgrade_within(
     connection: Connection, database: Database, *, migrations: Migrations = MIGRATIONS, to: str
 ) -> Upgrade:
-    """`upgrade` within a transaction of `changing_schema`, which may do more."""
+    """`upgrade` within a transaction of `schema_transaction`, which may do more."""
     copy = None
     before = revision_of(connection)
     refuse_unknown(database, before, migrations)
@@ -156,7 +154,7 @@ def upgrade_within(
 
 
 @contextmanager
-def changing_schema(database: Database) -> Iterator[Connection]:
+def schema_transaction(database: Database) -> Iterator[Connection]:
     """A transaction in which tables may be rebuilt; a database has only one of these at a time."""
     with database.engine.connect().execution_options(writes=True) as connection:
         if database.is_sqlite:
@@ -189,12 +187,17 @@ def revision_of(connection: Connection) -> str | None:
     return revision
 
 
+def upgrade_command(database: Database) -> str:
+    """What a person types to upgrade this database."""
+    return f"python -m db upgrade --database-url {public_url(database.url)}"
+
+
 def refuse_missing(database: Database) -> None:
     """Raise DatabaseError when there is no such SQLite file: whoever only reads must not make one."""
     if database.path is not None and not database.path.exists():
         raise DatabaseError(
-            f"There is no database at {database}: check the URL, or create one with `python -m db upgrade "
-            f"--database-url {public_url(database.url)}`."
+            f"There is no database at {database}: check the URL, or create one with "
+            f"`{upgrade_command(database)}`."
         )
 
 
@@ -221,7 +224,7 @@ def refuse_unknown(
 
 def refuse_foreign(database: Database) -> None:
     """`refuse_foreign_tables` for commands that only look at a database without a revision."""
-    with database.reached(), database.engine.connect() as connection:
+    with database.explain_errors(), database.engine.connect() as connection:
         refuse_foreign_tables(database, connection)
 
 

@@ -215,9 +215,7 @@ def exit_with(problems: Problems) -> None:
 def open_predictor(model: str, device: Device, index_folder: Path | None = None) -> LazyPredictor:
     """The model of that name or folder; its weights load with the first prediction."""
     from kpdemo.predictors import available_models, load_predictor
-    from kpdemo.quick_start import import_nltk
 
-    import_nltk()
     try:
         return load_predictor(model, device=device, index=index_folder)
     except ModelLoadError as error:

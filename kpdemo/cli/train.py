@@ -54,10 +54,8 @@ def train(
     """Train a model or a part of it, or continue a training run that was stopped."""
     settings = dict(parse_setting(text) for text in overrides or ())
     from kpdemo.config import DEFAULT_CONFIG
-    from kpdemo.quick_start import import_nltk
     from kpdemo.training import run
 
-    import_nltk()  # else each of the processes that documents are made ready in does, with more than is used
     run(
         part,
         DEFAULT_CONFIG if config is None else Path(config),

@@ -11,7 +11,6 @@ import gradio as gr
 
 from kpdemo.errors import InputError, KpdemoError, StoppedError
 from kpdemo.predictors import model_folder
-from kpdemo.quick_start import import_nltk
 from kpdemo.routing import refusal_of
 from kpdemo.text import phrase_key
 from kpdemo.types import Keyphrase
@@ -274,7 +273,6 @@ class CompareHandlers:
             columns = []
             for model in announce_each(progress, chosen):
                 columns.append(self._column(replace(question, model=model), stop))
-            import_nltk()  # not at the start: only comparing needs it
             return columns_html(columns)
 
     def _column(self, question: PredictionRequest, stop: Stop) -> Column:

@@ -18,10 +18,8 @@ from gradio.utils import get_upload_folder
 from starlette.middleware import Middleware
 
 from kpdemo import __version__
-from kpdemo.quick_start import pages_only
 from kpdemo.ui.html import escape
 from kpdemo.ui.models import WARM_UP_PATIENCE, ModelShelf
-from kpdemo.ui.open_pages import lightly_kept
 from kpdemo.ui.results import device_name
 from kpdemo.ui.upload_guard import UploadGuard
 from kpdemo.ui.widgets import QUIETLY
@@ -145,8 +143,12 @@ UPLOADS = "GRADIO_TEMP_DIR"
 """The variable that Gradio reads when pages are built and when they are mounted."""
 THREADS = 100
 """Events that may run at once. With Gradio's 40, a class of raters who press at once waits."""
-QUEUE_PAUSE = 0.01
-"""Seconds from one look at the queue of events to the next. With Gradio's 0.001 no server is ever idle."""
+OPEN_PAGES = 250
+"""Pages whose state is kept; of more, that of the page that was used least recently goes.
+
+Gradio keeps a description of every component for each page that was opened, 4 MB of annotation, and would
+keep 10,000. A page whose state is gone may refuse what is chosen from a list, until it is opened again.
+"""
 SAID = {"common.complete": "Done", "common.upload": "Add files"}
 """What Gradio says to screen readers and has no word for."""
 
@@ -192,16 +194,14 @@ def mount_pages(
         scripts: scripts besides the common one.
         user_of: the name of who asks, or None, which is refused; without it everybody may come in.
     """
-    with _own_uploads(path), pages_only():
-        pages = build()
-        pages.max_threads = THREADS  # the queue reads it once
-        pages.queue(default_concurrency_limit=None, api_open=False)
-        pages._queue.sleep_when_free = QUEUE_PAUSE
     with (
         _own_uploads(path) as others,
-        lightly_kept(),
         warnings.catch_warnings(action="ignore", category=UserWarning),  # on SSR, though it is off
     ):
+        pages = build()
+        pages.max_threads = THREADS  # the queue reads it once
+        pages.state_session_capacity = OPEN_PAGES
+        pages.queue(default_concurrency_limit=None, api_open=False)
         gr.mount_gradio_app(
             server,
             pages,

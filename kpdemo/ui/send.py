@@ -22,7 +22,6 @@ from kpdemo.io.documents import LocatedDocument, read_numbered
 from kpdemo.io.files import is_whole
 from kpdemo.io.json_lines import LineError
 from kpdemo.io.predictions import bundle_of, count_phrases
-from kpdemo.quick_start import import_nltk
 from kpdemo.routing import refusal_of
 from kpdemo.types import Document, Prediction, Predictor
 from kpdemo.ui.compare import announce_each, build_model_choice, chosen_models, follow_model
@@ -272,7 +271,6 @@ class SendHandlers:
     ) -> str:
         if not documents:
             raise InputError(nothing_read(problems.all, problems.count))
-        import_nltk()  # not at the start: only comparing and sending need it
         bundle = bundle_of(documents)
         phrases = count_phrases(bundle)
         if not phrases:

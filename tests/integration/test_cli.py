@@ -1096,14 +1096,6 @@ class TestOtherCommands:
         assert run("train", "extractor", *options).status == 0
         assert calls == [("extractor", Path("c.toml"), Path("o"), {"seed": "7", "a.b": "x=y"})]
 
-    def test_training_imports_nltk_before_its_processes_begin_and_without_what_nobody_uses(self) -> None:
-        program = (
-            "import sys, kpdemo.cli, kpdemo.training\n"
-            "kpdemo.training.run = lambda *_, **__: print('nltk.tag.perceptron' in sys.modules)\n"
-            "sys.exit(kpdemo.cli.main(['train', 'tagger']))"
-        )
-        assert finish(command(program=program)) == Result(0, "True\n", "")
-
     def test_a_file_that_a_command_misses_is_named(
         self, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:

@@ -26,6 +26,7 @@ from annotation.services.sign_in import SignInService, start_session
 from annotation.types import Cause, Role
 from annotation.ui.adjudicate import AdjudicateHandlers
 from annotation.ui.project import ExportHandlers
+from annotation.ui.widgets import ScriptEvent
 from annotation.web.downloads import Admission, build_downloads
 from annotation.web.responder import COOKIE
 from annotation.web.routes import build_adjudication_routes
@@ -361,3 +362,12 @@ def test_the_export_section_counts_links_and_lists(rated):
     assert "This layout holds no genres, no raters' grades and no comments." in result
     for name in ("judith", "rita", "stranger", None):
         assert "download" not in "".join(handlers.show("csv", "list", "none", True, request(rated, name)))
+
+
+@pytest.mark.parametrize("sent", [None, "pair", ["pair"], 4, {"pair": {"pair": 1}}])
+def test_what_is_sent_without_names_and_texts_is_no_text(sent):
+    assert ScriptEvent(gr.EventData(None, sent)).text("pair") == ""
+
+
+def test_a_text_that_is_sent_is_cut_where_it_gets_too_long():
+    assert ScriptEvent(event(note="too long"), longest=3).text("note") == "too"

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from contextlib import suppress
-
 import gradio as gr
-from fastapi import FastAPI
 from gradio.components import FormComponent
 
 import app
@@ -14,7 +10,6 @@ from annotation.services.bundle import open_services
 from annotation.ui.pages import build_annotation_pages
 from kpdemo.io.latex import latex_table
 from kpdemo.ui.models import ModelShelf
-from kpdemo.ui.page import mount_pages
 from tests.fakes import FakePredictor
 
 
@@ -67,18 +62,3 @@ def test_no_event_hides_a_field_until_it_is_answered(sqlite_database):
     }
     assert len(covering) > 30
     assert hidden == {}
-
-
-def test_an_idle_server_does_not_look_a_thousand_times_a_second_for_events(monkeypatch):
-    with gr.Blocks() as pages:
-        gr.Textbox().submit(lambda text: text)
-    mount_pages(FastAPI(), lambda: pages, "/", max_file_size="1mb")
-    looks = []
-    monkeypatch.setattr(type(pages._queue), "__len__", lambda queue: looks.append(queue) or 0)
-
-    async def half_a_second() -> None:
-        with suppress(TimeoutError):
-            await asyncio.wait_for(pages._queue.start_processing(), 0.5)
-
-    asyncio.run(half_a_second())
-    assert 1 < len(looks) <= 51

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from types import SimpleNamespace
 
 import gradio as gr
 import pytest
@@ -45,8 +44,8 @@ class Asked:
         return {"project": str(self.project)}
 
 
-def asked(data: object) -> SimpleNamespace:
-    return SimpleNamespace(_data=data)
+def asked(data: object) -> gr.EventData:
+    return gr.EventData(None, data)
 
 
 @pytest.fixture(scope="module")

@@ -23,8 +23,6 @@ from pathlib import Path
 from threading import Thread
 import anyio
 from fastapi import FastAPI
-from kpdemo.quick_start import import_gradio
-import_gradio()
 from kpdemo.ui.pdf_process import PdfProcesses
 from kpdemo.ui.page import ending_with
 from kpdemo.ui.serving import listen, serve

@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 DYING = """
 import os, signal, sys
 from pathlib import Path
-from kpdemo.ramkg import appending, building
+from kpdemo.ramkg import index_building
 from kpdemo.ramkg.settings import IndexConfig
 from kpdemo.types import Document
 from tests.passages import SeededEncoder, numbered
@@ -32,16 +32,16 @@ from tests.passages import SeededEncoder, numbered
 def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
 
-building.COMMIT_SECONDS = 0.0
+index_building.COMMIT_SECONDS = 0.0
 folder, where = Path(sys.argv[1]), sys.argv[2]
 if where == "commit":
-    appending.StoreWriter.commit = lambda writer: (writer.sync(), die())
+    index_building.StoreWriter.commit = lambda writer: (writer.sync(), die())
 elif where == "structure":
-    building.write_structure = die
+    index_building.write_structure = die
 elif where == "rename":
     Path.rename = die
 encoder = SeededEncoder(dies_at=512 if where == "encode" else None)
-building.build_index(numbered(700), folder, encoder, IndexConfig("ivf"), name="input")
+index_building.build_index(numbered(700), folder, encoder, IndexConfig("ivf"), name="input")
 """
 
 

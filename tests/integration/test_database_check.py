@@ -138,7 +138,7 @@ def test_the_check_tells_of_a_table_that_nobody_can_read(sqlite_database):
     assert re.fullmatch(r"The file is damaged: [^\n]+; restore a backup\.", found.problems[0])
 
 
-@pytest.mark.parametrize("opened", [Database.session, Database.reading, Database.glance])
+@pytest.mark.parametrize("opened", [Database.session, Database.reading, Database.single_read])
 def test_what_meets_damage_says_which_database_and_what_to_do(sqlite_database, opened):
     spoil(sqlite_database, "projects")
     said = (
