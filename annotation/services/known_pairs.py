@@ -42,6 +42,7 @@ from annotation.types import (
     to_quarters,
     utcnow,
 )
+from annotation.wording import number_of
 from db import Database
 from db.models import Pair, Project, TrainingPair
 
@@ -236,6 +237,15 @@ class KnownSummary:
     """Ids of those that were there already, with the same texts and grade, and were left out."""
     ratings_left_out: int = 0
     """Single ratings in the file: these pairs have one grade, which is known."""
+
+    @property
+    def note(self) -> str:
+        """That ratings were left out; nothing where there were none."""
+        if not self.ratings_left_out:
+            return ""
+        were = "was" if self.ratings_left_out == 1 else "were"
+        left_out = f"{number_of(self.ratings_left_out, 'rating')} in the file {were} left out"
+        return f"{left_out}: these pairs have one grade, which is known."
 
 
 @dataclass(frozen=True, slots=True)
