@@ -14,7 +14,7 @@ from annotation.passwords import Passwords
 from annotation.services import sign_in
 from annotation.services.assignment import give_back
 from annotation.services.audit import FORMER_NAME, record, record_account
-from annotation.services.projects import find_project
+from annotation.services.project_rows import find_project
 from annotation.services.sign_in import NOT_SIGNED_IN, new_token, token_hash
 from annotation.services.users import (
     MAKER_MAY,

@@ -38,9 +38,16 @@ from annotation.adjudication import (
 from annotation.errors import AccessError, GradeError, ImportFileError, NotFoundError
 from annotation.exchange import WrongLines
 from annotation.sense_pairs import senses_from_json
-from annotation.services.gold_checks import checks_project_of
-from annotation.services.pair_rows import CHANGED, IN_USE, is_flagged, is_fully_rated, is_open, is_reopened
-from annotation.services.projects import find_project
+from annotation.services.project_rows import (
+    CHANGED,
+    IN_USE,
+    checks_project_of,
+    find_project,
+    is_flagged,
+    is_fully_rated,
+    is_open,
+    is_reopened,
+)
 from annotation.services.rater_queue import bar_raters, held_back_from
 from annotation.services.transactions import beginning_of, count_where, is_among, parts
 from annotation.services.users import get_user, roles_of

@@ -28,8 +28,14 @@ from annotation.reliability.report import (
 from annotation.services.audit import GRADES_CHANGED, PAIRS_CHANGED
 from annotation.services.excluded_ratings import read_excluded
 from annotation.services.numbering import KeyService, NumberService, names_of, numbers_of
-from annotation.services.pair_rows import CHANGED, IN_USE, count_withdrawn, is_decided, of_pair_in_use
-from annotation.services.projects import find_project
+from annotation.services.project_rows import (
+    CHANGED,
+    IN_USE,
+    count_withdrawn,
+    find_project,
+    is_decided,
+    of_pair_in_use,
+)
 from annotation.services.quality import page_ratings
 from annotation.services.rater_queue import held_back_from
 from annotation.services.transactions import count_where

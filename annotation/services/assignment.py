@@ -47,7 +47,7 @@ from sqlalchemy.orm import Session
 from annotation.assignment import Progress, Queue, Saved
 from annotation.errors import AssignmentError
 from annotation.quality import check_order, checks_due
-from annotation.services.pair_rows import IN_USE, of_pair_in_use
+from annotation.services.project_rows import IN_USE, of_pair_in_use
 from annotation.services.rater_queue import (
     ASSIGNMENTS,
     CHECKS_PROJECT,

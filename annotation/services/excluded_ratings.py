@@ -15,8 +15,7 @@ from annotation.gold import RaterColumns, anonymous_label
 from annotation.quality import ExcludedGrades
 from annotation.services.assignment import refresh_pairs, return_kept
 from annotation.services.audit import GRADES_EXCLUDED, GRADES_RESTORED, record
-from annotation.services.pair_rows import IN_USE, lock_pairs
-from annotation.services.projects import find_project
+from annotation.services.project_rows import IN_USE, find_project, lock_pairs
 from annotation.services.quality import state_of
 from annotation.services.rater_queue import EXCLUDED
 from annotation.services.transactions import count_where

@@ -38,19 +38,21 @@ from annotation.sense_pairs import senses_from_json
 from annotation.services.audit import PROJECT_CHANGED, record
 from annotation.services.consents import consent_for_manifest
 from annotation.services.excluded_ratings import excluded_for_manifest, read_excluded
-from annotation.services.gold_checks import checks_project_of, quality_of, training_in_use
 from annotation.services.numbering import NumberService, keep_exported, names_of, rater_ids
-from annotation.services.pair_rows import (
+from annotation.services.project_rows import (
     HAS_DECISION,
     IN_USE,
+    as_project,
+    checks_project_of,
     count_withdrawn,
+    find_project,
     is_flagged,
     is_fully_rated,
     is_reopened,
     of_pair_in_use,
     order_of,
 )
-from annotation.services.projects import as_project, find_project
+from annotation.services.quality import quality_of, training_in_use
 from annotation.services.transactions import AT_ONCE, count_where
 from annotation.types import Cause, Clock, ProjectSettings, RatedPair, RaterComment, from_quarters, utcnow
 from db import Database

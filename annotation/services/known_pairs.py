@@ -19,17 +19,15 @@ from annotation.quality import MOST_CHECK_PAIRS, MOST_TRAINING_PAIRS
 from annotation.scale import CLSS
 from annotation.sense_pairs import senses_to_json
 from annotation.services.audit import record
-from annotation.services.gold_checks import (
+from annotation.services.project_rows import checks_project_of, find_project, next_order
+from annotation.services.quality import (
     KnownKind,
-    checks_project_of,
+    begin_checks_anew,
     distances,
     no_accepted_grade,
     quality_of,
     training_in_use,
 )
-from annotation.services.pair_rows import next_order
-from annotation.services.projects import find_project
-from annotation.services.quality import begin_checks_anew
 from annotation.services.transactions import is_among, parts
 from annotation.services.users import id_of
 from annotation.types import (

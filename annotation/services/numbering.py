@@ -11,8 +11,7 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from annotation.gold import rater_numbers
-from annotation.services.pair_rows import of_pair_in_use
-from annotation.services.projects import find_project
+from annotation.services.project_rows import find_project, of_pair_in_use
 from annotation.services.transactions import insert_if_missing
 from annotation.types import Clock, Role, utcnow
 from db import Database

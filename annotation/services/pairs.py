@@ -17,16 +17,16 @@ from annotation.sense_pairs import senses_from_json
 from annotation.senses import PairSenses
 from annotation.services.assignment import read_shares, refresh_pairs
 from annotation.services.audit import PAIRS_REMOVED, PAIRS_RESTORED, PAIRS_WITHDRAWN, record
-from annotation.services.pair_rows import (
+from annotation.services.project_rows import (
     HAS_DECISION,
     IN_USE,
     find_by_ids,
+    find_project,
     is_decided,
     is_flagged,
     is_fully_rated,
     lock_pairs,
 )
-from annotation.services.projects import find_project
 from annotation.services.rater_queue import BARRED, HAS_SLOT, NOT_NEW, held_back_from
 from annotation.services.transactions import (
     beginning_of,

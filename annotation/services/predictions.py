@@ -32,8 +32,7 @@ from annotation.services.audit import PROJECT_CHANGED, record
 from annotation.services.gold import pairs_with_sums, standing_in
 from annotation.services.imports import Importing
 from annotation.services.known_pairs import known_prints
-from annotation.services.pair_rows import order_of, reorder, usual_order
-from annotation.services.projects import as_project, find_project
+from annotation.services.project_rows import as_project, find_project, order_of, reorder, usual_order
 from annotation.services.sign_in import address_key
 from annotation.services.transactions import insert_rows, is_among
 from annotation.services.users import id_of

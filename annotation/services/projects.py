@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from difflib import get_close_matches
 from typing import Any, cast
 
 from sqlalchemy import (
@@ -32,16 +31,12 @@ from annotation.errors import NotFoundError, SettingsError
 from annotation.projects import GroupCounts, Member, ProjectCounts, all_graded, check_settings, sum_counts
 from annotation.services.assignment import return_kept
 from annotation.services.audit import FORMER_NAME, PROJECT_CHANGED, PROJECT_CREATED, record
-from annotation.services.gold_checks import (
-    checks_project_of,
-    distances,
-    out_of_reach,
-    quality_of,
-    training_in_use,
-)
-from annotation.services.pair_rows import (
+from annotation.services.project_rows import (
     IN_USE,
+    as_project,
+    checks_project_of,
     count_withdrawn,
+    find_project,
     follow_pairs,
     is_flagged,
     is_fully_rated,
@@ -49,6 +44,7 @@ from annotation.services.pair_rows import (
     lock_pairs,
     reorder,
 )
+from annotation.services.quality import distances, out_of_reach, quality_of, training_in_use
 from annotation.services.rater_queue import held_back_from, may_still_grade
 from annotation.services.transactions import STREAMED_AT_ONCE, count_where
 from annotation.services.users import (
@@ -62,7 +58,7 @@ from annotation.services.users import (
 )
 from annotation.services.writing_plan import return_writings
 from annotation.types import Clock, Project, ProjectSettings, Role, User, from_quarters, to_quarters, utcnow
-from annotation.wording import can_be_name, is_id, name_key
+from annotation.wording import name_key
 from db import Database, models
 from db.models import (
     Adjudication,
@@ -415,9 +411,6 @@ def _move(session: Session, row: ProjectRow, table: Table) -> None:
         session.connection().execute(move, moves)
 
 
-_SHOWN = 120
-
-
 class ProjectService:
     """Projects and their members. Who is allowed to call a method is for the caller to `require`."""
 
@@ -588,56 +581,6 @@ class ProjectService:
         """
         with self._database.reading() as session:
             return count_project(session, find_project(session, project_id), viewer)
-
-
-def find_project(session: Session, name_or_id: str | int, *, lock: bool = False) -> models.Project:
-    """The row of a project; locked, nobody else can change its settings or import into it.
-
-    Raises:
-        NotFoundError: there is none.
-    """
-    statement = select(models.Project).where(models.Project.checks_of_id.is_(None))
-    if isinstance(name_or_id, int):
-        statement = statement.where(models.Project.id == name_or_id)
-    else:
-        key = name_key(name_or_id) if can_be_name(name_or_id) else ""
-        statement = statement.where(models.Project.name_key == key)
-    if lock:  # raters go on: their rows only refer to this one
-        statement = statement.with_for_update(key_share=True)
-    can_be = isinstance(name_or_id, str) or is_id(name_or_id)
-    row = session.scalar(statement) if can_be else None
-    if row is None:
-        raise NotFoundError(_no_project(session, name_or_id))
-    return row
-
-
-def _no_project(session: Session, asked: str | int) -> str:
-    if isinstance(asked, int):
-        return f"There is no project {asked}: see the list of projects."
-    kept = select(models.Project.name).where(models.Project.checks_of_id.is_(None))
-    names = {name.casefold(): name for name in session.scalars(kept)}
-    alike = get_close_matches(asked[:_SHOWN].casefold(), names, n=1)
-    way = f"use {names[alike[0]]!r}, or another of" if alike else "see"
-    return f"There is no project {asked[:_SHOWN]!r}: {way} `python -m annotation project list`."
-
-
-def as_project(row: models.Project) -> Project:
-    settings = ProjectSettings(
-        name=row.name,
-        types=tuple(row.types),
-        guidelines=row.guidelines,
-        raters_per_pair=row.raters_per_pair,
-        threshold=None if row.threshold_quarters is None else from_quarters(row.threshold_quarters),
-        step=from_quarters(row.step_quarters),
-        is_random=row.is_random,
-        seed=row.seed,
-        may_revise=row.may_revise,
-        lease_minutes=row.lease_minutes,
-        most_per_rater=row.most_per_rater,
-        consent=row.consent or "",
-        scale_words=row.scale_words or "",
-    )
-    return Project(id=row.id, settings=settings, created_at=row.created_at)
 
 
 def _flush_name(session: Session, name: str) -> None:

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
+from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Connection, Select, and_, func, literal, or_, select, union_all, update
+from sqlalchemy import ColumnElement, Connection, Select, and_, func, literal, or_, select, union_all, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -23,20 +24,19 @@ from annotation.assignment import (
 from annotation.changes import describe_changes, merge_settings
 from annotation.consent import Consent
 from annotation.errors import AssignmentError, NotFoundError, SettingsError
-from annotation.quality import QualitySettings, check_quality_settings, has_passed, is_accepted
+from annotation.quality import (
+    QualitySettings,
+    check_quality_settings,
+    has_accepted_grade,
+    has_passed,
+    is_accepted,
+)
 from annotation.scale import Scale
 from annotation.sense_pairs import senses_from_json
 from annotation.services.assignment import return_kept
 from annotation.services.audit import record
-from annotation.services.gold_checks import (
-    checks_project_of,
-    distances,
-    out_of_reach,
-    quality_of,
-    training_in_use,
-)
 from annotation.services.numbering import rater_ids
-from annotation.services.projects import find_project
+from annotation.services.project_rows import checks_project_of, find_project
 from annotation.services.rater_queue import RaterContext, open_context
 from annotation.services.transactions import count_where, insert_if_missing
 from annotation.services.users import as_user, consents_of, get_user, id_of, is_rater
@@ -58,6 +58,55 @@ from db.models import (
 from db.models import User as UserRow
 
 FORMER = "no longer a rater"
+
+
+class KnownKind(StrEnum):
+    TRAINING = "training"
+    CHECK = "check"
+
+
+def training_in_use(project_id: int) -> ColumnElement[bool]:
+    """Of a training pair: it is one of the project's that have not been retired."""
+    return and_(TrainingPair.project_id == project_id, TrainingPair.retired_at.is_(None))
+
+
+def quality_of(session: Session, project_id: int) -> QualitySettings:
+    """The settings within a transaction of a service's."""
+    row = session.get(models.QualitySettings, project_id)
+    if row is None:
+        return QualitySettings()
+    return QualitySettings(
+        from_quarters(row.training_quarters),
+        row.pass_percent,
+        row.check_every,
+        from_quarters(row.check_quarters),
+    )
+
+
+def distances(settings: QualitySettings) -> dict[KnownKind, Decimal]:
+    """A grade so far from the known one, or nearer, is accepted."""
+    return {KnownKind.TRAINING: settings.training_distance, KnownKind.CHECK: settings.check_distance}
+
+
+def out_of_reach(session: Session, project_id: int, kind: KnownKind, step: Decimal, distance: Decimal) -> str:
+    """Why no grade is accepted of one of the pairs in use, to be followed by what to do; or nothing."""
+    known = {
+        KnownKind.TRAINING: select(TrainingPair.quarters).where(training_in_use(project_id)),
+        KnownKind.CHECK: select(func.coalesce(Pair.intended_quarters, 0)).where(
+            Pair.project_id == checks_project_of(session, project_id)
+        ),
+    }
+    for grade in map(from_quarters, sorted(session.scalars(known[kind].distinct()))):
+        if problem := no_accepted_grade(grade, step, distance):
+            return f"There is a {kind} pair of {grade}, and {problem}"
+    return ""
+
+
+def no_accepted_grade(grade: Decimal, step: Decimal, distance: Decimal) -> str:
+    """Why no grade is accepted of a pair whose known grade this is; nothing where one is."""
+    if has_accepted_grade(grade, step, distance):
+        return ""
+    return f"no grade in steps of {step} is within the accepted distance of {distance} from {grade}"
 
 
 @dataclass(frozen=True, slots=True)

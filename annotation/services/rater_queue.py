@@ -46,7 +46,7 @@ from sqlalchemy.orm import Session
 from annotation.assignment import PairForRater, Progress, RaterProject
 from annotation.errors import AccessError, AssignmentError, ConsentError, NotFoundError, TrainingError
 from annotation.sense_pairs import senses_from_json
-from annotation.services.pair_rows import IN_USE, is_fully_rated
+from annotation.services.project_rows import IN_USE, is_fully_rated
 from annotation.services.transactions import per_system
 from annotation.services.users import consent_lacking, lacks_consent, roles_of
 from annotation.types import Role, from_quarters

@@ -40,8 +40,7 @@ from annotation.senses import PairSenses
 from annotation.services.assignment import AssignmentService, make_room, progress_of, read_checks, recount
 from annotation.services.audit import record
 from annotation.services.numbering import NumberService, keep_exported, names_of, rater_ids
-from annotation.services.pair_rows import IN_USE, of_pair_in_use
-from annotation.services.projects import find_project
+from annotation.services.project_rows import IN_USE, find_project, of_pair_in_use
 from annotation.services.rater_queue import (
     ASSIGNMENTS,
     CHANGES,

@@ -25,8 +25,8 @@ from annotation.gold import ExportOptions, Unfinished
 from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService, DecisionSummary, DecisionTableService
 from annotation.services.assignment import AssignmentService
+from annotation.services.audit import EventService
 from annotation.services.bundle import open_services
-from annotation.services.events import EventService
 from annotation.services.gold import GoldService
 from annotation.services.imports import ImportService
 from annotation.services.pairs import PairWithdrawalService

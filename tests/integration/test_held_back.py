@@ -15,8 +15,8 @@ from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
 from annotation.services.assignment import AssignmentService
+from annotation.services.audit import DECIDED, EventService
 from annotation.services.consents import ConsentService
-from annotation.services.events import DECIDED, EventService
 from annotation.services.imports import ImportService
 from annotation.services.pairs import PairListService, PairState, PairWithdrawalService, StuckService
 from annotation.services.projects import OverviewService, ProjectService

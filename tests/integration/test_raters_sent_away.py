@@ -15,7 +15,8 @@ from sqlalchemy.orm import Session
 from annotation.errors import SettingsError
 from annotation.services.accounts import AccountService
 from annotation.services.assignment import AssignmentService
-from annotation.services.projects import ProjectService, find_project
+from annotation.services.project_rows import find_project
+from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
 from annotation.services.rater_queue import lock_pair, open_context
 from db.models import Assignment, Membership, Pair, User

@@ -1,11 +1,8 @@
-"""Rows of pairs within a service's transaction: which count, how far each is, ids, senses and order.
+"""Rows of projects and their pairs within a service's transaction: which count, how far they are, their order.
 
-Which pairs count: all of a project but those that are withdrawn.
-A withdrawn pair keeps its grades, decisions and remarks. Whatever hands out, counts, measures or exports
-pairs asks `IN_USE`; what keeps a project whole (settings, imports, ids and texts that are taken) does not, so
-that the pair can be restored.
-
-How far a pair is: whether it is fully rated, flagged, decided, and open again.
+All pairs of a project count but those that are withdrawn. A withdrawn pair keeps its grades, decisions and
+remarks. Whatever hands out, counts, measures or exports pairs asks `IN_USE`; what keeps a project whole
+(settings, imports, ids and texts that are taken) does not, so that the pair can be restored.
 
 `project` is the row of a project or, in a query that joins it, the class `Project`.
 """
@@ -15,6 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import Any, NamedTuple, cast, overload
 
 from sqlalchemy import (
@@ -32,13 +30,15 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session
 
+from annotation import types
 from annotation.assignment import position_in
 from annotation.errors import AnnotationError, NotFoundError, PairError, WritingError
 from annotation.predictions import TYPE, Moving, QueueOrder, new_positions, positions_by_document, uncertainty
 from annotation.sense_pairs import senses_from_json, senses_to_json
 from annotation.senses import WORD_TO_SENSE
 from annotation.services.transactions import count_where, is_among, parts
-from annotation.wording import can_be_stored
+from annotation.types import ProjectSettings, from_quarters
+from annotation.wording import can_be_name, can_be_stored, is_id, name_key
 from db.models import (
     Adjudication,
     Assignment,
@@ -53,6 +53,65 @@ from db.models import (
     SentRun,
     TrainingPair,
 )
+
+_SHOWN = 120
+"""Characters of a name that is asked for."""
+
+
+def find_project(session: Session, name_or_id: str | int, *, lock: bool = False) -> Project:
+    """The row of a project; locked, nobody else can change its settings or import into it.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    statement = select(Project).where(Project.checks_of_id.is_(None))
+    if isinstance(name_or_id, int):
+        statement = statement.where(Project.id == name_or_id)
+    else:
+        key = name_key(name_or_id) if can_be_name(name_or_id) else ""
+        statement = statement.where(Project.name_key == key)
+    if lock:  # raters go on: their rows only refer to this one
+        statement = statement.with_for_update(key_share=True)
+    can_be = isinstance(name_or_id, str) or is_id(name_or_id)
+    row = session.scalar(statement) if can_be else None
+    if row is None:
+        raise NotFoundError(_no_project(session, name_or_id))
+    return row
+
+
+def _no_project(session: Session, asked: str | int) -> str:
+    if isinstance(asked, int):
+        return f"There is no project {asked}: see the list of projects."
+    kept = select(Project.name).where(Project.checks_of_id.is_(None))
+    names = {name.casefold(): name for name in session.scalars(kept)}
+    alike = get_close_matches(asked[:_SHOWN].casefold(), names, n=1)
+    way = f"use {names[alike[0]]!r}, or another of" if alike else "see"
+    return f"There is no project {asked[:_SHOWN]!r}: {way} `python -m annotation project list`."
+
+
+def as_project(row: Project) -> types.Project:
+    settings = ProjectSettings(
+        name=row.name,
+        types=tuple(row.types),
+        guidelines=row.guidelines,
+        raters_per_pair=row.raters_per_pair,
+        threshold=None if row.threshold_quarters is None else from_quarters(row.threshold_quarters),
+        step=from_quarters(row.step_quarters),
+        is_random=row.is_random,
+        seed=row.seed,
+        may_revise=row.may_revise,
+        lease_minutes=row.lease_minutes,
+        most_per_rater=row.most_per_rater,
+        consent=row.consent or "",
+        scale_words=row.scale_words or "",
+    )
+    return types.Project(id=row.id, settings=settings, created_at=row.created_at)
+
+
+def checks_project_of(session: Session, project_id: int) -> int | None:
+    """The id of the project that keeps the check pairs of this one, if it has any."""
+    return session.scalar(select(Project.id).where(Project.checks_of_id == project_id))
+
 
 _PAIRS = cast(Table, Pair.__table__)
 IN_USE: ColumnElement[bool] = _PAIRS.c.withdrawn_at.is_(None)
