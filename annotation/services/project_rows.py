@@ -1,4 +1,4 @@
-"""Rows of projects and their pairs within a service's transaction: which count, how far they are, their order.
+"""Rows of projects and pairs within a service's transaction: which count, how far they are, their order.
 
 All pairs of a project count but those that are withdrawn. A withdrawn pair keeps its grades, decisions and
 remarks. Whatever hands out, counts, measures or exports pairs asks `IN_USE`; what keeps a project whole
