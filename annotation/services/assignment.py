@@ -919,9 +919,8 @@ class AssignmentService:
             now = self._clock()
             context = open_context(connection, queue.project.id, rater_id, now)
             wait_for_pair(connection, context, now)
-            context = open_context(
-                connection, queue.project.id, rater_id, now
-            )  # it may have been a long wait
+            # Anew: it may have been a long wait.
+            context = open_context(connection, queue.project.id, rater_id, now)
             return queue if context.must_consent else self.fill(connection, context, now)
 
         return self._database.transact(wait)
