@@ -112,22 +112,22 @@ class EventService:
         """
         with self._database.reading() as session:
             most = max(MOST_DECISIONS, limit)
-            decisions = _decisions(session, find_project(session, project_id), viewer, most)
-            events = [*_recorded(session, AuditEvent.project_id == project_id, limit), *decisions]
+            decisions = _read_decisions(session, find_project(session, project_id), viewer, most)
+            events = [*_read_recorded(session, AuditEvent.project_id == project_id, limit), *decisions]
         oldest = decisions[-1] if len(decisions) == most else None
         events.sort(key=lambda event: event.at, reverse=True)
         runs = groupby(events, key=lambda event: (event.action, event.user))
-        found = (event for (action, _), run in runs for event in _folded(action, list(run), oldest))
+        found = (event for (action, _), run in runs for event in _fold_decisions(action, list(run), oldest))
         return list(islice(found, limit))
 
     def of_server(self, limit: int = USUAL_LIMIT) -> list[Event]:
         """What was done outside projects, the last thing first: accounts, passwords, deleted projects."""
         outside = and_(AuditEvent.project_id.is_(None), AuditEvent.action.in_(SERVER_ACTIONS))
         with self._database.reading() as session:
-            return _recorded(session, outside, limit)
+            return _read_recorded(session, outside, limit)
 
 
-def _recorded(session: Session, which: ColumnElement[bool], limit: int) -> list[Event]:
+def _read_recorded(session: Session, which: ColumnElement[bool], limit: int) -> list[Event]:
     statement = (
         select(AuditEvent.at, AuditEvent.action, User.name, AuditEvent.detail)
         .outerjoin(User, User.id == AuditEvent.user_id)
@@ -139,7 +139,7 @@ def _recorded(session: Session, which: ColumnElement[bool], limit: int) -> list[
     return [Event(at, action, user, clean_detail(detail)) for at, action, user, detail in rows]
 
 
-def _decisions(session: Session, project: Project, viewer: int | None, most: int) -> list[Event]:
+def _read_decisions(session: Session, project: Project, viewer: int | None, most: int) -> list[Event]:
     change = AdjudicationChange
     held_back = held_back_from(session, project, viewer)
     statement = (
@@ -163,7 +163,7 @@ def _decision(
     return Event(at, DECIDED, user, {"pair": pair, "grade": str(from_quarters(quarters)), "cause": cause})
 
 
-def _folded(action: str, run: Sequence[Event], oldest: Event | None) -> Sequence[Event]:
+def _fold_decisions(action: str, run: Sequence[Event], oldest: Event | None) -> Sequence[Event]:
     """A run of decisions as one event, at the time of the last, which names some of the pairs.
 
     Args:

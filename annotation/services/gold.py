@@ -44,6 +44,7 @@ from annotation.services.project_rows import (
     IN_USE,
     as_project,
     checks_project_of,
+    comments_of,
     count_withdrawn,
     find_project,
     is_flagged,
@@ -54,7 +55,7 @@ from annotation.services.project_rows import (
 )
 from annotation.services.quality import quality_of, training_in_use
 from annotation.services.transactions import AT_ONCE, count_where
-from annotation.types import Cause, Clock, ProjectSettings, RatedPair, RaterComment, from_quarters, utcnow
+from annotation.types import Cause, Clock, ProjectSettings, RatedPair, from_quarters, utcnow
 from db import Database
 from db.models import Adjudication, AuditEvent, Comment, Export, Pair, Project, Rating, RatingChange, User
 
@@ -100,7 +101,7 @@ def stream_pairs(session: Session, project_id: int, *, with_comments: bool = Fal
     while pairs := session.execute(_pairs_after(project_id, last)).all():
         ids = [pair.id for pair in pairs]
         ratings = _ratings_of(session, ids)
-        comments = _comments_of(session, ids) if with_comments else {}
+        comments = comments_of(session, ids) if with_comments else {}
         for pair in pairs:
             rated = _rated_pair(pair, [(names[rater], grade) for rater, grade in ratings[pair.id]])
             yield replace(rated, comments=tuple(comments.get(pair.id, ())))
@@ -146,18 +147,6 @@ def _ratings_of(session: Session, pair_ids: Sequence[int]) -> dict[int, list[tup
     for pair_id, rater_id, quarters in rows:
         ratings[pair_id].append((rater_id, from_quarters(quarters)))
     return ratings
-
-
-def _comments_of(session: Session, pair_ids: Sequence[int]) -> dict[int, list[RaterComment]]:
-    rows = session.execute(
-        select(Comment.pair_id, User.name, Comment.text, Comment.is_flagged)
-        .join(User, User.id == Comment.user_id)
-        .where(Comment.pair_id.in_(pair_ids), or_(Comment.is_flagged, Comment.text != ""))
-    )
-    comments: dict[int, list[RaterComment]] = defaultdict(list)
-    for pair_id, name, text, is_problem in rows:
-        comments[pair_id].append(RaterComment(name, text, is_problem))
-    return comments
 
 
 def _rated_pair(pair: Row[Any], ratings: list[tuple[str, Decimal]]) -> RatedPair:

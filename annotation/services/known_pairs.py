@@ -159,9 +159,20 @@ def _new_pairs(
             else:
                 duplicates.append(pair.id)
         elif twin := met.get(as_read.fingerprint):
-            wrong.add(_met_twice(pair, twin, told))
+            called = "," if twin.id == pair.id else f", there called {twin.id!r},"
+            wrong.add(
+                ImportFileError(
+                    f"{pair.where}: the pair {pair.id!r} is a {twin.what} too{called} and {told}; choose "
+                    "another pair."
+                )
+            )
         elif reason := no_accepted_grade(known.grade, step, distance):
-            wrong.add(_out_of_reach(pair, reason))
+            wrong.add(
+                ImportFileError(
+                    f"{pair.where}, field 'grade': {reason}; fix it, make the step finer or accept a larger "
+                    "distance on the tab Quality of the project."
+                )
+            )
         else:
             there[pair.type, pair.id] = as_read
             met[as_read.fingerprint] = _Met("pair further up", pair.id)
@@ -190,13 +201,6 @@ def _met(session: Session, project: Project, prints: set[str]) -> dict[str, _Met
     return met
 
 
-def _out_of_reach(pair: NewPair, problem: str) -> ImportFileError:
-    return ImportFileError(
-        f"{pair.where}, field 'grade': {problem}; fix it, make the step finer or accept a larger "
-        "distance on the tab Quality of the project."
-    )
-
-
 def _change(pair: NewPair, old: _Known, new: _Known) -> ImportFileError | None:
     """Why a row with the id of another cannot stand beside it; None where they are equal."""
     where = "further up" if old.is_new else "there already"
@@ -215,13 +219,6 @@ def _change(pair: NewPair, old: _Known, new: _Known) -> ImportFileError | None:
         remedy = "leave one of them out"
     place = f"{pair.where}, field {field!r}"
     return ImportFileError(f"{place}: {pair.id!r} is {where} with {what}; {remedy}.")
-
-
-def _met_twice(pair: NewPair, twin: _Met, told: str) -> ImportFileError:
-    called = "," if twin.id == pair.id else f", there called {twin.id!r},"
-    return ImportFileError(
-        f"{pair.where}: the pair {pair.id!r} is a {twin.what} too{called} and {told}; choose another pair."
-    )
 
 
 _SLOTS = 1_000_000
@@ -392,7 +389,10 @@ class KnownPairService:
             row = _in_use(session, project, kind, pair_id)
             before = _quarters(row)
             if before != quarters:
-                _check_reach(session, project, kind, grade)
+                distance = distances(quality_of(session, project.id))[kind]
+                if problem := no_accepted_grade(grade, from_quarters(project.step_quarters), distance):
+                    remedy = "make the step finer or accept a larger distance."
+                    raise GradeError(f"{problem[0].upper()}{problem[1:]}: {remedy}")
                 if isinstance(row, TrainingPair):
                     row.quarters = quarters
                 else:
@@ -437,14 +437,6 @@ def _in_use(session: Session, project: Project, kind: KnownKind, pair_id: int) -
         if check and check.project_id == checks_project_of(session, project.id):
             return check
     raise NotFoundError(f"There is no {kind} pair {pair_id} in use here: choose another one.")
-
-
-def _check_reach(session: Session, project: Project, kind: KnownKind, grade: Decimal) -> None:
-    distance = distances(quality_of(session, project.id))[kind]
-    if problem := no_accepted_grade(grade, from_quarters(project.step_quarters), distance):
-        raise GradeError(
-            f"{problem[0].upper()}{problem[1:]}: make the step finer or accept a larger distance."
-        )
 
 
 def _quarters(row: TrainingPair | Pair) -> int:

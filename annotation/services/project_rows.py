@@ -37,11 +37,12 @@ from annotation.predictions import TYPE, Moving, QueueOrder, new_positions, posi
 from annotation.sense_pairs import senses_from_json, senses_to_json
 from annotation.senses import WORD_TO_SENSE
 from annotation.services.transactions import count_where, is_among, parts
-from annotation.types import ProjectSettings, from_quarters
+from annotation.types import ProjectSettings, RaterComment, from_quarters
 from annotation.wording import can_be_name, can_be_stored, is_id, name_key
 from db.models import (
     Adjudication,
     Assignment,
+    Comment,
     LargerItem,
     Pair,
     Project,
@@ -52,6 +53,7 @@ from db.models import (
     SentPrediction,
     SentRun,
     TrainingPair,
+    User,
 )
 
 _SHOWN = 120
@@ -136,6 +138,19 @@ CHANGED = exists().where(Rating.pair_id == Adjudication.pair_id, Rating.updated_
 """Of a decision: a rating came after it. While the pair is flagged it is open again."""
 HAS_DECISION = exists().where(Adjudication.pair_id == Pair.id).correlate(Pair)
 """Of a pair, also of one that is open again."""
+
+
+def comments_of(session: Session, pair_ids: Sequence[int]) -> dict[int, list[RaterComment]]:
+    """What raters wrote of each of these pairs, and which they marked as a problem; no comment taken back."""
+    rows = session.execute(
+        select(Comment.pair_id, User.name, Comment.text, Comment.is_flagged)
+        .join(User, User.id == Comment.user_id)
+        .where(Comment.pair_id.in_(pair_ids), or_(Comment.is_flagged, Comment.text != ""))
+    )
+    comments: dict[int, list[RaterComment]] = defaultdict(list)
+    for pair_id, name, text, is_problem in rows:
+        comments[pair_id].append(RaterComment(name, text, is_problem))
+    return comments
 
 
 @overload
