@@ -15,12 +15,12 @@ from db.backup import backup as write_backup
 from db.backup import restore as restore_backup
 from db.checks import Check
 from db.checks import check as check_database
-from db.command import CallError, run_command
 from db.database import DEFAULT_URL, Database
-from db.errors import DatabaseError
+from db.errors import EXPLANATIONS, DatabaseError, UrlError
 from db.migrations import MIGRATIONS, refuse_foreign, refuse_missing
 from db.migrations import current as current_revision
 from db.migrations import upgrade as upgrade_database
+from kpdemo.command import CallError, run_command
 
 PROGRAM = "python -m db"
 _EPILOG = f"""
@@ -59,7 +59,9 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JS
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line, by default this process's own, and return its exit status."""
-    return run_command(app, PROGRAM, arguments, (DatabaseError,))
+    return run_command(
+        app, PROGRAM, arguments, wrong=(UrlError,), failures=(DatabaseError,), explain=EXPLANATIONS
+    )
 
 
 @app.command()

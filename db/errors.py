@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable, Mapping
 
 from sqlalchemy.exc import DBAPIError
 
@@ -76,3 +77,15 @@ def _sqlite_code(error: Exception) -> int:
 
 def _of_driver(error: Exception) -> BaseException:
     return error.orig or error if isinstance(error, DBAPIError) else error
+
+
+def _explain_failure(error: Exception) -> str:
+    """Of a full disk, or a table that the server keeps from its user."""
+    return (
+        f"The database failed ({reason_of(error)}): fix that, check the data with `python -m db check`, and "
+        "try again."
+    )
+
+
+EXPLANATIONS: Mapping[type[Exception], Callable[[Exception], str]] = {DBAPIError: _explain_failure}
+"""Of errors of a driver that nothing else catches, what makes a sentence for the user."""

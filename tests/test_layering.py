@@ -30,6 +30,7 @@ ARROWS = {
     "annotation.__main__": ("annotation", "kpdemo.predictors", *LIGHT),
     "kpdemo": ("kpdemo",),
     "db": ("db",),
+    "db.cli": ("db", "kpdemo.command"),
 }
 
 MODELS = ("kpdemo.simckp", "kpdemo.ramkg", "kpdemo.training")

@@ -25,7 +25,9 @@ from annotation.predictions import PhraseRules
 from annotation.systems import Similarities
 from annotation.types import LatexTable
 from db import DatabaseError
-from db.command import run_command
+from db.errors import EXPLANATIONS, UrlError
+from kpdemo.command import run_command
+from kpdemo.errors import KpdemoError
 
 PROGRAM = "python -m annotation"
 REGISTRATIONS = (  # the order of --help
@@ -86,5 +88,13 @@ def main(
         encoder: what `embedding:NAME` asks, by the name of the encoder; likewise.
     """
     handed = Dependencies(embedding, encoder, phrases, latex)
-    failures = (AnnotationError, DatabaseError)
-    return run_command(app, PROGRAM, arguments, failures, paths=PATH_OPTIONS, obj=handed)
+    return run_command(
+        app,
+        PROGRAM,
+        arguments,
+        wrong=(UrlError,),
+        failures=(AnnotationError, DatabaseError, KpdemoError),
+        explain=EXPLANATIONS,
+        paths=PATH_OPTIONS,
+        obj=handed,
+    )

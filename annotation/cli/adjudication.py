@@ -41,7 +41,7 @@ from annotation.services.adjudication import AdjudicationService, DecisionTableS
 from annotation.terminal import show_json, show_line, show_table
 from annotation.wording import beginning, number_of
 from db import DEFAULT_URL, Database
-from db.command import CallError
+from kpdemo.command import CallError
 
 DECISION_COLUMNS = (
     *("id", "type", "left", "right"),

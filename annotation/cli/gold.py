@@ -29,7 +29,7 @@ from annotation.services.ratings import RatingExportService
 from annotation.terminal import ProgressLine, show_json, show_line
 from annotation.wording import number_of
 from db import DEFAULT_URL, Database
-from db.command import CallError
+from kpdemo.command import CallError
 
 _PRINTED = (Format.JSONL, Format.CSV)
 _EXPORT_EXAMPLES = """

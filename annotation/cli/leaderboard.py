@@ -57,7 +57,7 @@ from annotation.terminal import show_json, show_line, show_table
 from annotation.types import Project
 from annotation.wording import check_name, name_key
 from db import DEFAULT_URL
-from db.command import CallError
+from kpdemo.command import CallError
 
 _EXAMPLES = """
 Examples:

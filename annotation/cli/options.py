@@ -22,9 +22,9 @@ from annotation.services.projects import ProjectService
 from annotation.systems import Similarities
 from annotation.types import LatexTable, Project
 from db import DEFAULT_URL, Database
-from db.command import CallError
 from db.migrations import prepare, refuse_missing
 from db.sqlite_files import flush
+from kpdemo.command import CallError
 
 
 @dataclass(frozen=True, slots=True)

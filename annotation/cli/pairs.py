@@ -37,7 +37,7 @@ from annotation.terminal import ProgressLine, show_json, show_line, show_table
 from annotation.types import ItemInput, Project
 from annotation.wording import beginning, number_of
 from db import DEFAULT_URL
-from db.command import CallError
+from kpdemo.command import CallError
 
 STDIN = "-"
 _MOST_NAMED = 5

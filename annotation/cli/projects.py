@@ -33,7 +33,7 @@ from annotation.terminal import show_json, show_line, show_table
 from annotation.types import Project, ProjectSettings, Role
 from annotation.wording import number_of
 from db import DEFAULT_URL
-from db.command import CallError
+from kpdemo.command import CallError
 
 
 class Order(StrEnum):

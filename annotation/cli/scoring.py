@@ -63,7 +63,7 @@ from annotation.systems import (
 )
 from annotation.terminal import show_json, show_line, show_note, show_table
 from annotation.wording import figure_text, number_of, range_text
-from db.command import CallError
+from kpdemo.command import CallError
 
 Request: TypeAlias = ScoreFile | BuiltInSystem
 GOLD_HELP = "Gold grades: files or folders; repeatable."

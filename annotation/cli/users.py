@@ -21,7 +21,7 @@ from annotation.terminal import show_json, show_line, show_table
 from annotation.types import Role
 from annotation.wording import number_of
 from db import DEFAULT_URL
-from db.command import CallError
+from kpdemo.command import CallError
 
 _LONGEST_LINE = 4 * LONGEST_PASSWORD + 2
 DEFAULT_ADDRESS = "http://127.0.0.1:7860"

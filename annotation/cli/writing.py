@@ -27,7 +27,7 @@ from annotation.services.larger_items import ItemService, ItemWithdrawalService
 from annotation.terminal import ProgressLine, show_json, show_line, show_table
 from annotation.wording import beginning, figure_text, number_of, share_text
 from db import DEFAULT_URL
-from db.command import CallError
+from kpdemo.command import CallError
 
 _SHOWN = 56
 _ITEM_EXAMPLES = """

@@ -16,7 +16,6 @@ import typer
 
 from kpdemo.cli.options import (
     PROGRAM,
-    CallError,
     DeviceOption,
     IdColumnOption,
     LanguageOption,
@@ -33,6 +32,7 @@ from kpdemo.cli.options import (
     say,
     unnamed_reporter,
 )
+from kpdemo.command import CallError
 from kpdemo.errors import InputError
 from kpdemo.evaluation.metrics import Convention, Cut, read_cuts, with_further
 from kpdemo.identity import model_identity

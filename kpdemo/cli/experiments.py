@@ -13,7 +13,6 @@ import typer
 
 from kpdemo.cli.options import (
     PROGRAM,
-    CallError,
     Device,
     DeviceOption,
     check_index,
@@ -23,6 +22,7 @@ from kpdemo.cli.options import (
     progress_line,
     say,
 )
+from kpdemo.command import CallError
 from kpdemo.errors import InputError
 from kpdemo.io.documents import read_gold
 from kpdemo.training import show_progress_logs

@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from kpdemo.cli.options import (
-    INTERRUPTED,
     PROGRAM,
     STDIN,
     STDOUT,
     BatchSizeOption,
-    CallError,
     Device,
     DeviceOption,
     JsonOption,
@@ -34,6 +32,7 @@ from kpdemo.cli.options import (
     quick_count,
     say,
 )
+from kpdemo.command import INTERRUPTED, CallError
 from kpdemo.errors import InputError, PassageIndexError
 from kpdemo.io.documents import parse_documents, read_numbered
 from kpdemo.io.files import LINE_SUFFIXES, TABLE_SUFFIXES, read_text, replace_file

@@ -8,13 +8,13 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from kpdemo.errors import InputError, KpdemoError, ModelLoadError
+from kpdemo.command import CallError
+from kpdemo.errors import InputError, ModelLoadError
 from kpdemo.io.documents import SeeUnnamed, count_documents, folder_files, unnamed_note
 from kpdemo.io.files import (
     LINE_SUFFIXES,
@@ -45,14 +45,6 @@ PATH_OPTIONS = frozenset(
 )
 _HEAD = 1024  # bytes
 _LARGEST_COUNTED = 100_000_000  # bytes of a table, which is read as a whole for that: some seconds
-INTERRUPTED = 130
-"""The exit status after Ctrl+C."""
-
-
-class CallError(KpdemoError):
-    """The command was called in a way that makes no sense."""
-
-
 Device = Literal["auto", "cpu", "cuda"]
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
@@ -91,18 +83,6 @@ LanguageOption = Annotated[
         "or the detected one.",
     ),
 ]
-
-
-def refuse_empty_paths(arguments: Sequence[str]) -> None:
-    """Refuse nothing as a path, as of a variable that is not set: it would stand for the current folder.
-
-    Raises:
-        CallError: one of `PATH_OPTIONS` is given an empty text.
-    """
-    for before, argument in pairwise(("", *arguments)):
-        option = before if argument == "" else argument.removesuffix("=")
-        if option in PATH_OPTIONS and option != argument:
-            raise CallError(f"{option} is empty: give a name.")
 
 
 def check_file(name: str, suffixes: Sequence[str]) -> Path:

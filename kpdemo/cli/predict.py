@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import typer
 
 from kpdemo.cli.options import (
-    INTERRUPTED,
     PROGRAM,
     STDIN,
     STDOUT,
-    CallError,
     Device,
     DeviceOption,
     IdColumnOption,
@@ -38,6 +36,7 @@ from kpdemo.cli.options import (
     say,
     unnamed_reporter,
 )
+from kpdemo.command import INTERRUPTED, CallError
 from kpdemo.identity import index_identity, model_identity
 from kpdemo.io.documents import read_whole, text_document
 from kpdemo.io.files import (

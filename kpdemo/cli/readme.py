@@ -10,7 +10,8 @@ from typing import Annotated
 
 import typer
 
-from kpdemo.cli.options import PROGRAM, CallError
+from kpdemo.cli.options import PROGRAM
+from kpdemo.command import CallError
 from kpdemo.predictors import RAMKG_KIND
 
 _WRITING = frozenset({RAMKG_KIND, "one2seq"})

@@ -175,6 +175,7 @@ def test_a_later_version_takes_databases_and_backups_of_this_one(database, tmp_p
         connection.commit()
     later = tmp_path / "later"
     shutil.copytree(ROOT / "db", later / "db", ignore=shutil.ignore_patterns("__pycache__"))
+    (later / "kpdemo").symlink_to(ROOT / "kpdemo")
     number = f"{int(HEAD) + 1:04}"
     (later / "db" / "migrations" / "versions" / f"v{number}_next.py").write_text(
         f"from alembic import op\nrevision = '{number}'\ndown_revision = '{HEAD}'\n"

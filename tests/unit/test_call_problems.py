@@ -1,7 +1,4 @@
-"""What is wrong with a call, in the same words by `python -m kpdemo`, `annotation` and `db`.
-
-Two files say it, as neither package may know the other.
-"""
+"""What is wrong with a call, in the same words by `python -m kpdemo`, `annotation` and `db`."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ import db.cli
 import kpdemo.cli
 from annotation.services.projects import ProjectService
 from annotation.types import ProjectSettings
-from db import command
+from kpdemo.command import call_problem, fail
 from tests.commands import main as annotation_main
 
 PROGRAMS = pytest.mark.parametrize(
@@ -28,7 +25,6 @@ class RefusedError(Exception):
         return self.problem
 
 
-@pytest.mark.parametrize("problem_of", [kpdemo.cli._call_problem, command._call_problem])
 @pytest.mark.parametrize(
     ("found", "told"),
     [
@@ -40,8 +36,8 @@ class RefusedError(Exception):
         ("Invalid value for '--k': Value error, it is odd", "Invalid value for '--k': it is odd"),
     ],
 )
-def test_the_words_of_the_library_are_left_out(problem_of, found, told):
-    assert problem_of(RefusedError(found)) == told
+def test_the_words_of_the_library_are_left_out(found, told):
+    assert call_problem(RefusedError(found)) == told
 
 
 @PROGRAMS
@@ -53,7 +49,6 @@ def test_an_unknown_command_is_one_sentence(program, capsys):
     assert err == f"No such command 'frobnicate'; see `{program.PROGRAM} --help`.\n"
 
 
-@PROGRAMS
 @pytest.mark.parametrize(
     ("message", "told"),
     [
@@ -62,8 +57,7 @@ def test_an_unknown_command_is_one_sentence(program, capsys):
         ("one\x1b[2J \x9b31m\x00two", "one\ufffd[2J \ufffd31m\ufffdtwo"),
     ],
 )
-def test_what_failed_is_one_line_that_steers_no_terminal(program, capsys, message, told):
-    fail = kpdemo.cli._fail if program is kpdemo.cli else command._fail
+def test_what_failed_is_one_line_that_steers_no_terminal(capsys, message, told):
     assert fail(message, 1) == 1
     assert capsys.readouterr().err == f"{told}\n"
 
