@@ -1,4 +1,4 @@
-"""Tables of flagged pairs that a group fills in, and the decisions that come back; on both databases."""
+"""Tables of flagged pairs that a group fills in, and the decisions that come back."""
 
 from __future__ import annotations
 
@@ -37,6 +37,12 @@ from db.models import Adjudication, AdjudicationChange, Assignment, Pair
 from tests.commands import main
 from tests.databases import row_problems
 from tests.rated import pair, rated_project
+
+
+@pytest.fixture
+def database(sqlite_database):
+    return sqlite_database
+
 
 PAIRS = [
     pair("near", "2", "2.75"),

@@ -25,6 +25,11 @@ from tests.rated import Rated, pair, rated_project
 
 
 @pytest.fixture
+def database(sqlite_database):
+    return sqlite_database
+
+
+@pytest.fixture
 def rated(database) -> Rated:
     return rated_project(database, [pair(name, "0", "4") for name in "abcdefg"])
 

@@ -1,4 +1,4 @@
-"""A rater who adjudicates too sees no grades of pairs that they may still grade, on both databases."""
+"""A rater who adjudicates too sees no grades of pairs that they may still grade."""
 
 from __future__ import annotations
 
@@ -27,6 +27,12 @@ from annotation.ui.pairs import PairListHandlers, RemarksHandlers
 from annotation.ui.project import ProjectHandlers
 from tests.databases import row_problems
 from tests.rated import pair, rated_project
+
+
+@pytest.fixture
+def database(sqlite_database):
+    return sqlite_database
+
 
 PAIRS = [
     pair("done", "0", "4", "4"),
