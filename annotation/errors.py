@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from typing import TypeVar
 
+from kpdemo.errors import KpdemoError
+
 Value = TypeVar("Value")
 
 
-class AnnotationError(Exception):
+class AnnotationError(KpdemoError):
     """The base of every error that annotation raises on purpose."""
 
 
@@ -61,7 +63,7 @@ class ConsentError(AccessError):
     """The user has to agree to the project's text, as it reads now, before working in it."""
 
 
-class TrainingError(AccessError):
+class TrainingPairsError(AccessError):
     """The rater has to grade the project's training pairs before working in it."""
 
 

@@ -20,7 +20,6 @@ from annotation.cli import (
     writing,
 )
 from annotation.cli.options import Dependencies
-from annotation.errors import AnnotationError
 from annotation.predictions import PhraseRules
 from annotation.systems import Similarities
 from annotation.types import LatexTable
@@ -93,7 +92,7 @@ def main(
         PROGRAM,
         arguments,
         wrong=(UrlError,),
-        failures=(AnnotationError, DatabaseError, KpdemoError),
+        failures=(KpdemoError, DatabaseError),
         explain=EXPLANATIONS,
         paths=PATH_OPTIONS,
         obj=handed,

@@ -38,10 +38,10 @@ from annotation.exchange import read_decisions
 from annotation.files.tables import BYTE_ORDER_MARK, VERSION_COLUMN, escape_formula
 from annotation.senses import ItemView, item_views
 from annotation.services.adjudication import AdjudicationService, DecisionTableService
-from annotation.terminal import show_json, show_line, show_table
 from annotation.wording import beginning, number_of
 from db import DEFAULT_URL, Database
 from kpdemo.command import CallError
+from kpdemo.terminal import show_json, show_line, show_table
 
 DECISION_COLUMNS = (
     *("id", "type", "left", "right"),

@@ -34,9 +34,9 @@ from annotation.reliability.report import (
 from annotation.reliability.upper_bound import AgainstOthers, UpperBound, mean_of_text
 from annotation.scoring import Estimate
 from annotation.services.agreement import AgreementService
-from annotation.terminal import show_json, show_line, show_table
 from annotation.wording import figure_text, range_text, share_text
 from db import DEFAULT_URL
+from kpdemo.terminal import show_json, show_line, show_table
 
 _FIGURES = ("With two grades", "α all", "95 %", "α unadjudicated", "95 % ", "Nominal", "Ordinal", "Flagged")
 _EXAMPLES = """

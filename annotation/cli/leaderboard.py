@@ -53,11 +53,11 @@ from annotation.services.leaderboard import (
 )
 from annotation.system_report import People, System
 from annotation.systems import BuiltInSystem, scores_text
-from annotation.terminal import show_json, show_line, show_table
 from annotation.types import Project
 from annotation.wording import check_name, name_key
 from db import DEFAULT_URL
 from kpdemo.command import CallError
+from kpdemo.terminal import show_json, show_line, show_table
 
 _EXAMPLES = """
 Examples:

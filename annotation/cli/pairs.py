@@ -33,11 +33,11 @@ from annotation.services.pairs import (
     PairState,
     PairWithdrawalService,
 )
-from annotation.terminal import ProgressLine, show_json, show_line, show_table
 from annotation.types import ItemInput, Project
 from annotation.wording import beginning, number_of
 from db import DEFAULT_URL
 from kpdemo.command import CallError
+from kpdemo.terminal import ProgressLine, show_json, show_line, show_table
 
 STDIN = "-"
 _MOST_NAMED = 5

@@ -41,10 +41,10 @@ from annotation.relevance import (
 )
 from annotation.services.predictions import JudgementService, SendService, SentSummary
 from annotation.services.projects import ProjectService
-from annotation.terminal import ProgressLine, show_json, show_line, show_note, show_table
 from annotation.types import Project
 from annotation.wording import figure_text, number_of, share_text
 from db import DEFAULT_URL, Database
+from kpdemo.terminal import ProgressLine, show_json, show_line, show_note, show_table
 
 _SEND_EXAMPLES = """
 Examples:

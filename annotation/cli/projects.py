@@ -29,11 +29,11 @@ from annotation.scale import earlier_words_text, read_scale_words
 from annotation.services.consents import ConsentService
 from annotation.services.pairs import StuckPair, StuckPairs, StuckService
 from annotation.services.projects import ProjectService
-from annotation.terminal import show_json, show_line, show_table
 from annotation.types import Project, ProjectSettings, Role
 from annotation.wording import number_of
 from db import DEFAULT_URL
 from kpdemo.command import CallError
+from kpdemo.terminal import show_json, show_line, show_table
 
 
 class Order(StrEnum):

@@ -30,10 +30,10 @@ from annotation.sense_pairs import Dictionary, add_senses_to_known
 from annotation.services.known_pairs import KnownPairService, KnownSummary
 from annotation.services.quality import FORMER, QualityOverview, QualityService, Standing, Work, WorkService
 from annotation.services.ratings import Remark, RemarkKind, RemarkService
-from annotation.terminal import show_json, show_line, show_table
 from annotation.types import KnownPairInput, Project
 from annotation.wording import UNKNOWN, beginning, figure_text, number_of, share_text
 from db import DEFAULT_URL
+from kpdemo.terminal import show_json, show_line, show_table
 
 _FIELDS = """
 Files have the fields id, type, left, right and grade (the known one) and, if wished, explanation.

@@ -61,9 +61,9 @@ from annotation.systems import (
     needs_senses,
     open_senses,
 )
-from annotation.terminal import show_json, show_line, show_note, show_table
 from annotation.wording import figure_text, number_of, range_text
 from kpdemo.command import CallError
+from kpdemo.terminal import show_json, show_line, show_note, show_table
 
 Request: TypeAlias = ScoreFile | BuiltInSystem
 GOLD_HELP = "Gold grades: files or folders; repeatable."

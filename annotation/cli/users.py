@@ -17,11 +17,11 @@ from annotation.services.excluded_ratings import ExclusionService
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
 from annotation.services.users import OpenInvitation
-from annotation.terminal import show_json, show_line, show_table
 from annotation.types import Role
 from annotation.wording import number_of
 from db import DEFAULT_URL
 from kpdemo.command import CallError
+from kpdemo.terminal import show_json, show_line, show_table
 
 _LONGEST_LINE = 4 * LONGEST_PASSWORD + 2
 DEFAULT_ADDRESS = "http://127.0.0.1:7860"

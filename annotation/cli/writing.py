@@ -24,10 +24,10 @@ from annotation.exchange import read_larger_items
 from annotation.files.formats import FileFormat
 from annotation.services.editing import EditingService, WritingReportService
 from annotation.services.larger_items import ItemService, ItemWithdrawalService
-from annotation.terminal import ProgressLine, show_json, show_line, show_table
 from annotation.wording import beginning, figure_text, number_of, share_text
 from db import DEFAULT_URL
 from kpdemo.command import CallError
+from kpdemo.terminal import ProgressLine, show_json, show_line, show_table
 
 _SHOWN = 56
 _ITEM_EXAMPLES = """

@@ -792,7 +792,7 @@ class AssignmentService:
             NotFoundError: there is no such project.
             AccessError: the user is not a rater in it, or is paused.
             ConsentError: they have to agree to the project's text first.
-            TrainingError: they have to grade the training pairs first.
+            TrainingPairsError: they have to grade the training pairs first.
         """
 
         def claim(session: Session) -> Queue:

@@ -44,7 +44,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session
 
 from annotation.assignment import PairForRater, Progress, RaterProject
-from annotation.errors import AccessError, AssignmentError, ConsentError, NotFoundError, TrainingError
+from annotation.errors import AccessError, AssignmentError, ConsentError, NotFoundError, TrainingPairsError
 from annotation.sense_pairs import senses_from_json
 from annotation.services.project_rows import IN_USE, is_fully_rated
 from annotation.services.transactions import per_system
@@ -112,11 +112,11 @@ class RaterContext:
         Raises:
             AccessError: the rater is paused.
             ConsentError: they have to agree to the project's text first.
-            TrainingError: they have to pass the training first.
+            TrainingPairsError: they have to pass the training first.
         """
         self.check_may_train()
         if self.must_train:
-            raise TrainingError(
+            raise TrainingPairsError(
                 f"{self.project.name} begins with training pairs: open its rating page and grade them first."
             )
 

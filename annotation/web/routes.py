@@ -14,7 +14,7 @@ from starlette.requests import Request
 from annotation.assignment import Feedback, PairForRater, Queue, RaterProject, TrainingQueue
 from annotation.authoring import Check, Task, WritingDesk, WrittenText
 from annotation.comparison import comparison_type, guidance
-from annotation.errors import ConsentError, NotFoundError, TrainingError
+from annotation.errors import ConsentError, NotFoundError, TrainingPairsError
 from annotation.senses import WORD_TO_SENSE, ItemView, item_views, word_label
 from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
@@ -109,7 +109,7 @@ class RatingHandlers:
         project_id = path_id(request, "project")
         try:
             queue = self.assignments.queue(project_id, user.id)
-        except TrainingError:
+        except TrainingPairsError:
             return _training(self.training.queue(project_id, user.id))
         except ConsentError:
             asked = in_place_of_work(self.consents, project_id, user)

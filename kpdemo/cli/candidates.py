@@ -37,7 +37,7 @@ def candidates(
     """Measure how many gold present keyphrases are among the candidates."""
     from kpdemo.candidates.chunks import coverage_to_json, measure_coverage, mine_candidates
     from kpdemo.candidates.tagger import load_tagger
-    from kpdemo.terminal import show_coverage
+    from kpdemo.cli.tables import show_coverage
 
     tagger = load_tagger()
     with progress_line("Reading") as progress:

@@ -120,7 +120,7 @@ def read_form(*, json: bool, markdown: bool, latex: bool, convention: Convention
 
 def print_runs(runs: Sequence[Run], form: Form) -> None:
     """Several beside one another; one alone as it always was: scripts read it."""
-    from kpdemo.cli.run_tables import show_report, show_runs
+    from kpdemo.cli.tables import show_report, show_runs
     from kpdemo.evaluation.report import report_to_json, report_to_markdown
     from kpdemo.evaluation.runs import runs_to_json, runs_to_latex, runs_to_markdown
 

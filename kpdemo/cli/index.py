@@ -157,7 +157,7 @@ def search(
         rows = [_hit_row(rank, hit, chance) for rank, hit in enumerate(hits, start=1)]
         print_json({"query": text, "hits": rows, **origin, "seconds": round(seconds, 4)})
         return
-    from kpdemo.terminal import show_passages
+    from kpdemo.cli.tables import show_passages
 
     footer = f"{encoder.config.model} on {encoder.device}, {len(index):,} passages, {seconds:.3f} s"
     note = chance_note(chance, (hit.score for hit in hits))
@@ -186,7 +186,7 @@ def info(
     if as_json:
         print_json(described)
     else:
-        from kpdemo.terminal import show_properties
+        from kpdemo.cli.tables import show_properties
 
         show_properties(described)
 
@@ -267,7 +267,7 @@ def evaluate(
     if as_json:
         print_json(report)
     else:
-        from kpdemo.terminal import show_properties
+        from kpdemo.cli.tables import show_properties
 
         shown = {f"Recall@{k}": f"{value:.3f}" for k, value in figures.items()}
         show_properties({"queries": len(ranks), "passages": len(index)} | shown)

@@ -28,6 +28,6 @@ def models(
     if as_json:
         print_json(available_models() | hub_models())
     else:
-        from kpdemo.terminal import show_models
+        from kpdemo.cli.tables import show_models
 
         show_models(available_models(), hub_models())

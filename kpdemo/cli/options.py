@@ -149,7 +149,7 @@ class Problems:
 
     def __call__(self, problem: LineError) -> None:
         self.count += 1
-        self._progress.show_problem(problem)
+        self._progress.show_problem(problem.message)
 
 
 def unnamed_reporter(progress: ProgressLine, column: str) -> SeeUnnamed:
@@ -160,7 +160,7 @@ def unnamed_reporter(progress: ProgressLine, column: str) -> SeeUnnamed:
         nonlocal told
         if not told:
             note = unnamed_note(where, column, "--id-column can name another column or field.")
-            progress.show_problem(LineError(0, note))
+            progress.show_problem(note)
         told = True
 
     return tell

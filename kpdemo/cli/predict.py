@@ -242,8 +242,8 @@ def _say_what_is_foreign(summary: BatchSummary, predictor: Predictor) -> None:
 
 
 def _show(document: Document, found: RetrievalPrediction, footer: str) -> None:
+    from kpdemo.cli.tables import show_prediction
     from kpdemo.languages import language_name
-    from kpdemo.terminal import show_prediction
 
     footer = f"{footer}, {language_name(found.prediction.language)}"
     show_prediction(document, found.prediction, footer, found if found.retrieves else None)
@@ -269,8 +269,8 @@ def _predict_file(
                 language=reading.language,
                 nested=reading.nested,
                 id_column=reading.id_column,
-                progress=progress.show_summary,
-                on_error=progress.show_problem,
+                progress=lambda summary: progress.show(summary.seen),
+                on_error=lambda problem: progress.show_problem(problem.message),
                 on_unnamed=unnamed_reporter(progress, reading.id_column),
             )
     except KeyboardInterrupt:

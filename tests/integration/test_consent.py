@@ -13,7 +13,7 @@ from hashlib import sha256
 import pytest
 from sqlalchemy import select
 
-from annotation.errors import AccessError, ConsentError, SettingsError, TrainingError
+from annotation.errors import AccessError, ConsentError, SettingsError, TrainingPairsError
 from annotation.gold import ExportOptions, Unfinished
 from annotation.services.bundle import Services, open_services
 from annotation.services.consents import AGREED
@@ -193,7 +193,7 @@ def test_the_text_comes_before_training_and_a_new_one_stops_it(world, services):
     with asking():
         services.training.queue(project, ana)
     services.consents.agree(project, ana, digest(FIRST))
-    with pytest.raises(TrainingError):
+    with pytest.raises(TrainingPairsError):
         services.assignment.queue(project, ana)
     [pair] = services.training.queue(project, ana).pairs
     services.training.grade(pair.id, ana, Decimal(3))

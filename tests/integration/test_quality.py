@@ -20,7 +20,7 @@ from annotation.errors import (
     ImportFileError,
     NotFoundError,
     SettingsError,
-    TrainingError,
+    TrainingPairsError,
 )
 from annotation.gold import ExportOptions, Unfinished
 from annotation.quality import QualitySettings
@@ -111,12 +111,12 @@ def test_the_work_begins_when_the_training_is_passed_and_not_before(make):
         lambda: place.services.ratings.rate(held, first, Decimal(2)),
         lambda: place.services.assignment.skip(held, first, SkipReason.OTHER),
     ):
-        with pytest.raises(TrainingError, match="begins with training pairs"):
+        with pytest.raises(TrainingPairsError, match="begins with training pairs"):
             call()
     place.train(first, "3.5", "3", "3")
     failed = place.services.training.queue(place.project, first)
     assert (failed.progress.phase, failed.progress.accepted, failed.pairs) == (TrainingPhase.FAILED, 1, ())
-    with pytest.raises(TrainingError):
+    with pytest.raises(TrainingPairsError):
         place.services.assignment.queue(place.project, first)
     again = place.services.training.try_again(place.project, first)
     assert (again.progress.attempt, again.progress.graded) == (2, 0)
@@ -129,7 +129,7 @@ def test_the_work_begins_when_the_training_is_passed_and_not_before(make):
         again = place.services.training.grade(pair.id, first, Decimal(grade)).queue
     assert (again.progress.phase, len(set(shown))) == (TrainingPhase.PASSED, 3)
     assert len(place.work(first)) == 5
-    with pytest.raises(TrainingError):
+    with pytest.raises(TrainingPairsError):
         place.services.assignment.queue(place.project, second)
     place.services.quality.excuse(place.project, place.name(second))
     place.work(second)

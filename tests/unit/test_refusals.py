@@ -15,7 +15,7 @@ from annotation.errors import (
     SignedOutError,
     StaleTextError,
     TextError,
-    TrainingError,
+    TrainingPairsError,
     UnfinishedError,
     WritingError,
 )
@@ -27,7 +27,7 @@ from annotation.web.api import BodyError, LargeBodyError, refusal, status_of
     [
         (SignedOutError, 401),
         (AccessError, 403),
-        (TrainingError, 403),
+        (TrainingPairsError, 403),
         (NotFoundError, 404),
         (AssignmentError, 409),
         (UnfinishedError, 409),

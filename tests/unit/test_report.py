@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from kpdemo import __version__
-from kpdemo.cli import run_tables
+from kpdemo.cli import tables
 from kpdemo.evaluation.protocol import evaluate
 from kpdemo.evaluation.report import Report, interval_note, report_to_json, report_to_markdown
 from kpdemo.evaluation.runs import Run, compare_runs, runs_to_latex
@@ -103,13 +103,13 @@ def test_the_markdown_names_each_convention_and_shows_three_decimals():
 @pytest.mark.parametrize("count", [1, 2])
 def test_in_a_terminal_of_80_columns_no_head_is_cut(monkeypatch, count):
     written = StringIO()
-    monkeypatch.setattr(run_tables, "open_console", lambda: Console(file=written, width=80))
+    monkeypatch.setattr(tables, "open_console", lambda: Console(file=written, width=80))
     report = small_report(copies=2)
     if count == 1:
-        run_tables.show_report(report)
+        tables.show_report(report)
     else:
         runs = [Run("a-long-name.jsonl", report), Run("another-name.jsonl", report)]
-        run_tables.show_runs(compare_runs(runs))
+        tables.show_runs(compare_runs(runs))
     assert "±0.306" in written.getvalue()
     assert "…" not in written.getvalue()
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kpdemo.terminal import ProgressLine, show_prediction
+from kpdemo.cli.tables import show_prediction
+from kpdemo.terminal import ProgressLine
 from kpdemo.types import Document, Keyphrase, Kind, Origin, Prediction
 
 DOCUMENT = Document("Neural networks sort.")
