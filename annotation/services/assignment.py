@@ -53,7 +53,6 @@ from annotation.services.rater_queue import (
     CHECKS_PROJECT,
     COMMENTS,
     EXCLUDED,
-    GRADED_OF_WITHDRAWN,
     HAS_SLOT,
     IS_HELD,
     IS_RATER_ROLE,
@@ -149,30 +148,27 @@ NEAR_THE_END = 100
 """With so few pairs left it serves a tenth of that."""
 
 
-def _count_own(state: str) -> ScalarSelect[int]:
-    return (
-        select(func.count())
-        .where(ASSIGNMENTS.c.project_id == PROJECT, ASSIGNMENTS.c.rater_id == RATER, in_states(state))
-        .scalar_subquery()
+def _count_own(*states: str, of: ColumnElement[bool] | None = None) -> ScalarSelect[int]:
+    """How many pairs of the project are in one of these states for the rater; `of` narrows down the pairs."""
+    own = select(func.count()).where(
+        ASSIGNMENTS.c.project_id == PROJECT, ASSIGNMENTS.c.rater_id == RATER, in_states(*states)
     )
+    if of is not None:
+        own = own.select_from(ASSIGNMENTS.join(PAIRS, PAIRS.c.id == ASSIGNMENTS.c.pair_id)).where(of)
+    return own.scalar_subquery()
 
 
-_OPEN = select(func.count()).where(PAIRS.c.project_id == PROJECT, HAS_SLOT).scalar_subquery()
-_OPEN_BUT_MINE = (
+# From the few pairs that are withdrawn, not from all that the rater graded; nobody holds one.
+_GRADED_OF_WITHDRAWN = (
     select(func.count())
-    .select_from(ASSIGNMENTS.join(PAIRS, PAIRS.c.id == ASSIGNMENTS.c.pair_id))
-    .where(
-        ASSIGNMENTS.c.project_id == PROJECT,
-        ASSIGNMENTS.c.rater_id == RATER,
-        in_states(*NOT_NEW),
-        HAS_SLOT,
-    )
+    .select_from(PAIRS.join(ASSIGNMENTS, ASSIGNMENTS.c.pair_id == PAIRS.c.id))
+    .where(PAIRS.c.project_id == PROJECT, ~IN_USE, ASSIGNMENTS.c.rater_id == RATER, in_states("rated"))
     .scalar_subquery()
 )
-_GRADED = _count_own("rated") - GRADED_OF_WITHDRAWN
-_HELD = _count_own("held")
-"""Of the pairs that count, as nobody holds another."""
-_PROGRESS = select(_GRADED, _HELD, _OPEN - _OPEN_BUT_MINE, _OPEN)
+_GRADED, _HELD = _count_own("rated") - _GRADED_OF_WITHDRAWN, _count_own("held")
+"""Of the pairs that count."""
+_OPEN = select(func.count()).where(PAIRS.c.project_id == PROJECT, HAS_SLOT).scalar_subquery()
+_PROGRESS = select(_GRADED, _HELD, _OPEN - _count_own(*NOT_NEW, of=HAS_SLOT), _OPEN)
 
 
 def progress_of(connection: Connection, context: RaterContext) -> Progress:
@@ -653,27 +649,6 @@ _HAD = select(
     func.count().filter(in_states("rated")),
     func.count().filter(in_states("skipped")),
 ).where(ASSIGNMENTS.c.project_id == CHECKS_PROJECT, ASSIGNMENTS.c.rater_id == RATER)
-_WORKED = (
-    select(func.count())
-    .where(
-        ASSIGNMENTS.c.project_id == PROJECT,
-        ASSIGNMENTS.c.rater_id == RATER,
-        in_states("held", "rated"),
-    )
-    .scalar_subquery()
-    - GRADED_OF_WITHDRAWN
-)
-_WORKED_EXCLUDED = (
-    select(func.count())
-    .select_from(ASSIGNMENTS.join(PAIRS, PAIRS.c.id == ASSIGNMENTS.c.pair_id))
-    .where(
-        ASSIGNMENTS.c.project_id == PROJECT,
-        ASSIGNMENTS.c.rater_id == RATER,
-        in_states(EXCLUDED),
-        IN_USE,
-    )
-    .scalar_subquery()
-)
 _CHECK_PAIRS = (
     select(func.count())
     .select_from(PAIRS)
@@ -683,7 +658,12 @@ _CHECK_PAIRS = (
 )
 _CHECK_START = (
     select(
-        PROJECTS.c.seed, STATES.c.check_start, STATES.c.check_given, _WORKED, _WORKED_EXCLUDED, _CHECK_PAIRS
+        PROJECTS.c.seed,
+        STATES.c.check_start,
+        STATES.c.check_given,
+        _count_own("held", "rated") - _GRADED_OF_WITHDRAWN,
+        _count_own(EXCLUDED, of=IN_USE),
+        _CHECK_PAIRS,
     )
     .select_from(PROJECTS.outerjoin(STATES, (STATES.c.project_id == PROJECT) & (STATES.c.user_id == RATER)))
     .where(PROJECTS.c.id == CHECKS_PROJECT)

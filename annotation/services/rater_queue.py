@@ -183,18 +183,6 @@ def _written(words: Sequence[str]) -> list[ColumnElement[str]]:
 HAS_SLOT = and_(PAIRS.c.open_slots > literal_column("0"), IN_USE)
 IS_HELD = in_states("held")
 IS_RATER_ROLE: ColumnElement[bool] = MEMBERSHIPS.c.role == literal_column("'rater'")
-GRADED_OF_WITHDRAWN = (
-    select(func.count())
-    .select_from(PAIRS.join(ASSIGNMENTS, ASSIGNMENTS.c.pair_id == PAIRS.c.id))
-    .where(
-        PAIRS.c.project_id == PROJECT,
-        ~IN_USE,
-        ASSIGNMENTS.c.rater_id == RATER,
-        in_states("rated"),
-    )
-    .scalar_subquery()
-)
-"""How many pairs the rater has graded that are withdrawn; nobody holds such a pair."""
 BARRED = "barred"
 """The state of a pair for whoever wrote it, saw its requested grade or decided on it: they never grade it."""
 EXCLUDED = "set_aside"
