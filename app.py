@@ -36,7 +36,6 @@ from db.errors import DatabaseError, UrlError
 from kpdemo.api.routes import add_api
 from kpdemo.cards import model_card
 from kpdemo.errors import ModelLoadError
-from kpdemo.io.latex import latex_table
 from kpdemo.predictors import available_models
 from kpdemo.ui.compare import CompareHandlers, build_compare_section
 from kpdemo.ui.evaluate import EvaluateHandlers, build_evaluate_tab
@@ -115,7 +114,7 @@ def build_server(context: AppContext) -> FastAPI:
         guard = add_annotation_routes(server, services)
         mount_pages(
             server,
-            partial(annotation_pages.build_annotation_pages, services, latex_table),
+            partial(annotation_pages.build_annotation_pages, services),
             "/annotate",
             max_file_size=annotation_pages.MAX_FILE_SIZE,
             styles=annotation_pages.STYLES,

@@ -7,12 +7,10 @@ need when they are first called.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from annotation.cli import main
 from annotation.errors import ModelError
-from annotation.predictions import PhraseRules
-from annotation.types import Columns, Rows
 
 
 def embedding(pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -42,37 +40,5 @@ def encoder(name: str) -> Callable[[Sequence[tuple[str, str]]], list[float]]:
     return compared
 
 
-def phrase_key(text: str, language: str) -> str:
-    """What makes two phrases the same on the keyphrase pages and in `python -m kpdemo evaluate`."""
-    from kpdemo.text import phrase_key as key_of
-
-    return key_of(text, language)
-
-
-def presence(title: str, body: str, language: str) -> Callable[[str], bool]:
-    """Tells whether a phrase is present in a text, as in `python -m kpdemo evaluate`."""
-    from kpdemo.text import presence as presence_in
-
-    return presence_in(title, body, language)
-
-
-def languages(texts: Sequence[tuple[str, str]]) -> list[str]:
-    """The language that `python -m kpdemo evaluate` measures each document of a file in."""
-    from kpdemo.text import measured_languages as languages_of
-
-    return languages_of(texts)
-
-
-def latex_table(
-    first: tuple[str, str], columns: Sequence[Columns], rows: Rows, *, comments: Iterable[str]
-) -> str:
-    """A table of a paper, as `python -m kpdemo evaluate --latex` prints them."""
-    from kpdemo.io.latex import latex_table as table
-
-    return table(first, columns, rows, comments=comments)
-
-
-PHRASES = PhraseRules(phrase_key, presence, languages)
-
 if __name__ == "__main__":
-    sys.exit(main(embedding=embedding, encoder=encoder, phrases=PHRASES, latex=latex_table))
+    sys.exit(main(embedding=embedding, encoder=encoder))

@@ -9,23 +9,10 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
-
-PhraseKey = Callable[[str, str], str]
-"""What makes a phrase, the first text, the same as another one of its language, the second."""
-
-
-@dataclass(frozen=True, slots=True)
-class PhraseRules:
-    key: PhraseKey
-    presence: Callable[[str, str, str], Callable[[str], bool]]
-    """Of title, body and language: what tells whether a phrase stands in them."""
-    languages: Callable[[Sequence[tuple[str, str]]], list[str]]
-    """Of the titles and bodies of a file that does not tell: the language of each."""
-
 
 TYPE = "document2keyphrase"
 TITLE_BREAK = "\n\n"

@@ -29,8 +29,8 @@ from annotation.scoring import (
     why_undefined,
     williams_test,
 )
-from annotation.types import Cell, LatexTable
 from annotation.wording import number_of
+from kpdemo.io.latex import Cell, latex_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -448,9 +448,7 @@ def _interval_json(value: Estimate) -> list[float] | None:
     return None if value.low is None or value.high is None else [value.low, value.high]
 
 
-def scores_to_latex(
-    report: ScoreReport, table: LatexTable, *, made_by: str, remarks: Iterable[str] = ()
-) -> str:
+def scores_to_latex(report: ScoreReport, *, made_by: str, remarks: Iterable[str] = ()) -> str:
     """Pearson by type, its sum and rank, and the sum and rank of Spearman; the best system first.
 
     `made_by` names what made it, the command or the page, in the comments; `remarks` stand there too.
@@ -463,7 +461,7 @@ def scores_to_latex(
         pearson = [*(system.types[type].pearson.value for type in report.types), system.sum_pearson.value]
         return [*pearson, by_pearson[place], system.sum_spearman.value, by_spearman[place]]
 
-    return table(
+    return latex_table(
         ("", "System"),
         [("Pearson", (*report.types, "Sum", "Rank")), ("Spearman", ("Sum", "Rank"))],
         [(report.systems[place].name, cells(place)) for place in report.best_first()],

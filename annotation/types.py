@@ -2,36 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import ImportFileError
 from annotation.senses import PairSenses
 from annotation.wording import number_of
-
-Cell = str | int | float | tuple[float, float] | None
-"""A text, a count, a figure, an interval, or nothing where it is undefined, which is a dash."""
-Columns = tuple[str, Sequence[str]]
-"""The heads of some columns, and what stands above them together."""
-Rows = Iterable[tuple[str, Sequence[Cell]]]
-"""Each a name, and a cell for every column."""
-
-
-class LatexTable(Protocol):
-    """Writes a table under lines of comment.
-
-    `first` is what stands above the names: beside what is above the columns, and beside their heads.
-    """
-
-    def __call__(
-        self, first: tuple[str, str], columns: Sequence[Columns], rows: Rows, /, *, comments: Iterable[str]
-    ) -> str: ...
-
 
 Clock = Callable[[], datetime]
 

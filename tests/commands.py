@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import annotation.cli
-from annotation.__main__ import PHRASES, latex_table
 from annotation.systems import Similarities
 
 
@@ -16,6 +15,4 @@ def main(
     encoder: Callable[[str], Similarities] | None = None,
 ) -> int:
     """Run a command line of annotation; its exit status."""
-    return annotation.cli.main(
-        arguments, phrases=PHRASES, latex=latex_table, embedding=embedding, encoder=encoder
-    )
+    return annotation.cli.main(arguments, embedding=embedding, encoder=encoder)

@@ -20,9 +20,7 @@ from annotation.cli import (
     writing,
 )
 from annotation.cli.options import Dependencies
-from annotation.predictions import PhraseRules
 from annotation.systems import Similarities
-from annotation.types import LatexTable
 from db import DatabaseError
 from db.errors import EXPLANATIONS, UrlError
 from kpdemo.command import run_command
@@ -72,8 +70,6 @@ for register in REGISTRATIONS:
 def main(
     arguments: Sequence[str] | None = None,
     *,
-    phrases: PhraseRules,
-    latex: LatexTable,
     embedding: Similarities | None = None,
     encoder: Callable[[str], Similarities] | None = None,
 ) -> int:
@@ -81,12 +77,10 @@ def main(
 
     Args:
         arguments: the command line without the program.
-        phrases: what tells predicted phrases apart.
-        latex: writes the tables of `--latex`.
         embedding: what the system `embedding` asks; without it there is none.
         encoder: what `embedding:NAME` asks, by the name of the encoder; likewise.
     """
-    handed = Dependencies(embedding, encoder, phrases, latex)
+    handed = Dependencies(embedding, encoder)
     return run_command(
         app,
         PROGRAM,

@@ -12,7 +12,6 @@ from annotation.agreement import DEFAULT_RESAMPLES, DEFAULT_SEED, Alpha
 from annotation.cli.options import (
     MOST_RESAMPLES,
     DatabaseOption,
-    Dependencies,
     JsonOption,
     LatexOption,
     ProjectArgument,
@@ -64,7 +63,6 @@ def register_agreement(app: typer.Typer) -> None:
 
 
 def agreement(
-    context: typer.Context,
     project: ProjectArgument,
     resamples: ResamplesOption = DEFAULT_RESAMPLES,
     seed: SeedOption = DEFAULT_SEED,
@@ -78,13 +76,12 @@ def agreement(
     by chance; if there is nothing to compare it is undefined, and the reason is given.
     """
     refuse_two_forms(as_json=as_json, as_latex=as_latex)
-    handed: Dependencies = context.obj
     database, of = open_project(database_url, project)
     report = AgreementService(database).report(of.id, resamples=resamples, seed=seed)
     if as_json:
         show_json(agreement_to_json(report))
     elif as_latex:
-        show_line(agreement_to_latex(report, handed.latex, made_by="python -m annotation agreement --latex"))
+        show_line(agreement_to_latex(report, made_by="python -m annotation agreement --latex"))
     else:
         _show(report)
 

@@ -12,7 +12,6 @@ import typer
 
 from annotation.cli.options import (
     DatabaseOption,
-    Dependencies,
     JsonOption,
     LatexOption,
     ProjectArgument,
@@ -91,7 +90,6 @@ def register_leaderboard(app: typer.Typer) -> None:
 
 @leaderboard.command(epilog=_EXAMPLES)
 def show(
-    context: typer.Context,
     project: ProjectArgument,
     gold_set: GoldSetOption = None,
     as_json: JsonOption = False,
@@ -106,7 +104,6 @@ def show(
     Without --gold-set, it is the project's current gold set, or else the newest.
     """
     refuse_two_forms(as_json=as_json, as_latex=as_latex, as_csv=as_csv)
-    handed: Dependencies = context.obj
     database, found = open_project(database_url, project)
     service = SystemService(database)
     golds = service.golds(found.id)
@@ -119,7 +116,7 @@ def show(
         show_json({**_about_golds(found, golds, service), **board_as_json(board)})
     elif as_latex:
         made_by = f"python -m annotation leaderboard show --latex, project {found.name}"
-        show_line(board_as_latex(board, service.own_gold(found.id), handed.latex, made_by=made_by))
+        show_line(board_as_latex(board, service.own_gold(found.id), made_by=made_by))
     elif as_csv:
         sys.stdout.buffer.write(board_as_csv(board).encode())
     else:

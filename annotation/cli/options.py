@@ -16,11 +16,10 @@ import typer
 
 from annotation.errors import ExportError, SettingsError
 from annotation.files.gold_folder import resolve_links
-from annotation.predictions import PhraseRules
 from annotation.services.numbering import KeyService
 from annotation.services.projects import ProjectService
 from annotation.systems import Similarities
-from annotation.types import LatexTable, Project
+from annotation.types import Project
 from db import DEFAULT_URL, Database
 from db.migrations import prepare, refuse_missing
 from db.sqlite_files import flush
@@ -35,8 +34,6 @@ class Dependencies:
     """What the system `embedding` asks; without it there is none."""
     encoder: Callable[[str], Similarities] | None
     """What `embedding:NAME` asks, by the name of the encoder."""
-    phrases: PhraseRules
-    latex: LatexTable
 
 
 DatabaseOption = Annotated[

@@ -14,7 +14,6 @@ import typer
 
 from annotation.cli.options import (
     DatabaseOption,
-    Dependencies,
     JsonOption,
     Output,
     ProjectArgument,
@@ -75,7 +74,6 @@ def register_predictions(app: typer.Typer) -> None:
 
 
 def send(
-    context: typer.Context,
     project: ProjectArgument,
     documents: Annotated[Path, typer.Option(metavar="FILE", help="The documents, as JSON Lines.")],
     predictions: Annotated[
@@ -96,10 +94,9 @@ def send(
     for path in (documents, *files):
         check_file(path)
     database, into = open_project(database_url, project)
-    handed: Dependencies = context.obj
     with whole_files([documents, *files]) as (texts, *found):
         named = list(zip(names, found, strict=True))
-        read = partial(read_prediction_files, texts, named, handed.phrases)
+        read = partial(read_prediction_files, texts, named)
         _send(database, into, read, order, as_json=as_json)
 
 

@@ -447,7 +447,6 @@ def score(
     systems are compared with each other, by the paired bootstrap and by Williams' test.
     """
     refuse_two_forms(as_json=as_json, as_latex=as_latex)
-    handed: Dependencies = context.obj
     requests = parse_systems(
         context, system, training_scores or [], calibrates=bool(calibrate_on), unknown_words=unknown_words
     )
@@ -461,7 +460,7 @@ def score(
     if as_latex:
         named = f"gold from {', '.join(map(str, gold))}, SHA-256 of its pairs {gold_digest(pairs)}"
         made_by = f"python -m annotation score --latex, {named}"
-        show_line(scores_to_latex(report, handed.latex, made_by=made_by, remarks=remarks))
+        show_line(scores_to_latex(report, made_by=made_by, remarks=remarks))
         return
     people = people_of(pairs, count_undecided(gold), resamples=resamples, seed=seed)
     if as_json:

@@ -19,8 +19,9 @@ from typing import Any
 from annotation.errors import ImportFileError
 from annotation.exchange import LONGEST_TEXT
 from annotation.files.formats import FileFormat, open_source, read_rows
-from annotation.predictions import PhraseKey, PhraseRules, PredictedDocument, PredictedPhrase, Run
+from annotation.predictions import PredictedDocument, PredictedPhrase, Run
 from annotation.wording import UNSTORABLE, clean_text, quote_value
+from kpdemo.text import measured_languages, phrase_key, presence
 
 LONGEST_PHRASE = 1_000
 LONGEST_DOCUMENT_ID = 180
@@ -51,7 +52,7 @@ def read_bundle(bundle: Mapping[str, Any]) -> tuple[PredictedDocument, ...]:
 
 
 def read_prediction_files(
-    documents: Path, predictions: Sequence[tuple[str, Path]], rules: PhraseRules
+    documents: Path, predictions: Sequence[tuple[str, Path]]
 ) -> Iterator[PredictedDocument]:
     """The documents of a file that were predicted, with what each model said of them.
 
@@ -59,8 +60,6 @@ def read_prediction_files(
         documents: JSON Lines, compressed or not.
         predictions: the name of a model, or nothing, and its file; without a name, that of the file's rows or
             else of the file.
-        rules: what makes two phrases the same, where they bring no key; which of a whole list are present;
-            the language of a document of which neither its file nor a prediction tells one.
 
     Raises:
         ImportFileError: a line cannot be used, two files are of the same model, or a document is missing.
@@ -75,15 +74,15 @@ def read_prediction_files(
                     f"{id!r} is predicted by {row.model!r} already; name the files: --predictions NAME=FILE",
                 )
             mine[row.model] = row
-    languages = _languages(documents, runs, rules)
+    languages = _languages(documents, runs)
     for reader in _readers(documents):
         id = reader.text("id", LONGEST_DOCUMENT_ID)
         rows = runs.pop(id, None)
         if rows is None:
             continue
         language = languages.get(id) or _document_language(reader, rows)
-        presence = partial(rules.presence, *_texts(reader), language)
-        found = [_run(row.reader, language, row.model, rules.key, presence) for row in rows.values()]
+        is_present = partial(presence, *_texts(reader), language)
+        found = [_run(row.reader, language, row.model, phrase_key, is_present) for row in rows.values()]
         yield _document(reader, _body_field(reader), language, found)
     if runs:
         id, rows = next(iter(runs.items()))
@@ -102,9 +101,7 @@ class _PredictedRow:
     reader: _Reader
 
 
-def _languages(
-    documents: Path, runs: Mapping[str, Mapping[str, _PredictedRow]], rules: PhraseRules
-) -> dict[str, str]:
+def _languages(documents: Path, runs: Mapping[str, Mapping[str, _PredictedRow]]) -> dict[str, str]:
     """The languages of the predicted documents of which nothing tells them."""
     if all(any(row.language for row in rows.values()) for rows in runs.values()):
         return {}
@@ -113,7 +110,7 @@ def _languages(
         id = reader.text("id", LONGEST_DOCUMENT_ID)
         if id in runs and not _document_language(reader, runs[id]):
             untold[id] = _texts(reader)
-    return dict(zip(untold, rules.languages(list(untold.values())), strict=True))
+    return dict(zip(untold, measured_languages(list(untold.values())), strict=True))
 
 
 def _document_language(reader: _Reader, rows: Mapping[str, _PredictedRow]) -> str:
@@ -202,7 +199,7 @@ def _run(
     reader: _Reader,
     language: str,
     model: str = "",
-    key_of: PhraseKey | None = None,
+    key_of: Callable[[str, str], str] | None = None,
     presence: Callable[[], Callable[[str], bool]] | None = None,
 ) -> Run:
     """What one model said; where no phrase has a score, the first has 1, the second 1/2, the third 1/3."""

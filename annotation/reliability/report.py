@@ -45,7 +45,8 @@ from annotation.reliability.raters import (
 )
 from annotation.reliability.upper_bound import AgainstOthers, UpperBound, upper_bound
 from annotation.scoring import Estimate
-from annotation.types import Cell, LatexTable, ProjectSettings, RatedPair
+from annotation.types import ProjectSettings, RatedPair
+from kpdemo.io.latex import Cell, latex_table
 
 _DECIMALS = 6
 
@@ -481,13 +482,13 @@ def _histograms(report: AgreementReport) -> dict[str, Any]:
 _HEADS = ("Pairs", "α", "95 %")
 
 
-def agreement_to_latex(report: AgreementReport, table: LatexTable, *, made_by: str) -> str:
+def agreement_to_latex(report: AgreementReport, *, made_by: str) -> str:
     """α with its interval, on all pairs with two grades and on the unadjudicated ones, by type and of all.
 
     `made_by` names what made it, the command or the page, in the comments.
     """
     rows = [*((part.name, part) for part in report.by_type if part.pairs), ("All", report.whole)]
-    return table(
+    return latex_table(
         ("", "Type"),
         [("All pairs", _HEADS), ("Unadjudicated", _HEADS)],
         [(name, [*_cells(part.all), *_cells(part.unadjudicated)]) for name, part in rows],

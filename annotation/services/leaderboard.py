@@ -32,7 +32,7 @@ from annotation.system_report import (
     scores_to_latex,
 )
 from annotation.systems import Similarities
-from annotation.types import Clock, LatexTable, User, utcnow
+from annotation.types import Clock, User, utcnow
 from annotation.wording import check_name, is_id, name_key, number_of
 from db import Database
 from db.models import GoldGrade, GoldSet, Pair, Project, ScoredSystem, SystemScore
@@ -575,7 +575,7 @@ def board_as_csv(board: Board) -> str:
     return spreadsheet_csv(rows)
 
 
-def board_as_latex(board: Board, own: Gold, table: LatexTable, *, made_by: str) -> str:
+def board_as_latex(board: Board, own: Gold, *, made_by: str) -> str:
     """The ranking as a table of a paper; a comment says so where the project's gold has changed since.
 
     Args:
@@ -586,7 +586,7 @@ def board_as_latex(board: Board, own: Gold, table: LatexTable, *, made_by: str) 
     named = f"gold from {gold.name or 'the project'}, SHA-256 of its pairs {gold.sha256}"
     is_older = gold.is_own and gold.sha256 != own.sha256
     remarks = [gold_text(gold, own)] if is_older else []
-    return scores_to_latex(board.report, table, made_by=f"{made_by}, {named}", remarks=remarks)
+    return scores_to_latex(board.report, made_by=f"{made_by}, {named}", remarks=remarks)
 
 
 def _rows(system: SystemReport) -> Iterator[_Row]:

@@ -28,7 +28,7 @@ from annotation.reliability.upper_bound import AgainstOthers, UpperBound, mean_o
 from annotation.services.accounts import AccountService
 from annotation.services.agreement import AgreementService
 from annotation.services.bundle import DamagedError, UnreachableError
-from annotation.types import Clock, LatexTable, utcnow
+from annotation.types import Clock, utcnow
 from annotation.ui.charts import CUSTOMARY_LINES, Series, alpha_chart, bias_chart, drift_chart, grades_chart
 from annotation.ui.tables import (
     UNDEFINED,
@@ -517,11 +517,11 @@ MADE_BY = "The page Agreement of kpdemo"
 NO_PAIRS = "No pairs yet. Agreement by type and genre appears here with the first ones."
 
 
-def texts_of(report: AgreementReport, project_id: int, latex: LatexTable, *, leads: bool) -> dict[str, str]:
+def texts_of(report: AgreementReport, project_id: int, *, leads: bool) -> dict[str, str]:
     """What stands in the page's HTML, but for the status and the plan."""
     project = report.project
     types, genres = type_parts(report), genre_parts(report)
-    where = [(parts_table("types", "Type", types), _latex_button(report, latex))] if types else []
+    where = [(parts_table("types", "Type", types), _latex_button(report))] if types else []
     where += [(parts_table("genres", "Genre", genres), "")] if genres else []
     has_grades = report.whole.ratings > 0
     nobody = empty_html("Nobody has graded yet. The raters' figures appear with the first grades.")
@@ -547,8 +547,8 @@ def texts_of(report: AgreementReport, project_id: int, latex: LatexTable, *, lea
     }
 
 
-def _latex_button(report: AgreementReport, latex: LatexTable) -> str:
-    table = agreement_to_latex(report, latex, made_by=MADE_BY)
+def _latex_button(report: AgreementReport) -> str:
+    table = agreement_to_latex(report, made_by=MADE_BY)
     return latex_button(table, "agreement by type", file_name(report.project, "agreement"))
 
 
@@ -579,7 +579,7 @@ OPEN_FOLDS = "() => { window.kpdemoParts.openFolds(); }"
 class AgreementHandlers:
     accounts: AccountService
     agreement: AgreementService
-    latex: LatexTable
+
     clock: Clock = utcnow
 
     def open(self, request: gr.Request, width: object) -> tuple[Any, ...]:
@@ -636,7 +636,7 @@ class AgreementHandlers:
         project_id, user, named = require_leader(request, self.accounts)
         version = self.agreement.version(project_id)
         report = self.agreement.report(project_id, named=named, viewer=user.id)
-        texts = texts_of(report, project_id, self.latex, leads=named)
+        texts = texts_of(report, project_id, leads=named)
         texts["status"] = f"<p>Counted {time_html(self.clock())}. {will_appear(report)}</p>"
         texts["plan"] = self._plan(project_id, width, report)
         charts = charts_of(report)

@@ -55,7 +55,7 @@ from annotation.systems import (
     open_senses,
     scores_text,
 )
-from annotation.types import LatexTable, Role
+from annotation.types import Role
 from annotation.ui.charts import genre_chart
 from annotation.ui.pairs import box_after, refusal_html
 from annotation.ui.tables import (
@@ -319,7 +319,6 @@ class LeaderboardHandlers:
     accounts: AccountService
     projects: ProjectService
     systems: SystemService
-    latex: LatexTable
 
     def open(self, request: gr.Request, zone: str | None = "") -> tuple[Any, ...]:
         """The first gold set, or a sentence for users who may not see the page."""
@@ -399,7 +398,7 @@ class LeaderboardHandlers:
 
     def _latex_button(self, project: str, board: Board, own: Gold) -> str:
         made_by = f"The page Leaderboard of kpdemo, project {project}"
-        table = board_as_latex(board, own, self.latex, made_by=made_by)
+        table = board_as_latex(board, own, made_by=made_by)
         return latex_button(table, "the ranking", file_name(project, PAGE))
 
 

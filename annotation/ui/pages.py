@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import gradio as gr
@@ -13,7 +12,7 @@ from annotation.predictions import TYPE as TYPE_OF_KEYPHRASES
 from annotation.senses import WORD_TO_SENSE
 from annotation.services.bundle import Services
 from annotation.services.projects import OverviewService, PageContext
-from annotation.types import LatexTable, Role
+from annotation.types import Role
 from annotation.ui.adjudicate import AdjudicateHandlers, build_adjudicate_page
 from annotation.ui.agreement import AgreementHandlers, build_agreement_page
 from annotation.ui.home import HomeHandlers, build_home_page
@@ -161,8 +160,8 @@ MAX_FILE_SIZE = LARGEST_FILE
 MINUTE = 60
 
 
-def build_annotation_pages(services: Services, latex: LatexTable) -> gr.Blocks:
-    """All pages of annotation as one application; `latex` writes their tables for papers."""
+def build_annotation_pages(services: Services) -> gr.Blocks:
+    """All pages of annotation as one application."""
     pages: gr.Blocks = gr.Blocks(
         title="Annotate", analytics_enabled=False, delete_cache=(MINUTE, KEPT_MINUTES * MINUTE)
     )
@@ -173,9 +172,9 @@ def build_annotation_pages(services: Services, latex: LatexTable) -> gr.Blocks:
         ("write", "Write", _build_write),
         ("review", "Review", _build_review),
         ("rate", "Rate", _build_rate),
-        ("agreement", "Agreement", partial(_build_agreement, latex=latex)),
+        ("agreement", "Agreement", _build_agreement),
         ("adjudicate", "Adjudicate", _build_adjudicate),
-        ("leaderboard", "Leaderboard", partial(_build_leaderboard, latex=latex)),
+        ("leaderboard", "Leaderboard", _build_leaderboard),
         ("predictions", "Predictions", _build_predictions),
         ("senses", "Senses", _build_senses),
         ("users", "Accounts", _build_users),
@@ -211,8 +210,8 @@ def _build_review(services: Services, page: gr.Blocks) -> None:
     )
 
 
-def _build_agreement(services: Services, page: gr.Blocks, *, latex: LatexTable) -> None:
-    build_agreement_page(AgreementHandlers(services.accounts, services.agreement, latex), page)
+def _build_agreement(services: Services, page: gr.Blocks) -> None:
+    build_agreement_page(AgreementHandlers(services.accounts, services.agreement), page)
 
 
 def _build_adjudicate(services: Services, page: gr.Blocks) -> None:
@@ -220,8 +219,8 @@ def _build_adjudicate(services: Services, page: gr.Blocks) -> None:
     build_adjudicate_page(handlers, page)
 
 
-def _build_leaderboard(services: Services, page: gr.Blocks, *, latex: LatexTable) -> None:
-    handlers = LeaderboardHandlers(services.accounts, services.projects, services.systems, latex)
+def _build_leaderboard(services: Services, page: gr.Blocks) -> None:
+    handlers = LeaderboardHandlers(services.accounts, services.projects, services.systems)
     shown = build_leaderboard_page(handlers, page)
     form = SystemFormHandlers(services.accounts, services.systems, services.dictionary)
     build_system_form(form, handlers, shown, page)

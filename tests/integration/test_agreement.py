@@ -32,7 +32,6 @@ from annotation.services.ratings import RatingService
 from annotation.types import Cause, NewPair, ProjectSettings, Role
 from annotation.ui.agreement import figures_html, texts_of
 from db.models import ServerKey
-from kpdemo.io.latex import latex_table
 from tests.commands import main
 from tests.grade_tables import grades_of_table, krippendorff_alpha
 from tests.latex_tables import read_tables
@@ -361,7 +360,7 @@ def test_why_a_genre_has_no_alpha_is_told_by_the_command_and_the_page(tmp_path, 
     pairs = [pair(f"p{at}", str(at % 5), "2", genre=f"genre {at // 17}") for at in range(18)]
     rated = rated_project(database, pairs)
     said = "Only one pair has two ratings; it takes two."
-    texts = texts_of(AgreementService(database).report(rated.id), rated.id, latex_table, leads=True)
+    texts = texts_of(AgreementService(database).report(rated.id), rated.id, leads=True)
     assert f"<strong>genre 1</strong>: {said}</li>" in texts["where"]
     assert "<strong>ana, ben</strong>: Without this rater no pair has two" in texts["raters"]
     database.dispose()

@@ -24,7 +24,6 @@ from annotation.ui.pages import build_annotation_pages
 from annotation.web.guard import NOTHING
 from annotation.web.mount import start_notes
 from annotation.web.responder import COOKIE
-from kpdemo.io.latex import latex_table
 from tests.fakes import FakePredictor
 
 ROOT = Path(app.__file__).parent
@@ -111,7 +110,7 @@ def tells_nothing(answer: str) -> bool:
 @pytest.fixture(scope="module")
 def events(services) -> list[BlockFunction]:
     """Those of the pages of annotation."""
-    return list(build_annotation_pages(services, latex_table).fns.values())
+    return list(build_annotation_pages(services).fns.values())
 
 
 @pytest.fixture(scope="module")

@@ -39,7 +39,6 @@ from annotation.ui.home import project_html
 from annotation.ui.project import counts_html
 from annotation.wording import LONGEST_NOTE
 from db.models import Assignment, AuditEvent, Pair, Rating, RatingChange
-from kpdemo.io.latex import latex_table
 from tests.databases import row_problems
 from tests.people import MovableClock, at_once
 from tests.predicted import GRADES, grade, pairs_of, sent_project
@@ -334,7 +333,7 @@ def test_a_project_tells_how_many_are_withdrawn_and_where_all_are(rated):
     assert said in counts_html(project.counts(rated.id))
     assert said in nothing_html(gold.counts(rated.id), View(), Decimal(1))
     agreement = AgreementService(rated.database).report(rated.id, resamples=10)
-    texts = texts_of(agreement, rated.id, latex_table, leads=True)
+    texts = texts_of(agreement, rated.id, leads=True)
     assert said in texts["enough"]
     assert said in texts["where"]
     assert agreement_to_json(agreement)["withdrawn"] == 4

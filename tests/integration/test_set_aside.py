@@ -45,7 +45,6 @@ from annotation.services.ratings import RatingExportService, RatingService
 from annotation.types import Cause, KnownPair, NewPair, NewRating, Role, SkipReason
 from annotation.ui.agreement import texts_of
 from db.models import Assignment, Comment, Pair, Rating, RatingChange, SetAsideRating
-from kpdemo.io.latex import latex_table
 from tests import studies
 from tests.databases import row_problems
 from tests.integration.test_raters_sent_away import MOMENT, until_it_waits
@@ -396,7 +395,7 @@ def test_the_report_names_raters_only_where_it_may_and_leaves_withdrawn_pairs_ou
     assert named == [{"rater": "ben", "grades": 2, "reason": WHY, "at": "2026-03-01T09:00:00+00:00"}]
     hidden = service.report(rated.id, resamples=10, named=False)
     assert [each.rater for each in hidden.set_aside] == [f"Rater {number_of(rated, 'ben')}"]
-    said = texts_of(hidden, rated.id, latex_table, leads=False)["raters"]
+    said = texts_of(hidden, rated.id, leads=False)["raters"]
     assert (
         f"Grades that were set aside and count nowhere: 2 of {hidden.set_aside[0].rater} (2026-03-01: gave 2"
         in said

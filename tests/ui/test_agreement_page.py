@@ -47,7 +47,6 @@ from annotation.ui.agreement import (
 )
 from annotation.ui.charts import Series, alpha_chart, bias_chart, drift_chart, grades_chart
 from annotation.ui.tables import Column, Table, file_name, table_csv, table_html
-from kpdemo.io.latex import latex_table
 from kpdemo.ui.charts import LONGEST_LABEL
 from tests.latex_tables import saved_table
 from tests.people import MovableClock
@@ -77,7 +76,7 @@ def rated(sqlite_database):
 
 @pytest.fixture
 def handlers(rated):
-    return AgreementHandlers(AccountService(rated.database), AgreementService(rated.database), latex_table)
+    return AgreementHandlers(AccountService(rated.database), AgreementService(rated.database))
 
 
 def ask(name, project="1"):
@@ -202,7 +201,7 @@ def test_agreement_by_type_is_saved_for_papers_with_the_figures_of_the_page(hand
 
 def test_without_pairs_there_is_no_table_to_save(sqlite_database):
     report, rated = report_of(sqlite_database, [])
-    assert "data-save" not in texts_of(report, rated.id, latex_table, leads=True)["where"]
+    assert "data-save" not in texts_of(report, rated.id, leads=True)["where"]
 
 
 def test_looking_again_changes_nothing_until_something_happened(handlers, rated):
@@ -250,7 +249,7 @@ def test_the_page_has_a_part_for_every_figure(rated, handlers):
 def test_every_chart_has_a_table_with_the_same_figures(sqlite_database):
     pairs = [*PAIRS, pair("f", "1", "2", "2.25"), pair("g", "0", "0.5", "4")]
     report, rated = report_of(sqlite_database, pairs, raters_per_pair=3)
-    texts, drawn = texts_of(report, rated.id, latex_table, leads=True), charts_of(report)
+    texts, drawn = texts_of(report, rated.id, leads=True), charts_of(report)
     assert all(drawn[name] for name in CHARTS if name != "drift")
     assert (drawn["drift"], texts["drift"]) == (None, "")  # nobody knows when imported grades were given
     for chart, part in (("where", "where"), ("together", "rater-pairs"), ("without", "raters")):
@@ -267,7 +266,7 @@ def test_every_chart_has_a_table_with_the_same_figures(sqlite_database):
 def test_raters_stand_on_the_page_as_systems_would(sqlite_database):
     pairs = [pair("a", "0", "1"), pair("b", "4", "3"), pair("c", "2", "2"), pair("d", "1", "2", "3")]
     report, rated = report_of(sqlite_database, pairs, raters_per_pair=3)
-    shown = texts_of(report, rated.id, latex_table, leads=True)["bound"]
+    shown = texts_of(report, rated.id, leads=True)["bound"]
     [whole, ana, ben, cleo] = bounds_table(report).rows
     assert [row[1] for row in (whole, ana, ben, cleo)] == ["mean of 2 raters", "ana", "ben", "cleo"]
     assert (ana[2].value, ana[4]) == (pytest.approx(np.corrcoef([0, 4, 2, 1], [1, 3, 2, 2.5])[0, 1]), 4)
@@ -275,16 +274,13 @@ def test_raters_stand_on_the_page_as_systems_would(sqlite_database):
     assert "sentence to phrase, cleo</strong>: 1 pair that others graded too" in shown
     assert "Save “Each rater against the mean of the others” as CSV" in shown
     alone, rated = report_of(sqlite_database, [pair("a", "0")], name="one")
-    assert (
-        "No two raters have graded the same pair yet"
-        in texts_of(alone, rated.id, latex_table, leads=True)["bound"]
-    )
+    assert "No two raters have graded the same pair yet" in texts_of(alone, rated.id, leads=True)["bound"]
 
 
 @pytest.mark.parametrize(("pairs", "said"), [(49, True), (50, False)])
 def test_types_with_few_pairs_are_named_below_their_intervals(sqlite_database, pairs, said):
     report, rated = report_of(sqlite_database, [pair(f"p{n}", str(n % 5), str(n % 4)) for n in range(pairs)])
-    where = texts_of(report, rated.id, latex_table, leads=True)["where"]
+    where = texts_of(report, rated.id, leads=True)["where"]
     assert ("narrower than it should be: sentence to phrase." in where) is said
 
 
@@ -302,7 +298,7 @@ def test_raters_who_move_are_drawn_over_time_and_stand_in_a_table(sqlite_databas
     assert next(drift.change for drift in report.drifts if drift.rater == 0) in (2.0, -2.0)
     drawn, texts = (
         charts_of(report)["drift"],
-        texts_of(report, world.project, latex_table, leads=True)["drift"],
+        texts_of(report, world.project, leads=True)["drift"],
     )
     assert [len(trace["x"]) for trace in drawn["data"]] == [2, 2]
     assert drawn["data"][0]["x"][0] < drawn["data"][0]["x"][1]
@@ -316,7 +312,7 @@ def test_raters_who_move_are_drawn_over_time_and_stand_in_a_table(sqlite_databas
 
 def test_a_pair_leads_to_its_adjudication(sqlite_database):
     report, rated = report_of(sqlite_database, PAIRS)
-    widest = texts_of(report, rated.id, latex_table, leads=True)["widest"]
+    widest = texts_of(report, rated.id, leads=True)["widest"]
     assert f"/annotate/adjudicate?project={rated.id}&amp;pair={rated.pair_id('c')}" in widest
     assert widest.index(">c<") < widest.index(">d<") < widest.index(">b<")
 
@@ -324,7 +320,7 @@ def test_a_pair_leads_to_its_adjudication(sqlite_database):
 def test_of_pairs_that_the_reader_may_still_grade_only_the_number_is_told(sqlite_database):
     rated = rated_project(sqlite_database, PAIRS, raters_per_pair=3)
     projects, agreement = ProjectService(sqlite_database), AgreementService(sqlite_database)
-    handlers = AgreementHandlers(AccountService(sqlite_database), agreement, latex_table)
+    handlers = AgreementHandlers(AccountService(sqlite_database), agreement)
     shown = figures(handlers.refresh(ask("judith", rated.id), DEFAULT_WIDTH))
     assert "old harbour" in shown["widest"]
     projects.add_member(rated.id, "judith", Role.RATER)
@@ -347,33 +343,30 @@ def test_of_pairs_that_the_reader_may_still_grade_only_the_number_is_told(sqlite
 )
 def test_where_alpha_is_undefined_the_page_says_why_and_what_to_do(sqlite_database, pairs, words):
     report, rated = report_of(sqlite_database, pairs)
-    texts = texts_of(report, rated.id, latex_table, leads=True)
+    texts = texts_of(report, rated.id, leads=True)
     assert words in unescape(texts["enough"])
     assert "undefined" in texts["figures"]
     assert not re.search(r"\bnan\b|None", "".join(texts.values()))
     assert charts_of(report)["where"] is None
-    for_adjudicators = texts_of(report, rated.id, latex_table, leads=False)["enough"]
+    for_adjudicators = texts_of(report, rated.id, leads=False)["enough"]
     assert "/annotate/project" not in for_adjudicators  # they may not go there
 
 
 def test_where_a_pair_takes_one_rater_the_page_says_that_nothing_can_be_compared(sqlite_database):
     report, rated = report_of(sqlite_database, [pair("a", "1"), pair("b", "2")], raters_per_pair=1)
     for leads in (True, False):
-        assert (
-            "graded by one rater in this project"
-            in texts_of(report, rated.id, latex_table, leads=leads)["enough"]
-        )
+        assert "graded by one rater in this project" in texts_of(report, rated.id, leads=leads)["enough"]
 
 
 def test_whom_to_look_at_stands_on_top_and_names_are_text(sqlite_database):
     report, rated = report_of(sqlite_database, [pair(f"p{at}", str(at % 5), "2") for at in range(18)])
     names = tuple(EVIL if name == "ben" else name for name in report.rater_names)
     report = replace(report, rater_names=names)
-    top = texts_of(report, rated.id, latex_table, leads=True)["figures"]
+    top = texts_of(report, rated.id, leads=True)["figures"]
     assert f"{EVIL} gave the same grade, 2, to all 18 pairs." in unescape(top)
     assert "<img" not in top
     report, rated = report_of(sqlite_database, PAIRS, name="another")
-    assert "agreement-conspicuous" not in texts_of(report, rated.id, latex_table, leads=True)["figures"]
+    assert "agreement-conspicuous" not in texts_of(report, rated.id, leads=True)["figures"]
 
 
 @pytest.mark.parametrize(
@@ -445,7 +438,7 @@ def test_texts_of_others_are_shown_and_not_run(sqlite_database):
         pair("y", "4", "0", genre="plain"),
     ]
     report, rated = report_of(sqlite_database, pairs, name="=harbour & <i>co</i>")
-    texts = texts_of(report, rated.id, latex_table, leads=True)
+    texts = texts_of(report, rated.id, leads=True)
     assert not re.search(r"<(img|b|i)\b|\$\{", "".join(texts.values()))
     assert EVIL in unescape(texts["where"])
     assert "…" in texts["widest"]
@@ -551,5 +544,5 @@ def test_an_imported_project_with_many_raters_is_drawn(sqlite_database):
     ImportService(sqlite_database).import_pairs(rated.id, ratings)
     report = AgreementService(sqlite_database).report(rated.id)
     assert len(report.rater_pairs) == 66
-    assert texts_of(report, rated.id, latex_table, leads=True)["rater-pairs"].count("<tr>") == 67
+    assert texts_of(report, rated.id, leads=True)["rater-pairs"].count("<tr>") == 67
     assert charts_of(report)["together"] is not None

@@ -8,7 +8,6 @@ from gradio.components import FormComponent
 import app
 from annotation.services.bundle import open_services
 from annotation.ui.pages import build_annotation_pages
-from kpdemo.io.latex import latex_table
 from kpdemo.ui.models import ModelShelf
 from tests.fakes import FakePredictor
 
@@ -25,7 +24,7 @@ def opening_events(pages: gr.Blocks) -> dict[str, set[str]]:
 def test_no_two_events_of_an_opened_page_wait_on_one_stream(sqlite_database):
     """Gradio loses an answer when one begins just as the server closes the stream after another."""
     public = app.build_app(ModelShelf({"default": "a fake"}, FakePredictor))
-    annotation = build_annotation_pages(open_services(sqlite_database), latex_table)
+    annotation = build_annotation_pages(open_services(sqlite_database))
     assert len({event.page for event in annotation.fns.values()}) > 5
     for pages in (public, annotation):
         assert all(len(names) < 2 for names in opening_events(pages).values())
@@ -33,7 +32,7 @@ def test_no_two_events_of_an_opened_page_wait_on_one_stream(sqlite_database):
 
 def test_a_choice_asks_the_server_once_and_the_last_one_always(sqlite_database):
     """A list does by `on_choice`: its `input` tells of a choice by mouse twice, and of leaving it as well."""
-    pages = build_annotation_pages(open_services(sqlite_database), latex_table)
+    pages = build_annotation_pages(open_services(sqlite_database))
     chosen = [
         (event, pages.blocks[block])
         for event in pages.fns.values()
@@ -48,7 +47,7 @@ def test_a_choice_asks_the_server_once_and_the_last_one_always(sqlite_database):
 
 def test_no_event_hides_a_field_until_it_is_answered(sqlite_database):
     """Gradio covers every part that an event fills, or the one that it is told to cover."""
-    pages = build_annotation_pages(open_services(sqlite_database), latex_table)
+    pages = build_annotation_pages(open_services(sqlite_database))
     covering = {
         event.api_name: event.show_progress_on or [block._id for block in event.outputs]
         for event in pages.fns.values()

@@ -41,7 +41,6 @@ from annotation.ui.tables import type_label
 from annotation.web.downloads import Admission, board_address, build_board_downloads
 from annotation.web.responder import COOKIE
 from annotation.web.sign_in import add_account_pages
-from kpdemo.io.latex import latex_table
 from tests.latex_tables import saved_table
 from tests.rated import pair, rated_project
 
@@ -81,9 +80,7 @@ def service(rated):
 
 @pytest.fixture
 def handlers(rated, service):
-    return LeaderboardHandlers(
-        AccountService(rated.database), ProjectService(rated.database), service, latex_table
-    )
+    return LeaderboardHandlers(AccountService(rated.database), ProjectService(rated.database), service)
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.__main__ import PHRASES
 from annotation.errors import ImportFileError
 from annotation.files.predictions import read_bundle, read_prediction_files
 from annotation.predictions import (
@@ -134,7 +133,7 @@ def test_files_of_several_models_are_read_together(tmp_path):
     )
     first = lines(tmp_path / "first.jsonl.gz", predicted("1"))
     second = lines(tmp_path / "x.jsonl", predicted("1", model="second", language="de"))
-    [found] = read_prediction_files(documents, [("", first), ("", second)], PHRASES)
+    [found] = read_prediction_files(documents, [("", first), ("", second)])
     assert (found.id, found.text, found.language) == ("1", "T\n\nB", "de")
     assert [run.model for run in found.runs] == ["first", "second"]
 
@@ -144,13 +143,13 @@ def test_documents_and_predictions_may_be_arrays(tmp_path):
     documents.write_text(json.dumps([{"id": "1", "text": TEXT}, {"id": "2", "text": TEXT}], indent=2))
     told.write_text(json.dumps([predicted("1"), predicted("2"), predicted("3")]))
     with pytest.raises(ImportFileError, match=r"^first\.json, entry 3, field 'id': docs\.json has no"):
-        list(read_prediction_files(documents, [("", told)], PHRASES))
+        list(read_prediction_files(documents, [("", told)]))
 
 
 def test_a_file_begun_before_its_lines_named_their_model_is_of_one_model(tmp_path):
     documents = lines(tmp_path / "docs.jsonl", {"id": 1, "text": TEXT}, {"id": 2, "text": TEXT})
     file = lines(tmp_path / "p.jsonl", predicted("1"), predicted("2", model="default"))
-    found = read_prediction_files(documents, [("", file)], PHRASES)
+    found = read_prediction_files(documents, [("", file)])
     assert [run.model for document in found for run in document.runs] == ["default", "default"]
 
 
@@ -160,7 +159,7 @@ def test_a_file_that_evaluate_reads_is_ranked_by_its_order_and_told_apart_by_the
     whole = {"id": "d1", "keyphrases": ["surface current", {"text": "radar"}, "array boundary", "antenna"]}
     apart = {"id": "d2", "present": ["integral equations", {"text": "Boundary"}], "absent": ["radar"]}
     file = lines(tmp_path / "mine.jsonl", whole, apart)
-    first, second = read_prediction_files(docs, [("", file)], PHRASES)
+    first, second = read_prediction_files(docs, [("", file)])
     assert [(found.text, found.score, found.is_present) for found in first.runs[0].phrases] == [
         ("surface current", 1.0, True),
         ("radar", 1 / 2, False),
@@ -179,7 +178,7 @@ def test_a_file_that_evaluate_reads_is_ranked_by_its_order_and_told_apart_by_the
 def test_scores_count_as_soon_as_one_phrase_has_one(tmp_path):
     docs = lines(tmp_path / "docs.jsonl", {"id": "d1", "text": TEXT})
     file = lines(tmp_path / "p.jsonl", {"id": "d1", "keyphrases": ["a", {"text": "b", "score": 0.2}]})
-    [found] = read_prediction_files(docs, [("", file)], PHRASES)
+    [found] = read_prediction_files(docs, [("", file)])
     assert [(phrase.text, phrase.score) for phrase in found.runs[0].ranked()] == [("b", 0.2), ("a", 0.0)]
 
 
@@ -192,7 +191,7 @@ def test_a_language_that_nothing_tells_is_the_one_that_evaluate_finds(tmp_path):
         {"id": "3", "text": text, "language": "en"},
     )
     rows = [{"id": id, "keyphrases": ["Hafen", "分子结构"]} for id in "123"]
-    found = list(read_prediction_files(docs, [("", lines(tmp_path / "p.jsonl", *rows))], PHRASES))
+    found = list(read_prediction_files(docs, [("", lines(tmp_path / "p.jsonl", *rows))]))
     assert [document.language for document in found] == ["de", "zh", "en"]
     assert [[one.is_present for one in document.runs[0].phrases] for document in found[:2]] == [
         [True, False],
@@ -218,7 +217,7 @@ def test_a_language_that_nothing_tells_is_the_one_that_evaluate_finds(tmp_path):
 def test_a_bad_line_is_named(tmp_path, row, message):
     documents = lines(tmp_path / "docs.jsonl", {"id": "d1", "text": TEXT})
     with pytest.raises(ImportFileError, match=message):
-        list(read_prediction_files(documents, [("", lines(tmp_path / "p.jsonl", row))], PHRASES))
+        list(read_prediction_files(documents, [("", lines(tmp_path / "p.jsonl", row))]))
 
 
 @pytest.mark.parametrize(
@@ -239,7 +238,7 @@ def test_a_line_that_is_no_row_is_named(tmp_path, content, message):
     file = tmp_path / "p.jsonl.gz"
     file.write_bytes(gzip.compress(content))
     with pytest.raises(ImportFileError, match=message):
-        list(read_prediction_files(documents, [("", file)], PHRASES))
+        list(read_prediction_files(documents, [("", file)]))
 
 
 def test_damaged_compressed_predictions_are_told(tmp_path):
@@ -250,15 +249,15 @@ def test_damaged_compressed_predictions_are_told(tmp_path):
         damaged = tmp_path / "damaged.jsonl.gz"
         damaged.write_bytes(content[:place] + bytes([content[place] ^ 0x5A]) + content[place + 1 :])
         with pytest.raises(ImportFileError, match=r"damaged\.jsonl\.gz"):
-            list(read_prediction_files(documents, [("", damaged)], PHRASES))
+            list(read_prediction_files(documents, [("", damaged)]))
 
 
 def test_two_files_of_one_model_are_refused(tmp_path):
     documents = lines(tmp_path / "docs.jsonl", {"id": "d1", "text": TEXT})
     file = lines(tmp_path / "p.jsonl", predicted())
     with pytest.raises(ImportFileError, match="name the files: --predictions NAME=FILE"):
-        list(read_prediction_files(documents, [("", file), ("", file)], PHRASES))
-    [named] = read_prediction_files(documents, [("a", file), ("b", file)], PHRASES)
+        list(read_prediction_files(documents, [("", file), ("", file)]))
+    [named] = read_prediction_files(documents, [("a", file), ("b", file)])
     assert [run.model for run in named.runs] == ["a", "b"]
 
 
