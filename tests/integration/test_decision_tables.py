@@ -20,7 +20,6 @@ from annotation.cli.adjudication import DECISION_COLUMNS, decision_lines
 from annotation.errors import AccessError, ImportFileError, NotFoundError
 from annotation.exchange import WrongLinesError, read_decisions, read_items_or_errors
 from annotation.files.formats import open_stream
-from annotation.files.tables import escape_formula, unescape_formula
 from annotation.gold import ExportOptions, Unfinished
 from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService, DecisionSummary, DecisionTableService
@@ -34,6 +33,7 @@ from annotation.services.projects import ProjectService
 from annotation.services.ratings import RatingService
 from annotation.types import Cause, KnownPair, NewPair, Role
 from db.models import Adjudication, AdjudicationChange, Assignment, Pair
+from kpdemo.io.spreadsheets import escape_formula, unescape_formula
 from tests.commands import main
 from tests.databases import row_problems
 from tests.rated import pair, rated_project
