@@ -20,7 +20,7 @@ import torch
 from numpy.typing import NDArray
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from torch import Tensor
-from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+from transformers import AutoModel, BertConfig, BertModel, PreTrainedTokenizerFast
 
 from kpdemo.errors import ModelLoadError
 
@@ -81,8 +81,9 @@ def load_e5_encoder(path: str | Path, *, attention: str = "sdpa") -> BertModel:
         ModelLoadError: it is no such file, or cut off.
     """
     stored = _read(path)
-    stored.config._attn_implementation = attention
-    model = BertModel(stored.config, add_pooling_layer=False)
+    model: BertModel = AutoModel.from_config(  # type: ignore[no-untyped-call]
+        stored.config, attn_implementation=attention, add_pooling_layer=False
+    )
     shapes = {name: weight.shape for name, weight in model.state_dict().items()}
     try:
         state = {_bert_name(name): _values(*tensor) for name, tensor in stored.tensors.items()}
