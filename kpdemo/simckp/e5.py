@@ -89,7 +89,8 @@ def load_e5_encoder(path: str | Path, *, attention: str = "sdpa") -> BertModel:
         model.load_state_dict({name: values.view(shapes[name]) for name, values in state.items()})
     except (KeyError, ValueError, RuntimeError) as error:
         raise _damaged(path) from error
-    return model.eval()
+    model.eval()  # type: ignore[no-untyped-call]
+    return model
 
 
 def load_e5_tokenizer(path: str | Path) -> Any:
@@ -100,7 +101,7 @@ def load_e5_tokenizer(path: str | Path) -> Any:
     """
     stored = _read(path)
     start, end, padding, unknown = (stored.pieces[number][0] for number in stored.marks)
-    return PreTrainedTokenizerFast(
+    return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_object=_tokenizer(stored),
         bos_token=start,
         cls_token=start,
