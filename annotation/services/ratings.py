@@ -319,19 +319,19 @@ class RemarkService:
         with self._database.reading() as session:
             held_back = held_back_from(session, find_project(session, project_id), viewer)
             shown = or_(Pair.project_id != project_id, ~held_back)
-            counting, listing, leaving_out = _statements(project_id, shown, limit)
+            counting, listing, leaving_out = _remark_statements(project_id, shown, limit)
             found = {RemarkKind(kind): number for kind, number in session.execute(counting)}
             items = tuple(_remark(row) for row in session.execute(listing))
             left_out = session.scalar(leaving_out) or 0
         return RemarkPage({kind: found.get(kind, 0) for kind in RemarkKind}, items, left_out)
 
 
-def _statements(
+def _remark_statements(
     project_id: int, shown: ColumnElement[bool], limit: int | None
 ) -> tuple[Select[str, int], Select[*tuple[Any, ...]], Select[int]]:
     """How many remarks of each kind there are of pairs that are `shown`, these remarks, and how many other
     pairs have some."""
-    said = _said(project_id).subquery()
+    said = _remark_rows(project_id).subquery()
     of_pair = said.join(Pair, Pair.id == said.c.pair_id)
     counting = select(said.c.kind, func.count()).select_from(of_pair).where(shown).group_by(said.c.kind)
     listing = (
@@ -365,7 +365,7 @@ def _statements(
     return counting, listing, leaving_out
 
 
-def _said(project_id: int) -> CompoundSelect[Any]:
+def _remark_rows(project_id: int) -> CompoundSelect[Any]:
     kind = case((Comment.is_flagged, RemarkKind.PROBLEM.value), else_=RemarkKind.COMMENT.value)
     comments = select(
         kind.label("kind"),
@@ -451,10 +451,10 @@ class RatingExportService:
             written = count_where(session, Rating.project_id == project.id, counts)
             with file.open("w", encoding="utf-8", newline="") as stream:
                 stream.writelines(rating_lines(_ratings(session, project.id, labels), format))
-        self._keep(project_id, file, None if named else raters, written, publish)
+        self._publish(project_id, file, None if named else raters, written, publish)
         return written
 
-    def _keep(
+    def _publish(
         self,
         project_id: int,
         file: Path,
