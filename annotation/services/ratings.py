@@ -63,6 +63,47 @@ from db import Database
 from db.models import Comment, Pair, Project, Rating, RatingChange, Skip, User
 
 RECENT = 20
+"""Answers that raters are shown again."""
+PAGE_LENGTH = 200
+"""Remarks that a page lists at most."""
+
+_WHOSE: dict[str, Any] = {
+    "project_id": bindparam("project"),
+    "pair_id": bindparam("pair"),
+    "rater_id": bindparam("rater"),
+    "quarters": bindparam("grade"),
+}
+_TAKE = (
+    update(ASSIGNMENTS)
+    .where(ASSIGNMENTS.c.id == bindparam("assignment"))
+    .values(state="rated", lease_expires_at=None)
+)
+_KEEP = (
+    insert(RATINGS)
+    .values(**_WHOSE, seconds=bindparam("spent"), created_at=bindparam("now"), updated_at=bindparam("now"))
+    .inline()  # nobody asks for the id of the new row
+)
+_REMEMBER = (
+    insert(CHANGES)
+    .values(
+        **_WHOSE,
+        previous_quarters=bindparam("previous"),
+        seconds=bindparam("spent"),
+        origin="page",
+        at=bindparam("now"),
+    )
+    .inline()
+)
+_ADD = {
+    "sqlite": (_TAKE, _KEEP, _REMEMBER),
+    # In one trip to the server instead of three.
+    "postgresql": (_REMEMBER.add_cte(_TAKE.cte("taken"), _KEEP.cte("kept")),),
+}
+_CHANGE = (
+    update(RATINGS)
+    .where(RATINGS.c.id == bindparam("rating"))
+    .values(quarters=bindparam("grade"), seconds=bindparam("total"), updated_at=bindparam("now"))
+)
 
 
 class RatingService:
@@ -177,45 +218,6 @@ class RatingService:
             return progress if checks is None else checks.add_to(progress)
 
 
-_WHOSE: dict[str, Any] = {
-    "project_id": bindparam("project"),
-    "pair_id": bindparam("pair"),
-    "rater_id": bindparam("rater"),
-    "quarters": bindparam("grade"),
-}
-_TAKE = (
-    update(ASSIGNMENTS)
-    .where(ASSIGNMENTS.c.id == bindparam("assignment"))
-    .values(state="rated", lease_expires_at=None)
-)
-_KEEP = (
-    insert(RATINGS)
-    .values(**_WHOSE, seconds=bindparam("spent"), created_at=bindparam("now"), updated_at=bindparam("now"))
-    .inline()  # nobody asks for the id of the new row
-)
-_REMEMBER = (
-    insert(CHANGES)
-    .values(
-        **_WHOSE,
-        previous_quarters=bindparam("previous"),
-        seconds=bindparam("spent"),
-        origin="page",
-        at=bindparam("now"),
-    )
-    .inline()
-)
-_ADD = {
-    "sqlite": (_TAKE, _KEEP, _REMEMBER),
-    # In one trip to the server instead of three.
-    "postgresql": (_REMEMBER.add_cte(_TAKE.cte("taken"), _KEEP.cte("kept")),),
-}
-_CHANGE = (
-    update(RATINGS)
-    .where(RATINGS.c.id == bindparam("rating"))
-    .values(quarters=bindparam("grade"), seconds=bindparam("total"), updated_at=bindparam("now"))
-)
-
-
 def _check_place(connection: Connection, row: AnyRow, context: RaterContext) -> None:
     """Refuse a grade of a pair that the rater no longer holds, unless both have room for it."""
     if row.open_slots < 1:
@@ -251,9 +253,6 @@ def _check_revision(connection: Connection, row: AnyRow, context: RaterContext) 
             f"You graded this pair {from_quarters(row.quarters)}, and could look at others' grades of it "
             "since: that grade stays, go on with the next pair."
         )
-
-
-PAGE_LENGTH = 200
 
 
 class RemarkKind(StrEnum):
