@@ -1,4 +1,4 @@
-"""From documents to keyphrases: a model opened on first use, chosen by language, without nested ones if asked."""
+"""From documents to keyphrases: a model opened on first use, chosen by language, nested phrases left out."""
 
 from __future__ import annotations
 

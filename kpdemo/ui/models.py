@@ -50,7 +50,7 @@ TURN_CHARACTERS = 100_000
 
 @dataclass(frozen=True)
 class FileReader(RemotePredictor):
-    """A model for files, which refuses what is too long for the page and reads no batch of long texts at once."""
+    """A model for files: it refuses what is too long for the page, and reads no batch of long texts."""
 
     def predict(
         self,
