@@ -1,9 +1,9 @@
-"""Models in a process of their own, and how far the work there is.
+"""The queue before models in a process of their own; how far their work is, and how it is stopped.
 
 A listener hears what is reported in its own thread, and in the models' process on behalf of this thread.
 
 The program needs neither their libraries nor their memory: it keeps serving while they load or compute, and
-when they run out of memory. Standard library only.
+when they run out of memory.
 """
 
 from __future__ import annotations
