@@ -13,13 +13,12 @@ from sqlalchemy.orm import Session
 from annotation.errors import NoteError, NotFoundError
 from annotation.gold import RaterColumns, anonymous_label
 from annotation.quality import ExcludedGrades
+from annotation.services.assignment import refresh_pairs, return_kept
 from annotation.services.audit import GRADES_EXCLUDED, GRADES_RESTORED, record
-from annotation.services.claims import refresh_pairs, return_kept
-from annotation.services.pair_rows import IN_USE
-from annotation.services.projects import find_project
+from annotation.services.project_rows import IN_USE, find_project, lock_pairs
 from annotation.services.quality import state_of
-from annotation.services.rater_queue import EXCLUDED, lock_pairs
-from annotation.services.transactions import count_where, repeated_if_undone
+from annotation.services.rater_queue import EXCLUDED
+from annotation.services.transactions import count_where
 from annotation.services.users import get_user, id_of
 from annotation.types import Clock, User, utcnow
 from annotation.wording import LONGEST_NOTE, normalise_note
@@ -38,7 +37,7 @@ class ExcludedLine:
     reason: str
     at: datetime
 
-    def told(self, label: str | None) -> ExcludedGrades:
+    def as_excluded_grades(self, label: str | None) -> ExcludedGrades:
         """As reports and gold sets tell it, with what the rater is called there."""
         at = self.at.astimezone(UTC).isoformat(timespec="seconds")
         return ExcludedGrades(label, self.grades, self.reason, at)
@@ -63,8 +62,8 @@ def excluded_for_manifest(
 ) -> list[ExcludedGrades]:
     """What is set aside, for the manifest of a gold set, which names raters as its files do."""
     if numbers is not None:
-        return [line.told(anonymous_label(numbers[line.rater_id])) for line in lines]
-    return [line.told(line.name if raters is RaterColumns.NAMED else None) for line in lines]
+        return [line.as_excluded_grades(anonymous_label(numbers[line.rater_id])) for line in lines]
+    return [line.as_excluded_grades(line.name if raters is RaterColumns.NAMED else None) for line in lines]
 
 
 _COPIED = ("project_id", "pair_id", "rater_id", "quarters", "seconds", "created_at")
@@ -135,17 +134,16 @@ class ExclusionService:
         if not why:
             raise NoteError("No reason is given: say why, since agreement and gold sets tell it.")
 
-        def set_aside() -> int:
-            with self._database.session() as session:
-                project, user = _lock(session, project_id, user_name)
-                count = _exclude(session, project.id, user.id, why, self._clock())
-                if not count:
-                    raise NotFoundError(f"{user.name!r} has no grades that count in {project.name!r}.")
-                return_kept(session.connection(), user.id, project.id)
-                self._record(session, GRADES_EXCLUDED, project.id, user, by, grades=count, reason=why)
-                return count
+        def set_aside(session: Session) -> int:
+            project, user = _lock(session, project_id, user_name)
+            count = _exclude(session, project.id, user.id, why, self._clock())
+            if not count:
+                raise NotFoundError(f"{user.name!r} has no grades that count in {project.name!r}.")
+            return_kept(session.connection(), user.id, project.id)
+            self._record(session, GRADES_EXCLUDED, project.id, user, by, grades=count, reason=why)
+            return count
 
-        return repeated_if_undone(set_aside)
+        return self._database.transact(set_aside)
 
     def bring_back(self, project_id: int, user_name: str, *, by: User | None = None) -> Restoration:
         """Count grades that were set aside again, of pairs that have room for them.
@@ -157,22 +155,21 @@ class ExclusionService:
             NotFoundError: there is no such project or account, or nothing of theirs is set aside.
         """
 
-        def bring_back() -> Restoration:
-            with self._database.session() as session:
-                project, user = _lock(session, project_id, user_name)
-                state = state_of(session, project.id, user.id)
-                since = session.scalars(select(SetAside.at).where(*_of(SetAside, project.id, user.id))).all()
-                count, left = _restore(session, project.id, user.id, self._clock())
-                if not count + left:
-                    raise NotFoundError(f"{user.name!r} has no grades set aside in {project.name!r}.")
-                if count:
-                    if state.paused_at in since:
-                        state.paused_at = None
-                    told = {"grades": count, "still_set_aside": left or None}
-                    self._record(session, GRADES_RESTORED, project.id, user, by, **told)
-                return Restoration(count, left, state.paused_at is not None)
+        def bring_back(session: Session) -> Restoration:
+            project, user = _lock(session, project_id, user_name)
+            state = state_of(session, project.id, user.id)
+            since = session.scalars(select(SetAside.at).where(*_whose(SetAside, project.id, user.id))).all()
+            count, left = _restore(session, project.id, user.id, self._clock())
+            if not count + left:
+                raise NotFoundError(f"{user.name!r} has no grades set aside in {project.name!r}.")
+            if count:
+                if state.paused_at in since:
+                    state.paused_at = None
+                told = {"grades": count, "still_set_aside": left or None}
+                self._record(session, GRADES_RESTORED, project.id, user, by, **told)
+            return Restoration(count, left, state.paused_at is not None)
 
-        return repeated_if_undone(bring_back)
+        return self._database.transact(bring_back)
 
     def _record(
         self,
@@ -196,7 +193,7 @@ def _lock(session: Session, project_id: int, user_name: str) -> tuple[models.Pro
 
 
 def _exclude(session: Session, project_id: int, rater_id: int, reason: str, now: datetime) -> int:
-    theirs = _of(Rating, project_id, rater_id)
+    theirs = _whose(Rating, project_id, rater_id)
     pair_ids = session.scalars(select(Rating.pair_id).where(*theirs)).all()
     if not pair_ids:
         return 0
@@ -216,7 +213,7 @@ def _exclude(session: Session, project_id: int, rater_id: int, reason: str, now:
 
 def _restore(session: Session, project_id: int, rater_id: int, now: datetime) -> tuple[int, int]:
     """How many ratings count again, and how many do not."""
-    theirs = _of(SetAsideRating, project_id, rater_id)
+    theirs = _whose(SetAsideRating, project_id, rater_id)
     there_is_room = exists().where(Pair.id == SetAsideRating.pair_id, Pair.open_slots > 0)
     pair_ids = session.scalars(select(SetAsideRating.pair_id).where(*theirs, there_is_room)).all()
     decided = exists().where(
@@ -235,7 +232,7 @@ def _restore(session: Session, project_id: int, rater_id: int, now: datetime) ->
     _mark(session, project_id, rater_id, EXCLUDED, "rated")
     session.execute(delete(SetAsideRating).where(*theirs, is_back))
     has_left = exists().where(SetAsideRating.set_aside_id == SetAside.id)
-    session.execute(delete(SetAside).where(*_of(SetAside, project_id, rater_id), ~has_left))
+    session.execute(delete(SetAside).where(*_whose(SetAside, project_id, rater_id), ~has_left))
     refresh_pairs(session, pair_ids)
     return len(pair_ids), count_where(session, *theirs)
 
@@ -245,12 +242,12 @@ def _mark(session: Session, project_id: int, rater_id: int, was: str, state: str
     rated = exists().where(Rating.pair_id == Assignment.pair_id, Rating.rater_id == rater_id)
     session.execute(
         update(Assignment)
-        .where(*_of(Assignment, project_id, rater_id), Assignment.state == was, rated)
+        .where(*_whose(Assignment, project_id, rater_id), Assignment.state == was, rated)
         .values(state=state)
     )
 
 
-def _of(
+def _whose(
     table: type[Rating | SetAsideRating | SetAside | Assignment], project_id: int, rater_id: int
 ) -> tuple[ColumnElement[bool], ...]:
     return (table.project_id == project_id, table.rater_id == rater_id)

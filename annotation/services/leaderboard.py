@@ -18,8 +18,7 @@ from annotation.scoring import Estimate
 from annotation.services.agreement import project_version
 from annotation.services.audit import record
 from annotation.services.gold import pairs_with_sums, standing_in
-from annotation.services.pair_rows import IN_USE
-from annotation.services.projects import as_project, find_project
+from annotation.services.project_rows import IN_USE, as_project, find_project
 from annotation.services.transactions import insert_rows
 from annotation.services.users import id_of
 from annotation.system_report import (

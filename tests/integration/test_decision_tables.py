@@ -1,4 +1,4 @@
-"""Tables of flagged pairs that a group fills in, and the decisions that come back; on both databases."""
+"""Tables of flagged pairs that a group fills in, and the decisions that come back."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from annotation.gold import ExportOptions, Unfinished
 from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService, DecisionSummary, DecisionTableService
 from annotation.services.assignment import AssignmentService
+from annotation.services.audit import EventService
 from annotation.services.bundle import open_services
-from annotation.services.events import EventService
 from annotation.services.gold import GoldService
 from annotation.services.imports import ImportService
 from annotation.services.pairs import PairWithdrawalService
@@ -37,6 +37,12 @@ from kpdemo.io.spreadsheets import escape_formula, unescape_formula
 from tests.commands import main
 from tests.databases import row_problems
 from tests.rated import pair, rated_project
+
+
+@pytest.fixture
+def database(sqlite_database):
+    return sqlite_database
+
 
 PAIRS = [
     pair("near", "2", "2.75"),
