@@ -1,21 +1,22 @@
 """Krippendorff's α (Content Analysis, 2004, chapter 11), with its bootstrap interval over pairs.
 
 A pair counts when two raters or more graded it. At the interval level α needs three sums of each pair only,
-so memory grows with the ratings and not with the square of the values.
+which the bootstrap draws: the package `krippendorff` makes an array of pairs × values × values for every α.
+It gives the nominal and ordinal α, which have no interval.
 
-Confidence intervals of α: the percentile bootstrap over pairs.
-Pairs with the same sufficient statistics form a class, and a resample is a multinomial draw of class sizes:
-the distribution of drawing pairs one by one, at a cost that does not grow with their number. Every interval
-starts from the seed, whatever else is computed, and classes are sorted: the order of pairs and raters does
-not matter.
+Intervals are percentiles of the bootstrap over pairs. Pairs with the same sums form a class, and a resample
+is a multinomial draw of class sizes: the distribution of drawing pairs one by one, at a cost that does not
+grow with their number. Every interval starts from the seed, whatever else is computed, and classes are
+sorted: the order of pairs and raters does not matter.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
+import krippendorff
 import numpy as np
 import numpy.typing as npt
 
@@ -25,6 +26,8 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
+LEVELS: tuple[Literal["nominal"], Literal["ordinal"]] = ("nominal", "ordinal")
+"""Whose α is told beside that of the interval level."""
 NO_SPREAD = 1e-12
 """A spread below this share of the squared values is rounding error, not a second value."""
 
@@ -167,30 +170,17 @@ def alphas_of_parts(parts: Floats) -> Floats:
 
 
 def alphas_of_categories(comparable: Grades) -> tuple[float, float]:
-    """Nominal and ordinal α of pairs that use more than one grade.
-
-    Both weight one coincidence matrix (V, V): how often two grades meet in a pair. `krippendorff`, with which
-    tests compare, makes an array of pairs × V × V: 230 MB for 100,000 pairs and all 17 grades.
-    """
+    """Nominal and ordinal α of pairs that use more than one grade, by the package `krippendorff`."""
     domain, places = np.unique(comparable.values, return_inverse=True)
-    pairs = comparable.pair_count
     cells = comparable.pairs * len(domain) + places
-    counts = np.bincount(cells, minlength=pairs * len(domain)).reshape(pairs, len(domain)).astype(np.float64)
-    weighted = counts / (counts.sum(axis=1, keepdims=True) - 1)
-    observed = counts.T @ weighted - np.diag(weighted.sum(axis=0))
-    each = counts.sum(axis=0)
-    expected = (np.outer(each, each) - np.diag(each)) / (each.sum() - 1)
-
-    def alpha(distances: Floats) -> float:
-        return float(1 - (observed * distances).sum() / (expected * distances).sum())
-
-    return alpha(1 - np.eye(len(domain))), alpha(_ordinal_distances(each))
-
-
-def _ordinal_distances(each: Floats) -> Floats:
-    """Krippendorff's ordinal metric: ratings between two values, their own counted half, squared."""
-    middles = np.cumsum(each) - each / 2
-    return np.square(middles[:, None] - middles[None, :])
+    shape = comparable.pair_count, len(domain)
+    counts = np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
+    counts = counts[np.lexsort(counts.T)]  # or the order of pairs would show in the last digit
+    nominal, ordinal = (
+        float(krippendorff.alpha(value_counts=counts, value_domain=domain, level_of_measurement=level))
+        for level in LEVELS
+    )
+    return nominal, ordinal
 
 
 CONFIDENCE = 0.95

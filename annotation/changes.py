@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from annotation.errors import SettingsError
-from annotation.files.tables import parse_json
+from kpdemo.io.files import parse_json
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -29,7 +29,6 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from annotation.errors import AnnotationError, ImportFileError, WordNetError
-from annotation.files.tables import parse_json
 from annotation.senses import (
     PARTS_OF_SPEECH,
     WORD_TO_SENSE,
@@ -46,6 +45,7 @@ from annotation.senses import (
 )
 from annotation.types import ItemInput, KnownPairInput, NewPair
 from annotation.wording import UNSTORABLE, quote_value
+from kpdemo.io.files import parse_json
 
 if TYPE_CHECKING:
     from annotation.wordnet import WordNet

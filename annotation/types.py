@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -12,6 +12,7 @@ from typing import NamedTuple
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import ImportFileError
 from annotation.senses import PairSenses
+from annotation.wording import number_of
 
 Clock = Callable[[], datetime]
 
@@ -22,6 +23,8 @@ def utcnow() -> datetime:
 
 
 QUARTERS_PER_POINT = 4
+_MOST_NAMED = 5
+"""In a sentence about an import."""
 
 
 class Role(StrEnum):
@@ -194,6 +197,45 @@ class ImportSummary:
     """Rows whose ratings went to the pair that has their texts."""
     left_out: tuple[LeftOutRating, ...] = field(default=())
     """Ratings of merged rows, by raters who have a grade of that pair."""
+
+    @property
+    def notes(self) -> list[str]:
+        """A sentence or two for each thing that an importer may not have expected."""
+        return list(self._notes())
+
+    def _notes(self) -> Iterator[str]:
+        if count := len(self.equal_texts):
+            have = "has" if count == 1 else "have"
+            named = _first([f"{pair.id} (as {pair.other})" for pair in self.equal_texts])
+            yield (
+                f"{number_of(count, 'pair')} {have} the same texts as a pair with another id, and both are "
+                f"graded: {named}. They can be merged only while they are imported."
+            )
+        if count := len(self.merged):
+            were = "was" if count == 1 else "were"
+            named = _first([f"{pair.id} (into {pair.other})" for pair in self.merged])
+            yield f"{number_of(count, 'pair')} {were} merged into the pair with the same texts: {named}."
+        if count := len(self.left_out):
+            were, raters = ("was", "its rater") if count == 1 else ("were", "their raters")
+            different_first = sorted(self.left_out, key=lambda rating: rating.grade == rating.kept)
+            named = _first(
+                [f"{each.rater} of {each.id} ({each.grade}; kept: {each.kept})" for each in different_first]
+            )
+            yield (
+                f"{number_of(count, 'rating')} {were} left out, because {raters} had graded the pair with "
+                f"the same texts: {named}."
+            )
+        if count := len(self.joined):
+            became = "account became a rater" if count == 1 else "accounts became raters"
+            yield (
+                f"{count:,} existing {became} of the project: {_first(self.joined)}. Take the role away if "
+                "that was not intended."
+            )
+
+
+def _first(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ import re
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import JSON, Connection, Table, create_engine, event
 from sqlalchemy.engine import URL, make_url
@@ -32,6 +32,8 @@ from db.errors import (
 )
 from db.sqlite_files import BUSY_SECONDS, make_private_file
 
+Result = TypeVar("Result")
+
 DEFAULT_URL = "sqlite:///data/kpdemo.db"
 WAIT_SECONDS = 15
 """How long a write waits for others, on PostgreSQL for each lock; a browser gives up after 20 seconds."""
@@ -39,6 +41,9 @@ RETRY_SECONDS = 0.02
 POOL_SIZE = 40
 POOL_SECONDS = 4
 """How long to wait for a free connection; together with `WAIT_SECONDS` it stays below the 20."""
+_UNDONE = ("40001", "40P01")
+"""The server undid a transaction for the sake of another: serialisation failure, deadlock."""
+_ATTEMPTS = 3
 _SECRETS = frozenset({"password", "sslpassword", "passfile"})
 _AS_READ = {"synchronize_session": False}
 """UPDATE and DELETE change rows, not the objects that were loaded from them before."""
@@ -122,6 +127,25 @@ class Database:
                 yield session
             finally:
                 self._thread.writes = False
+
+    def transact(
+        self, work: Callable[[Session], Result], on_failure: Callable[[], None] = lambda: None
+    ) -> Result:
+        """What `work` returns in a `session`; it begins again when the server undid it for another's sake.
+
+        Args:
+            on_failure: called after each attempt that failed, whatever the reason.
+        """
+        for attempt in range(_ATTEMPTS):
+            try:
+                with self.session() as session:
+                    return work(session)
+            except Exception as error:
+                on_failure()
+                was_undone = getattr(getattr(error, "orig", None), "sqlstate", None) in _UNDONE
+                if not was_undone or attempt == _ATTEMPTS - 1:
+                    raise
+        raise AssertionError("every attempt returns or raises")
 
     @contextmanager
     def _turn(self, until: float) -> Iterator[None]:

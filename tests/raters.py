@@ -16,9 +16,8 @@ from decimal import Decimal
 from sqlalchemy import func, insert, select
 
 from annotation.assignment import position_of
-from annotation.services.assignment import AssignmentService
-from annotation.services.claims import return_expired
-from annotation.services.gold_checks import checks_project_of
+from annotation.services.assignment import AssignmentService, return_expired
+from annotation.services.project_rows import checks_project_of
 from annotation.services.ratings import RatingService
 from db import Database
 from db.models import Assignment, Membership, Pair, Project, Rating, RatingChange, SetAsideRating, User

@@ -22,8 +22,7 @@ from annotation.senses import WORD_TO_SENSE, PairSenses
 from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
-from annotation.services.assignment import AssignmentService
-from annotation.services.claims import refresh_pairs
+from annotation.services.assignment import AssignmentService, refresh_pairs
 from annotation.services.editing import WritingReportService
 from annotation.services.gold import GoldService
 from annotation.services.leaderboard import SystemService

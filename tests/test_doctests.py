@@ -26,4 +26,4 @@ def test_examples_are_true(name):
 
 
 def test_modules_with_examples_are_found():
-    assert {"kpdemo.selection", "annotation.import_notes"} <= set(MODULES)
+    assert {"kpdemo.selection", "annotation.wording"} <= set(MODULES)

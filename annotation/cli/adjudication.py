@@ -35,12 +35,13 @@ from annotation.cli.options import (
 )
 from annotation.cli.pairs import file_sizes, open_input
 from annotation.exchange import read_decisions
-from annotation.files.tables import BYTE_ORDER_MARK, VERSION_COLUMN, escape_formula
+from annotation.files.tables import VERSION_COLUMN
 from annotation.senses import ItemView, item_views
 from annotation.services.adjudication import AdjudicationService, DecisionTableService
 from annotation.wording import beginning, number_of
 from db import DEFAULT_URL, Database
 from kpdemo.command import CallError
+from kpdemo.io.spreadsheets import BYTE_ORDER_MARK, escape_formula
 from kpdemo.terminal import show_json, show_line, show_table
 
 DECISION_COLUMNS = (

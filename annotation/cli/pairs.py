@@ -24,7 +24,6 @@ from annotation.cli.options import (
 )
 from annotation.exchange import read_items_or_errors
 from annotation.files.formats import FileFormat, MadeIds, Source, open_source, open_stream
-from annotation.import_notes import import_notes
 from annotation.sense_pairs import Dictionary, add_senses
 from annotation.services.imports import ImportService
 from annotation.services.pairs import (
@@ -130,7 +129,7 @@ def import_files(
     imported = f"{number_of(summary.pairs, 'pair')} and {number_of(summary.ratings, 'rating')}"
     show_line(summary_text(imported, into.name, summary.duplicates, "pair"))
     told = [made.sentence(name) for name, made in reader.made_ids.items()]
-    for said in filter(None, [*told, *import_notes(summary)]):
+    for said in filter(None, [*told, *summary.notes]):
         show_line(said)
 
 

@@ -25,7 +25,6 @@ from annotation.cli.pairs import TypeOption, summary_text
 from annotation.consent import Consent
 from annotation.exchange import read_known_pairs
 from annotation.files.formats import open_source
-from annotation.import_notes import known_grades_note
 from annotation.quality import QualitySettings, check_quality_settings
 from annotation.sense_pairs import Dictionary, add_senses_to_known
 from annotation.services.known_pairs import KnownPairService, KnownSummary
@@ -174,8 +173,7 @@ def _read_pairs(file: str, project: Project, type: str | None, wordnet: Path | N
 
 def _show_import(summary: KnownSummary, noun: str, project: Project) -> str:
     said = summary_text(number_of(summary.pairs, noun), project.name, summary.duplicates, noun)
-    note = known_grades_note(summary.ratings_left_out)
-    return f"{said}\n{note}" if note else said
+    return f"{said}\n{summary.note}" if summary.note else said
 
 
 def overview_json(project: Project, overview: QualityOverview) -> dict[str, Any]:

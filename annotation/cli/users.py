@@ -12,7 +12,7 @@ from annotation.changes import detail_words
 from annotation.cli.options import DatabaseOption, JsonOption, open_database, open_project
 from annotation.passwords import LONGEST_PASSWORD
 from annotation.services.accounts import LASTS, Account, AccountService, InvitationService, renamed_text
-from annotation.services.events import USUAL_LIMIT, Event, EventService
+from annotation.services.audit import USUAL_LIMIT, Event, EventService
 from annotation.services.excluded_ratings import ExclusionService
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService

@@ -35,10 +35,11 @@ from typing import IO, Any, Self
 
 from annotation.adjudication import grade_text
 from annotation.errors import ExportError
-from annotation.files.tables import GOLD_COLUMN, RATING_COLUMN, REVISIONS_COLUMN, escape_formula
+from annotation.files.tables import GOLD_COLUMN, RATING_COLUMN, REVISIONS_COLUMN
 from annotation.gold import Format, GoldRow
 from annotation.sense_pairs import LISTS, SENSE_COLUMNS, sense_values
 from annotation.senses import WORD_TO_SENSE
+from kpdemo.io.spreadsheets import escape_formula
 
 
 @dataclass(frozen=True, slots=True)

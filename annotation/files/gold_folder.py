@@ -18,10 +18,10 @@ from typing import IO, Any, Self
 
 from annotation.errors import ExportError, ScoreFileError
 from annotation.files.gold_files import task_stems
-from annotation.files.tables import parse_json
 from annotation.gold import ExportOptions, Format
 from annotation.scale import Point, scale_points
 from annotation.types import ProjectSettings
+from kpdemo.io.files import parse_json
 
 
 def resolve_links(path: Path) -> Path:

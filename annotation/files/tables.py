@@ -1,16 +1,10 @@
-"""Rows of tables and JSON: TSV, CSV, JSON Lines and arrays; cells that are safe in spreadsheets.
+"""Rows of tables and JSON: TSV, CSV, JSON Lines and arrays.
 
-Cells that a spreadsheet would run as a formula, made safe in CSV and read back as they were.
-
-A cell that begins with = + - @, a tab, a carriage return or a line feed gets an apostrophe before it; so does
-one that begins with apostrophes and then one of these, so that reading back is exact: `unescape_formula`
-takes one apostrophe away from each cell of that shape. Only text is touched, and only in files whose header
+Cells that were made safe for spreadsheets (`kpdemo.io.spreadsheets`) are restored only in files whose header
 has the column `gold_source`, `revisions` or `version_seen`: a table from elsewhere may begin a cell with '-
 and mean it. The last tells tables of decisions, which are for spreadsheets, also with tabs.
 
-What a page saves for a spreadsheet, `spreadsheet_csv` writes: it is not read back here.
-
-Quotation marks in a TSV whose header has none: characters like any other, unless a writer put them there.
+Quotation marks in a TSV whose header has none are characters like any other, unless a writer put them there.
 
 The task's own files, and whoever types a TSV, mean a mark as it stands. pandas and spreadsheets put a cell in
 marks where it holds a tab, a line break or a mark, Excel also where it holds a comma, and no other, so that a
@@ -26,7 +20,6 @@ header tells nothing of them:
 from __future__ import annotations
 
 import csv
-import io
 import json
 import re
 from collections import Counter, deque
@@ -38,6 +31,7 @@ from itertools import chain
 from typing import Any, cast
 
 from annotation.errors import ImportFileError
+from kpdemo.io.spreadsheets import unescape_formula
 
 GOLD_COLUMN = "gold_source"
 """The column that tells a CSV of ours, whose cells are to be restored."""
@@ -45,33 +39,6 @@ REVISIONS_COLUMN = "revisions"
 """The same of single ratings."""
 VERSION_COLUMN = "version_seen"
 """The same of decisions, whatever stands between the cells."""
-
-BYTE_ORDER_MARK = "\ufeff"
-"""Without it Excel takes a file for one of Western Europe, whatever its letters."""
-
-_RISKY = re.compile(r"'*[=+\-@\t\r\n]")
-_ESCAPED = re.compile(r"'+[=+\-@\t\r\n]")
-
-
-def escape_formula(cell: str) -> str:
-    """`cell` as a spreadsheet shows it without running it."""
-    return f"'{cell}" if _RISKY.match(cell) else cell
-
-
-def spreadsheet_csv(rows: Iterable[Sequence[str | float | None]]) -> str:
-    """A table as CSV, its headings the first row: no text runs as a formula, and None is an empty cell."""
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerows(
-        [escape_formula(cell) if isinstance(cell, str) else cell for cell in row] for row in rows
-    )
-    return BYTE_ORDER_MARK + out.getvalue()
-
-
-def unescape_formula(cell: str) -> str:
-    """What `protected` was given."""
-    return cell[1:] if _ESCAPED.match(cell) else cell
-
 
 Cells = tuple[int, list[str]]
 """A row's line, and its cells."""
@@ -379,18 +346,6 @@ def _header(name: str, number: int, cells: list[str], needs: Callable[[Sequence[
     if lacking := needs(names):
         raise ImportFileError(f"{name}, line {number}: the header has {', '.join(names)[:200]}; {lacking}")
     return names
-
-
-def parse_json(text: str | bytes) -> Any:
-    """As `json.loads`.
-
-    Raises:
-        ValueError: it is no JSON, or nested too deeply to be read.
-    """
-    try:
-        return json.loads(text)
-    except RecursionError:
-        raise ValueError("brackets nested too deeply") from None
 
 
 LARGEST_ARRAY = 100 * 2**20

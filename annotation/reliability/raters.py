@@ -1,13 +1,13 @@
 """Who differs: the figures of each rater, of every two, α without each; drift, and whom to look at first.
 
-Raters to look at first, in plain sentences: one grade for everything, far faster, far from the others.
+Whom to look at first is said in plain sentences: one grade for everything, far faster, far from the others.
 Each is a reason to look, never a verdict. Raters with fewer than `FEWEST_GRADES` grades are left alone.
 
-Rater drift: how far each rater grades above or below the others, window by window.
-The distance of a rating is its grade minus its reference: the adjudicated grade where there is one, else the
-mean of the other raters. A rater's distances are split, in the order of time, into windows of equal size,
-each with its mean and a 95 % interval from Student's t (mean ± t·s/√n). A project has many windows: by chance
-one interval in twenty misses the true mean.
+Drift is how far a rater grades above or below the others, window by window. The distance of a rating is its
+grade minus its reference: the adjudicated grade where there is one, else the mean of the other raters. A
+rater's distances are split, in the order of time, into windows of equal size, each with its mean and a 95 %
+interval from Student's t (mean ± t·s/√n). A project has many windows: by chance one interval in twenty misses
+the true mean.
 """
 
 from __future__ import annotations
@@ -266,7 +266,8 @@ def drifts(grades: Grades, moments: Floats, decisions: Floats, raters: int) -> l
         decisions: the adjudicated grade of each pair, (P,); nan where there is none.
         raters: how many raters there are.
     """
-    distances = _distances(grades, decisions)
+    decided = decisions[grades.pairs]
+    distances = grades.values - np.where(np.isnan(decided), grades.others_means(), decided)
     usable = ~np.isnan(distances) & ~np.isnan(moments)
     found = []
     for rater in range(raters):
@@ -276,23 +277,17 @@ def drifts(grades: Grades, moments: Floats, decisions: Floats, raters: int) -> l
     return found
 
 
-def _distances(grades: Grades, decisions: Floats) -> Floats:
-    """How far each grade is above its reference; nan where there is none."""
-    decided = decisions[grades.pairs]
-    return grades.values - np.where(np.isnan(decided), grades.others_means(), decided)
-
-
 def _windows(moments: Floats, distances: Floats) -> tuple[Window, ...]:
     count = min(MOST_WINDOWS, len(distances) // FEWEST_IN_WINDOW)
     if not count:
         return ()
     cuts = np.linspace(0, len(distances), count + 1).round().astype(int)
-    return tuple(_window(moments[start:end], distances[start:end]) for start, end in pairwise(cuts))
-
-
-def _window(moments: Floats, distances: Floats) -> Window:
-    mean, half = mean_interval(distances)
-    return Window(float(moments[0]), float(moments[-1]), len(distances), mean, mean - half, mean + half)
+    windows = []
+    for start, end in pairwise(cuts):
+        mean, half = mean_interval(distances[start:end])
+        since, until = float(moments[start]), float(moments[end - 1])
+        windows.append(Window(since, until, int(end - start), mean, mean - half, mean + half))
+    return tuple(windows)
 
 
 def mean_interval(values: Sequence[float] | Floats) -> tuple[float, float]:

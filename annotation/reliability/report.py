@@ -52,7 +52,7 @@ _DECIMALS = 6
 
 
 class AgreementTally:
-    """Gathers what agreement needs: a few numbers a rating, and no texts."""
+    """Gathers what agreement needs: a few numbers a rating, the ids of pairs, and no texts."""
 
     def __init__(self, settings: ProjectSettings) -> None:
         self._settings = settings
@@ -60,23 +60,27 @@ class AgreementTally:
         self._values, self._types, self._kept = array("d"), array("q"), array("b")
         self._type_numbers: dict[str, int] = {}
         self._rater_numbers: dict[str, int] = {}
-        self._count = 0
+        self._ids: list[tuple[str, str]] = []
 
     def add(self, pair: RatedPair) -> None:
         grades = [grade for _, grade in pair.ratings]
         is_kept = pair.adjudicated is None and not is_flagged(grades, self._settings.threshold)
         type = self._type_numbers.setdefault(pair.type, len(self._type_numbers))
         for rater, grade in pair.ratings:
-            self._pairs.append(self._count)
+            self._pairs.append(len(self._ids))
             self._raters.append(self._rater_numbers.setdefault(rater, len(self._rater_numbers)))
             self._values.append(float(grade))
             self._types.append(type)
             self._kept.append(is_kept)
-        self._count += 1
+        self._ids.append((pair.external_id, pair.type))
 
     def as_json(self) -> dict[str, Any]:
         """α on all ratings and on unadjudicated pairs, overall and by type, and the upper bound by type."""
-        grades = Grades(_integers(self._pairs), _integers(self._raters), np.asarray(self._values, np.float64))
+        by_id = np.empty(len(self._ids), np.int64)
+        by_id[sorted(range(len(self._ids)), key=self._ids.__getitem__)] = np.arange(len(self._ids))
+        grades = Grades(
+            by_id[_integers(self._pairs)], _integers(self._raters), np.asarray(self._values, np.float64)
+        )
         kept, types = np.asarray(self._kept, np.bool_), _integers(self._types)
 
         def alphas(chosen: Any) -> dict[str, Any]:

@@ -1,92 +1,25 @@
 """The human upper bound: how well raters do when they are measured as systems are, by type.
 
-A canonical order of classes of pairs: it depends on grades, not on how raters and pairs are numbered.
-By colour refinement (Weisfeiler and Leman 1968): raters and classes are rehashed by each other until no more
-raters can be told apart, then one of those still tied is singled out, and so on. Only contrived designs, such
-as rings of equal grades, tie raters who are not interchangeable: there other numbers may change the draws.
-
 Each rater's grades are correlated (Pearson, Spearman) with the mean of the other raters' on the same pairs,
 and these correlations are averaged over raters, as the STS tasks report beside their systems (Agirre et al.
 2012). Against the gold itself a rater would do too well, as their own grades are in it.
 
 Intervals are percentiles of the bootstrap over pairs. As in `annotation.agreement`, pairs with the same
-grades by the same raters are drawn as one class, and neither the order of pairs nor the names or the order of
-raters change a digit, except in designs that the canonical order calls contrived.
+grades by the same raters are drawn as one class; classes are drawn in the order of their first pairs, which
+whoever calls numbers by id. Neither the order of the ratings nor the numbers of the raters matter.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from annotation.agreement import ALL, Floats, Grades, Integers, batch_sizes, draw, run_starts
 from annotation.scoring import FEWEST_PAIRS, Estimate, correlations, estimate, single_value_text
 from annotation.wording import number_of
-
-Hashes = npt.NDArray[np.uint64]
-"""Of 64 bits; combined by addition, so that order does not matter."""
-
-
-def class_order(sizes: Integers, classes: Integers, raters: Integers, *said: Floats) -> Integers:
-    """A permutation (C,) of the classes that does not depend on how classes and raters are numbered.
-
-    Args:
-        sizes: how many pairs are of each class (C,).
-        classes: of each rating (E,).
-        raters: of each rating (E,).
-        said: what else there is to a rating, each (E,).
-    """
-    found, numbers = np.unique(raters, return_inverse=True)
-    links, alone = hash_parts(*map(bits, said)), hash_parts(sizes.astype(np.uint64))
-    rows = sum_hashes(numbers, hash_parts(links, classes.astype(np.uint64)), len(found))
-    told, known = hash_parts(_occurrences(rows)), 0
-    while True:
-        seen = alone + sum_hashes(classes, hash_parts(links + told[numbers]), len(sizes))
-        kinds, counts = np.unique(told, return_counts=True)
-        if len(kinds) == len(told):
-            return np.argsort(seen, kind="stable")
-        if len(kinds) > known:
-            known = len(kinds)
-            told = hash_parts(told, sum_hashes(numbers, hash_parts(links + seen[classes]), len(told)))
-        else:  # interchangeable, so that any of them will do
-            one = np.flatnonzero(told == kinds[counts > 1][0])[:1]
-            told[one] = hash_parts(told[one])
-
-
-def bits(values: Floats) -> Hashes:
-    """The bit pattern of each value, the same of 0 and -0."""
-    return (values + 0.0).view(np.uint64)
-
-
-def hash_parts(*parts: Hashes) -> Hashes:
-    """A hash (N,) of the values at each position of the parts (N,), mixed as in SplitMix64."""
-    found = np.zeros_like(parts[0])
-    for part in parts:
-        found = (found ^ part) + np.uint64(0x9E3779B97F4A7C15)
-        found = (found ^ (found >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        found = (found ^ (found >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        found ^= found >> np.uint64(31)
-    return found
-
-
-def sum_hashes(places: Integers, hashes: Hashes, count: int) -> Hashes:
-    """The sums (count,) of the hashes (E,) at each place."""
-    sums = np.zeros(count, np.uint64)
-    np.add.at(sums, places, hashes)
-    return sums
-
-
-def _occurrences(keys: Hashes) -> Hashes:
-    """How many equal keys come before each key (N,): raters who said the same are interchangeable."""
-    order = np.argsort(keys, kind="stable")
-    _, starts, counts = np.unique(keys[order], return_index=True, return_counts=True)
-    numbers = np.empty(len(keys), np.uint64)
-    numbers[order] = np.arange(len(keys)) - np.repeat(starts, counts)
-    return numbers
-
 
 _CELLS_AT_ONCE = 2_000_000
 
@@ -149,16 +82,20 @@ class _Own:
 
 
 def upper_bound(type: str, grades: Grades, *, resamples: int, seed: int) -> UpperBound:
-    """The upper bound from these ratings, all of one type, or the reason why it is undefined."""
-    comparable = grades.comparable()
-    classes, sizes = _classes(comparable)
-    others = classes.others_means()
-    own = list(_own_classes(classes, others))
+    """The upper bound from these ratings, all of one type, or the reason why it is undefined.
+
+    Args:
+        type: the comparison type.
+        grades: with pairs numbered in the order of their ids, for the same draws whatever their order is.
+        resamples: how many bootstrap samples to draw.
+        seed: of the random numbers.
+    """
+    classes, sizes = _classes(grades.comparable())
+    own = list(_own_classes(classes))
     reasons = {one.rater: _why_undefined(one, sizes) for one in own}
     usable = [one for one in own if not reasons[one.rater]]
     whole = _correlations(usable, sizes[:, None].astype(np.float64))
-    order = _order(usable, classes, others, sizes)
-    draws = _draws(sizes, order, resamples if usable else 0, seed)
+    draws = _draws(sizes, resamples if usable else 0, seed)
     none = np.empty((2, len(usable), 0))
     drawn = np.concatenate([none, *(_correlations(usable, counts) for counts in draws)], axis=2)
     found = {one.rater: _both(whole[:, place], drawn[:, place]) for place, one in enumerate(usable)}
@@ -189,20 +126,27 @@ def _undefined(reason: str) -> tuple[Estimate, Estimate]:
 
 
 def _classes(comparable: Grades) -> tuple[Grades, Integers]:
-    """The ratings of one pair of each class, numbered from 0, and the sizes of the classes."""
-    # Pairs of a class have the same sum of the hashes of their ratings.
-    said = hash_parts(bits(comparable.values), comparable.raters.astype(np.uint64))
-    sums = sum_hashes(comparable.pairs, said, comparable.pair_count)
-    _, first, sizes = np.unique(sums, return_index=True, return_counts=True)
-    number = np.full(comparable.pair_count, -1)
-    number[first] = np.arange(len(first))
-    pairs = number[comparable.pairs]
-    order = np.lexsort((comparable.values, pairs))  # grades add up from the lowest, whoever gave them
-    order = order[pairs[order] >= 0]
-    return Grades(pairs[order], comparable.raters[order], comparable.values[order]), sizes
+    """The ratings of one pair of each class, in the order of first pairs, and the sizes of the classes."""
+    by_rater = np.lexsort((comparable.raters, comparable.pairs))
+    ratings = np.stack([comparable.raters[by_rater], comparable.values[by_rater] + 0.0], axis=1)  # no -0
+    starts = np.flatnonzero(np.diff(comparable.pairs[by_rater], prepend=-1))
+    number_of_class: dict[bytes, int] = {}
+    numbers = np.array(
+        [
+            number_of_class.setdefault(ratings[start:end].tobytes(), len(number_of_class))
+            for start, end in pairwise([*starts, len(ratings)])
+        ],
+        np.int64,
+    )
+    _, first, sizes = np.unique(numbers, return_index=True, return_counts=True)
+    one_of_each = comparable.only(np.isin(comparable.pairs, first))
+    pairs = numbers[one_of_each.pairs]
+    order = np.lexsort((one_of_each.values, pairs))  # grades add up from the lowest, whoever gave them
+    return Grades(pairs[order], one_of_each.raters[order], one_of_each.values[order]), sizes
 
 
-def _own_classes(classes: Grades, others: Floats) -> Iterator[_Own]:
+def _own_classes(classes: Grades) -> Iterator[_Own]:
+    others = classes.others_means()
     for rater in np.unique(classes.raters):
         own = np.flatnonzero(classes.raters == rater)
         order = own[np.lexsort((classes.pairs[own], others[own], classes.values[own]))]
@@ -220,20 +164,11 @@ def _why_undefined(own: _Own, sizes: Integers) -> str:
     return single_value_text(pairs, {"grades": own.grades, "means of the others": own.others})
 
 
-def _order(usable: Sequence[_Own], classes: Grades, others: Floats, sizes: Integers) -> Integers:
-    """The order in which classes are drawn, canonical in the grades of raters with a correlation."""
-    kept = np.isin(classes.raters, [one.rater for one in usable])
-    told = classes.only(kept)
-    return class_order(sizes, told.pairs, told.raters, told.values, others[kept])
-
-
-def _draws(sizes: Integers, order: Integers, resamples: int, seed: int) -> Iterator[Floats]:
+def _draws(sizes: Integers, resamples: int, seed: int) -> Iterator[Floats]:
     """The class counts (C, R) of bootstrap samples, in batches."""
     rng = np.random.default_rng(seed)
     for size in batch_sizes(resamples, len(sizes), _CELLS_AT_ONCE):
-        counts = np.empty((len(sizes), size))
-        counts[order] = draw(sizes[order], size, rng).T
-        yield counts
+        yield draw(sizes, size, rng).T
 
 
 def _correlations(usable: Sequence[_Own], counts: Floats) -> Floats:

@@ -12,11 +12,10 @@ from sqlalchemy.orm import Session
 from annotation.errors import AccessError, InvitationError, SettingsError, SignedOutError
 from annotation.passwords import Passwords
 from annotation.services import sign_in
+from annotation.services.assignment import give_back
 from annotation.services.audit import FORMER_NAME, record, record_account
-from annotation.services.claims import give_back
-from annotation.services.projects import find_project
+from annotation.services.project_rows import find_project
 from annotation.services.sign_in import NOT_SIGNED_IN, new_token, token_hash
-from annotation.services.transactions import repeated_if_undone
 from annotation.services.users import (
     MAKER_MAY,
     OpenInvitation,
@@ -199,22 +198,17 @@ class AccountService:
                 what it held: the account is disabled then, and the pairs go to others once their leases end.
         """
 
-        def shut_out() -> int:
-            with self._database.session() as session:
-                check_not_the_last(session, get_user(session, name), "disabled")
-                row = get_user(session, name, lock=True)
-                sign_in.end_sessions_of(session, row.id)
-                if row.disabled_at is None:
-                    row.disabled_at = self._clock()
-                    record(session, row.disabled_at, "account disabled", user_id=id_of(by), name=row.name)
-                return row.id
+        def shut_out(session: Session) -> int:
+            check_not_the_last(session, get_user(session, name), "disabled")
+            row = get_user(session, name, lock=True)
+            sign_in.end_sessions_of(session, row.id)
+            if row.disabled_at is None:
+                row.disabled_at = self._clock()
+                record(session, row.disabled_at, "account disabled", user_id=id_of(by), name=row.name)
+            return row.id
 
-        def return_texts(user_id: int) -> None:
-            with self._database.session() as session:
-                return_all_writings(session, user_id, self._clock())
-
-        user_id = repeated_if_undone(shut_out)
-        repeated_if_undone(lambda: return_texts(user_id))
+        user_id = self._database.transact(shut_out)
+        self._database.transact(lambda session: return_all_writings(session, user_id, self._clock()))
         give_back(self._database, user_id)
 
     def enable(self, name: str, *, by: User | None = None) -> None:

@@ -11,7 +11,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Row, Select, and_, func, or_, select, tuple_
+from sqlalchemy import ColumnElement, Row, Select, and_, func, select, tuple_
 from sqlalchemy.orm import Session, defer
 
 from annotation.adjudication import (
@@ -38,16 +38,24 @@ from annotation.adjudication import (
 from annotation.errors import AccessError, GradeError, ImportFileError, NotFoundError
 from annotation.exchange import WrongLines
 from annotation.sense_pairs import senses_from_json
-from annotation.services.gold_checks import checks_project_of
-from annotation.services.pair_rows import CHANGED, IN_USE, is_flagged, is_fully_rated, is_open, is_reopened
-from annotation.services.projects import find_project
+from annotation.services.project_rows import (
+    CHANGED,
+    IN_USE,
+    checks_project_of,
+    comments_of,
+    find_project,
+    is_flagged,
+    is_fully_rated,
+    is_open,
+    is_reopened,
+)
 from annotation.services.rater_queue import bar_raters, held_back_from
-from annotation.services.transactions import beginning_of, count_where, is_among, parts, repeated_if_undone
+from annotation.services.transactions import beginning_of, count_where, is_among, parts
 from annotation.services.users import get_user, roles_of
-from annotation.types import Cause, Clock, Role, from_quarters, to_quarters, utcnow
+from annotation.types import Cause, Clock, RaterComment, Role, from_quarters, to_quarters, utcnow
 from annotation.wording import beginning, can_be_stored
 from db import Database
-from db.models import Adjudication, AdjudicationChange, Comment, Pair, Project, Rating, TrainingPair, User
+from db.models import Adjudication, AdjudicationChange, Pair, Project, Rating, TrainingPair, User
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +88,7 @@ def read_items(session: Session, pair_ids: Iterable[int], project: Project) -> I
     """The pairs in the order of these ids, with their grades and comments, but not whose they are."""
     for ids in parts(pair_ids):
         pairs = {pair.id: pair for pair in session.scalars(select(Pair).where(Pair.id.in_(ids)))}
-        records, comments = read_records(session, ids), _comments_of(session, ids)
+        records, comments = read_records(session, ids), comments_of(session, ids)
         for id in ids:
             yield _item(pairs[id], project, records[id], comments[id])
 
@@ -88,7 +96,7 @@ def read_items(session: Session, pair_ids: Iterable[int], project: Project) -> I
 def read_item(session: Session, pair: Pair, project: Project) -> AdjudicationItem:
     """As `read_items`, of one pair that has been read."""
     record = read_records(session, [pair.id])[pair.id]
-    return _item(pair, project, record, _comments_of(session, [pair.id])[pair.id])
+    return _item(pair, project, record, comments_of(session, [pair.id])[pair.id])
 
 
 def read_records(session: Session, pair_ids: Sequence[int]) -> dict[int, PairRecord]:
@@ -138,20 +146,8 @@ def _decision(row: Row[Any]) -> Decision:
     )
 
 
-def _comments_of(session: Session, pair_ids: Sequence[int]) -> dict[int, list[ItemComment]]:
-    rows = session.execute(
-        select(Comment.pair_id, Comment.text, Comment.is_flagged).where(
-            Comment.pair_id.in_(pair_ids), or_(Comment.is_flagged, Comment.text != "")
-        )
-    )
-    comments: dict[int, list[ItemComment]] = defaultdict(list)
-    for pair_id, text, is_problem in rows:
-        comments[pair_id].append(ItemComment(text, is_problem))
-    return comments
-
-
 def _item(
-    pair: Pair, project: Project, record: PairRecord, comments: Iterable[ItemComment]
+    pair: Pair, project: Project, record: PairRecord, comments: Iterable[RaterComment]
 ) -> AdjudicationItem:
     return AdjudicationItem(
         pair_id=pair.id,
@@ -160,7 +156,7 @@ def _item(
         left=pair.left,
         right=pair.right,
         grades=tuple(map(from_quarters, record.quarters)),
-        comments=shuffle_comments(comments, pair.id),
+        comments=shuffle_comments((ItemComment(said.text, said.is_flagged) for said in comments), pair.id),
         spread=from_quarters(pair.spread_quarters),
         is_flagged=is_flagged(project, pair),
         is_changed=record.is_changed,
@@ -179,7 +175,7 @@ class AdjudicationQueue:
     """The pairs of a project that are flagged or decided, and the conditions of its parts.
 
     Args:
-        held_back: of a pair, whether it is left out; see `rating.held_back`.
+        held_back: of a pair, whether it is left out; see `held_back_from`.
     """
 
     def __init__(self, project: Project, held_back: ColumnElement[bool]) -> None:
@@ -558,7 +554,7 @@ class DecisionTableService:
         """The pairs of a part of the queue in its order, as of one moment, as `AdjudicationService.queue`."""
         with self._database.reading() as session:
             project = find_project(session, project_id)
-            queue = AdjudicationQueue(project, held_back_from(session, project, viewer))
+            queue = _queue(session, project, viewer)
             ids = session.scalars(queue.select(Pair.id, which=which, type=type).order_by(*ORDER)).all()
             yield from read_items(session, ids, project)
 
@@ -581,14 +577,13 @@ class DecisionTableService:
         """
         read = list(decisions)
 
-        def transaction() -> DecisionSummary:
-            with self._database.session() as session:
-                project = find_project(session, project_id, lock=True)
-                adjudicator = _adjudicator(session, project, by)
-                table = _Table(session, project, adjudicator, self._clock, replaces=replaces)
-                return table.decide([row for row in read if row is not None], empty=read.count(None))
+        def transaction(session: Session) -> DecisionSummary:
+            project = find_project(session, project_id, lock=True)
+            adjudicator = _adjudicator(session, project, by)
+            table = _Table(session, project, adjudicator, self._clock, replaces=replaces)
+            return table.decide([row for row in read if row is not None], empty=read.count(None))
 
-        return repeated_if_undone(transaction)
+        return self._database.transact(transaction)
 
 
 class _Table:

@@ -28,8 +28,14 @@ from annotation.reliability.report import (
 from annotation.services.audit import GRADES_CHANGED, PAIRS_CHANGED
 from annotation.services.excluded_ratings import read_excluded
 from annotation.services.numbering import KeyService, NumberService, names_of, numbers_of
-from annotation.services.pair_rows import CHANGED, IN_USE, count_withdrawn, is_decided, of_pair_in_use
-from annotation.services.projects import find_project
+from annotation.services.project_rows import (
+    CHANGED,
+    IN_USE,
+    count_withdrawn,
+    find_project,
+    is_decided,
+    of_pair_in_use,
+)
 from annotation.services.quality import page_ratings
 from annotation.services.rater_queue import held_back_from
 from annotation.services.transactions import count_where
@@ -47,12 +53,12 @@ class ReadGrades:
 
 
 def read_grades(session: Session, project: Project, key: bytes) -> ReadGrades:
-    """The pairs in the order of import, the raters in an order that says nothing about them; no texts."""
-    pairs = session.execute(
-        select(Pair.id, Pair.type, Pair.genre)
-        .where(Pair.project_id == project.id, IN_USE)
-        .order_by(Pair.import_order)
-    ).all()
+    """The pairs in the order of their ids, the raters in one that says nothing about them; no texts."""
+    in_use = select(Pair.id, Pair.type, Pair.genre, Pair.external_id)
+    pairs = sorted(
+        session.execute(in_use.where(Pair.project_id == project.id, IN_USE)),
+        key=lambda row: (row.external_id, row.type),  # here, as database systems sort in ways of their own
+    )
     page = page_ratings([project.id]).subquery()
     ratings = session.execute(
         select(Rating.pair_id, Rating.rater_id, Rating.quarters, Rating.seconds, page.c.first_at)
@@ -74,7 +80,7 @@ def read_grades(session: Session, project: Project, key: bytes) -> ReadGrades:
 def _numbered_grades(
     project: Project,
     raters: Sequence[int],
-    pairs: Sequence[Row[int, str, str | None]],
+    pairs: Sequence[Row[int, str, str | None, str]],
     ratings: Sequence[Row[int, int, int, float | None, datetime | None]],
     decided: Sequence[Row[int, int, bool]],
 ) -> ProjectGrades:
@@ -83,7 +89,7 @@ def _numbered_grades(
     Args:
         project: whose types come first.
         raters: their accounts, in the order that numbers them.
-        pairs: id, type and genre, in the order that numbers them.
+        pairs: number, type, genre and id, in the order that numbers them.
         ratings: pair, rater, quarters, seconds, and when it was first given on the page, if it was.
         decided: pair, quarters, and whether a rating came after the decision.
     """

@@ -14,9 +14,9 @@ from annotation.services.accounts import AccountService, InvitationService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
 from annotation.services.assignment import AssignmentService
+from annotation.services.audit import EventService
 from annotation.services.consents import ConsentService
 from annotation.services.editing import EditingService, WritingReportService
-from annotation.services.events import EventService
 from annotation.services.excluded_ratings import ExclusionService
 from annotation.services.gold import GoldService
 from annotation.services.imports import ImportService

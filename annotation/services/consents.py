@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from annotation.consent import Consent, ConsentText
 from annotation.errors import ConsentError
 from annotation.services.audit import record
-from annotation.services.projects import find_project
+from annotation.services.project_rows import find_project
 from annotation.services.transactions import per_system
 from annotation.services.users import CONSENTS, agreed_before, consents_of, is_paused
 from annotation.services.writing import admit

@@ -38,11 +38,18 @@ from annotation.sense_pairs import Dictionary, describe_sense, senses_from_json,
 from annotation.senses import WORD_TO_SENSE, PairSenses, is_sense_key, looks_like_key
 from annotation.services.audit import record
 from annotation.services.gold import stream_pairs
-from annotation.services.gold_checks import checks_project_of
 from annotation.services.known_pairs import training_prints
 from annotation.services.numbering import names_of
-from annotation.services.pair_rows import IN_USE, SmallerItem, next_order, senses_of, senses_of_all
-from annotation.services.projects import as_project, find_project
+from annotation.services.project_rows import (
+    IN_USE,
+    SmallerItem,
+    as_project,
+    checks_project_of,
+    find_project,
+    next_order,
+    senses_of,
+    senses_of_all,
+)
 from annotation.services.rater_queue import bar_raters
 from annotation.services.transactions import count_where, in_transaction
 from annotation.services.users import id_of

@@ -13,13 +13,12 @@ from sqlalchemy.orm import Session
 from annotation.errors import NoteError, NotFoundError
 from annotation.gold import RaterColumns, anonymous_label
 from annotation.quality import ExcludedGrades
+from annotation.services.assignment import refresh_pairs, return_kept
 from annotation.services.audit import GRADES_EXCLUDED, GRADES_RESTORED, record
-from annotation.services.claims import refresh_pairs, return_kept
-from annotation.services.pair_rows import IN_USE
-from annotation.services.projects import find_project
+from annotation.services.project_rows import IN_USE, find_project, lock_pairs
 from annotation.services.quality import state_of
-from annotation.services.rater_queue import EXCLUDED, lock_pairs
-from annotation.services.transactions import count_where, repeated_if_undone
+from annotation.services.rater_queue import EXCLUDED
+from annotation.services.transactions import count_where
 from annotation.services.users import get_user, id_of
 from annotation.types import Clock, User, utcnow
 from annotation.wording import LONGEST_NOTE, normalise_note
@@ -135,17 +134,16 @@ class ExclusionService:
         if not why:
             raise NoteError("No reason is given: say why, since agreement and gold sets tell it.")
 
-        def set_aside() -> int:
-            with self._database.session() as session:
-                project, user = _lock(session, project_id, user_name)
-                count = _exclude(session, project.id, user.id, why, self._clock())
-                if not count:
-                    raise NotFoundError(f"{user.name!r} has no grades that count in {project.name!r}.")
-                return_kept(session.connection(), user.id, project.id)
-                self._record(session, GRADES_EXCLUDED, project.id, user, by, grades=count, reason=why)
-                return count
+        def set_aside(session: Session) -> int:
+            project, user = _lock(session, project_id, user_name)
+            count = _exclude(session, project.id, user.id, why, self._clock())
+            if not count:
+                raise NotFoundError(f"{user.name!r} has no grades that count in {project.name!r}.")
+            return_kept(session.connection(), user.id, project.id)
+            self._record(session, GRADES_EXCLUDED, project.id, user, by, grades=count, reason=why)
+            return count
 
-        return repeated_if_undone(set_aside)
+        return self._database.transact(set_aside)
 
     def bring_back(self, project_id: int, user_name: str, *, by: User | None = None) -> Restoration:
         """Count grades that were set aside again, of pairs that have room for them.
@@ -157,22 +155,21 @@ class ExclusionService:
             NotFoundError: there is no such project or account, or nothing of theirs is set aside.
         """
 
-        def bring_back() -> Restoration:
-            with self._database.session() as session:
-                project, user = _lock(session, project_id, user_name)
-                state = state_of(session, project.id, user.id)
-                since = session.scalars(select(SetAside.at).where(*_of(SetAside, project.id, user.id))).all()
-                count, left = _restore(session, project.id, user.id, self._clock())
-                if not count + left:
-                    raise NotFoundError(f"{user.name!r} has no grades set aside in {project.name!r}.")
-                if count:
-                    if state.paused_at in since:
-                        state.paused_at = None
-                    told = {"grades": count, "still_set_aside": left or None}
-                    self._record(session, GRADES_RESTORED, project.id, user, by, **told)
-                return Restoration(count, left, state.paused_at is not None)
+        def bring_back(session: Session) -> Restoration:
+            project, user = _lock(session, project_id, user_name)
+            state = state_of(session, project.id, user.id)
+            since = session.scalars(select(SetAside.at).where(*_of(SetAside, project.id, user.id))).all()
+            count, left = _restore(session, project.id, user.id, self._clock())
+            if not count + left:
+                raise NotFoundError(f"{user.name!r} has no grades set aside in {project.name!r}.")
+            if count:
+                if state.paused_at in since:
+                    state.paused_at = None
+                told = {"grades": count, "still_set_aside": left or None}
+                self._record(session, GRADES_RESTORED, project.id, user, by, **told)
+            return Restoration(count, left, state.paused_at is not None)
 
-        return repeated_if_undone(bring_back)
+        return self._database.transact(bring_back)
 
     def _record(
         self,

@@ -35,24 +35,27 @@ from annotation.gold_card import gold_card
 from annotation.predictions import QueueOrder
 from annotation.reliability.report import AgreementTally
 from annotation.sense_pairs import senses_from_json
-from annotation.services.assignment import order_of
 from annotation.services.audit import PROJECT_CHANGED, record
 from annotation.services.consents import consent_for_manifest
 from annotation.services.excluded_ratings import excluded_for_manifest, read_excluded
-from annotation.services.gold_checks import checks_project_of, quality_of, training_in_use
 from annotation.services.numbering import NumberService, keep_exported, names_of, rater_ids
-from annotation.services.pair_rows import (
+from annotation.services.project_rows import (
     HAS_DECISION,
     IN_USE,
+    as_project,
+    checks_project_of,
+    comments_of,
     count_withdrawn,
+    find_project,
     is_flagged,
     is_fully_rated,
     is_reopened,
     of_pair_in_use,
+    order_of,
 )
-from annotation.services.projects import as_project, find_project
+from annotation.services.quality import quality_of, training_in_use
 from annotation.services.transactions import AT_ONCE, count_where
-from annotation.types import Cause, Clock, ProjectSettings, RatedPair, RaterComment, from_quarters, utcnow
+from annotation.types import Cause, Clock, ProjectSettings, RatedPair, from_quarters, utcnow
 from db import Database
 from db.models import Adjudication, AuditEvent, Comment, Export, Pair, Project, Rating, RatingChange, User
 
@@ -98,7 +101,7 @@ def stream_pairs(session: Session, project_id: int, *, with_comments: bool = Fal
     while pairs := session.execute(_pairs_after(project_id, last)).all():
         ids = [pair.id for pair in pairs]
         ratings = _ratings_of(session, ids)
-        comments = _comments_of(session, ids) if with_comments else {}
+        comments = comments_of(session, ids) if with_comments else {}
         for pair in pairs:
             rated = _rated_pair(pair, [(names[rater], grade) for rater, grade in ratings[pair.id]])
             yield replace(rated, comments=tuple(comments.get(pair.id, ())))
@@ -144,18 +147,6 @@ def _ratings_of(session: Session, pair_ids: Sequence[int]) -> dict[int, list[tup
     for pair_id, rater_id, quarters in rows:
         ratings[pair_id].append((rater_id, from_quarters(quarters)))
     return ratings
-
-
-def _comments_of(session: Session, pair_ids: Sequence[int]) -> dict[int, list[RaterComment]]:
-    rows = session.execute(
-        select(Comment.pair_id, User.name, Comment.text, Comment.is_flagged)
-        .join(User, User.id == Comment.user_id)
-        .where(Comment.pair_id.in_(pair_ids), or_(Comment.is_flagged, Comment.text != ""))
-    )
-    comments: dict[int, list[RaterComment]] = defaultdict(list)
-    for pair_id, name, text, is_problem in rows:
-        comments[pair_id].append(RaterComment(name, text, is_problem))
-    return comments
 
 
 def _rated_pair(pair: Row[Any], ratings: list[tuple[str, Decimal]]) -> RatedPair:

@@ -18,10 +18,8 @@ from annotation.errors import ImportFileError
 from annotation.exchange import WrongLines, fingerprint
 from annotation.sense_pairs import senses_to_json
 from annotation.services.audit import record, record_account
-from annotation.services.gold_checks import checks_project_of
 from annotation.services.known_pairs import training_prints
-from annotation.services.pair_rows import IN_USE, next_order
-from annotation.services.projects import as_project, find_project
+from annotation.services.project_rows import IN_USE, as_project, checks_project_of, find_project, next_order
 from annotation.services.rating_imports import ImportedRating, RatingWriter
 from annotation.services.transactions import insert_rows, is_among
 from annotation.services.users import id_of

@@ -19,17 +19,15 @@ from annotation.quality import MOST_CHECK_PAIRS, MOST_TRAINING_PAIRS
 from annotation.scale import CLSS
 from annotation.sense_pairs import senses_to_json
 from annotation.services.audit import record
-from annotation.services.gold_checks import (
+from annotation.services.project_rows import checks_project_of, find_project, next_order
+from annotation.services.quality import (
     KnownKind,
-    checks_project_of,
+    begin_checks_anew,
     distances,
     no_accepted_grade,
     quality_of,
     training_in_use,
 )
-from annotation.services.pair_rows import next_order
-from annotation.services.projects import find_project
-from annotation.services.quality import begin_checks_anew
 from annotation.services.transactions import is_among, parts
 from annotation.services.users import id_of
 from annotation.types import (
@@ -42,6 +40,7 @@ from annotation.types import (
     to_quarters,
     utcnow,
 )
+from annotation.wording import number_of
 from db import Database
 from db.models import Pair, Project, TrainingPair
 
@@ -160,9 +159,20 @@ def _new_pairs(
             else:
                 duplicates.append(pair.id)
         elif twin := met.get(as_read.fingerprint):
-            wrong.add(_met_twice(pair, twin, told))
+            called = "," if twin.id == pair.id else f", there called {twin.id!r},"
+            wrong.add(
+                ImportFileError(
+                    f"{pair.where}: the pair {pair.id!r} is a {twin.what} too{called} and {told}; choose "
+                    "another pair."
+                )
+            )
         elif reason := no_accepted_grade(known.grade, step, distance):
-            wrong.add(_out_of_reach(pair, reason))
+            wrong.add(
+                ImportFileError(
+                    f"{pair.where}, field 'grade': {reason}; fix it, make the step finer or accept a larger "
+                    "distance on the tab Quality of the project."
+                )
+            )
         else:
             there[pair.type, pair.id] = as_read
             met[as_read.fingerprint] = _Met("pair further up", pair.id)
@@ -191,13 +201,6 @@ def _met(session: Session, project: Project, prints: set[str]) -> dict[str, _Met
     return met
 
 
-def _out_of_reach(pair: NewPair, problem: str) -> ImportFileError:
-    return ImportFileError(
-        f"{pair.where}, field 'grade': {problem}; fix it, make the step finer or accept a larger "
-        "distance on the tab Quality of the project."
-    )
-
-
 def _change(pair: NewPair, old: _Known, new: _Known) -> ImportFileError | None:
     """Why a row with the id of another cannot stand beside it; None where they are equal."""
     where = "further up" if old.is_new else "there already"
@@ -218,13 +221,6 @@ def _change(pair: NewPair, old: _Known, new: _Known) -> ImportFileError | None:
     return ImportFileError(f"{place}: {pair.id!r} is {where} with {what}; {remedy}.")
 
 
-def _met_twice(pair: NewPair, twin: _Met, told: str) -> ImportFileError:
-    called = "," if twin.id == pair.id else f", there called {twin.id!r},"
-    return ImportFileError(
-        f"{pair.where}: the pair {pair.id!r} is a {twin.what} too{called} and {told}; choose another pair."
-    )
-
-
 _SLOTS = 1_000_000
 """A check pair is graded by everybody: it never runs out of places."""
 
@@ -236,6 +232,15 @@ class KnownSummary:
     """Ids of those that were there already, with the same texts and grade, and were left out."""
     ratings_left_out: int = 0
     """Single ratings in the file: these pairs have one grade, which is known."""
+
+    @property
+    def note(self) -> str:
+        """That ratings were left out; nothing where there were none."""
+        if not self.ratings_left_out:
+            return ""
+        were = "was" if self.ratings_left_out == 1 else "were"
+        left_out = f"{number_of(self.ratings_left_out, 'rating')} in the file {were} left out"
+        return f"{left_out}: these pairs have one grade, which is known."
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,19 +331,19 @@ class KnownPairService:
         """
         with self._database.session() as session:
             project = find_project(session, project_id, lock=True)
-            shelf = _make_checks_project(session, project, self._clock)
+            checks_project = _make_checks_project(session, project, self._clock)
             read = list(pairs)
             new, duplicates = new_check_pairs(session, read, project)
-            first = next_order(session, Pair, shelf.id)
+            first = next_order(session, Pair, checks_project.id)
             session.add_all(
                 Pair(
-                    project_id=shelf.id,
+                    project_id=checks_project.id,
                     **_texts(known.pair),
                     intended_quarters=to_quarters(known.grade),
                     fingerprint=print_of(known.pair),
-                    position=position_of(shelf.seed, known.pair.type, known.pair.id),
+                    position=position_of(checks_project.seed, known.pair.type, known.pair.id),
                     import_order=order,
-                    open_slots=shelf.raters_per_pair,
+                    open_slots=checks_project.raters_per_pair,
                 )
                 for order, known in enumerate(new, start=first)
             )
@@ -384,7 +389,10 @@ class KnownPairService:
             row = _in_use(session, project, kind, pair_id)
             before = _quarters(row)
             if before != quarters:
-                _check_reach(session, project, kind, grade)
+                distance = distances(quality_of(session, project.id))[kind]
+                if problem := no_accepted_grade(grade, from_quarters(project.step_quarters), distance):
+                    remedy = "make the step finer or accept a larger distance."
+                    raise GradeError(f"{problem[0].upper()}{problem[1:]}: {remedy}")
                 if isinstance(row, TrainingPair):
                     row.quarters = quarters
                 else:
@@ -429,14 +437,6 @@ def _in_use(session: Session, project: Project, kind: KnownKind, pair_id: int) -
         if check and check.project_id == checks_project_of(session, project.id):
             return check
     raise NotFoundError(f"There is no {kind} pair {pair_id} in use here: choose another one.")
-
-
-def _check_reach(session: Session, project: Project, kind: KnownKind, grade: Decimal) -> None:
-    distance = distances(quality_of(session, project.id))[kind]
-    if problem := no_accepted_grade(grade, from_quarters(project.step_quarters), distance):
-        raise GradeError(
-            f"{problem[0].upper()}{problem[1:]}: make the step finer or accept a larger distance."
-        )
 
 
 def _quarters(row: TrainingPair | Pair) -> int:

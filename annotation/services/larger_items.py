@@ -18,8 +18,7 @@ from annotation.comparison import PairBounds, bounds_json, comparison_type, fore
 from annotation.errors import ImportFileError, SettingsError, WritingError
 from annotation.exchange import Withheld, WrongLines, fingerprint
 from annotation.services.audit import record
-from annotation.services.pair_rows import find_by_ids, next_order
-from annotation.services.projects import as_project, find_project
+from annotation.services.project_rows import as_project, find_by_ids, find_project, next_order
 from annotation.services.transactions import count_where, in_transaction, insert_rows, is_among, parts
 from annotation.services.users import id_of
 from annotation.services.writing_plan import (

@@ -14,13 +14,11 @@ from sqlalchemy.orm import Session
 
 from annotation.errors import NotFoundError, ScoreFileError, SettingsError
 from annotation.files.scores import GoldPair, Key, gold_digest
-from annotation.files.tables import spreadsheet_csv
 from annotation.scoring import Estimate
 from annotation.services.agreement import project_version
 from annotation.services.audit import record
 from annotation.services.gold import pairs_with_sums, standing_in
-from annotation.services.pair_rows import IN_USE
-from annotation.services.projects import as_project, find_project
+from annotation.services.project_rows import IN_USE, as_project, find_project
 from annotation.services.transactions import insert_rows
 from annotation.services.users import id_of
 from annotation.system_report import (
@@ -38,6 +36,7 @@ from annotation.wording import check_name, is_id, name_key, number_of
 from db import Database
 from db.models import GoldGrade, GoldSet, Pair, Project, ScoredSystem, SystemScore
 from db.models import User as UserRow
+from kpdemo.io.spreadsheets import spreadsheet_csv
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from annotation.gold import rater_numbers
-from annotation.services.pair_rows import of_pair_in_use
-from annotation.services.projects import find_project
+from annotation.services.project_rows import find_project, of_pair_in_use
 from annotation.services.transactions import insert_if_missing
 from annotation.types import Clock, Role, utcnow
 from db import Database
@@ -36,7 +35,7 @@ def names_of(session: Session, user_ids: Sequence[int]) -> dict[int, str]:
 
 _NAMES = ("pairs", "raters")
 _BYTES = 32
-_OPENING_WAITS = 1.0
+_PAGE_WAITS = 1.0
 """Seconds: for a write of a moment, such as a grade, and not for an import."""
 
 
@@ -54,7 +53,7 @@ class KeyService:
             with self._database.reading() as session:
                 missing = set(_NAMES) - set(session.scalars(select(ServerKey.name)))
             if missing:
-                with self._database.session(wait=_OPENING_WAITS) as session:
+                with self._database.session(wait=_PAGE_WAITS) as session:
                     for name in sorted(missing):
                         self._make(session, name)
 
@@ -79,10 +78,6 @@ class KeyService:
         """Another process may make it at the same moment."""
         made = {"name": name, "value": secrets.token_hex(_BYTES), "created_at": self._clock()}
         insert_if_missing(session, ServerKey, made)
-
-
-_PAGE_WAITS = 1.0
-"""Seconds: for grades, which are written in a moment, and not for an import."""
 
 
 class NumberService:

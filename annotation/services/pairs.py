@@ -15,24 +15,24 @@ from sqlalchemy.orm import Session
 from annotation.errors import PairError
 from annotation.sense_pairs import senses_from_json
 from annotation.senses import PairSenses
+from annotation.services.assignment import read_shares, refresh_pairs
 from annotation.services.audit import PAIRS_REMOVED, PAIRS_RESTORED, PAIRS_WITHDRAWN, record
-from annotation.services.claims import read_shares, refresh_pairs
-from annotation.services.pair_rows import (
+from annotation.services.project_rows import (
     HAS_DECISION,
     IN_USE,
     find_by_ids,
+    find_project,
     is_decided,
     is_flagged,
     is_fully_rated,
+    lock_pairs,
 )
-from annotation.services.projects import find_project
-from annotation.services.rater_queue import BARRED, HAS_SLOT, NOT_NEW, held_back_from, lock_pairs
+from annotation.services.rater_queue import BARRED, HAS_SLOT, NOT_NEW, held_back_from
 from annotation.services.transactions import (
     beginning_of,
     count_where,
     in_transaction,
     parts,
-    repeated_if_undone,
 )
 from annotation.services.users import can_come_in, id_of, is_open, is_paused, is_rater
 from annotation.types import Clock, Role, SkipReason, User, utcnow
@@ -311,24 +311,23 @@ class PairWithdrawalService:
     ) -> int:
         why = normalise_note(reason, "reason", LONGEST_NOTE)
 
-        def transaction() -> int:
-            with self._database.session() as session:
-                project = find_project(session, project_id, lock=True)
-                now = self._clock()  # once an import has let go of the project: leases run on meanwhile
-                found = find_by_ids(session, Pair, project.id, ids, type)
-                changed = _mark(session, sorted(found.values()), now if is_withdrawn else None)
-                if is_withdrawn:
-                    _take_from_raters(session, sorted(changed))
-                else:
-                    _hold_again(session, project, sorted(changed), now)
-                if changed:
-                    action = PAIRS_WITHDRAWN if is_withdrawn else PAIRS_RESTORED
-                    named = [id for id, number in found.items() if number in changed]
-                    who = {"user_id": id_of(by), "project_id": project.id}
-                    record(session, now, action, **who, pairs=named, type=type, reason=why)
-                return len(changed)
+        def transaction(session: Session) -> int:
+            project = find_project(session, project_id, lock=True)
+            now = self._clock()  # once an import has let go of the project: leases run on meanwhile
+            found = find_by_ids(session, Pair, project.id, ids, type)
+            changed = _mark(session, sorted(found.values()), now if is_withdrawn else None)
+            if is_withdrawn:
+                _take_from_raters(session, sorted(changed))
+            else:
+                _hold_again(session, project, sorted(changed), now)
+            if changed:
+                action = PAIRS_WITHDRAWN if is_withdrawn else PAIRS_RESTORED
+                named = [id for id, number in found.items() if number in changed]
+                who = {"user_id": id_of(by), "project_id": project.id}
+                record(session, now, action, **who, pairs=named, type=type, reason=why)
+            return len(changed)
 
-        return repeated_if_undone(transaction)
+        return self._database.transact(transaction)
 
 
 def _mark(session: Session, numbers: Sequence[int], withdrawn_at: datetime | None) -> set[int]:

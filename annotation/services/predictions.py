@@ -28,12 +28,11 @@ from annotation.files.predictions import read_bundle
 from annotation.gold import Reason
 from annotation.predictions import TYPE, PooledPhrase, PredictedDocument, QueueOrder, Run, pair_name, pool
 from annotation.relevance import GradedDocument, GradedPhrase, JudgedPool
-from annotation.services.assignment import order_of, reorder, usual_order
 from annotation.services.audit import PROJECT_CHANGED, record
 from annotation.services.gold import pairs_with_sums, standing_in
 from annotation.services.imports import Importing
 from annotation.services.known_pairs import known_prints
-from annotation.services.projects import as_project, find_project
+from annotation.services.project_rows import as_project, find_project, order_of, reorder, usual_order
 from annotation.services.sign_in import address_key
 from annotation.services.transactions import insert_rows, is_among
 from annotation.services.users import id_of

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from difflib import get_close_matches
 from typing import Any, cast
 
 from sqlalchemy import (
@@ -30,19 +29,24 @@ from annotation.changes import describe_changes, merge_settings
 from annotation.consent import text_hash
 from annotation.errors import NotFoundError, SettingsError
 from annotation.projects import GroupCounts, Member, ProjectCounts, all_graded, check_settings, sum_counts
-from annotation.services.assignment import follow_pairs, reorder
+from annotation.services.assignment import return_kept
 from annotation.services.audit import FORMER_NAME, PROJECT_CHANGED, PROJECT_CREATED, record
-from annotation.services.claims import return_kept
-from annotation.services.gold_checks import (
+from annotation.services.project_rows import (
+    IN_USE,
+    as_project,
     checks_project_of,
-    distances,
-    out_of_reach,
-    quality_of,
-    training_in_use,
+    count_withdrawn,
+    find_project,
+    follow_pairs,
+    is_flagged,
+    is_fully_rated,
+    is_open,
+    lock_pairs,
+    reorder,
 )
-from annotation.services.pair_rows import IN_USE, count_withdrawn, is_flagged, is_fully_rated, is_open
-from annotation.services.rater_queue import held_back_from, lock_pairs, may_still_grade
-from annotation.services.transactions import STREAMED_AT_ONCE, count_where, repeated_if_undone
+from annotation.services.quality import distances, out_of_reach, quality_of, training_in_use
+from annotation.services.rater_queue import held_back_from, may_still_grade
+from annotation.services.transactions import STREAMED_AT_ONCE, count_where
 from annotation.services.users import (
     agreed_before,
     as_user,
@@ -54,7 +58,7 @@ from annotation.services.users import (
 )
 from annotation.services.writing_plan import return_writings
 from annotation.types import Clock, Project, ProjectSettings, Role, User, from_quarters, to_quarters, utcnow
-from annotation.wording import can_be_name, is_id, name_key
+from annotation.wording import name_key
 from db import Database, models
 from db.models import (
     Adjudication,
@@ -407,9 +411,6 @@ def _move(session: Session, row: ProjectRow, table: Table) -> None:
         session.connection().execute(move, moves)
 
 
-_SHOWN = 120
-
-
 class ProjectService:
     """Projects and their members. Who is allowed to call a method is for the caller to `require`."""
 
@@ -496,22 +497,21 @@ class ProjectService:
             NotFoundError: there is no such project.
             SettingsError: it has another name.
         """
-        repeated_if_undone(lambda: self._delete(project_id, name, by))
+        self._database.transact(lambda session: self._delete(session, project_id, name, by))
 
-    def _delete(self, project_id: int, name: str, by: User | None) -> None:
+    def _delete(self, session: Session, project_id: int, name: str, by: User | None) -> None:
         now = self._clock()
-        with self._database.session() as session:
-            row = find_project(session, project_id, lock=True)
-            if name_key(name) != row.name_key:
-                raise SettingsError(f"“{name}” is not the name of the project: type {row.name} to delete it.")
-            record(session, now, "project deleted", user_id=id_of(by), name=row.name)
-            session.flush()
-            lock_pairs(session, row.id, is_deleting=True)
-            shelf = checks_project_of(session, row.id)
-            if shelf is not None:  # the histories of check pairs may go only when their own project has gone
-                lock_pairs(session, shelf, is_deleting=True)
-                session.execute(delete(models.Project).where(models.Project.id == shelf))
-            session.execute(delete(models.Project).where(models.Project.id == row.id))
+        row = find_project(session, project_id, lock=True)
+        if name_key(name) != row.name_key:
+            raise SettingsError(f"“{name}” is not the name of the project: type {row.name} to delete it.")
+        record(session, now, "project deleted", user_id=id_of(by), name=row.name)
+        session.flush()
+        lock_pairs(session, row.id, is_deleting=True)
+        shelf = checks_project_of(session, row.id)
+        if shelf is not None:  # the histories of check pairs may go only when their own project has gone
+            lock_pairs(session, shelf, is_deleting=True)
+            session.execute(delete(models.Project).where(models.Project.id == shelf))
+        session.execute(delete(models.Project).where(models.Project.id == row.id))
 
     def members(self, project_id: int) -> tuple[Member, ...]:
         """Who works in the project, by name."""
@@ -551,26 +551,27 @@ class ProjectService:
         Raises:
             NotFoundError: there is no such project or account, or the user does not have the role.
         """
-        repeated_if_undone(lambda: self._remove_member(project_id, user_name, role, by))
+        self._database.transact(lambda session: self._remove_member(session, project_id, user_name, role, by))
 
-    def _remove_member(self, project_id: int, user_name: str, role: Role | None, by: User | None) -> None:
+    def _remove_member(
+        self, session: Session, project_id: int, user_name: str, role: Role | None, by: User | None
+    ) -> None:
         now = self._clock()
-        with self._database.session() as session:
-            project = find_project(session, project_id, lock=True)
-            user = get_user(session, user_name)
-            roles = roles_of(session, user.id, project.id)
-            taken = roles if role is None else roles & {role}
-            if not taken:
-                what = "no role" if role is None else f"not the role {role.value}"
-                raise NotFoundError(f"{user.name!r} has {what} in {project.name!r}: see the list of members.")
-            if Role.RATER in taken:
-                return_kept(session.connection(), user.id, project.id)  # others need not wait for the lease
-            if Role.WRITER in taken:
-                return_writings(session, project.id, user.id, now)
-            for gone in sorted(taken):
-                membership = session.get(models.Membership, (project.id, user.id, gone.value))
-                session.delete(membership)
-                _record_member(session, now, "member removed", project, user, gone, by)
+        project = find_project(session, project_id, lock=True)
+        user = get_user(session, user_name)
+        roles = roles_of(session, user.id, project.id)
+        taken = roles if role is None else roles & {role}
+        if not taken:
+            what = "no role" if role is None else f"not the role {role.value}"
+            raise NotFoundError(f"{user.name!r} has {what} in {project.name!r}: see the list of members.")
+        if Role.RATER in taken:
+            return_kept(session.connection(), user.id, project.id)  # others need not wait for the lease
+        if Role.WRITER in taken:
+            return_writings(session, project.id, user.id, now)
+        for gone in sorted(taken):
+            membership = session.get(models.Membership, (project.id, user.id, gone.value))
+            session.delete(membership)
+            _record_member(session, now, "member removed", project, user, gone, by)
 
     def counts(self, project_id: int, *, viewer: int | None = None) -> ProjectCounts:
         """How far the project is, for each type and genre; see `count_project`.
@@ -580,56 +581,6 @@ class ProjectService:
         """
         with self._database.reading() as session:
             return count_project(session, find_project(session, project_id), viewer)
-
-
-def find_project(session: Session, name_or_id: str | int, *, lock: bool = False) -> models.Project:
-    """The row of a project; locked, nobody else can change its settings or import into it.
-
-    Raises:
-        NotFoundError: there is none.
-    """
-    statement = select(models.Project).where(models.Project.checks_of_id.is_(None))
-    if isinstance(name_or_id, int):
-        statement = statement.where(models.Project.id == name_or_id)
-    else:
-        key = name_key(name_or_id) if can_be_name(name_or_id) else ""
-        statement = statement.where(models.Project.name_key == key)
-    if lock:  # raters go on: their rows only refer to this one
-        statement = statement.with_for_update(key_share=True)
-    can_be = isinstance(name_or_id, str) or is_id(name_or_id)
-    row = session.scalar(statement) if can_be else None
-    if row is None:
-        raise NotFoundError(_no_project(session, name_or_id))
-    return row
-
-
-def _no_project(session: Session, asked: str | int) -> str:
-    if isinstance(asked, int):
-        return f"There is no project {asked}: see the list of projects."
-    kept = select(models.Project.name).where(models.Project.checks_of_id.is_(None))
-    names = {name.casefold(): name for name in session.scalars(kept)}
-    alike = get_close_matches(asked[:_SHOWN].casefold(), names, n=1)
-    way = f"use {names[alike[0]]!r}, or another of" if alike else "see"
-    return f"There is no project {asked[:_SHOWN]!r}: {way} `python -m annotation project list`."
-
-
-def as_project(row: models.Project) -> Project:
-    settings = ProjectSettings(
-        name=row.name,
-        types=tuple(row.types),
-        guidelines=row.guidelines,
-        raters_per_pair=row.raters_per_pair,
-        threshold=None if row.threshold_quarters is None else from_quarters(row.threshold_quarters),
-        step=from_quarters(row.step_quarters),
-        is_random=row.is_random,
-        seed=row.seed,
-        may_revise=row.may_revise,
-        lease_minutes=row.lease_minutes,
-        most_per_rater=row.most_per_rater,
-        consent=row.consent or "",
-        scale_words=row.scale_words or "",
-    )
-    return Project(id=row.id, settings=settings, created_at=row.created_at)
 
 
 def _flush_name(session: Session, name: str) -> None:

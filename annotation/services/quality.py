@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
+from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Connection, Select, and_, func, literal, or_, select, union_all, update
+from sqlalchemy import ColumnElement, Connection, Select, and_, func, literal, or_, select, union_all, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -23,22 +24,21 @@ from annotation.assignment import (
 from annotation.changes import describe_changes, merge_settings
 from annotation.consent import Consent
 from annotation.errors import AssignmentError, NotFoundError, SettingsError
-from annotation.quality import QualitySettings, check_quality_settings, has_passed, is_accepted
+from annotation.quality import (
+    QualitySettings,
+    check_quality_settings,
+    has_accepted_grade,
+    has_passed,
+    is_accepted,
+)
 from annotation.scale import Scale
 from annotation.sense_pairs import senses_from_json
+from annotation.services.assignment import return_kept
 from annotation.services.audit import record
-from annotation.services.claims import return_kept
-from annotation.services.gold_checks import (
-    checks_project_of,
-    distances,
-    out_of_reach,
-    quality_of,
-    training_in_use,
-)
 from annotation.services.numbering import rater_ids
-from annotation.services.projects import find_project
-from annotation.services.rater_queue import Desk, open_desk
-from annotation.services.transactions import count_where, insert_if_missing, repeated_if_undone
+from annotation.services.project_rows import checks_project_of, find_project
+from annotation.services.rater_queue import RaterContext, open_context
+from annotation.services.transactions import count_where, insert_if_missing
 from annotation.services.users import as_user, consents_of, get_user, id_of, is_rater
 from annotation.types import Clock, Role, User, from_quarters, to_quarters, utcnow
 from db import Database, models
@@ -58,6 +58,55 @@ from db.models import (
 from db.models import User as UserRow
 
 FORMER = "no longer a rater"
+
+
+class KnownKind(StrEnum):
+    TRAINING = "training"
+    CHECK = "check"
+
+
+def training_in_use(project_id: int) -> ColumnElement[bool]:
+    """Of a training pair: it is one of the project's that have not been retired."""
+    return and_(TrainingPair.project_id == project_id, TrainingPair.retired_at.is_(None))
+
+
+def quality_of(session: Session, project_id: int) -> QualitySettings:
+    """The settings within a transaction of a service's."""
+    row = session.get(models.QualitySettings, project_id)
+    if row is None:
+        return QualitySettings()
+    return QualitySettings(
+        from_quarters(row.training_quarters),
+        row.pass_percent,
+        row.check_every,
+        from_quarters(row.check_quarters),
+    )
+
+
+def distances(settings: QualitySettings) -> dict[KnownKind, Decimal]:
+    """A grade so far from the known one, or nearer, is accepted."""
+    return {KnownKind.TRAINING: settings.training_distance, KnownKind.CHECK: settings.check_distance}
+
+
+def out_of_reach(session: Session, project_id: int, kind: KnownKind, step: Decimal, distance: Decimal) -> str:
+    """Why no grade is accepted of one of the pairs in use, to be followed by what to do; or nothing."""
+    known = {
+        KnownKind.TRAINING: select(TrainingPair.quarters).where(training_in_use(project_id)),
+        KnownKind.CHECK: select(func.coalesce(Pair.intended_quarters, 0)).where(
+            Pair.project_id == checks_project_of(session, project_id)
+        ),
+    }
+    for grade in map(from_quarters, sorted(session.scalars(known[kind].distinct()))):
+        if problem := no_accepted_grade(grade, step, distance):
+            return f"There is a {kind} pair of {grade}, and {problem}"
+    return ""
+
+
+def no_accepted_grade(grade: Decimal, step: Decimal, distance: Decimal) -> str:
+    """Why no grade is accepted of a pair whose known grade this is; nothing where one is."""
+    if has_accepted_grade(grade, step, distance):
+        return ""
+    return f"no grade in steps of {step} is within the accepted distance of {distance} from {grade}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,15 +150,19 @@ class Standing:
 
 
 def standings_of(
-    session: Session, project_id: int, shelf: int | None, settings: QualitySettings
+    session: Session, project_id: int, checks_project: int | None, settings: QualitySettings
 ) -> tuple[Standing, ...]:
     """Of the raters, by name, and then of whoever was one and has attempts, grades or check grades.
 
     Args:
-        shelf: the project of the check pairs, where there is one.
+        checks_project: the project of the check pairs, where there is one.
     """
     attempts = _attempts(session, project_id)
-    checks = {} if shelf is None else _checked(session, shelf, to_quarters(settings.check_distance))
+    checks = (
+        {}
+        if checks_project is None
+        else _checked(session, checks_project, to_quarters(settings.check_distance))
+    )
     known = {*attempts, *checks, *rater_ids(session, project_id)}
     users: Any = session.execute(
         select(models.User, RaterState, Membership.user_id)
@@ -146,13 +199,13 @@ def _attempts(session: Session, project_id: int) -> dict[int, list[Attempt]]:
     return found
 
 
-def _checked(session: Session, shelf: int, distance: int) -> dict[int, tuple[int, int]]:
+def _checked(session: Session, checks_project: int, distance: int) -> dict[int, tuple[int, int]]:
     """How many check pairs each rater graded, and how many of the grades are accepted."""
     is_near = func.abs(Rating.quarters - Pair.intended_quarters) <= distance
     rows: Any = session.execute(
         select(Rating.rater_id, func.count(), func.count().filter(is_near))
         .join(Pair, Pair.id == Rating.pair_id)
-        .where(Rating.project_id == shelf)
+        .where(Rating.project_id == checks_project)
         .group_by(Rating.rater_id)
     )
     return {rater: (graded, accepted) for rater, graded, accepted in rows}
@@ -224,16 +277,15 @@ class QualityService:
             NotFoundError: there is no such project, or no such rater in it.
         """
 
-        def pause() -> int:
-            with self._database.session() as session:
-                state, user = self._state(session, project_id, user_name)
-                if state.paused_at is None:
-                    state.paused_at = self._clock()
-                    session.flush()
-                    self._record(session, "rater paused", project_id, user, by)
-                return return_kept(session.connection(), user.id, project_id)
+        def pause(session: Session) -> int:
+            state, user = self._state(session, project_id, user_name)
+            if state.paused_at is None:
+                state.paused_at = self._clock()
+                session.flush()
+                self._record(session, "rater paused", project_id, user, by)
+            return return_kept(session.connection(), user.id, project_id)
 
-        return repeated_if_undone(pause)
+        return self._database.transact(pause)
 
     def resume(self, project_id: int, user_name: str, *, by: User | None = None) -> None:
         """Let a paused rater go on.
@@ -277,9 +329,9 @@ class QualityService:
             project = find_project(session, project_id)
             settings = quality_of(session, project.id)
             training = count_where(session, training_in_use(project.id))
-            shelf = checks_project_of(session, project.id)
-            checks = 0 if shelf is None else count_where(session, Pair.project_id == shelf)
-            standings = standings_of(session, project.id, shelf, settings)
+            checks_project = checks_project_of(session, project.id)
+            checks = 0 if checks_project is None else count_where(session, Pair.project_id == checks_project)
+            standings = standings_of(session, project.id, checks_project, settings)
         return QualityOverview(settings, training, checks, standings)
 
     def _state(self, session: Session, project_id: int, user_name: str) -> tuple[RaterState, models.User]:
@@ -363,10 +415,10 @@ class TrainingService:
         for _ in range(2):
             try:
                 with self._database.session() as session:
-                    desk = self._desk(session.connection(), project_id, rater_id)
-                    attempt = _latest(session, desk) or _begin(session, desk, 1, self._clock())
-                    _settle(session, desk, attempt, self._clock())
-                    return _queue(session, desk, attempt)
+                    context = self._open(session.connection(), project_id, rater_id)
+                    attempt = _latest(session, context) or _begin(session, context, 1, self._clock())
+                    _settle(session, context, attempt, self._clock())
+                    return _queue(session, context, attempt)
             except IntegrityError:  # another tab began it at the same moment
                 continue
         raise AssignmentError(_OVER)
@@ -381,10 +433,10 @@ class TrainingService:
         """
         try:
             with self._database.session() as session:
-                desk = self._desk(session.connection(), project_id, rater_id)
-                latest = _latest(session, desk)
+                context = self._open(session.connection(), project_id, rater_id)
+                latest = _latest(session, context)
                 if latest is not None and latest.finished_at is not None:
-                    _begin(session, desk, latest.number + 1, self._clock())
+                    _begin(session, context, latest.number + 1, self._clock())
         except IntegrityError:  # another tab did at the same moment
             pass
         return self.queue(project_id, rater_id)
@@ -407,20 +459,20 @@ class TrainingService:
             pair = session.get(TrainingPair, training_pair_id)
             if pair is None:
                 raise NotFoundError(f"There is no training pair {training_pair_id}: open your queue again.")
-            desk = open_desk(session.connection(), pair.project_id, rater_id, self._clock())
-            desk.check_consent()  # also of a grade that is sent again: the next pair comes with its answer
-            quarters = to_quarters(Scale(desk.project.step).check(grade))
-            attempt = _latest(session, desk, lock=True)
+            context = open_context(session.connection(), pair.project_id, rater_id, self._clock())
+            context.check_consent()  # also of a grade that is sent again: the next pair comes with its answer
+            quarters = to_quarters(Scale(context.project.step).check(grade))
+            attempt = _latest(session, context, lock=True)
             given = None if attempt is None else _grade_of(session, attempt, pair.id)
             if attempt is None or (
-                given is None and (not desk.must_train or attempt.finished_at is not None)
+                given is None and (not context.must_train or attempt.finished_at is not None)
             ):
                 raise AssignmentError(_OVER)
             if given is None and pair.retired_at is not None:
                 raise AssignmentError(_RETIRED)
             now = self._clock()
             if given is None:
-                desk.check_may_train()
+                context.check_may_train()
                 given = TrainingGrade(
                     attempt_id=attempt.id,
                     training_pair_id=pair.id,
@@ -430,7 +482,7 @@ class TrainingService:
                 )
                 session.add(given)
                 session.flush()
-                _settle(session, desk, attempt, now)
+                _settle(session, context, attempt, now)
             elif given.quarters != quarters:
                 raise AssignmentError(
                     f"You graded this training pair {from_quarters(given.quarters)} and have seen what was "
@@ -442,32 +494,32 @@ class TrainingService:
                 from_quarters(pair.quarters),
                 is_accepted(given.quarters, pair.quarters, attempt.accepted_quarters),
                 pair.explanation,
-                _queue(session, desk, attempt),
+                _queue(session, context, attempt),
             )
 
-    def _desk(self, connection: Connection, project_id: int, rater_id: int) -> Desk:
-        desk = open_desk(connection, project_id, rater_id, self._clock())
-        desk.check_may_train()
-        if not desk.must_train:
+    def _open(self, connection: Connection, project_id: int, rater_id: int) -> RaterContext:
+        context = open_context(connection, project_id, rater_id, self._clock())
+        context.check_may_train()
+        if not context.must_train:
             raise AssignmentError(_OVER)
-        return desk
+        return context
 
 
-def _latest(session: Session, desk: Desk, *, lock: bool = False) -> TrainingAttempt | None:
+def _latest(session: Session, context: RaterContext, *, lock: bool = False) -> TrainingAttempt | None:
     statement = (
         select(TrainingAttempt)
-        .where(TrainingAttempt.project_id == desk.project.id, TrainingAttempt.user_id == desk.rater_id)
+        .where(TrainingAttempt.project_id == context.project.id, TrainingAttempt.user_id == context.rater_id)
         .order_by(TrainingAttempt.number.desc())
         .limit(1)
     )
     return session.scalar(statement.with_for_update() if lock else statement)
 
 
-def _begin(session: Session, desk: Desk, number: int, now: datetime) -> TrainingAttempt:
-    settings = quality_of(session, desk.project.id)
+def _begin(session: Session, context: RaterContext, number: int, now: datetime) -> TrainingAttempt:
+    settings = quality_of(session, context.project.id)
     attempt = TrainingAttempt(
-        project_id=desk.project.id,
-        user_id=desk.rater_id,
+        project_id=context.project.id,
+        user_id=context.rater_id,
         number=number,
         accepted_quarters=to_quarters(settings.training_distance),
         pass_percent=settings.pass_percent,
@@ -478,11 +530,11 @@ def _begin(session: Session, desk: Desk, number: int, now: datetime) -> Training
     return attempt
 
 
-def _settle(session: Session, desk: Desk, attempt: TrainingAttempt, now: datetime) -> None:
+def _settle(session: Session, context: RaterContext, attempt: TrainingAttempt, now: datetime) -> None:
     """Finish the attempt once every pair is graded."""
     if attempt.finished_at is not None:
         return
-    graded, left = _sorted_pairs(session, desk, attempt)
+    graded, left = _sorted_pairs(session, context, attempt)
     if left:
         return
     attempt.finished_at = now
@@ -490,12 +542,12 @@ def _settle(session: Session, desk: Desk, attempt: TrainingAttempt, now: datetim
     attempt.accepted = _accepted(graded, attempt)
     attempt.has_passed = has_passed(attempt.accepted, attempt.pairs, attempt.pass_percent)
     if attempt.has_passed:
-        state_of(session, desk.project.id, desk.rater_id).passed_at = now
+        state_of(session, context.project.id, context.rater_id).passed_at = now
     session.flush()
 
 
 def _sorted_pairs(
-    session: Session, desk: Desk, attempt: TrainingAttempt
+    session: Session, context: RaterContext, attempt: TrainingAttempt
 ) -> tuple[list[tuple[TrainingPair, int]], list[TrainingPair]]:
     """The pairs of the attempt that are graded, with their quarters, and those that are left, in order."""
     rows = session.execute(
@@ -504,7 +556,7 @@ def _sorted_pairs(
             TrainingGrade,
             (TrainingGrade.training_pair_id == TrainingPair.id) & (TrainingGrade.attempt_id == attempt.id),
         )
-        .where(training_in_use(desk.project.id))
+        .where(training_in_use(context.project.id))
         .order_by(TrainingPair.import_order)
     ).all()
     graded = [(pair, quarters) for pair, quarters in rows if quarters is not None]
@@ -530,8 +582,8 @@ def _seen(pair: TrainingPair) -> PairForRater:
     return PairForRater(pair.id, pair.type, pair.left, pair.right, senses=senses_from_json(pair.senses))
 
 
-def _queue(session: Session, desk: Desk, attempt: TrainingAttempt) -> TrainingQueue:
-    graded, left = _sorted_pairs(session, desk, attempt)
+def _queue(session: Session, context: RaterContext, attempt: TrainingAttempt) -> TrainingQueue:
+    graded, left = _sorted_pairs(session, context, attempt)
     is_finished = attempt.finished_at is not None
     phase = TrainingPhase.PASSED if attempt.has_passed else TrainingPhase.FAILED
     progress = TrainingProgress(
@@ -545,7 +597,7 @@ def _queue(session: Session, desk: Desk, attempt: TrainingAttempt) -> TrainingQu
     )
     shown = () if is_finished else tuple(left[:1])
     pairs = tuple(_seen(pair) for pair in shown)
-    return TrainingQueue(desk.project, progress, pairs)
+    return TrainingQueue(context.project, progress, pairs)
 
 
 DAY = timedelta(hours=24)
@@ -611,9 +663,9 @@ class WorkService:
         now = self._clock()
         with self._database.reading() as session:
             project = find_project(session, project_id)
-            shelf = checks_project_of(session, project.id)
-            projects = [project.id] if shelf is None else [project.id, shelf]
-            rated, taken = _rated(session, projects, shelf, now), _taken(session, projects, now)
+            checks_project = checks_project_of(session, project.id)
+            projects = [project.id] if checks_project is None else [project.id, checks_project]
+            rated, taken = _rated(session, projects, checks_project, now), _taken(session, projects, now)
             skips = _skips(session, projects)
             people = _people(session, project.id, {*rated, *taken, *skips})
             consents = consents_of(session, project)
@@ -638,7 +690,7 @@ def _figures(
 
 
 def _rated(
-    session: Session, projects: list[int], shelf: int | None, now: datetime
+    session: Session, projects: list[int], checks_project: int | None, now: datetime
 ) -> dict[int, dict[str, Any]]:
     """By rater what their ratings say."""
     given = union_all(*(_given(table, projects) for table in (Rating, SetAsideRating))).subquery().c
@@ -650,7 +702,7 @@ def _rated(
             given.rater_id,
             func.count().label("ratings"),
             func.count().filter(~is_of_page).label("imported"),
-            func.count().filter(given.project_id == (shelf or 0)).label("checks"),
+            func.count().filter(given.project_id == (checks_project or 0)).label("checks"),
             func.count().filter(Pair.withdrawn_at.is_not(None)).label("withdrawn"),
             func.count().filter(given.is_set_aside == 1).label("set_aside"),
             func.count().filter(page.c.first_at > now - DAY).label("last_day"),

@@ -1,17 +1,17 @@
-"""A rater in a project: what every statement about their queue needs, its locks, and who may not grade what.
+"""A rater in a project: what statements about their queue need, their own pairs, and what they may not see.
 
 Whoever changes the assignments of a pair holds the lock of its row. A transaction waits for a lock only while
 it holds none, and passes over locked pairs after that, so that no two can wait for each other. Where raters
 have a share of the pairs, `read_share` adds a lock that comes after those of pairs.
 
-Raters who are being sent away: none of their claims comes between, and none under way is overlooked.
-On PostgreSQL a claim shares the lock of the rater's membership, and gets nothing while somebody has it alone:
-whoever pauses, removes or disables the rater, or takes back what they hold. A claim of a check pair does not:
-one under way is overlooked, and its pair stays held, which keeps it from nobody else.
+Of raters who are sent away no claim comes between, and none under way is overlooked: on PostgreSQL a claim
+shares the lock of the rater's membership, and gets nothing while somebody has it alone, who pauses, removes
+or disables the rater, or takes back what they hold. A claim of a check pair does not: one under way is
+overlooked, and its pair stays held, which keeps it from nobody else.
 
-Which pairs are held back from who adjudicates or leads a project, because they may still grade them.
-Else its rater would know others' grades of the pair. A pause, pending training and the limit of pairs per
-rater keep nobody off for good, so that they change nothing here.
+Pairs are held back from who adjudicates or leads a project while they may still grade them: else its rater
+would know others' grades of the pair. A pause, pending training and the limit of pairs per rater keep nobody
+off for good, so that they change nothing here.
 """
 
 from __future__ import annotations
@@ -41,13 +41,12 @@ from sqlalchemy import (
     or_,
     select,
 )
-from sqlalchemy.dialects import sqlite
 from sqlalchemy.orm import Session
 
 from annotation.assignment import PairForRater, Progress, RaterProject
 from annotation.errors import AccessError, AssignmentError, ConsentError, NotFoundError, TrainingPairsError
 from annotation.sense_pairs import senses_from_json
-from annotation.services.pair_rows import IN_USE, is_fully_rated
+from annotation.services.project_rows import IN_USE, is_fully_rated
 from annotation.services.transactions import per_system
 from annotation.services.users import consent_lacking, lacks_consent, roles_of
 from annotation.types import Role, from_quarters
@@ -69,7 +68,7 @@ from db.models import (
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class RaterContext:
     """A rater in a project: what every statement about their queue needs."""
 
     project: RaterProject
@@ -82,8 +81,8 @@ class Desk:
     """The project has training pairs, and the rater has neither passed nor been excused."""
     check_every: int = 0
     """One pair in so many is a check pair; 0 for none."""
-    shelf_id: int = 0
-    """Where the project's check pairs are kept; 0 when it has none."""
+    checks_project_id: int = 0
+    """The project that keeps its check pairs; 0 when it has none."""
     most_per_rater: int | None = None
     """The most pairs that one rater is given; None for any number."""
     has_set_aside: bool = False
@@ -92,9 +91,9 @@ class Desk:
     """The project has a text that they have not agreed to as it reads now."""
 
     @property
-    def whose(self) -> dict[str, int]:
-        """What `PROJECT`, `SHELF` and `RATER` stand for."""
-        return {"project": self.project.id, "shelf": self.shelf_id, "rater": self.rater_id}
+    def parameters(self) -> dict[str, int]:
+        """What `PROJECT`, `CHECKS_PROJECT` and `RATER` stand for in statements."""
+        return {"project": self.project.id, "checks_project": self.checks_project_id, "rater": self.rater_id}
 
     def within_share(self, progress: Progress, held: int) -> Progress:
         """The progress towards the rater's share, where that is less than what there is for them.
@@ -158,7 +157,7 @@ SKIPS = cast(Table, Skip.__table__)
 COMMENTS = cast(Table, Comment.__table__)
 PROJECTS = cast(Table, Project.__table__)
 STATES = cast(Table, RaterState.__table__)
-_ASIDE = cast(Table, SetAside.__table__)
+_EXCLUSIONS = cast(Table, SetAside.__table__)
 _USERS = cast(Table, User.__table__)
 MEMBERSHIPS = cast(Table, Membership.__table__)
 _QUALITY = cast(Table, QualitySettings.__table__)
@@ -167,7 +166,7 @@ _TRAINING = cast(Table, TrainingPair.__table__)
 AnyRow: TypeAlias = Row[*tuple[Any, ...]]
 RATER: BindParameter[int] = bindparam("rater", type_=Integer)
 PROJECT: BindParameter[int] = bindparam("project", type_=Integer)
-SHELF: BindParameter[int] = bindparam("shelf", type_=Integer)
+CHECKS_PROJECT: BindParameter[int] = bindparam("checks_project", type_=Integer)
 
 
 def in_states(*states: str, of: FromClause = ASSIGNMENTS) -> ColumnElement[bool]:
@@ -184,18 +183,6 @@ def _written(words: Sequence[str]) -> list[ColumnElement[str]]:
 HAS_SLOT = and_(PAIRS.c.open_slots > literal_column("0"), IN_USE)
 IS_HELD = in_states("held")
 IS_RATER_ROLE: ColumnElement[bool] = MEMBERSHIPS.c.role == literal_column("'rater'")
-GRADED_OF_WITHDRAWN = (
-    select(func.count())
-    .select_from(PAIRS.join(ASSIGNMENTS, ASSIGNMENTS.c.pair_id == PAIRS.c.id))
-    .where(
-        PAIRS.c.project_id == PROJECT,
-        ~IN_USE,
-        ASSIGNMENTS.c.rater_id == RATER,
-        in_states("rated"),
-    )
-    .scalar_subquery()
-)
-"""How many pairs the rater has graded that are withdrawn; nobody holds such a pair."""
 BARRED = "barred"
 """The state of a pair for whoever wrote it, saw its requested grade or decided on it: they never grade it."""
 EXCLUDED = "set_aside"
@@ -227,9 +214,9 @@ _RATES_HERE = and_(
     IS_RATER_ROLE,
 )
 _HELD = ASSIGNMENTS.alias("held")
-_SHELF = PROJECTS.alias("shelf")
-_SHELF_ID = (
-    select(_SHELF.c.id).where(_SHELF.c.checks_of_id == PROJECTS.c.id).correlate(PROJECTS).scalar_subquery()
+_CHECKS = PROJECTS.alias("checks")
+_CHECKS_PROJECT_ID = (
+    select(_CHECKS.c.id).where(_CHECKS.c.checks_of_id == PROJECTS.c.id).correlate(PROJECTS).scalar_subquery()
 )
 _MY_STATE: Select[Any] = (
     select(literal_column("1"))
@@ -237,8 +224,8 @@ _MY_STATE: Select[Any] = (
     .where(STATES.c.project_id == PROJECTS.c.id, STATES.c.user_id == RATER)
     .correlate(PROJECTS)
 )
-_HAS_SET_ASIDE = exists().where(_ASIDE.c.project_id == PROJECTS.c.id, _ASIDE.c.rater_id == RATER)
-DESK_COLUMNS = (
+_HAS_SET_ASIDE = exists().where(_EXCLUSIONS.c.project_id == PROJECTS.c.id, _EXCLUSIONS.c.rater_id == RATER)
+_CONTEXT_COLUMNS = (
     PROJECTS.c.id.label("project_id"),
     PROJECTS.c.name.label("project_name"),
     PROJECTS.c.step_quarters,
@@ -255,7 +242,7 @@ DESK_COLUMNS = (
         select(literal_column("1"))
         .select_from(_HELD)
         .where(
-            _HELD.c.project_id.in_((PROJECTS.c.id, _SHELF_ID)),
+            _HELD.c.project_id.in_((PROJECTS.c.id, _CHECKS_PROJECT_ID)),
             in_states("held", of=_HELD),
             _HELD.c.lease_expires_at <= bindparam("now"),
             _HELD.c.rater_id != RATER,
@@ -277,11 +264,11 @@ DESK_COLUMNS = (
     .correlate(PROJECTS)
     .scalar_subquery()
     .label("check_every"),
-    _SHELF_ID.label("shelf_id"),
+    _CHECKS_PROJECT_ID.label("checks_project_id"),
     _HAS_SET_ASIDE.correlate(PROJECTS).label("has_set_aside"),
     lacks_consent(RATER).label("must_consent"),
 )
-_DESK = select(*DESK_COLUMNS).where(PROJECTS.c.id == PROJECT, PROJECTS.c.checks_of_id.is_(None))
+_CONTEXT = select(*_CONTEXT_COLUMNS).where(PROJECTS.c.id == PROJECT, PROJECTS.c.checks_of_id.is_(None))
 
 
 _GRADES_HERE = (
@@ -291,8 +278,8 @@ _GRADES_HERE = (
 )
 
 
-def desk_of(connection: Connection, row: AnyRow, rater_id: int) -> Desk:
-    """The desk in a row that has `DESK_COLUMNS`.
+def _context_of(connection: Connection, row: AnyRow, rater_id: int) -> RaterContext:
+    """The rater in a row that has `_CONTEXT_COLUMNS`.
 
     Raises:
         AccessError: the user is not a rater in the project.
@@ -302,7 +289,7 @@ def desk_of(connection: Connection, row: AnyRow, rater_id: int) -> Desk:
         raise AccessError(_no_rater(row.project_name, grades or 0))
     step = from_quarters(row.step_quarters)
     project = RaterProject(row.project_id, row.project_name, step, row.may_revise)
-    return Desk(
+    return RaterContext(
         project,
         rater_id,
         timedelta(minutes=row.lease_minutes),
@@ -310,7 +297,7 @@ def desk_of(connection: Connection, row: AnyRow, rater_id: int) -> Desk:
         row.is_paused,
         row.must_train,
         row.check_every or 0,
-        row.shelf_id or 0,
+        row.checks_project_id or 0,
         row.most_per_rater,
         row.has_set_aside,
         bool(row.must_consent),
@@ -325,17 +312,17 @@ def _no_rater(project: str, grades: int) -> str:
     return f"You are no longer a rater in the project {project!r}: {kept} kept. Ask its administrator why."
 
 
-def open_desk(connection: Connection, project_id: int, rater_id: int, now: datetime) -> Desk:
+def open_context(connection: Connection, project_id: int, rater_id: int, now: datetime) -> RaterContext:
     """The project as its rater meets it.
 
     Raises:
         NotFoundError: there is no such project.
         AccessError: the user is not a rater in it.
     """
-    row = connection.execute(_DESK, {"project": project_id, "rater": rater_id, "now": now}).one_or_none()
+    row = connection.execute(_CONTEXT, {"project": project_id, "rater": rater_id, "now": now}).one_or_none()
     if row is None:
         raise NotFoundError(f"There is no project {project_id}: see the list of projects.")
-    return desk_of(connection, row, rater_id)
+    return _context_of(connection, row, rater_id)
 
 
 _LOCK_PAIR = select(PAIRS.c.id).where(PAIRS.c.id == bindparam("pair")).with_for_update(key_share=True)
@@ -347,56 +334,45 @@ def lock_pair(connection: Connection, pair_id: int) -> None:
         connection.execute(_LOCK_PAIR, {"pair": pair_id})
 
 
-def lock_pairs(session: Session, project_id: int, *, is_deleting: bool = False) -> None:
-    """Wait for raters who are grading, and let others wait; SQLite has them waiting already.
-
-    In the order of ids, as everywhere, so that nobody waits for each other.
-
-    Args:
-        is_deleting: wait also for those who only refer to a pair, such as with a comment.
-    """
-    pairs = select(Pair.id).where(Pair.project_id == project_id).order_by(Pair.id)
-    session.execute(pairs.with_for_update(key_share=not is_deleting)).close()
-
-
-_USER_TABLE = cast(Table, User.__table__)
-_RATES = and_(MEMBERSHIPS.c.user_id == RATER, IS_RATER_ROLE)
+_IS_RATER = and_(MEMBERSHIPS.c.user_id == RATER, IS_RATER_ROLE)
 _IS_PAUSED = exists(
     select(literal_column("1"))
     .select_from(STATES)
     .where(STATES.c.project_id == PROJECT, STATES.c.user_id == RATER, STATES.c.paused_at.is_not(None))
 )
-# Here too, for a claim may have waited long since the desk was opened.
+# Here too, for a claim may have waited long since the context was read.
 _LACKS_CONSENT = exists(
     select(literal_column("1")).select_from(PROJECTS).where(PROJECTS.c.id == PROJECT, lacks_consent(RATER))
 )
 
-AT_WORK = (
+MAY_CLAIM = (
     select(MEMBERSHIPS.c.user_id)
-    .join(_USER_TABLE, _USER_TABLE.c.id == MEMBERSHIPS.c.user_id)
-    .where(_RATES, MEMBERSHIPS.c.project_id == PROJECT, _USER_TABLE.c.disabled_at.is_(None))
+    .join(_USERS, _USERS.c.id == MEMBERSHIPS.c.user_id)
+    .where(_IS_RATER, MEMBERSHIPS.c.project_id == PROJECT, _USERS.c.disabled_at.is_(None))
     .where(~_IS_PAUSED, ~_LACKS_CONSENT)
-    .with_for_update(of=(MEMBERSHIPS, _USER_TABLE), read=True, key_share=True, skip_locked=True)
+    .with_for_update(of=(MEMBERSHIPS, _USERS), read=True, key_share=True, skip_locked=True)
 )
 """One row for a rater who may be given pairs, who stays one until the transaction ends; for others none."""
 
-_LOCK = select(MEMBERSHIPS.c.project_id).where(_RATES).order_by(MEMBERSHIPS.c.project_id).with_for_update()
-_LOCK_HERE = _LOCK.where(MEMBERSHIPS.c.project_id == PROJECT)
+_LOCK_RATER = (
+    select(MEMBERSHIPS.c.project_id).where(_IS_RATER).order_by(MEMBERSHIPS.c.project_id).with_for_update()
+)
+_LOCK_RATER_HERE = _LOCK_RATER.where(MEMBERSHIPS.c.project_id == PROJECT)
 
 
-def keep_from_claiming(connection: Connection, rater_id: int, project_id: int | None = None) -> None:
+def block_claims(connection: Connection, rater_id: int, project_id: int | None = None) -> None:
     """Wait for the rater's claims that are under way, and let none begin until this transaction ends.
 
     Args:
         project_id: where; None for everywhere.
     """
     if project_id is None:
-        connection.execute(_LOCK, {"rater": rater_id}).close()
+        connection.execute(_LOCK_RATER, {"rater": rater_id}).close()
     else:
-        connection.execute(_LOCK_HERE, {"rater": rater_id, "project": project_id}).close()
+        connection.execute(_LOCK_RATER_HERE, {"rater": rater_id, "project": project_id}).close()
 
 
-SEEN = (
+PAIR_COLUMNS = (
     PAIRS.c.id,
     PAIRS.c.type,
     PAIRS.c.left,
@@ -406,9 +382,9 @@ SEEN = (
     COMMENTS.c.is_flagged,
 )
 """What a rater sees of a pair that they have not graded."""
-COMMENTED = and_(COMMENTS.c.pair_id == PAIRS.c.id, COMMENTS.c.user_id == RATER)
-RATED = and_(RATINGS.c.pair_id == PAIRS.c.id, RATINGS.c.rater_id == RATER)
-ASSIGNED = and_(ASSIGNMENTS.c.pair_id == PAIRS.c.id, ASSIGNMENTS.c.rater_id == RATER)
+OWN_COMMENT = and_(COMMENTS.c.pair_id == PAIRS.c.id, COMMENTS.c.user_id == RATER)
+OWN_RATING = and_(RATINGS.c.pair_id == PAIRS.c.id, RATINGS.c.rater_id == RATER)
+OWN_ASSIGNMENT = and_(ASSIGNMENTS.c.pair_id == PAIRS.c.id, ASSIGNMENTS.c.rater_id == RATER)
 
 _KEEPER = PROJECTS.alias("keeper")
 """The project in which the pair is kept; of a check pair that is not the one in which it is met."""
@@ -425,19 +401,21 @@ _OWN = (
         RATINGS.c.id.label("rating_id"),
         RATINGS.c.quarters,
         RATINGS.c.seconds,
-        *DESK_COLUMNS,
+        *_CONTEXT_COLUMNS,
     )
     .select_from(
         PAIRS.join(_KEEPER, _KEEPER.c.id == PAIRS.c.project_id)
         .join(PROJECTS, PROJECTS.c.id == func.coalesce(_KEEPER.c.checks_of_id, _KEEPER.c.id))
-        .outerjoin(ASSIGNMENTS, ASSIGNED)
-        .outerjoin(RATINGS, RATED)
+        .outerjoin(ASSIGNMENTS, OWN_ASSIGNMENT)
+        .outerjoin(RATINGS, OWN_RATING)
     )
     .where(PAIRS.c.id == bindparam("pair"))
 )
 
 
-def lock_own_pair(connection: Connection, pair_id: int, rater_id: int, now: datetime) -> tuple[AnyRow, Desk]:
+def lock_own_pair(
+    connection: Connection, pair_id: int, rater_id: int, now: datetime
+) -> tuple[AnyRow, RaterContext]:
     """The pair with the rater's assignment and rating, nobody else changing it until the transaction ends.
 
     Raises:
@@ -450,12 +428,14 @@ def lock_own_pair(connection: Connection, pair_id: int, rater_id: int, now: date
     return read_own_pair(connection, pair_id, rater_id, now)
 
 
-def read_own_pair(connection: Connection, pair_id: int, rater_id: int, now: datetime) -> tuple[AnyRow, Desk]:
+def read_own_pair(
+    connection: Connection, pair_id: int, rater_id: int, now: datetime
+) -> tuple[AnyRow, RaterContext]:
     """The same without the lock."""
     row = connection.execute(_OWN, {"pair": pair_id, "rater": rater_id, "now": now}).one_or_none()
     if row is None:
         raise NotFoundError("There is no such pair: go on with the pair that your queue shows.")
-    desk = desk_of(connection, row, rater_id)
+    context = _context_of(connection, row, rater_id)
     if row.state == BARRED:
         raise AssignmentError(
             "You wrote this pair, saw its requested grade or decided on it: others grade it, go on with the "
@@ -467,11 +447,11 @@ def read_own_pair(connection: Connection, pair_id: int, rater_id: int, now: date
         )
     if row.state is None:
         raise AssignmentError("This pair was not given to you: go on with the pair that your queue shows.")
-    return row, desk
+    return row, context
 
 
-def pair_seen(row: AnyRow) -> PairForRater:
-    """The pair in a row that has `SEEN`."""
+def as_pair(row: AnyRow) -> PairForRater:
+    """The pair in a row that has `PAIR_COLUMNS`."""
     return PairForRater(
         row.id,
         row.type,
@@ -479,37 +459,37 @@ def pair_seen(row: AnyRow) -> PairForRater:
         row.right,
         comment=row.comment or "",
         is_flagged=bool(row.is_flagged),
-        senses=senses_from_json(row.senses),
+        senses=None if row.senses is None else senses_from_json(row.senses),
     )
 
 
-def pair_graded(row: AnyRow) -> PairForRater:
-    """The pair in a row that has `SEEN`, quarters and updated_at, both empty for a pair without a grade."""
+def _as_graded_pair(row: AnyRow) -> PairForRater:
+    """The pair in a row that has `PAIR_COLUMNS`, and quarters and updated_at, both empty without a grade."""
     grade = None if row.quarters is None else from_quarters(row.quarters)
-    return replace(pair_seen(row), grade=grade, rated_at=row.updated_at)
+    return replace(as_pair(row), grade=grade, rated_at=row.updated_at)
 
 
-_GRADED = select(*SEEN, RATINGS.c.quarters, RATINGS.c.updated_at).select_from(
-    PAIRS.outerjoin(RATINGS, RATED).outerjoin(COMMENTS, COMMENTED)
+_GRADED = select(*PAIR_COLUMNS, RATINGS.c.quarters, RATINGS.c.updated_at).select_from(
+    PAIRS.outerjoin(RATINGS, OWN_RATING).outerjoin(COMMENTS, OWN_COMMENT)
 )
 _ONE = _GRADED.where(PAIRS.c.id == bindparam("pair"))
 
 
-def own_pair_seen(connection: Connection, pair_id: int, rater_id: int) -> PairForRater:
+def read_graded_pair(connection: Connection, pair_id: int, rater_id: int) -> PairForRater:
     """The pair with the rater's grade and comment; whether it is theirs was asked before."""
-    return pair_graded(connection.execute(_ONE, {"pair": pair_id, "rater": rater_id}).one())
+    return _as_graded_pair(connection.execute(_ONE, {"pair": pair_id, "rater": rater_id}).one())
 
 
 _LAST_GRADED = (
-    select(*SEEN, RATINGS.c.quarters, RATINGS.c.updated_at, RATINGS.c.updated_at.label("answered_at"))
-    .select_from(RATINGS.join(PAIRS, PAIRS.c.id == RATINGS.c.pair_id).outerjoin(COMMENTS, COMMENTED))
-    .where(RATINGS.c.project_id.in_((PROJECT, SHELF)), RATINGS.c.rater_id == RATER, IN_USE)
+    select(*PAIR_COLUMNS, RATINGS.c.quarters, RATINGS.c.updated_at, RATINGS.c.updated_at.label("answered_at"))
+    .select_from(RATINGS.join(PAIRS, PAIRS.c.id == RATINGS.c.pair_id).outerjoin(COMMENTS, OWN_COMMENT))
+    .where(RATINGS.c.project_id.in_((PROJECT, CHECKS_PROJECT)), RATINGS.c.rater_id == RATER, IN_USE)
     .order_by(RATINGS.c.updated_at.desc(), RATINGS.c.id.desc())
     .limit(bindparam("limit"))
 )
 _LAST_SKIPPED = (
     select(
-        *SEEN,
+        *PAIR_COLUMNS,
         null().label("quarters"),
         null().label("updated_at"),
         func.max(SKIPS.c.at, type_=SKIPS.c.at.type).label("answered_at"),
@@ -517,10 +497,10 @@ _LAST_SKIPPED = (
     .select_from(
         ASSIGNMENTS.join(PAIRS, PAIRS.c.id == ASSIGNMENTS.c.pair_id)
         .join(SKIPS, and_(SKIPS.c.pair_id == PAIRS.c.id, SKIPS.c.rater_id == RATER))
-        .outerjoin(COMMENTS, COMMENTED)
+        .outerjoin(COMMENTS, OWN_COMMENT)
     )
     .where(
-        ASSIGNMENTS.c.project_id.in_((PROJECT, SHELF)),
+        ASSIGNMENTS.c.project_id.in_((PROJECT, CHECKS_PROJECT)),
         ASSIGNMENTS.c.rater_id == RATER,
         ASSIGNMENTS.c.state == "skipped",
         IN_USE,
@@ -531,32 +511,44 @@ _LAST_SKIPPED = (
 )
 
 
-def recent_pairs(connection: Connection, desk: Desk, limit: int) -> tuple[PairForRater, ...]:
+def recent_pairs(connection: Connection, context: RaterContext, limit: int) -> tuple[PairForRater, ...]:
     """What the rater graded or skipped last, newest first."""
-    wanted = {**desk.whose, "limit": limit}
+    wanted = {**context.parameters, "limit": limit}
     rows = [row for search in (_LAST_GRADED, _LAST_SKIPPED) for row in connection.execute(search, wanted)]
     rows.sort(key=lambda row: row.answered_at, reverse=True)
-    return tuple(pair_graded(row) for row in rows[:limit])
+    return tuple(_as_graded_pair(row) for row in rows[:limit])
 
 
-def _comment_statement(insert: sqlite.Insert) -> sqlite.Insert:
-    values: dict[str, Any] = {name: bindparam(name) for name in (*_WHOSE, *_SAID)}
-    said = {name: values[name] for name in _SAID}
-    return insert.values(values).on_conflict_do_update(index_elements=["pair_id", "user_id"], set_=said)
-
-
-_WHOSE = ("project_id", "pair_id", "user_id")
-_SAID = ("text", "is_flagged", "updated_at")
-_SAY = per_system(COMMENTS, _comment_statement)
+_COMMENT_COLUMNS = ("text", "is_flagged", "updated_at")
+_KEEP_COMMENT = per_system(
+    COMMENTS,
+    lambda insert: insert.values(
+        {name: bindparam(name) for name in ("project_id", "pair_id", "user_id", *_COMMENT_COLUMNS)}
+    ).on_conflict_do_update(
+        index_elements=["pair_id", "user_id"], set_={name: bindparam(name) for name in _COMMENT_COLUMNS}
+    ),
+)
 
 
 def keep_comment(
-    connection: Connection, row: AnyRow, desk: Desk, text: str, is_flagged: bool, now: datetime
+    connection: Connection, row: AnyRow, context: RaterContext, text: str, is_flagged: bool, now: datetime
 ) -> None:
     """The rater's comment on the pair of `row`, in place of an earlier one."""
-    whose = {"project_id": row.keeper_id, "pair_id": row.id, "user_id": desk.rater_id}
-    said = {"text": text, "is_flagged": is_flagged, "updated_at": now}
-    connection.execute(_SAY[connection.dialect.name], {**whose, **said})
+    whose = {"project_id": row.keeper_id, "pair_id": row.id, "user_id": context.rater_id}
+    comment = {"text": text, "is_flagged": is_flagged, "updated_at": now}
+    connection.execute(_KEEP_COMMENT[connection.dialect.name], {**whose, **comment})
+
+
+_BAR_COLUMNS = ("project_id", "pair_id", "rater_id", "position", "claimed_at")
+_BARRED: dict[str, Any] = {"state": BARRED, "lease_expires_at": None}
+_BAR = per_system(
+    ASSIGNMENTS,
+    lambda insert: insert.values(
+        {name: bindparam(name) for name in _BAR_COLUMNS} | _BARRED
+    ).on_conflict_do_update(
+        index_elements=["pair_id", "rater_id"], set_=_BARRED, where=in_states("skipped", "returned")
+    ),
+)
 
 
 def bar_raters(connection: Connection, pair: Pair, users: Iterable[int], now: datetime) -> None:
@@ -567,20 +559,6 @@ def bar_raters(connection: Connection, pair: Pair, users: Iterable[int], now: da
     whose = {"project_id": pair.project_id, "pair_id": pair.id, "position": pair.position, "claimed_at": now}
     for user_id in sorted(set(users)):
         connection.execute(_BAR[connection.dialect.name], {**whose, "rater_id": user_id})
-
-
-def _bar_statement(insert: sqlite.Insert) -> sqlite.Insert:
-    names = ("project_id", "pair_id", "rater_id", "position", "claimed_at")
-    return insert.values(
-        {name: bindparam(name) for name in names} | {"state": BARRED, "lease_expires_at": None}
-    ).on_conflict_do_update(
-        index_elements=["pair_id", "rater_id"],
-        set_={"state": BARRED, "lease_expires_at": None},
-        where=in_states("skipped", "returned"),
-    )
-
-
-_BAR = per_system(ASSIGNMENTS, _bar_statement)
 
 
 def held_back_from(session: Session, project: Project, viewer: int | None) -> ColumnElement[bool]:
@@ -603,7 +581,7 @@ def may_still_grade(project: Project | type[Project], rater_id: int) -> ColumnEl
     return and_(~is_fully_rated(project), ~is_in(SETTLED, literal(rater_id)))
 
 
-def could_be_seen(pair_id: int, rater_id: int) -> ColumnElement[bool]:
+def may_have_seen_grades(pair_id: int, rater_id: int) -> ColumnElement[bool]:
     """Whether the pages show a rater others' grades of a pair that is not held back from them, or did, as
     before these were set aside."""
     graded = exists().where(RatingChange.pair_id == pair_id, RatingChange.rater_id != rater_id)

@@ -12,8 +12,8 @@ from sqlalchemy import ColumnElement, Table, and_, bindparam, exists, insert, li
 from sqlalchemy.orm import Session
 
 from annotation.errors import ImportFileError, SettingsError
+from annotation.services.assignment import TAKES_A_SLOT, refresh_pairs
 from annotation.services.audit import FORMER_NAME, NAMES_PROJECT, PROJECT_CREATED
-from annotation.services.claims import TAKES_A_SLOT, refresh_pairs
 from annotation.services.numbering import exported_numbers
 from annotation.services.rater_queue import ASSIGNMENTS, BARRED, CHANGES, EXCLUDED, PAIRS, RATINGS
 from annotation.services.transactions import insert_rows

@@ -37,29 +37,26 @@ from annotation.gold import RaterColumns, anonymous_label, label_key
 from annotation.scale import Scale
 from annotation.sense_pairs import senses_from_json
 from annotation.senses import PairSenses
-from annotation.services.assignment import AssignmentService
+from annotation.services.assignment import AssignmentService, make_room, progress_of, read_checks, recount
 from annotation.services.audit import record
-from annotation.services.claims import make_room, progress_of, recount
-from annotation.services.gold_checks import read_checks
 from annotation.services.numbering import NumberService, keep_exported, names_of, rater_ids
-from annotation.services.pair_rows import IN_USE, of_pair_in_use
-from annotation.services.projects import find_project
+from annotation.services.project_rows import IN_USE, find_project, of_pair_in_use
 from annotation.services.rater_queue import (
     ASSIGNMENTS,
     CHANGES,
     RATINGS,
     AnyRow,
-    Desk,
-    could_be_seen,
+    RaterContext,
     held_back_from,
     keep_comment,
     lock_own_pair,
-    open_desk,
-    own_pair_seen,
+    may_have_seen_grades,
+    open_context,
+    read_graded_pair,
     read_own_pair,
     recent_pairs,
 )
-from annotation.services.transactions import STREAMED_AT_ONCE, beginning_of, count_where, repeated_if_undone
+from annotation.services.transactions import STREAMED_AT_ONCE, beginning_of, count_where
 from annotation.types import Clock, SkipReason, from_quarters, to_quarters, utcnow
 from annotation.wording import LONG_BEGINNING, LONGEST_COMMENT, beginning, normalise_note
 from db import Database
@@ -96,23 +93,33 @@ class RatingService:
                 rater could look at others' grades since they graded or skipped it.
         """
 
-        def rate() -> Saved:
-            with self._database.session() as session:
-                connection = session.connection()
-                row, desk = lock_own_pair(connection, pair_id, rater_id, self._clock())
-                desk.check_may_work()
-                now = self._clock()  # once the pair is locked: a decision made meanwhile was made before
-                quarters = to_quarters(Scale(desk.project.step).check(grade))
-                is_new = row.rating_id is None
+        def rate(session: Session) -> Saved:
+            connection = session.connection()
+            row, context = lock_own_pair(connection, pair_id, rater_id, self._clock())
+            context.check_may_work()
+            now = self._clock()  # once the pair is locked: a decision made meanwhile was made before
+            quarters = to_quarters(Scale(context.project.step).check(grade))
+            is_new = row.rating_id is None
+            if row.quarters != quarters:
+                whose = {"project": row.keeper_id, "pair": row.id, "rater": rater_id}
+                given = {"grade": quarters, "previous": row.quarters, "spent": seconds, "now": now}
                 if is_new:
-                    _add(connection, row, desk, quarters, seconds, now)
-                elif row.quarters != quarters:
-                    _revise(connection, row, desk, quarters, seconds, now)
-                queue = self._assignments.fill(connection, desk, now, answered=row, rated=int(is_new))
-                return Saved(now, queue)
+                    if row.state != "held":
+                        _check_place(connection, row, context)
+                    for statement in _ADD[connection.dialect.name]:
+                        connection.execute(statement, {**whose, **given, "assignment": row.assignment_id})
+                else:
+                    _check_revision(connection, row, context)
+                    is_timed = row.seconds is not None or seconds is not None
+                    total = (row.seconds or 0) + (seconds or 0) if is_timed else None
+                    connection.execute(_CHANGE, {**given, "rating": row.rating_id, "total": total})
+                    connection.execute(_REMEMBER, {**whose, **given})
+                recount(connection, row.id)
+            queue = self._assignments.fill(connection, context, now, answered=row, rated=int(is_new))
+            return Saved(now, queue)
 
-        saved = repeated_if_undone(rate, lambda: self._assignments.forget_progress(rater_id))
-        return replace(saved, queue=self._assignments.or_wait(saved.queue, rater_id))
+        saved = self._assignments.transact(rate, rater_id)
+        return replace(saved, queue=self._assignments.look_again(saved.queue, rater_id))
 
     def comment(self, pair_id: int, rater_id: int, text: str, is_flagged: bool = False) -> datetime:
         """Keep the rater's comment on a pair of theirs, in place of an earlier one; when that was.
@@ -128,9 +135,9 @@ class RatingService:
         with self._database.session() as session:
             now = self._clock()
             # Locked: the row that is written refers to the project too, and who deletes it locks pairs first.
-            row, desk = lock_own_pair(session.connection(), pair_id, rater_id, now)
-            desk.check_consent()
-            keep_comment(session.connection(), row, desk, kept, is_flagged, now)
+            row, context = lock_own_pair(session.connection(), pair_id, rater_id, now)
+            context.check_consent()
+            keep_comment(session.connection(), row, context, kept, is_flagged, now)
         return now
 
     def pair(self, pair_id: int, rater_id: int) -> PairForRater:
@@ -143,7 +150,7 @@ class RatingService:
         """
         with self._database.reading() as session:
             read_own_pair(session.connection(), pair_id, rater_id, self._clock())
-            return own_pair_seen(session.connection(), pair_id, rater_id)
+            return read_graded_pair(session.connection(), pair_id, rater_id)
 
     def recent(self, project_id: int, rater_id: int, limit: int = RECENT) -> tuple[PairForRater, ...]:
         """What the rater graded or skipped last, newest first; a skipped pair has no grade.
@@ -153,8 +160,8 @@ class RatingService:
             AccessError: the user is not a rater in it.
         """
         with self._database.reading() as session:
-            desk = open_desk(session.connection(), project_id, rater_id, self._clock())
-            return recent_pairs(session.connection(), desk, limit)
+            context = open_context(session.connection(), project_id, rater_id, self._clock())
+            return recent_pairs(session.connection(), context, limit)
 
     def progress(self, project_id: int, rater_id: int) -> Progress:
         """How many pairs the rater graded, of how many that they can have graded in the end; counted now.
@@ -164,10 +171,10 @@ class RatingService:
             AccessError: the user is not a rater in it.
         """
         with self._database.reading() as session:
-            desk = open_desk(session.connection(), project_id, rater_id, self._clock())
-            progress = progress_of(session.connection(), desk)
-            checks = read_checks(session.connection(), desk)
-            return progress if checks is None else checks.added_to(progress)
+            context = open_context(session.connection(), project_id, rater_id, self._clock())
+            progress = progress_of(session.connection(), context)
+            checks = read_checks(session.connection(), context)
+            return progress if checks is None else checks.add_to(progress)
 
 
 _WHOSE: dict[str, Any] = {
@@ -209,18 +216,7 @@ _CHANGE = (
 )
 
 
-def _add(
-    connection: Connection, row: AnyRow, desk: Desk, quarters: int, seconds: float | None, now: datetime
-) -> None:
-    if row.state != "held":
-        _check_place(connection, row, desk)
-    values = {**_given(row, desk, quarters, seconds, now), "assignment": row.assignment_id}
-    for statement in _ADD[connection.dialect.name]:
-        connection.execute(statement, values)
-    recount(connection, row.id)
-
-
-def _check_place(connection: Connection, row: AnyRow, desk: Desk) -> None:
+def _check_place(connection: Connection, row: AnyRow, context: RaterContext) -> None:
     """Refuse a grade of a pair that the rater no longer holds, unless both have room for it."""
     if row.open_slots < 1:
         raise AssignmentError(
@@ -231,41 +227,30 @@ def _check_place(connection: Connection, row: AnyRow, desk: Desk) -> None:
             "go on with the next pair."
         )
     is_skipped = row.state == "skipped" and not row.is_check
-    if is_skipped and connection.scalar(select(could_be_seen(row.id, desk.rater_id))):
+    if is_skipped and connection.scalar(select(may_have_seen_grades(row.id, context.rater_id))):
         raise AssignmentError(
             "You skipped this pair, and could look at others' grades of it since: your grade was not saved, "
             "go on with the next pair."
         )
-    if not row.is_check and not row.is_withdrawn and not make_room(connection, desk):
+    if not row.is_check and not row.is_withdrawn and not make_room(connection, context):
         raise AssignmentError(
             "You have graded your share of the pairs, and no longer hold this one: your grade was not saved, "
             "others grade the pair."
         )
 
 
-def _given(row: AnyRow, desk: Desk, quarters: int, seconds: float | None, now: datetime) -> dict[str, object]:
-    whose = {"project": row.keeper_id, "pair": row.id, "rater": desk.rater_id}
-    return {**whose, "grade": quarters, "previous": row.quarters, "spent": seconds, "now": now}
-
-
-def _revise(
-    connection: Connection, row: AnyRow, desk: Desk, quarters: int, seconds: float | None, now: datetime
-) -> None:
-    if not desk.project.may_revise:
+def _check_revision(connection: Connection, row: AnyRow, context: RaterContext) -> None:
+    """Refuse another grade where the first is final, or the rater may have seen those of others."""
+    if not context.project.may_revise:
         raise AssignmentError(
             f"You graded this pair {from_quarters(row.quarters)}, and this project keeps the first grade: "
             "go on with the next pair."
         )
-    if not row.is_check and connection.scalar(select(could_be_seen(row.id, desk.rater_id))):
+    if not row.is_check and connection.scalar(select(may_have_seen_grades(row.id, context.rater_id))):
         raise AssignmentError(
             f"You graded this pair {from_quarters(row.quarters)}, and could look at others' grades of it "
             "since: that grade stays, go on with the next pair."
         )
-    total = None if row.seconds is None and seconds is None else (row.seconds or 0) + (seconds or 0)
-    values = {**_given(row, desk, quarters, seconds, now), "rating": row.rating_id, "total": total}
-    connection.execute(_CHANGE, values)
-    connection.execute(_REMEMBER, values)
-    recount(connection, row.id)
 
 
 PAGE_LENGTH = 200

@@ -24,10 +24,8 @@ from annotation.sense_pairs import (
 )
 from annotation.senses import WORD_TO_SENSE, is_sense_key
 from annotation.services.audit import record
-from annotation.services.gold_checks import checks_project_of
 from annotation.services.imports import import_within
-from annotation.services.pair_rows import next_order
-from annotation.services.projects import as_project, find_project
+from annotation.services.project_rows import as_project, checks_project_of, find_project, next_order
 from annotation.services.rater_queue import bar_raters
 from annotation.services.transactions import count_where
 from annotation.services.writing import WritingService

@@ -29,7 +29,7 @@ from annotation.authoring import (
 )
 from annotation.errors import AccessError, NotFoundError, StaleTextError, TextError, WritingError
 from annotation.projects import Member
-from annotation.services.projects import as_project, find_project
+from annotation.services.project_rows import as_project, find_project
 from annotation.services.transactions import in_transaction, insert_if_missing
 from annotation.services.users import as_user, check_consent, roles_of
 from annotation.services.writing_plan import (

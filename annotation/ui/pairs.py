@@ -14,7 +14,6 @@ from annotation.comparison import comparison_type
 from annotation.errors import AnnotationError, ImportFileError, PairError
 from annotation.exchange import WrongLinesError, read_items_or_errors
 from annotation.files.formats import SUFFIXES, open_source
-from annotation.import_notes import import_notes
 from annotation.sense_pairs import Dictionary, add_senses
 from annotation.senses import item_views
 from annotation.services.accounts import AccountService
@@ -122,7 +121,7 @@ class ImportHandlers:
         except PAGE_ERRORS as error:
             return refusal(error, upload)
         path.unlink(missing_ok=True)
-        told = [source.made_ids.sentence(path.name) if summary.pairs else "", *import_notes(summary)]
+        told = [source.made_ids.sentence(path.name) if summary.pairs else "", *summary.notes]
         notes = "".join(note_html(said) for said in told if said)
         return f"{summary_html(summary)}{notes}", gr.File(value=None)
 

@@ -16,8 +16,8 @@ from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
 from annotation.projects import ProjectCounts, flagged_text
 from annotation.scale import earlier_words_text
 from annotation.services.accounts import AccountService
+from annotation.services.audit import Event, EventService
 from annotation.services.consents import ConsentService
-from annotation.services.events import Event, EventService
 from annotation.services.gold import ExportRecord, GoldCounts, GoldService
 from annotation.services.pairs import StuckPair, StuckPairs, StuckService
 from annotation.services.projects import ProjectService

@@ -13,7 +13,6 @@ from annotation.changes import print_settings
 from annotation.errors import ImportFileError, SettingsError
 from annotation.exchange import read_known_pairs
 from annotation.files.formats import open_source
-from annotation.import_notes import known_grades_note
 from annotation.quality import QualitySettings
 from annotation.sense_pairs import Dictionary, add_senses_to_known
 from annotation.services.accounts import AccountService
@@ -97,9 +96,8 @@ def known_html(line: KnownLine) -> str:
 def summary_html(summary: KnownSummary, noun: str) -> str:
     """What was imported, and what was there already."""
     said = f"Imported {count_noun(summary.pairs, noun)}."
-    note = known_grades_note(summary.ratings_left_out)
     imported = import_result_html(said, summary.duplicates, has_new=summary.pairs > 0)
-    return f"{imported}{note_html(note) if note else ''}"
+    return f"{imported}{note_html(summary.note) if summary.note else ''}"
 
 
 def standings_html(overview: QualityOverview) -> str:

@@ -10,7 +10,7 @@ import gradio as gr
 
 from annotation.errors import AnnotationError, SettingsError
 from annotation.services.accounts import LASTS, Account, AccountService, InvitationService, renamed_text
-from annotation.services.events import EventService
+from annotation.services.audit import EventService
 from annotation.services.projects import ProjectService
 from annotation.types import Role, User
 from annotation.ui.members import (

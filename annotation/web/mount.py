@@ -8,7 +8,6 @@ from fastapi import FastAPI, Request, Response
 from starlette.middleware import Middleware
 from starlette.responses import RedirectResponse
 
-from annotation.assignment import PairNames
 from annotation.services.bundle import SPACE_DISK, DamagedError, Services, UnreachableError
 from annotation.web.downloads import (
     Admission,
@@ -19,6 +18,7 @@ from annotation.web.downloads import (
 from annotation.web.guard import Guard, MissingPageMiddleware
 from annotation.web.responder import failed_answer
 from annotation.web.routes import (
+    PairNames,
     build_adjudication_routes,
     build_consent_routes,
     build_rating_routes,

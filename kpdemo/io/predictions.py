@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeGuard
 
 from kpdemo.errors import InputError
 from kpdemo.io.json_lines import ReportLine, line_name, read_rows, report
+from kpdemo.io.spreadsheets import BYTE_ORDER_MARK, escape_formula
 from kpdemo.passages import passage_rows
 from kpdemo.selection import SCORE_DIGITS
 from kpdemo.text import phrase_key
@@ -164,16 +164,7 @@ def _told(keyphrase: Keyphrase) -> dict[str, Any]:
 
 
 COLUMNS = ("keyphrase", "score", "count", "first", "kind", "source", "evidence", "filler")
-BYTE_ORDER_MARK = "\ufeff"
-"""Without it Excel reads any file as one in a Western European encoding."""
-
 _BETWEEN = "; "
-_RISKY = re.compile(r"'*[=+\-@\t\r\n]")
-
-
-def escape_formula(cell: str) -> str:
-    """`cell` as a spreadsheet shows it without running it."""
-    return f"'{cell}" if _RISKY.match(cell) else cell
 
 
 def keyphrase_cells(row: Mapping[str, Any]) -> Iterator[list[object]]:

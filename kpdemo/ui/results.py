@@ -13,13 +13,13 @@ from typing import Any, TypeVar
 from kpdemo.io.predictions import (
     COLUMNS,
     document_record,
-    escape_formula,
     keyphrase_cells,
     keyphrase_rows,
     listed_cell,
     score_cell,
     table_text,
 )
+from kpdemo.io.spreadsheets import escape_formula
 from kpdemo.languages import NAMES, SEGMENTED, language_name
 from kpdemo.lines import with_title_line
 from kpdemo.passages import Used, help_note, passage_rows, unrelated_note, used_keyphrases

@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from annotation.errors import AccessError, NotFoundError, SettingsError, SignedOutError, SignInError
 from annotation.passwords import Passwords
-from annotation.services.events import EventService
+from annotation.services.audit import EventService
 from annotation.services.sign_in import SignInService
 from annotation.types import Role
 from db import Database

@@ -26,7 +26,8 @@ from annotation.services.agreement import AgreementService, read_grades
 from annotation.services.bundle import open_services
 from annotation.services.imports import ImportService
 from annotation.services.numbering import NumberService
-from annotation.services.projects import ProjectService, find_project
+from annotation.services.project_rows import find_project
+from annotation.services.projects import ProjectService
 from annotation.services.ratings import RatingService
 from annotation.types import Cause, NewPair, ProjectSettings, Role
 from annotation.ui.agreement import figures_html, texts_of

@@ -1,4 +1,4 @@
-"""Tables of flagged pairs that a group fills in, and the decisions that come back; on both databases."""
+"""Tables of flagged pairs that a group fills in, and the decisions that come back."""
 
 from __future__ import annotations
 
@@ -20,13 +20,12 @@ from annotation.cli.adjudication import DECISION_COLUMNS, decision_lines
 from annotation.errors import AccessError, ImportFileError, NotFoundError
 from annotation.exchange import WrongLinesError, read_decisions, read_items_or_errors
 from annotation.files.formats import open_stream
-from annotation.files.tables import escape_formula, unescape_formula
 from annotation.gold import ExportOptions, Unfinished
 from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService, DecisionSummary, DecisionTableService
 from annotation.services.assignment import AssignmentService
+from annotation.services.audit import EventService
 from annotation.services.bundle import open_services
-from annotation.services.events import EventService
 from annotation.services.gold import GoldService
 from annotation.services.imports import ImportService
 from annotation.services.pairs import PairWithdrawalService
@@ -34,9 +33,16 @@ from annotation.services.projects import ProjectService
 from annotation.services.ratings import RatingService
 from annotation.types import Cause, KnownPair, NewPair, Role
 from db.models import Adjudication, AdjudicationChange, Assignment, Pair
+from kpdemo.io.spreadsheets import escape_formula, unescape_formula
 from tests.commands import main
 from tests.databases import row_problems
 from tests.rated import pair, rated_project
+
+
+@pytest.fixture
+def database(sqlite_database):
+    return sqlite_database
+
 
 PAIRS = [
     pair("near", "2", "2.75"),

@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from annotation.services.accounts import AccountService, InvitationService
 from annotation.services.adjudication import AdjudicationService
-from annotation.services.events import DECIDED, DECISION_WITHDRAWN, Event, EventService
+from annotation.services.audit import DECIDED, DECISION_WITHDRAWN, Event, EventService
 from annotation.services.imports import ImportService
 from annotation.services.projects import ProjectService
 from annotation.services.sign_in import SignInService
@@ -22,6 +22,11 @@ from db.models import AuditEvent
 from tests.commands import main
 from tests.people import CHEAP, PASSWORD
 from tests.rated import Rated, pair, rated_project
+
+
+@pytest.fixture
+def database(sqlite_database):
+    return sqlite_database
 
 
 @pytest.fixture
@@ -95,7 +100,7 @@ def test_withdrawals_in_a_row_name_their_pairs(rated):
 
 
 def test_more_decisions_in_a_row_than_are_looked_at_are_told_as_so_many_or_more(rated, monkeypatch):
-    monkeypatch.setattr("annotation.services.events.MOST_DECISIONS", 4)
+    monkeypatch.setattr("annotation.services.audit.MOST_DECISIONS", 4)
     decide(rated, *"abcd")
     assert EventService(rated.database).recent(rated.id, limit=4)[0].detail["times"] == "4 or more"
     decide(rated, "e")

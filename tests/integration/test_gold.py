@@ -38,13 +38,14 @@ from annotation.services import gold
 from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
-from annotation.services.events import EventService
+from annotation.services.audit import EventService
 from annotation.services.gold import GoldService, first_unfinished
 from annotation.services.imports import ImportService
 from annotation.services.numbering import KeyService
 from annotation.services.pairs import PairWithdrawalService
 from annotation.services.predictions import JudgementService, SendService
-from annotation.services.projects import ProjectService, find_project
+from annotation.services.project_rows import find_project
+from annotation.services.projects import ProjectService
 from annotation.services.ratings import RatingService
 from annotation.system_report import people_of
 from annotation.types import Cause, NewPair, NewRating, ProjectSettings, Role, utcnow

@@ -1,4 +1,4 @@
-"""A rater who adjudicates too sees no grades of pairs that they may still grade, on both databases."""
+"""A rater who adjudicates too sees no grades of pairs that they may still grade."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
 from annotation.services.assignment import AssignmentService
+from annotation.services.audit import DECIDED, EventService
 from annotation.services.consents import ConsentService
-from annotation.services.events import DECIDED, EventService
 from annotation.services.imports import ImportService
 from annotation.services.pairs import PairListService, PairState, PairWithdrawalService, StuckService
 from annotation.services.projects import OverviewService, ProjectService
@@ -27,6 +27,12 @@ from annotation.ui.pairs import PairListHandlers, RemarksHandlers
 from annotation.ui.project import ProjectHandlers
 from tests.databases import row_problems
 from tests.rated import pair, rated_project
+
+
+@pytest.fixture
+def database(sqlite_database):
+    return sqlite_database
+
 
 PAIRS = [
     pair("done", "0", "4", "4"),

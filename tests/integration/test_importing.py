@@ -25,8 +25,8 @@ from sqlalchemy import func, select, text
 from annotation.assignment import position_of
 from annotation.errors import ImportFileError, NotFoundError
 from annotation.services.accounts import AccountService
-from annotation.services.claims import refresh_pairs
-from annotation.services.events import EventService
+from annotation.services.assignment import refresh_pairs
+from annotation.services.audit import EventService
 from annotation.services.imports import MOST_ITEMS, ImportService
 from annotation.services.known_pairs import KnownPairService
 from annotation.services.pairs import PairWithdrawalService

@@ -22,12 +22,13 @@ from annotation.predictions import TYPE, PredictedDocument, QueueOrder, uncertai
 from annotation.relevance import JudgedPool, JudgingOptions, Unjudged
 from annotation.services.accounts import AccountService
 from annotation.services.assignment import AssignmentService
-from annotation.services.events import EventService
+from annotation.services.audit import EventService
 from annotation.services.gold import protocol_history
 from annotation.services.imports import ImportService
 from annotation.services.known_pairs import KnownPairService
 from annotation.services.predictions import JudgementService, SendService
-from annotation.services.projects import ProjectService, find_project
+from annotation.services.project_rows import find_project
+from annotation.services.projects import ProjectService
 from annotation.services.ratings import RatingService
 from annotation.types import KnownPair, NewPair, ProjectSettings, Role
 from db.models import Base, Pair, SentOrder, SentPhrase, SentPrediction

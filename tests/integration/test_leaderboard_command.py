@@ -18,7 +18,7 @@ from annotation.files.scores import gold_digest, read_gold
 from annotation.sense_pairs import Dictionary
 from annotation.services import leaderboard
 from annotation.services.accounts import AccountService, InvitationService
-from annotation.services.events import EventService
+from annotation.services.audit import EventService
 from annotation.services.leaderboard import SystemService
 from annotation.services.pairs import PairWithdrawalService
 from annotation.services.projects import ProjectService

@@ -8,7 +8,6 @@ from datetime import datetime
 import httpx
 from fastapi import FastAPI
 
-from annotation.assignment import PairNames
 from annotation.services.accounts import InvitationService
 from annotation.services.assignment import AssignmentService
 from annotation.services.consents import ConsentService
@@ -17,7 +16,7 @@ from annotation.services.rater_queue import lock_pair
 from annotation.services.ratings import RatingService
 from annotation.services.sign_in import SignInService, start_session
 from annotation.web.responder import COOKIE
-from annotation.web.routes import build_rating_routes
+from annotation.web.routes import PairNames, build_rating_routes
 from annotation.web.sign_in import add_account_pages
 from tests.raters import World, new_world
 

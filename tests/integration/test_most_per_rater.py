@@ -14,7 +14,6 @@ from sqlalchemy import event, func, select
 from annotation.assignment import Progress, Queue
 from annotation.errors import AssignmentError
 from annotation.quality import QualitySettings
-from annotation.services import claims
 from annotation.services.assignment import AssignmentService
 from annotation.services.imports import ImportService
 from annotation.services.known_pairs import KnownPairService
@@ -351,8 +350,8 @@ def test_check_pairs_come_beyond_the_share(database):
 
 
 def test_in_a_large_project_the_share_is_exact_while_the_progress_is_carried_on(database, monkeypatch):
-    monkeypatch.setattr(claims, "EXACT_UP_TO", 5)
-    monkeypatch.setattr(claims, "SECONDS_A_PAIR", 1_000)
+    monkeypatch.setattr("annotation.services.assignment.EXACT_UP_TO", 5)
+    monkeypatch.setattr("annotation.services.assignment.SECONDS_A_PAIR", 1_000)
     office = Office(database, 4, pairs=20, raters=1, k=1)
     [rater] = office.world.raters
     queue = office.queue(rater)

@@ -21,17 +21,16 @@ from annotation.reliability.report import agreement_to_json
 from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
-from annotation.services.assignment import AssignmentService
+from annotation.services.assignment import AssignmentService, CheckProgress, read_checks
 from annotation.services.audit import PAIRS_CHANGED
 from annotation.services.bundle import open_services
 from annotation.services.gold import GoldService
-from annotation.services.gold_checks import Checks, read_checks
 from annotation.services.imports import ImportService
 from annotation.services.numbering import KeyService
 from annotation.services.pairs import PairListService, PairRemovalService, PairState, PairWithdrawalService
 from annotation.services.predictions import JudgementService
 from annotation.services.projects import OverviewService, ProjectService
-from annotation.services.rater_queue import open_desk
+from annotation.services.rater_queue import open_context
 from annotation.services.ratings import RatingService, RemarkService
 from annotation.types import Cause, KnownPair, NewPair, Role, SkipReason, User, utcnow
 from annotation.ui.adjudicate import View, item_html, nothing_html
@@ -406,9 +405,9 @@ def test_what_is_withdrawn_is_known_to_imports_and_settings(rated):
 
 
 def test_in_a_large_project_a_grade_that_does_not_count_does_not_add_to_the_progress(database, monkeypatch):
-    monkeypatch.setattr("annotation.services.claims.EXACT_UP_TO", 0)
-    monkeypatch.setattr("annotation.services.claims.NEAR_THE_END", -1)
-    monkeypatch.setattr("annotation.services.claims.SECONDS_A_PAIR", 100.0)
+    monkeypatch.setattr("annotation.services.assignment.EXACT_UP_TO", 0)
+    monkeypatch.setattr("annotation.services.assignment.NEAR_THE_END", -1)
+    monkeypatch.setattr("annotation.services.assignment.SECONDS_A_PAIR", 100.0)
     world = new_world(database, pairs=5, raters=1)
     [rater], assignments = world.raters, AssignmentService(database)
     ratings = RatingService(database, assignments=assignments)
@@ -420,8 +419,8 @@ def test_in_a_large_project_a_grade_that_does_not_count_does_not_add_to_the_prog
 
 
 def test_in_a_large_project_who_seems_done_is_given_what_was_restored(database, monkeypatch):
-    monkeypatch.setattr("annotation.services.claims.EXACT_UP_TO", 0)
-    monkeypatch.setattr("annotation.services.claims.SECONDS_A_PAIR", 10_000.0)
+    monkeypatch.setattr("annotation.services.assignment.EXACT_UP_TO", 0)
+    monkeypatch.setattr("annotation.services.assignment.SECONDS_A_PAIR", 10_000.0)
     world = new_world(database, pairs=3, raters=1)
     [rater], assignments = world.raters, AssignmentService(database)
     ratings, service = RatingService(database, assignments=assignments), PairWithdrawalService(database)
@@ -457,9 +456,9 @@ def test_when_a_check_pair_is_due_hangs_on_the_pairs_that_count(database):
     assert checks_of(database, world.project, rater) == before
 
 
-def checks_of(database, project: int, rater: int) -> Checks:
+def checks_of(database, project: int, rater: int) -> CheckProgress:
     with database.reading() as session:
-        desk = open_desk(session.connection(), project, rater, utcnow())
+        desk = open_context(session.connection(), project, rater, utcnow())
         found = read_checks(session.connection(), desk)
     assert found is not None
     return found

@@ -16,8 +16,8 @@ import annotation.cli
 from annotation.changes import describe_changes, print_settings
 from annotation.errors import SettingsError
 from annotation.services.accounts import AccountService
+from annotation.services.audit import Event, EventService
 from annotation.services.consents import ConsentService
-from annotation.services.events import Event, EventService
 from annotation.services.imports import ImportService
 from annotation.services.projects import ProjectService
 from annotation.types import NewPair, Project, ProjectSettings, Role

@@ -26,8 +26,7 @@ from annotation.gold import ExportOptions, Unfinished
 from annotation.quality import QualitySettings
 from annotation.services.assignment import AssignmentService
 from annotation.services.bundle import Services, open_services
-from annotation.services.gold_checks import KnownKind
-from annotation.services.quality import state_of
+from annotation.services.quality import KnownKind, state_of
 from annotation.services.ratings import RatingService
 from annotation.types import KnownPair, NewPair, NewRating, SkipReason
 from annotation.ui.pairs import remarks_html, remarks_table

@@ -15,9 +15,10 @@ from sqlalchemy.orm import Session
 from annotation.errors import SettingsError
 from annotation.services.accounts import AccountService
 from annotation.services.assignment import AssignmentService
-from annotation.services.projects import ProjectService, find_project
+from annotation.services.project_rows import find_project
+from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
-from annotation.services.rater_queue import lock_pair, open_desk
+from annotation.services.rater_queue import lock_pair, open_context
 from db.models import Assignment, Membership, Pair, User
 from tests.raters import World, check, new_world
 
@@ -80,7 +81,7 @@ def test_a_pair_that_somebody_else_grades_at_that_moment_goes_back_too(work, mea
 def test_a_claim_that_is_under_way_is_waited_for(work, meanwhile):
     with work.world.database.session() as session:
         connection, now = session.connection(), datetime.now(UTC)
-        desk = open_desk(connection, work.world.project, work.rater, now)
+        desk = open_context(connection, work.world.project, work.rater, now)
         assert len(work.assignments.fill(connection, desk, now, count=3).pairs) == 3
         gone = meanwhile.submit(work.send_away)
         wait([gone], MOMENT)
@@ -136,7 +137,7 @@ def until_it_waits(session: Session) -> None:
 def test_a_request_that_began_before_claims_nothing_after(work, meanwhile):
     with work.world.database.session() as session:
         connection, now = session.connection(), datetime.now(UTC)
-        desk = open_desk(connection, work.world.project, work.rater, now)
+        desk = open_context(connection, work.world.project, work.rater, now)
         meanwhile.submit(work.send_away).result(10)
         assert work.assignments.fill(connection, desk, now).pairs == ()
     assert work.held() == []

@@ -1,4 +1,4 @@
-"""Every single rating as a file, which can be imported again; on both databases."""
+"""Every single rating as a file, which can be imported again."""
 
 from __future__ import annotations
 
@@ -23,6 +23,12 @@ from annotation.types import KnownPair, NewPair, ProjectSettings
 from db.models import ServerKey
 from tests.commands import main
 from tests.raters import LONG_AGO, TYPE, new_world
+
+
+@pytest.fixture
+def database(sqlite_database):
+    return sqlite_database
+
 
 COLUMNS = ["id", "type", "rater", "grade", "seconds", "at", "revisions"]
 

@@ -17,9 +17,8 @@ from sqlalchemy.exc import OperationalError
 
 from annotation.assignment import Progress
 from annotation.errors import AssignmentError, GradeError, NoteError, NotFoundError
-from annotation.services import claims, projects
-from annotation.services.assignment import AssignmentService
-from annotation.services.claims import refresh_pairs
+from annotation.services import projects
+from annotation.services.assignment import AssignmentService, refresh_pairs
 from annotation.services.projects import ProjectService
 from annotation.services.ratings import RatingService
 from annotation.types import SkipReason, from_quarters
@@ -206,11 +205,11 @@ def test_progress_is_of_what_this_rater_can_still_have(database, services):
 
 
 def test_in_a_large_project_the_progress_is_carried_on_for_a_while(database, services, clock, monkeypatch):
-    monkeypatch.setattr(claims, "EXACT_UP_TO", 5)
+    monkeypatch.setattr("annotation.services.assignment.EXACT_UP_TO", 5)
     world = new_world(database, pairs=10, raters=2, k=1)
     assignments, ratings = services
     first, second = world.raters
-    monkeypatch.setattr(claims, "SECONDS_A_PAIR", 1_000)
+    monkeypatch.setattr("annotation.services.assignment.SECONDS_A_PAIR", 1_000)
     queue = assignments.queue(world.project, first)
     assignments.queue(world.project, second)
     queue = ratings.rate(queue.pairs[0].id, first, Decimal(1)).queue
@@ -223,8 +222,8 @@ def test_in_a_large_project_the_progress_is_carried_on_for_a_while(database, ser
 
 
 def test_a_grade_whose_transaction_the_server_undid_is_counted_once(database, services, monkeypatch):
-    monkeypatch.setattr(claims, "EXACT_UP_TO", 5)
-    monkeypatch.setattr(claims, "SECONDS_A_PAIR", 1_000)
+    monkeypatch.setattr("annotation.services.assignment.EXACT_UP_TO", 5)
+    monkeypatch.setattr("annotation.services.assignment.SECONDS_A_PAIR", 1_000)
     world = new_world(database, pairs=10, raters=1, k=1)
     assignments, ratings = services
     [rater] = world.raters

@@ -20,6 +20,12 @@ from db import Database
 from tests.commands import main
 from tests.people import MovableClock
 
+
+@pytest.fixture
+def database(sqlite_database):
+    return sqlite_database
+
+
 LONG = "word " * 500
 SAID = "Ist das ein Satz? 雪 שלום 🙂"
 

@@ -28,10 +28,8 @@ from annotation.reliability.report import agreement_to_json
 from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
-from annotation.services.assignment import AssignmentService
-from annotation.services.audit import GRADES_CHANGED
-from annotation.services.claims import refresh_pairs
-from annotation.services.events import EventService
+from annotation.services.assignment import AssignmentService, refresh_pairs
+from annotation.services.audit import GRADES_CHANGED, EventService
 from annotation.services.excluded_ratings import ExclusionService, RaterGrades, Restoration
 from annotation.services.gold import GoldService, protocol_history
 from annotation.services.imports import ImportService
@@ -39,7 +37,8 @@ from annotation.services.known_pairs import KnownPairService
 from annotation.services.numbering import KeyService, given_numbers
 from annotation.services.pairs import PairWithdrawalService
 from annotation.services.predictions import JudgementService
-from annotation.services.projects import ProjectService, find_project
+from annotation.services.project_rows import find_project
+from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService, WorkService
 from annotation.services.rater_queue import lock_pair
 from annotation.services.ratings import RatingExportService, RatingService

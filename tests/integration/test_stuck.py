@@ -18,6 +18,12 @@ from db import Database
 from tests.commands import main
 from tests.people import CHEAP, PASSWORD
 
+
+@pytest.fixture
+def database(sqlite_database):
+    return sqlite_database
+
+
 TYPE = "sentence2phrase"
 
 

@@ -1,4 +1,4 @@
-"""Who worked how much, counted by hand, on both databases; the command and the page that tell it."""
+"""Who worked how much, counted by hand; the command and the page that tell it."""
 
 from __future__ import annotations
 
@@ -23,6 +23,12 @@ from annotation.ui.quality import work_html, work_table
 from annotation.ui.tables import table_csv
 from tests.commands import main
 from tests.raters import LONG_AGO, TYPE, new_world
+
+
+@pytest.fixture
+def database(sqlite_database):
+    return sqlite_database
+
 
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 

@@ -19,7 +19,6 @@ from sqlalchemy import event
 
 from annotation import __version__
 from annotation.agreement import Alpha
-from annotation.files.tables import BYTE_ORDER_MARK
 from annotation.reliability.planning import DEFAULT_WIDTH
 from annotation.reliability.raters import Drift, Window
 from annotation.reliability.report import agreement_to_json
@@ -47,6 +46,7 @@ from annotation.ui.agreement import (
 )
 from annotation.ui.charts import Series, alpha_chart, bias_chart, drift_chart, grades_chart
 from annotation.ui.tables import Column, Table, file_name, table_csv, table_html
+from kpdemo.io.spreadsheets import BYTE_ORDER_MARK
 from kpdemo.ui.charts import LONGEST_LABEL
 from tests.latex_tables import saved_table
 from tests.people import MovableClock

@@ -12,7 +12,7 @@ import pytest
 
 from kpdemo.batch import BatchSummary
 from kpdemo.forwarding import RoutedPredictor
-from kpdemo.io.predictions import BYTE_ORDER_MARK
+from kpdemo.io.spreadsheets import BYTE_ORDER_MARK
 from kpdemo.passages import passage_rows, used_keyphrases
 from kpdemo.routing import NO_MODEL, NO_MODEL_HERE, TRAIN_ONE, language_note
 from kpdemo.types import Document, Keyphrase, Prediction, RetrievalPrediction, RetrievedPassage

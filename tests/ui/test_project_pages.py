@@ -22,11 +22,12 @@ from annotation.sense_pairs import Dictionary
 from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.assignment import AssignmentService
+from annotation.services.audit import Event, EventService
 from annotation.services.consents import ConsentService
-from annotation.services.events import Event, EventService
 from annotation.services.imports import ImportService
 from annotation.services.pairs import StuckService
-from annotation.services.projects import OverviewService, ProjectLine, ProjectService, find_project
+from annotation.services.project_rows import find_project
+from annotation.services.projects import OverviewService, ProjectLine, ProjectService
 from annotation.services.ratings import RatingService, RemarkService
 from annotation.types import Cause, ImportSummary, NewPair, ProjectSettings, Role, SkipReason, User
 from annotation.ui.home import CHANGED_TEXT, HomeHandlers, next_steps, project_html

@@ -11,12 +11,12 @@ import pytest
 from fastapi import FastAPI
 from sqlalchemy import select
 
-from annotation.assignment import PairNames
 from annotation.quality import QualitySettings
 from annotation.services.bundle import Services, open_services
 from annotation.types import KnownPair, NewPair
 from annotation.ui.quality import QualityHandlers
 from annotation.web.mount import add_annotation_routes
+from annotation.web.routes import PairNames
 from db.models import Pair
 from tests.raters import TYPE, World, new_world
 from tests.ui.test_rating_routes import Browser

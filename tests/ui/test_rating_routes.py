@@ -14,7 +14,6 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import delete, event, select
 
-from annotation.assignment import PairNames
 from annotation.services.accounts import InvitationService
 from annotation.services.assignment import AssignmentService
 from annotation.services.bundle import open_services
@@ -27,7 +26,7 @@ from annotation.types import NewPair
 from annotation.web.api import LARGEST_BODY
 from annotation.web.mount import add_annotation_routes
 from annotation.web.responder import COOKIE
-from annotation.web.routes import build_consent_routes, build_rating_routes
+from annotation.web.routes import PairNames, build_consent_routes, build_rating_routes
 from annotation.web.sign_in import add_account_pages
 from annotation.wording import whole_in
 from db.errors import DamagedError, UnreachableError

@@ -14,12 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import kpdemo
-from annotation.files import tables
-from kpdemo.io.predictions import BYTE_ORDER_MARK, escape_formula
+from kpdemo.io.spreadsheets import BYTE_ORDER_MARK
 from kpdemo.types import Document, Keyphrase, Kind, Origin, Prediction, RetrievalPrediction, RetrievedPassage
 from kpdemo.ui.html import count_noun, group_digits, score_html
 from kpdemo.ui.models import ModelShelf
@@ -117,11 +114,6 @@ def test_csv_survives_quotes_and_line_ends():
     odd = 'a "b", c\nd'
     [row] = csv.DictReader(io.StringIO(as_csv(answer((Keyphrase(odd, 1.0, ((0, 1),)),))), newline=""))
     assert row["keyphrase"] == odd
-
-
-@given(st.text(alphabet="'=+-@\t\r\n a1", max_size=5))
-def test_cells_are_kept_from_running_as_formulas_as_in_files_of_grades(cell):
-    assert escape_formula(cell) == tables.escape_formula(cell)
 
 
 def test_no_text_in_csv_runs_in_a_spreadsheet_and_json_has_it_as_it_is():

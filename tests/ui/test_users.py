@@ -10,8 +10,8 @@ import pytest
 
 from annotation.errors import InvitationError
 from annotation.services.accounts import AccountService, InvitationService
+from annotation.services.audit import EventService
 from annotation.services.consents import ConsentService
-from annotation.services.events import EventService
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
 from annotation.types import ProjectSettings, Role

@@ -1,4 +1,4 @@
-"""Who differs: figures of raters counted by hand, and α of two against the whole formula on their table."""
+"""Who differs: figures counted by hand, α of every two, whom to look at first, and drift in time."""
 
 from __future__ import annotations
 
@@ -9,9 +9,15 @@ from hypothesis import strategies as st
 
 from annotation.agreement import Grades
 from annotation.reliability.raters import (
+    FEWEST_IN_WINDOW,
+    MOST_WINDOWS,
+    RaterFigures,
     alphas_of_rater_pairs,
     alphas_without_each,
     bucket_counts,
+    conspicuous_raters,
+    drifts,
+    mean_interval,
     rater_figures,
 )
 from tests.grade_tables import grades_of_table, krippendorff_alpha
@@ -148,3 +154,143 @@ def test_a_hundred_raters_are_bounded(monkeypatch):
     met = alphas_of_rater_pairs(grades, resamples=0, seed=1)
     assert len(met) == 3
     assert all(pair.alpha.pairs == 4 for pair in met)
+
+
+NAMES = ("Cleo", "Ben", "ana")
+
+
+def rater_with(rater, **known):
+    usual = {"ratings": 18, "mean": 2.0, "spread": 1.1, "median_seconds": 6.0, "bias": 0.1, "shared": 18}
+    return RaterFigures(rater, **{**usual, "timed": 18, **known})
+
+
+def sentences(*changes):
+    raters = [rater_with(rater, **known) for rater, known in enumerate(changes)]
+    return [said for _, said in conspicuous_raters(raters, NAMES)]
+
+
+def test_raters_like_one_another_are_not_named():
+    assert sentences({}, {}, {"bias": -0.99, "median_seconds": 2.1}) == []
+    assert conspicuous_raters([], []) == []
+
+
+def test_who_gave_one_grade_to_everything_is_named_with_it():
+    assert sentences({}, {"spread": 0.0, "mean": 2.75}) == ["Ben gave the same grade, 2.75, to all 18 pairs."]
+
+
+def test_who_is_three_times_as_fast_is_named_with_both_times():
+    assert sentences({"median_seconds": 9.0}, {"median_seconds": 2.0}, {"median_seconds": 3.0}) == [
+        "Ben takes 2.0 s for a pair (median), the others 6.0 s."
+    ]
+
+
+@pytest.mark.parametrize(("bias", "side"), [(1.25, "above"), (-1.25, "below")])
+def test_who_is_a_point_from_the_others_is_named_with_the_side(bias, side):
+    assert sentences({"bias": bias}, {}, {}) == [f"Cleo grades 1.25 {side} the others on average."]
+
+
+def test_names_are_in_order_and_a_rater_may_stand_out_twice():
+    found = sentences({"spread": 0.0}, {}, {"spread": 0.0, "mean": 0.0, "bias": -2.0})
+    assert [sentence.split()[0] for sentence in found] == ["ana", "ana", "Cleo"]
+    assert "gave the same grade, 0, to all" in found[0]
+
+
+@pytest.mark.parametrize(
+    "few",
+    [
+        {"ratings": 9, "spread": 0.0},
+        {"ratings": 1, "spread": None},
+        {"timed": 9, "median_seconds": 0.5},
+        {"timed": 0, "median_seconds": None},
+        {"shared": 9, "bias": 3.0},
+        {"shared": 0, "bias": None},
+    ],
+)
+def test_of_few_grades_nothing_is_said(few):
+    assert sentences({}, few, {}) == []
+
+
+def test_of_two_raters_nobody_is_called_the_fast_or_the_far_one():
+    assert sentences({"bias": 2.0, "median_seconds": 0.5}, {"bias": -2.0}) == []
+
+
+def rated(first: list[float], second: list[float]) -> Grades:
+    """Two raters who both graded pairs 0, 1, 2 and so on."""
+    count = len(first)
+    pairs = np.tile(np.arange(count), 2)
+    raters = np.repeat([0, 1], count)
+    return Grades(pairs, raters, np.array([*first, *second], dtype=np.float64))
+
+
+def moments(count: int) -> np.ndarray:
+    return np.tile(np.arange(count, dtype=np.float64) * 60, 2)
+
+
+def test_the_interval_is_students():
+    # Dalgaard, Introductory Statistics with R (2008), section 5.1: daily energy intake of 11 women, in kJ.
+    intake = [5260, 5470, 5640, 6180, 6390, 6515, 6805, 7515, 7515, 8230, 8770]
+    mean, half = mean_interval(intake)
+    assert mean == pytest.approx(6753.636, abs=0.001)
+    assert (mean - half, mean + half) == pytest.approx((5986.348, 7520.925), abs=0.001)
+
+
+def test_a_rater_who_grows_stricter_is_told_and_the_other_mirrors_him():
+    count = 40
+    steady = [2.0, 3.0] * (count // 2)
+    stricter = [
+        grade - (1.0 if place >= 20 else 0.0) + 0.25 * (place % 2) for place, grade in enumerate(steady)
+    ]
+    found = drifts(rated(stricter, steady), moments(count), np.full(count, np.nan), 2)
+    assert [len(drift.windows) for drift in found] == [4, 4]
+    assert found[0].change == pytest.approx(-1.0)
+    assert found[1].change == pytest.approx(1.0)
+    assert found[0].is_clear
+    assert [window.ratings for window in found[0].windows] == [10] * 4
+    assert found[0].windows[0].start == 0
+    assert found[0].windows[-1].end == 39 * 60
+    assert all(window.low <= window.mean <= window.high for window in found[0].windows)
+
+
+@pytest.mark.parametrize("others", [(0.25, 0.5, 0.5), (2.0, 2.25, 2.25)])
+def test_a_move_of_just_a_step_is_clear_whatever_the_mean_of_the_others(others):
+    count = 2 * FEWEST_IN_WINDOW
+    moved = [2.0] * FEWEST_IN_WINDOW + [2.25] * FEWEST_IN_WINDOW
+    grades = np.concatenate([moved, *([grade] * count for grade in others)])
+    four = Grades(np.tile(np.arange(count), 4), np.repeat(np.arange(4), count), grades)
+    when = np.tile(np.arange(count, dtype=np.float64), 4)
+    assert drifts(four, when, np.full(count, np.nan), 4)[0].is_clear
+
+
+def test_where_a_pair_was_decided_the_decision_is_the_measure():
+    count = FEWEST_IN_WINDOW
+    decisions = np.full(count, 3.0)
+    [first, second] = drifts(rated([3.0] * count, [1.0] * count), moments(count), decisions, 2)
+    assert (first.windows[0].mean, second.windows[0].mean) == (0.0, -2.0)
+    assert first.change is None
+    assert not second.is_clear
+
+
+def test_ratings_without_a_moment_count_for_the_others_only():
+    count = FEWEST_IN_WINDOW
+    when = moments(count)
+    when[:count] = np.nan
+    [imported, timed] = drifts(rated([3.0] * count, [1.0] * count), when, np.full(count, np.nan), 2)
+    assert imported.windows == ()
+    assert timed.windows[0].mean == -2.0
+
+
+def test_nothing_to_compare_and_too_little_of_it_gives_no_window():
+    alone = Grades(np.arange(50), np.zeros(50, dtype=np.int64), np.full(50, 2.0))
+    [drift] = drifts(alone, np.arange(50.0), np.full(50, np.nan), 1)
+    assert (drift.windows, drift.change) == ((), None)
+    empty = Grades(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+    assert drifts(empty, np.empty(0), np.empty(0), 0) == []
+    few = drifts(rated([1.0] * 9, [2.0] * 9), moments(9), np.full(9, np.nan), 2)
+    assert [one.windows for one in few] == [(), ()]
+
+
+def test_many_ratings_make_no_more_windows_than_can_be_read():
+    count = 1003
+    [drift, _] = drifts(rated([1.0] * count, [1.5] * count), moments(count), np.full(count, np.nan), 2)
+    assert len(drift.windows) == MOST_WINDOWS
+    assert sum(window.ratings for window in drift.windows) == count

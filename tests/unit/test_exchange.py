@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from annotation.errors import ImportFileError
 from annotation.exchange import fingerprint, read_items_or_errors
 from annotation.files.formats import FileFormat, open_source, open_stream
-from annotation.files.tables import escape_formula
 from annotation.types import NewPair, NewRating
+from kpdemo.io.spreadsheets import escape_formula
 from tests.reading import read_items
 
 PAIR = {"id": "a", "type": "phrase2word", "left": "a small boat", "right": "canoe"}

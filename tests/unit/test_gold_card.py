@@ -20,12 +20,12 @@ from markdown_it import MarkdownIt
 
 from annotation.files.gold_files import Extras, open_gold, open_unfinished, safe_stem
 from annotation.files.gold_folder import describe_files, manifest
-from annotation.files.tables import escape_formula
 from annotation.gold import ExportOptions, Format, RaterColumns, Tally, Unfinished, gold_row
 from annotation.gold_card import COLUMNS, GRADES, MOST_GENRES, TASK_BIBTEX, front_matter, gold_card
 from annotation.reliability.report import AgreementTally
 from annotation.senses import PairSenses, SenseText
 from annotation.types import Cause, ProjectSettings, RatedPair, RaterComment
+from kpdemo.io.spreadsheets import escape_formula
 
 ROOT = Path(__file__).parent.parent.parent
 SETTINGS = ProjectSettings("harbour", raters_per_pair=2)

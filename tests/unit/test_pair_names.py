@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.assignment import PairNames
+from annotation.web.routes import PairNames
 from annotation.wording import LARGEST_WHOLE
 
 NAMES = PairNames(lambda: b"k" * 32)
