@@ -27,7 +27,7 @@ from annotation.services.leaderboard import Board, SystemService, board_as_csv, 
 from annotation.services.predictions import JudgementService
 from annotation.services.projects import ProjectService
 from annotation.types import Project, Role, User
-from annotation.web.api import refusal
+from annotation.web.routes import refusal
 from annotation.wording import plain_name, quote_value, whole_in
 
 

@@ -13,7 +13,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from annotation.services.bundle import DamagedError, UnreachableError
 from annotation.services.sign_in import NOT_SIGNED_IN, SignInService
 from annotation.types import User
-from annotation.web.api import RATER_HEADER
 from annotation.web.responder import (
     COOKIE,
     FOR_PROGRAMS,
@@ -25,6 +24,7 @@ from annotation.web.responder import (
     read_cookie,
     sign_in_address,
 )
+from annotation.web.routes import RATER_HEADER
 
 PUBLIC = (f"{PREFIX}/assets/", f"{PREFIX}/static/", f"{PREFIX}/theme.css")
 """Gradio's own scripts and styles: the same for everybody, and many for each page."""

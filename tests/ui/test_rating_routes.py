@@ -23,10 +23,9 @@ from annotation.services.quality import TrainingService
 from annotation.services.ratings import RatingService
 from annotation.services.sign_in import SignInService, start_session
 from annotation.types import NewPair
-from annotation.web.api import LARGEST_BODY
 from annotation.web.mount import add_annotation_routes
 from annotation.web.responder import COOKIE
-from annotation.web.routes import PairNames, build_consent_routes, build_rating_routes
+from annotation.web.routes import LARGEST_BODY, PairNames, build_consent_routes, build_rating_routes
 from annotation.web.sign_in import add_account_pages
 from annotation.wording import whole_in
 from db.errors import DamagedError, UnreachableError
