@@ -18,7 +18,7 @@ from kpdemo.ui.start import (
     start_models,
     text_similarities,
 )
-from kpdemo.worker import Load
+from kpdemo.worker import Load, ModelQueue
 
 if __name__ == "__main__":  # the model loads on another core while the imports below run
     _workers = start_models(read_settings(None, os.environ))
@@ -59,12 +59,12 @@ class AppContext:
     """What the pages are given: models by name, how to open and to describe one, annotation, passages."""
 
     models: Mapping[str, str]
-    load: Load
+    load: Load | ModelQueue
     in_space: bool = False
     annotation: Services | None = None  # without it only the public page is served
     describe: Callable[[str], str] = model_card
     index_of: Callable[[str], str] = no_index
-    load_apart: Load | None = None  # for long texts and files, if they are to wait apart
+    load_apart: Load | ModelQueue | None = None  # for long texts and files, if they are to wait apart
     documentation: str = ""
 
 
@@ -75,8 +75,15 @@ def build_context(settings: Settings, workers: Workers, similarities: Similariti
     in_space, url, docs = settings.in_space, settings.database_url, settings.documentation
     services = open_annotation(url, in_space=in_space, wordnet=settings.wordnet, similarities=similarities)
     index = partial(index_of, model=settings.model, index=settings.index)
-    load, apart = workers.short.open, workers.long.open
-    return AppContext(models, load, in_space, services, index_of=index, load_apart=apart, documentation=docs)
+    return AppContext(
+        models,
+        workers.short,
+        in_space,
+        services,
+        index_of=index,
+        load_apart=workers.long,
+        documentation=docs,
+    )
 
 
 def build_app(

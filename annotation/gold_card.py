@@ -1,25 +1,28 @@
 """The dataset card of a gold set, from its manifest alone, as the Hugging Face Hub and people read it.
 
-The YAML at the head of a gold set's card: by it the Hub lists the set, and `datasets` reads it.
-Licence and language are not in it: kpdemo knows neither.
+Its text is `templates/gold_card.md.jinja`. By the YAML at its head the Hub lists the set, and `datasets`
+reads it. Licence and language are not in it: kpdemo knows neither.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import yaml  # type: ignore[import-untyped]
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from annotation.adjudication import CAUSES
 from annotation.agreement import PartSize, few_pairs_text
 from annotation.changes import LONG_TEXTS
 from annotation.comparison import comparison_type, types_in_order
 from annotation.files.tables import GOLD_COLUMN, RATING_COLUMN
-from annotation.gold import Format, GoldSource, RaterColumns, Reason, Unfinished
-from annotation.predictions import QueueOrder
+from annotation.gold import Format, GoldSource
 from annotation.reliability.upper_bound import mean_of_text
 from annotation.wording import figure_text, number_of, range_text
 
@@ -50,22 +53,9 @@ def code(text: str) -> str:
     return f"{ticks}{space}{text}{space}{ticks}"
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Sequence[int] = ()) -> str:
-    """A table of cells that are Markdown; the columns in `numbers` stand to the right."""
-    rule = ["---:" if place in numbers else "---" for place in range(len(heads))]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in (heads, rule, *rows))
-
-
-def bullets(items: Iterable[str]) -> str:
-    return "\n".join(f"- {item}" for item in items)
-
-
 def _longest(text: str) -> int:
     """The length of the longest run of backticks."""
     return max(map(len, _TICKS.findall(text)), default=0)
-
-
-_UNFINISHED = "unfinished."
 
 
 def gold_files(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -77,7 +67,7 @@ def gold_files(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
 def is_unfinished(name: str, manifest: Mapping[str, Any]) -> bool:
     """Whether it lists the pairs without a gold grade; a type may be called "unfinished" too."""
     format = Format(manifest["options"]["format"])
-    return name == f"{_UNFINISHED}{'tsv' if format is Format.SEMEVAL else format.value}"
+    return name == f"unfinished.{'tsv' if format is Format.SEMEVAL else format.value}"
 
 
 def stem_of(name: str) -> str:
@@ -216,57 +206,128 @@ def _configs(manifest: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                 yield {"config_name": "default", **read}
 
 
-def agreement(manifest: Mapping[str, Any]) -> Iterator[str]:
-    """The paragraphs of the card."""
-    yield "## Agreement"
-    found = manifest["agreement"]
-    if found is None:
-        yield "It was not computed."
-        return
-    yield (
-        f"{plain(found['coefficient'])}: {found['resamples']:,} resamples, seed {found['seed']}, intervals "
-        f"of {found['confidence']:.0%}. It is of all pairs with two ratings or more, also those without a "
-        "gold grade; “unadjudicated” leaves out those that are flagged or decided."
+MOST_GENRES = 30
+"""More are only counted."""
+TASK_BIBTEX = """@inproceedings{jurgens-etal-2014-semeval,
+    title = "{S}em{E}val-2014 Task 3: Cross-Level Semantic Similarity",
+    author = "Jurgens, David and Pilehvar, Mohammad Taher and Navigli, Roberto",
+    booktitle = "Proceedings of the 8th International Workshop on Semantic Evaluation ({S}em{E}val 2014)",
+    year = "2014",
+    url = "https://aclanthology.org/S14-2003",
+}"""
+_HASH_LENGTH = 12
+_HASH_OF_NOTHING = sha256(b"").hexdigest()
+
+
+def gold_card(manifest: Mapping[str, Any]) -> str:
+    """README.md of a gold set: all that its manifest says, and nothing that it does not.
+
+    Args:
+        manifest: as it is written. What it says of the card itself is not looked at, so that the card is the
+            same before and after it is named there.
+    """
+    counts, protocol, files = manifest["counts"], manifest["protocol"], manifest["files"]
+    of_equals = {comparison_type(type).is_of_equals for type in counts["by_type"]}
+    whose_words = ", adapted where neither item is larger" if True in of_equals else ""
+    if "scale_words" in protocol:
+        whose_words = " in the project's own words"
+    grades = [point["value"] for point in protocol["scale"]]
+    columns = list(dict.fromkeys(name for file in files for name in file["columns"]))
+    graded = _graded(counts)
+    return _template().render(
+        **{"consent": None, "set_aside": (), "protocol_changes": (), **manifest},
+        **_agreement(manifest["agreement"]),
+        front_matter=front_matter(manifest, graded),
+        graded=graded,
+        meaning=_meaning(of_equals),
+        whose_words=whose_words,
+        low=min(grades),
+        high=max(grades),
+        genres=_genres(counts["by_type"]),
+        most_genres=MOST_GENRES,
+        is_unfinished=lambda name: is_unfinished(name, manifest),
+        meanings=meanings(columns),
+        causes={cause.value: words for cause, words in CAUSES.items()} if "cause" in columns else {},
+        stems=list(dict.fromkeys(stem_of(file["name"]) for file in gold_files(manifest) if file["rows"])),
+        split=SPLIT,
+        ending_of_grades=GRADES,
+        bibtex=TASK_BIBTEX,
     )
+
+
+@cache
+def _template() -> Template:
+    """The text of the card: Markdown, so nothing is escaped but by `plain`, `code` and `fenced`."""
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        undefined=StrictUndefined,
+        autoescape=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {
+        "plain": plain,
+        "code": code,
+        "fenced": lambda text, language: fenced(text, language) + "\n",
+        "line": lambda text: " ".join(text.split()) + "\n",
+        "number_of": number_of,
+        "thousands": "{:,}".format,
+        "g": "{:g}".format,
+        "points": lambda distance: f"{distance:g} {'point' if distance <= 1 else 'points'}",
+        "figure": _figure,
+        "alpha": _alpha,
+        "value": _value,
+    }
+    environment.globals |= {
+        "types_in_order": types_in_order,
+        "comparison_type": comparison_type,
+        "mean_of_text": mean_of_text,
+    }
+    return environment.get_template("gold_card.md.jinja")
+
+
+def _graded(counts: Mapping[str, Any]) -> int:
+    return sum(counts[source.value] for source in GoldSource)
+
+
+def _meaning(of_equals: Collection[bool]) -> str:
+    """What the grades say of a pair."""
+    if set(of_equals) == {True}:
+        return "how similar in meaning its two items are"
+    among = " or, where neither item is larger, how similar they are" if True in of_equals else ""
+    return f"how much of the larger item's meaning the smaller item carries{among}"
+
+
+def _genres(by_type: Mapping[str, Any]) -> dict[str, int]:
+    """Pairs with a gold grade by genre, of those that have any; unknown genres under an empty name."""
+    found: Counter[str] = Counter()
+    for counts in by_type.values():
+        found.update({genre: _graded(of_genre) for genre, of_genre in counts["by_genre"].items()})
+    return {genre: pairs for genre, pairs in found.items() if pairs}
+
+
+def _agreement(found: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The alphas of all types and of each, and the warning that some are of too few pairs."""
+    if found is None:
+        return {}
     parts = {"all types": found["alpha"]}
     parts |= {plain(type): found["by_type"][type] for type in types_in_order(found["by_type"])}
-    rows = (
-        [name, *(_alpha(part[among]) for among in ("all", "unadjudicated"))] for name, part in parts.items()
+    whole, *others = (
+        PartSize(
+            name,
+            *(
+                None if part[among]["low"] is None else part[among]["pairs"]
+                for among in ("all", "unadjudicated")
+            ),
+        )
+        for name, part in parts.items()
     )
-    yield table(("", "α, all pairs", "α, unadjudicated"), rows)
-    whole, *others = (_comparable(name, part) for name, part in parts.items())
-    if said := few_pairs_text(whole, others):
-        yield said
-    if bounds := found["upper_bound"]:
-        yield from _upper_bounds(bounds)
-
-
-def _upper_bounds(bounds: Mapping[str, Any]) -> Iterator[str]:
-    yield (
-        "What people reach as systems are measured, to be set beside systems: the correlation of each "
-        "rater's grades with the mean of the others' on the same pairs, as a mean over raters; of the same "
-        "pairs and from the same number of resamples."
-    )
-    rows = (
-        [
-            plain(type),
-            *(_figure(bounds[type][name]) for name in ("pearson", "spearman")),
-            f"{bounds[type]['pairs']:,}",
-            mean_of_text(bounds[type]["raters"]) if bounds[type]["raters"] else "",
-        ]
-        for type in types_in_order(bounds)
-    )
-    yield table(("", "Pearson", "Spearman", "pairs", ""), rows, numbers=(3,))
-
-
-def _comparable(name: str, part: Mapping[str, Any]) -> PartSize:
-    both = (part[among] for among in ("all", "unadjudicated"))
-    return PartSize(name, *(None if alpha["low"] is None else alpha["pairs"] for alpha in both))
+    return {"agreement_parts": parts, "few_pairs": few_pairs_text(whole, others)}
 
 
 def _alpha(alpha: Mapping[str, Any]) -> str:
-    of = f"{number_of(alpha['pairs'], 'pair')}, {number_of(alpha['ratings'], 'rating')}"
-    return _figure(alpha, f"; {of}")
+    return _figure(alpha, f"; {number_of(alpha['pairs'], 'pair')}, {number_of(alpha['ratings'], 'rating')}")
 
 
 def _figure(found: Mapping[str, Any], of: str = "") -> str:
@@ -278,166 +339,8 @@ def _figure(found: Mapping[str, Any], of: str = "") -> str:
     return f"{figure_text(found['value'])} ({sure}{of})"
 
 
-_HASH_LENGTH = 12
-_HASH_OF_NOTHING = sha256(b"").hexdigest()
-_ORDERS = {
-    "random": "All raters met the pairs in one random order (seed {seed})",
-    "import": "All raters met the pairs in the order of import",
-}
-_PLACES_OF_DOCUMENTS = {"random": "a random place of the document's own", "import": "the place of its first"}
-_ORDERS_OF_PREDICTIONS = {
-    QueueOrder.DOCUMENT: "all pairs of predicted keyphrases of a document came one after the other, "
-    "at {place}",
-    QueueOrder.UNCERTAIN: "pairs of predicted keyphrases changed places among themselves: "
-    "those first that the models' scores decided least",
-    QueueOrder.MIXED: "pairs of predicted keyphrases changed places among themselves: "
-    "in turns what the models' scores decided least and the next of the project's order",
-}
-_RATERS = {
-    RaterColumns.NONE: "Single ratings are not in the files.",
-    RaterColumns.ANONYMOUS: "Single ratings are in the files; raters have numbers there, not names.",
-    RaterColumns.NAMED: "Single ratings are in the files, with the raters' account names.",
-}
-
-
-def making(manifest: Mapping[str, Any]) -> str:
-    protocol = manifest["protocol"]
-    parts = ["## How it was made", bullets(_steps(manifest)), _guidelines(protocol)]
-    if consent := manifest.get("consent"):
-        parts.append(_consent(consent))
-    if aside := manifest.get("set_aside"):
-        parts.append(
-            "### Grades that were set aside\n\nThey count nowhere:\n\n" + bullets(map(_excluded, aside))
-        )
-    if changes := manifest.get("protocol_changes"):
-        parts.append(_changes(changes))
-    return "\n\n".join(parts)
-
-
-def _steps(manifest: Mapping[str, Any]) -> Iterator[str]:
-    protocol, counts = manifest["protocol"], manifest["counts"]
-    each = protocol["raters_per_pair"]
-    grades, raters = number_of(counts["ratings"], "grade"), number_of(counts["raters"], "rater")
-    given = f"{grades} of {raters}" if counts["ratings"] else "no grades yet"
-    yield (
-        f"The project has {number_of(counts['pairs'], 'pair')}, with or without a gold grade, and {given}; "
-        f"it asks for {'one grade' if each == 1 else f'grades of {each} raters'} a pair."
-    )
-    imported = counts.get("imported_ratings", 0)
-    if imported:
-        what = "All grades" if imported == counts["ratings"] else f"{imported:,} of these grades"
-        yield f"{what} came from files: how they were given is not known here."
-    if imported < counts["ratings"]:
-        yield from _at_work(protocol)
-    yield _gold_rule(protocol["adjudication_threshold"], counts)
-    yield _RATERS[RaterColumns(manifest["options"]["raters"])]
-
-
-def _gold_rule(threshold: float | None, counts: Mapping[str, Any]) -> str:
-    mean = "the mean of the ratings, rounded half to even to 4 decimals"
-    decided = counts["adjudicated"]
-    have_one = f"{number_of(decided, 'pair')} {'has' if decided == 1 else 'have'} one"
-    by_whom = _by_whom(counts.get("adjudicators", 0))
-    if threshold is None:
-        from_before = f", except where an adjudicator decided before: {have_one}{by_whom}" if decided else ""
-        return f"The project does without adjudication: the gold grade is {mean}{from_before}."
-    return (
-        f"Pairs with grades that differ by {_points_of_scale(threshold)} or more are flagged and go to an "
-        f"adjudicator, whose decision is the gold grade: {have_one}{by_whom}. Otherwise it is {mean}."
-    )
-
-
-def _by_whom(adjudicators: int) -> str:
-    return f", of {number_of(adjudicators, 'adjudicator')}" if adjudicators else ""
-
-
-def _at_work(protocol: Mapping[str, Any]) -> Iterator[str]:
-    """What holds of grades that were given on the page."""
-    yield _order(protocol)
-    if limit := protocol.get("most_per_rater"):
-        yield f"A rater was given {number_of(limit, 'pair')} at most."
-    if training := protocol.get("training"):
-        yield (
-            "Training, as it was set at the export: raters first grade "
-            f"{number_of(training['pairs'], 'training pair')}, unless excused, and pass with "
-            f"{training['pass_percent']} % of these grades within {_points_of_scale(training['distance'])} "
-            "of the "
-            "known ones. These pairs are not in the gold set."
-        )
-    if checks := protocol.get("checks"):
-        yield (
-            f"Hidden checks, as they were set at the export: one pair in {checks['every']} that a rater "
-            f"meets has a known grade ({number_of(checks['pairs'], 'check pair')}; accepted within "
-            f"{_points_of_scale(checks['distance'])}). These pairs are not in the gold set."
-        )
-
-
-def _order(protocol: Mapping[str, Any]) -> str:
-    of_all = protocol["order"]
-    told = [_ORDERS[of_all].format(seed=protocol["seed"])]
-    if of_predictions := protocol.get("order_of_predictions"):
-        told.append(_ORDERS_OF_PREDICTIONS[of_predictions].format(place=_PLACES_OF_DOCUMENTS[of_all]))
-    return "; ".join(told) + "."
-
-
-def _points_of_scale(distance: float) -> str:
-    return f"{distance:g} {'point' if distance <= 1 else 'points'}"
-
-
-def _guidelines(protocol: Mapping[str, Any]) -> str:
-    if not protocol["guidelines"].strip():
-        return "### Guidelines\n\nThe project has none beyond the scale."
-    text = fenced(protocol["guidelines"], "markdown")
-    return f"### Guidelines\n\nAs they stood when this was exported:\n\n{text}"
-
-
-def _consent(consent: Mapping[str, Any]) -> str:
-    raters, text = consent["raters"], consent["text"]
-    before, not_here = raters["agreed_to_earlier_text"], raters["not_agreed"]
-    told = [
-        f"{number_of(raters['agreed'], 'rater')} agreed to this text" if text else "",
-        f"{number_of(before, 'rater')} agreed to an earlier text" if before else "",
-        f"{number_of(not_here, 'rater')} agreed to none here: they graded while there was no text, or their "
-        "grades came from files"
-        if not_here
-        else "",
-    ]
-    # Without such raters it stood as it is from the beginning, for all that is told here.
-    begin = "before they go on" if before or not_here else "before their first pair"
-    changed = "The text was changed on the way. " if before else ""
-    asked = (
-        f"{changed}Raters must agree to it as it reads now {begin}:\n\n{fenced(text, 'markdown')}"
-        if text
-        else ("Raters are no longer asked to agree to a text.")
-    )
-    return f"### Consent\n\n{asked}\n\n{bullets(filter(None, told))}"
-
-
-def _excluded(aside: Mapping[str, Any]) -> str:
-    whose = f" of {plain(aside['rater'])}" if aside.get("rater") else " of one rater"
-    return f"{number_of(aside['grades'], 'grade')}{whose}, on {aside['at'][:10]}: {plain(aside['reason'])}"
-
-
-def _changes(changes: list[dict[str, Any]]) -> str:
-    rows = (
-        [
-            change["at"][:10],
-            f"`{change['setting']}`",
-            *(_value(change, side) for side in ("before", "after")),
-            f"{change['ratings_before']:,}",
-        ]
-        for change in changes
-    )
-    told = table(("date", "setting", "before", "after", "grades given before"), rows, numbers=(4,))
-    return (
-        "### What was changed while it ran\n\n"
-        f"{told}\n\nGuidelines, consent texts and own words of the scale stand here by the beginning of "
-        "their SHA-256; `manifest.json` has the earlier ones under `earlier_guidelines`, `earlier_consent` "
-        "and `earlier_scale_words`. Grades given before are those still in force."
-    )
-
-
 def _value(change: Mapping[str, Any], side: str) -> str:
+    """A setting before or after it was changed."""
     value = change[side]
     if value is None:  # of the limit of pairs per rater it is a value
         return "not kept" if change["before"] == change["after"] else "none"
@@ -446,248 +349,3 @@ def _value(change: Mapping[str, Any], side: str) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return plain(", ".join(value) if isinstance(value, list) else str(value))
-
-
-MOST_GENRES = 30
-"""More are only counted."""
-TASK_BIBTEX = """@inproceedings{jurgens-etal-2014-semeval,
-    title = "{S}em{E}val-2014 Task 3: Cross-Level Semantic Similarity",
-    author = "Jurgens, David and Pilehvar, Mohammad Taher and Navigli, Roberto",
-    booktitle = "Proceedings of the 8th International Workshop on Semantic Evaluation ({S}em{E}val 2014)",
-    year = "2014",
-    url = "https://aclanthology.org/S14-2003",
-}"""
-_STILL_TO_SAY = (
-    "where the texts come from, and their licence; then the licence of this gold set: "
-    "`license:` in the front matter",
-    "in which language or languages they are: `language:` in the front matter",
-    "who the raters and adjudicators were, what they knew of the subject, how they were found and paid, and "
-    "that they agreed to the publication",
-    "what the gold set is meant for, and what it should not be used for",
-    f"whether it is to train on or to test with: the split is called `{SPLIT}` until then",
-    "what personal or offensive content the texts have",
-    "whom to ask, and how to cite it",
-)
-
-
-def gold_card(manifest: Mapping[str, Any]) -> str:
-    """README.md of a gold set: all that its manifest says, and nothing that it does not.
-
-    Args:
-        manifest: as it is written. What it says of the card itself is not looked at, so that the card is the
-            same before and after it is named there.
-    """
-    parts = [
-        front_matter(manifest, _graded(manifest["counts"])),
-        f"# {plain(manifest['project'])}",
-        *_beginning(manifest),
-        *_pairs(manifest["counts"]),
-        *_scale(manifest["protocol"]),
-        making(manifest),
-        *agreement(manifest),
-        *_files(manifest),
-        *_without_gold(manifest),
-        *_use(manifest),
-        *_citation(manifest["software"]),
-    ]
-    return "\n\n".join(parts) + "\n"
-
-
-def _graded(counts: Mapping[str, Any]) -> int:
-    return sum(counts[source.value] for source in GoldSource)
-
-
-def _beginning(manifest: Mapping[str, Any]) -> Iterator[str]:
-    graded, software = _graded(manifest["counts"]), manifest["software"]
-    if graded:
-        yield (
-            f"{number_of(graded, 'pair')} of texts, each with a gold grade: {_measured(manifest)}, "
-            f"{_range(manifest['protocol'])}, the scale of SemEval-2014 Task 3"
-            f"{_whose_words(manifest)}."
-        )
-    else:
-        yield "This gold set is empty: no pair had a gold grade when it was exported."
-    yield (
-        f"{plain(software['name'])} {plain(software['version'])} wrote this card from `manifest.json`. What "
-        "it cannot know is for the author to add before this is published:"
-    )
-    yield bullets(_STILL_TO_SAY)
-
-
-def _measured(manifest: Mapping[str, Any]) -> str:
-    """What the grades say of a pair."""
-    of_equals = _of_equals(manifest)
-    if of_equals == {True}:
-        return "how similar in meaning its two items are"
-    among = " or, where neither item is larger, how similar they are" if True in of_equals else ""
-    return f"how much of the larger item's meaning the smaller item carries{among}"
-
-
-def _range(protocol: Mapping[str, Any]) -> str:
-    values = [point["value"] for point in protocol["scale"]]
-    return f"{min(values):g} to {max(values):g}"
-
-
-def _of_equals(manifest: Mapping[str, Any]) -> set[bool]:
-    return {comparison_type(type).is_of_equals for type in manifest["counts"]["by_type"]}
-
-
-def _whose_words(manifest: Mapping[str, Any]) -> str:
-    if "scale_words" in manifest["protocol"]:
-        return " in the project's own words"
-    return ", adapted where neither item is larger" if True in _of_equals(manifest) else ""
-
-
-def _pairs(counts: Mapping[str, Any]) -> Iterator[str]:
-    yield "## Pairs"
-    by_type = counts["by_type"]
-    heads = ("type", "left", "right", "pairs", "by decision", "by mean")
-    rows = (
-        [
-            plain(type),
-            plain(comparison_type(type).larger.lower()),
-            plain(comparison_type(type).smaller.lower()),
-            *_numbers(by_type[type]),
-        ]
-        for type in types_in_order(by_type)
-    )
-    yield table(heads, rows, numbers=(3, 4, 5))
-    genres = _genres(by_type)
-    named = set(genres) - {""}
-    if not named:
-        return
-    if len(named) > MOST_GENRES:
-        none = f" or of none ({genres['']:,})" if "" in genres else ""
-        yield f"They are of {len(named):,} genres{none}; `manifest.json` counts each under `counts`."
-        return
-    told = ([plain(genre) or "*no genre*", f"{pairs:,}"] for genre, pairs in sorted(genres.items()))
-    yield table(("genre", "pairs"), told, numbers=(1,))
-
-
-def _numbers(counts: Mapping[str, Any]) -> list[str]:
-    each = (counts[source.value] for source in (GoldSource.ADJUDICATED, GoldSource.MEAN))
-    return [f"{number:,}" for number in (_graded(counts), *each)]
-
-
-def _genres(by_type: Mapping[str, Any]) -> dict[str, int]:
-    """Pairs with a gold grade by genre, of those that have any; unknown genres under an empty name."""
-    found: dict[str, int] = {}
-    for counts in by_type.values():
-        for genre, of_genre in counts["by_genre"].items():
-            found[genre] = found.get(genre, 0) + _graded(of_genre)
-    return {genre: pairs for genre, pairs in found.items() if pairs}
-
-
-def _scale(protocol: Mapping[str, Any]) -> Iterator[str]:
-    yield "## Scale"
-    yield f"People grade {_range(protocol)} in steps of {protocol['step']:g}; these points have names:"
-    yield _points(protocol["scale"])
-    for type, points in protocol.get("scale_by_type", {}).items():
-        yield f"Pairs of the type {plain(type)} are graded by other words:"
-        yield _points(points)
-
-
-def _points(points: Sequence[Mapping[str, Any]]) -> str:
-    rows = ([f"{point['value']:g}", plain(point["name"]), plain(point["description"])] for point in points)
-    return table(("grade", "name", "meaning"), rows, numbers=(0,))
-
-
-def _files(manifest: Mapping[str, Any]) -> Iterator[str]:
-    yield "## Files"
-    files = manifest["files"]
-    yield table(
-        ("file", "rows", "what"),
-        [
-            *([code(file["name"]), f"{file['rows']:,}", _what(file["name"], manifest)] for file in files),
-            ["`manifest.json`", "", "protocol, counts, agreement, and the SHA-256 of each file"],
-        ],
-        numbers=(1,),
-    )
-    format = Format(manifest["options"]["format"])
-    if format is Format.SEMEVAL:
-        yield (
-            "The layout is that of SemEval-2014 Task 3: line by line the same pairs in both files of a type, "
-            "UTF-8, tabs between the columns, no header, no quotes."
-        )
-    elif format is Format.CSV:
-        yield (
-            "UTF-8 with a header. Cells that a spreadsheet would take for a formula begin with an "
-            "apostrophe: take it off where `=`, `+`, `-`, `@`, a tab or a line break comes next, also after "
-            "further apostrophes."
-        )
-    columns = dict.fromkeys(name for file in files for name in file["columns"])
-    yield table(("column", "what"), ([code(name), meaning] for name, meaning in meanings(list(columns))))
-    if "cause" in columns:
-        yield "`cause` is one of these:"
-        yield table(("cause", "meaning"), ([code(cause), meaning] for cause, (_, meaning) in CAUSES.items()))
-
-
-def _what(name: str, manifest: Mapping[str, Any]) -> str:
-    if is_unfinished(name, manifest):
-        return "pairs without a gold grade"
-    if Format(manifest["options"]["format"]) is not Format.SEMEVAL:
-        return "the gold set"
-    columns = next(file["columns"] for file in manifest["files"] if file["name"] == name)
-    return f"columns {', '.join(code(column) for column in columns)}"
-
-
-def _without_gold(manifest: Mapping[str, Any]) -> Iterator[str]:
-    counts, unfinished = manifest["counts"], Unfinished(manifest["options"]["unfinished"])
-    few, undecided = (counts[reason.value] for reason in Reason)
-    where = "listed in a file of their own" if unfinished is Unfinished.LIST else "left out"
-    told = [
-        f"{number_of(few, 'pair')} with too few ratings, {where}" if few else "",
-        f"{number_of(undecided, 'pair')} flagged and without a decision, {where}" if undecided else "",
-        *(
-            f"{number_of(counts[name], 'pair')} {what}" if counts.get(name) else ""
-            for name, what in (
-                ("withdrawn", "withdrawn from the project, in no file and no other count"),
-                ("marked_as_problem", "with a gold grade, but marked as a problem by a rater"),
-                (
-                    "reopened",
-                    "graded again after the decision, which remains in force until a new one is made",
-                ),
-            )
-        ),
-    ]
-    yield "## Pairs without a gold grade, and doubtful ones"
-    yield bullets(filter(None, told)) or "None: every pair of the project has a gold grade."
-
-
-def _use(manifest: Mapping[str, Any]) -> Iterator[str]:
-    yield "## Use"
-    yield "Check the files, in their folder:"
-    sums = "\n".join(f"{file['sha256']}  {file['name']}" for file in manifest["files"])
-    yield fenced(f"sha256sum --check <<'SUMS'\n{sums}\nSUMS", "bash")
-    if not _graded(manifest["counts"]):
-        return
-    yield "Read it with `datasets`; FOLDER is this folder, or its name on the Hub:"
-    yield fenced(_loading(manifest), "python")
-    by_type = Format(manifest["options"]["format"]) is Format.SEMEVAL
-    scores, has = ("scores", "a file `TYPE.output.tsv` for each type, with ") if by_type else ("run.txt", "")
-    yield (
-        f"Score a system with kpdemo, by Pearson's and Spearman's correlation with the gold grades; "
-        f"`{scores}` has {has}a score a line in the order of the gold set:"
-    )
-    yield fenced(f"python -m annotation score --gold FOLDER --system {scores}", "bash")
-
-
-def _loading(manifest: Mapping[str, Any]) -> str:
-    if Format(manifest["options"]["format"]) is not Format.SEMEVAL:
-        return f'from datasets import load_dataset\n\ngold = load_dataset("FOLDER", split="{SPLIT}")'
-    stems = dict.fromkeys(stem_of(file["name"]) for file in gold_files(manifest) if file["rows"])
-    return f"""from datasets import concatenate_datasets, load_dataset
-
-gold = {{}}
-for type in {list(stems)}:
-    parts = [load_dataset("FOLDER", name, split="{SPLIT}") for name in (type, type + "{GRADES}")]
-    gold[type] = concatenate_datasets(parts, axis=1)"""
-
-
-def _citation(software: Mapping[str, Any]) -> Iterator[str]:
-    yield "## Citation"
-    yield (
-        "The task and the scale are those of SemEval-2014 Task 3; the software is "
-        f"{plain(software['name'])} {plain(software['version'])}."
-    )
-    yield fenced(TASK_BIBTEX, "bibtex")

@@ -35,7 +35,6 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
 
 from kpdemo.errors import InputError, KpdemoError
-from kpdemo.forwarding import read_with_passages
 from kpdemo.identity import document_identity
 from kpdemo.io.documents import BatchInput, LocatedDocument, SeeUnnamed, name_of, read_located
 from kpdemo.io.files import (
@@ -51,8 +50,8 @@ from kpdemo.io.json_lines import LineError, ReportLine
 from kpdemo.io.predictions import prediction_row
 from kpdemo.io.tables import ID_COLUMN, column_name
 from kpdemo.languages import language_name
+from kpdemo.pipeline import read_with_passages
 from kpdemo.routing import Foreign, is_foreign, lacks_absent
-from kpdemo.selection import UnnestedPredictor
 from kpdemo.types import Document, Prediction, Predictor, RetrievalPrediction, finds_absent, languages_of
 
 
@@ -506,8 +505,7 @@ def predict_file(
     if batch_size is not None and batch_size < 1:
         raise InputError(f"The batch size is {batch_size}; give 1 or more.")
     settings = BatchSettings(predictor.name, top_k, threshold, identity, language, nested, id_column)
-    reader = predictor if nested else UnnestedPredictor(predictor)
-    run = _BatchRun(reader, settings, name_of(source), progress, on_error, on_unnamed)
+    run = _BatchRun(predictor, settings, name_of(source), progress, on_error, on_unnamed)
     documents = run.read(source)
     # The first document is read before the output is touched: the input may not be readable at all.
     documents = chain(list(islice(documents, 1)), documents)
@@ -638,6 +636,10 @@ class _BatchRun:
         return ask_each(
             documents,
             lambda part: read_with_passages(
-                self._predictor, part, top_k=settings.top_k, threshold=settings.threshold
+                self._predictor,
+                part,
+                top_k=settings.top_k,
+                threshold=settings.threshold,
+                nested=settings.nested,
             ),
         )

@@ -11,10 +11,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from kpdemo.errors import InputError, ModelLoadError
-from kpdemo.forwarding import LazyPredictor, RoutedPredictor
 from kpdemo.identity import CONFIG, is_own, kind_of, stored_config
+from kpdemo.pipeline import Pipeline
 from kpdemo.routing import DEFAULT_MODEL, MULTILINGUAL_MODEL
-from kpdemo.selection import UnnestedPredictor
 from kpdemo.simckp.hub.profiles import KNOWN, one_line
 from kpdemo.text import name_of_value
 from kpdemo.types import Predictor
@@ -186,7 +185,7 @@ def load_predictor(
     device: str = "auto",
     index: str | Path | None = None,
     nested: bool = True,
-) -> LazyPredictor:
+) -> Pipeline:
     """A predictor by name; what is heavy loads with the first prediction.
 
     The default one reads English itself and leaves other languages to the model that ships for them, see
@@ -199,7 +198,7 @@ def load_predictor(
         device: "auto" (CUDA when there is one), "cpu" or "cuda"; baselines run on the CPU.
         index: the folder of a passage index for a model that retrieves; by default the one that ships for
             `multilingual`, and none for others.
-        nested: whether a present keyphrase may be nested in another, see `kpdemo.selection`.
+        nested: whether a present keyphrase may be nested in another, see `kpdemo.pipeline`.
 
     Raises:
         InputError: the model is neither a name nor a path, or the index no path.
@@ -217,33 +216,35 @@ def load_predictor(
         raise InputError(
             f"The index must be the path of a folder, not {name_of_value(index)}: leave it out for none."
         )
-    given = _open(model, device, None if index is None else Path(index))
-    return given if nested else LazyPredictor(given.name, partial(UnnestedPredictor, given))
-
-
-def _open(model: str | Path, device: str, passages: Path | None) -> LazyPredictor:
-    name = str(model)
+    name, passages = str(model), None if index is None else Path(index)
     if MULTILINGUAL_MODEL in shipped_models() and name in (DEFAULT_MODEL, MULTILINGUAL_MODEL):
-        index = passages or own_index(name)
+        multilingual = partial(_multilingual, device, passages or own_index(name))
         if name == MULTILINGUAL_MODEL:
-            return _multilingual(device, index)
-        return LazyPredictor(name, partial(_routed, device, index))
+            return Pipeline(name, multilingual, nested=nested)
+        english = partial(_load_folder, DEFAULT_FOLDER, device)
+        return Pipeline(name, english, {MULTILINGUAL_MODEL: multilingual}, nested=nested)
+    return Pipeline(name, _loader(model, device, passages), nested=nested)
+
+
+def _loader(model: str | Path, device: str, passages: Path | None) -> Callable[[], Predictor]:
+    """What opens a model that reads every document itself."""
+    name = str(model)
     is_folder = name in shipped_models() or (name not in available_models() and Path(model).is_dir())
     if passages is not None and not takes_index(model):
         raise ModelLoadError(
             f"The model {name!r} does not use passages: leave the index out, or choose another model."
         )
     if is_folder:
-        return LazyPredictor(name, partial(_load_folder, model_folder(model), device, passages))
+        return partial(_load_folder, model_folder(model), device, passages)
     if name == "embedding":
-        return LazyPredictor(name, partial(_load_embedding, device))
+        return partial(_load_embedding, device)
     if name in available_models():
-        return LazyPredictor(name, partial(_load_baseline, name))
+        return partial(_load_baseline, name)
     if _is_of_hub(name):
-        return LazyPredictor(name, partial(_load_from_hub, name, device, passages))
+        return partial(_load_from_hub, name, device, passages)
     if is_factory_name(name):
         find_factory(name)  # a wrong name is told at once
-        return LazyPredictor(name, partial(call_factory, name))
+        return partial(call_factory, name)
     names = ", ".join(available_models())
     raise ModelLoadError(
         f"There is no model {name!r}: choose one of {names}, or give a checkpoint folder, a Hub name or "
@@ -274,14 +275,9 @@ def own_index(model: str | Path) -> Path | None:
 
 
 @lru_cache(maxsize=4)
-def _multilingual(device: str, index: Path | None) -> LazyPredictor:
+def _multilingual(device: str, index: Path | None) -> Pipeline:
     """The same object each time: by its own name and as the default it is loaded once."""
-    return LazyPredictor(MULTILINGUAL_MODEL, partial(_load_folder, MULTILINGUAL_FOLDER, device, index))
-
-
-def _routed(device: str, index: Path | None) -> RoutedPredictor:
-    english = LazyPredictor(DEFAULT_MODEL, partial(_load_folder, DEFAULT_FOLDER, device))
-    return RoutedPredictor({DEFAULT_MODEL: english, MULTILINGUAL_MODEL: _multilingual(device, index)})
+    return Pipeline(MULTILINGUAL_MODEL, partial(_load_folder, MULTILINGUAL_FOLDER, device, index))
 
 
 def _load_folder(folder: Path, device: str, index: Path | None = None) -> Predictor:

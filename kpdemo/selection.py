@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_FLOOR, Decimal
-from itertools import islice
 from numbers import Integral, Real
 
 from kpdemo.errors import InputError
-from kpdemo.forwarding import Forwarding, read_with_passages
 from kpdemo.markup import spans_as_given
 from kpdemo.text import (
     LONGEST_KEYPHRASE,
     PhraseFinder,
     PhraseKinds,
     phrase_key,
-    readable_documents,
     stem,
     words,
 )
@@ -24,13 +21,8 @@ from kpdemo.types import (
     Document,
     Keyphrase,
     Origin,
-    PointKind,
     Prediction,
-    Predictor,
-    RetrievalPrediction,
     Span,
-    VectorPoint,
-    VectorSpace,
 )
 
 SCORE_DIGITS = 6
@@ -118,9 +110,6 @@ def mark_fillers(
     return (*kept[:sure], *(replace(keyphrase, filler=True) for keyphrase in kept[sure:]))
 
 
-_AT_FIRST = 4  # times as many as wanted are asked for: mostly enough, and one call
-
-
 def drop_nested(phrases: Iterable[str], language: str = "") -> Iterator[int]:
     """Which of the phrases to keep, by number, so that none is nested in another.
 
@@ -159,114 +148,6 @@ def drop_nested_keys(keys: Iterable[str]) -> Iterator[int]:
 def _pieces(stems: Sequence[str]) -> set[str]:
     ends = range(1, len(stems) + 1)
     return {" ".join(stems[start:end]) for end in ends for start in range(end)}
-
-
-@dataclass(frozen=True)
-class UnnestedPredictor(Forwarding):
-    """A `RetrievalPredictor`: any predictor, whose present keyphrases are not nested.
-
-    The answer keeps its length where possible: each keyphrase left out is replaced by the next best, which is
-    marked as a filler unless a number was asked for. With a threshold alone nothing is replaced. Absent
-    keyphrases stay as they are.
-    """
-
-    predictor: Predictor
-
-    def _predictor(self) -> Predictor:
-        return self.predictor
-
-    def predict(
-        self,
-        documents: Sequence[Document | str],
-        *,
-        top_k: int | None = None,
-        threshold: float | None = None,
-    ) -> list[Prediction]:
-        """See `kpdemo.types.Predictor`."""
-        found = self.predict_with_passages(documents, top_k=top_k, threshold=threshold)
-        return [one.prediction for one in found]
-
-    def predict_with_passages(
-        self,
-        documents: Sequence[Document | str],
-        *,
-        top_k: int | None = None,
-        threshold: float | None = None,
-    ) -> list[RetrievalPrediction]:
-        """See `kpdemo.types.RetrievalPredictor`."""
-        check_options(top_k, threshold)
-        documents = readable_documents(documents)
-        own = read_with_passages(self.predictor, documents, top_k=top_k, threshold=threshold)
-        fills = top_k is None
-        found = [_thinned(one, one, fills=fills) for one in own]
-        if top_k is None and threshold is not None:
-            return found
-        waiting = [number for number, one in enumerate(own) if found[number] != one]
-        asked = _AT_FIRST * max((_longest(own[number]) for number in waiting), default=0)
-        while waiting:
-            more = read_with_passages(
-                self.predictor, [documents[number] for number in waiting], top_k=asked, threshold=threshold
-            )
-            for number, one in zip(waiting, more, strict=True):
-                found[number] = _thinned(own[number], one, fills=fills)
-            waiting = [
-                number
-                for number, one in zip(waiting, more, strict=True)
-                if _is_short(found[number], own[number]) and _longest(one) >= asked
-            ]
-            asked *= 2
-        return found
-
-    def vectors(
-        self, document: Document, *, top_k: int | None = None, threshold: float | None = None
-    ) -> list[VectorSpace]:
-        """See `kpdemo.types.Mapped`."""
-        spaces = super().vectors(document, top_k=top_k, threshold=threshold)
-        if not spaces:
-            return []
-        [prediction] = self.predict([document], top_k=top_k, threshold=threshold)
-        present = {one.text for one in prediction.present}
-        return [
-            replace(space, points=tuple(_chosen(point, present) for point in space.points))
-            for space in spaces
-        ]
-
-
-def _chosen(point: VectorPoint, present: Set[str]) -> VectorPoint:
-    if point.kind not in (PointKind.PRESENT, PointKind.CANDIDATE):
-        return point
-    kind = PointKind.PRESENT if point.text in present else PointKind.CANDIDATE
-    return replace(point, kind=kind)
-
-
-def _thinned(own: RetrievalPrediction, longer: RetrievalPrediction, *, fills: bool) -> RetrievalPrediction:
-    """`own` with the first keyphrases of `longer` that do not nest, as many as it has.
-
-    Args:
-        fills: whether those that `own` does not have are fillers.
-    """
-    return replace(
-        own,
-        prediction=_replaced(own.prediction, longer.prediction.present, fills=fills),
-        without=_replaced(own.without, longer.without.present, fills=fills),
-    )
-
-
-def _replaced(own: Prediction, ranked: Sequence[Keyphrase], *, fills: bool) -> Prediction:
-    known = {one.spans: one for one in own.present}
-    places = islice(drop_nested((one.text for one in ranked), own.language), len(own.present))
-    chosen = (ranked[place] for place in places)
-    present = (known.get(one.spans) or replace(one, filler=fills) for one in chosen)
-    return replace(own, present=tuple(present))
-
-
-def _is_short(found: RetrievalPrediction, own: RetrievalPrediction) -> bool:
-    pairs = ((found.prediction, own.prediction), (found.without, own.without))
-    return any(len(now.present) < len(before.present) for now, before in pairs)
-
-
-def _longest(found: RetrievalPrediction) -> int:
-    return max(len(found.prediction.present), len(found.without.present))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,20 +16,9 @@ from statistics import fmean, stdev
 import numpy as np
 from numpy.typing import NDArray
 
-from kpdemo.evaluation.metrics import CUTS, KindScores
-
 CONFIDENCE = 0.95
 ROUNDING = 1e-12
 """A spread below it is rounding error."""
-
-
-def standard_errors(scores: Sequence[KindScores]) -> dict[str, float | None]:
-    """Of F1@5, F1@M and R@50 as `macro_average` gives them under `skip_empty`; None for fewer than two."""
-    with_gold = [score for score in scores if score.has_gold]
-    of_f1 = {
-        f"F1@{cut}": standard_error(f1_contributions([score.at[cut] for score in with_gold])) for cut in CUTS
-    }
-    return of_f1 | {"R@50": standard_error([score.recall_50 for score in with_gold])}
 
 
 def margin(values: Sequence[float]) -> float | None:

@@ -1,9 +1,9 @@
-"""Models in a process of their own, and how far the work there is.
+"""The queue before models in a process of their own; how far their work is, and how it is stopped.
 
 A listener hears what is reported in its own thread, and in the models' process on behalf of this thread.
 
 The program needs neither their libraries nor their memory: it keeps serving while they load or compute, and
-when they run out of memory. Standard library only.
+when they run out of memory.
 """
 
 from __future__ import annotations
@@ -15,15 +15,18 @@ import subprocess
 import sys
 import time
 import traceback
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from queue import SimpleQueue
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 from typing import Any, BinaryIO
 
-from kpdemo.errors import KpdemoError, ModelStoppedError
+from kpdemo.errors import KpdemoError, ModelStoppedError, StoppedError
+from kpdemo.languages import ENGLISH
+from kpdemo.pipeline import read_with_passages
 from kpdemo.types import (
     Document,
     Mapped,
@@ -91,6 +94,78 @@ def tell(share: float, what: str = READING) -> None:
         listener.heard(listener.start + share * listener.width, what)
 
 
+LOOK = 0.1
+"""Seconds between two checks whether a question that waits for its turn was stopped."""
+
+STOPPED = "This was stopped before it was done: try again."
+
+
+class Stop:
+    """A reader's request to stop a question, passed to the thread that works on it.
+
+    `ask` may come from any thread, and at any time.
+
+    Args:
+        told: the sentence of the StoppedError.
+    """
+
+    def __init__(self, told: str = STOPPED) -> None:
+        self._told = told
+        self._asked = Event()
+        self._change = Lock()
+        self._end: Callable[[], None] | None = None
+
+    def ask(self) -> None:
+        """End what runs, and let nothing begin from now on."""
+        with self._change:
+            self._asked.set()
+            if self._end is not None:
+                self._end()
+
+    @contextmanager
+    def turn(self, lock: Lock) -> Iterator[None]:
+        """Hold a lock, after waiting for it only as long as nobody asks to stop.
+
+        Raises:
+            StoppedError: somebody has asked.
+        """
+        while not lock.acquire(timeout=LOOK):
+            self.check()
+        try:
+            self.check()
+            yield
+        finally:
+            lock.release()
+
+    @contextmanager
+    def ended_by(self, end: Callable[[], None]) -> Iterator[None]:
+        """Work in this block is ended by `end`, which another thread calls; it may raise anything then.
+
+        Raises:
+            StoppedError: somebody has asked.
+        """
+        with self._change:
+            self.check()
+            self._end = end
+        try:
+            yield
+        except Exception:
+            self.check()
+            raise
+        finally:
+            with self._change:
+                self._end = None
+
+    def check(self) -> None:
+        """For work that looks itself, now and then, whether it should go on.
+
+        Raises:
+            StoppedError: somebody has asked.
+        """
+        if self._asked.is_set():
+            raise StoppedError(self._told)
+
+
 Load = Callable[[str], Predictor]
 """Opens a model by name; raises ModelLoadError."""
 
@@ -101,7 +176,7 @@ class Setup:
 
     Attributes:
         load: by which the process opens models; pickled by its name.
-        first: the model to load before anything is asked.
+        first: the model to open before anything is asked.
     """
 
     load: Load
@@ -110,9 +185,20 @@ class Setup:
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """Load a model, if it is not loaded; answered by its `Description`."""
+    """Load a model and warm it up, if it is not open; answered by its `Description`."""
 
     model: str
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Read documents with a model; answered by a `Reading`, whose values are as of `read_with_passages`."""
+
+    model: str
+    documents: Sequence[Document | str]
+    top_k: int | None
+    threshold: float | None
+    nested: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +211,15 @@ class Call:
     options: Mapping[str, Any]
 
 
-Request = Open | Call
+Request = Open | Read | Call
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What documents gave, and the seconds it took, without any waiting."""
+
+    found: list[RetrievalPrediction]
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +317,122 @@ class ModelProcess:
                 pipe.close()
 
 
-class ModelWorker:
+PAUSE = 0.001
+"""Seconds before each request, in which one that waits goes before the next of a file of many batches."""
+
+
+class ModelQueue(ABC):
+    """Models that answer one request after the other, whatever thread it comes from.
+
+    Each method takes a `Stop`, by which the request waits no longer, and raises a StoppedError.
+    """
+
+    def __init__(self) -> None:
+        self._turn = Lock()
+
+    def open(self, model: str, stop: Stop | None = None) -> RemotePredictor:
+        """A model as a predictor, loaded and warm when this returns; `stop` holds for its calls too.
+
+        Raises:
+            ModelLoadError: as what loads it.
+            ModelStoppedError: its process died.
+        """
+        description: Description = self._ask(Open(model), stop)
+        return RemotePredictor(self, model, description, stop)
+
+    def read(
+        self,
+        model: str,
+        documents: Sequence[Document | str],
+        *,
+        top_k: int | None = None,
+        threshold: float | None = None,
+        nested: bool = True,
+        stop: Stop | None = None,
+    ) -> Reading:
+        """See `kpdemo.pipeline.read_with_passages`; besides, raises ModelStoppedError."""
+        reading: Reading = self._ask(Read(model, documents, top_k, threshold, nested), stop)
+        return reading
+
+    def call(self, model: str, method: str, *arguments: Any, stop: Stop | None = None, **options: Any) -> Any:
+        """Call a method of a model, with values that pickle takes, and return what it does.
+
+        Raises:
+            ModelStoppedError: its process died.
+            Exception: what the method raises; of a type that only the models' libraries have, a RuntimeError.
+        """
+        return self._ask(Call(model, method, arguments, options), stop)
+
+    def _ask(self, request: Request, stop: Stop | None) -> Any:
+        stop = stop or Stop()
+        time.sleep(PAUSE)
+        with stop.turn(self._turn), stop.ended_by(self.leave_off):
+            return self.answer(request)
+
+    @abstractmethod
+    def leave_off(self) -> None:
+        """End the work at the request whose turn it is, if it can be ended, because of its `Stop`."""
+
+    @abstractmethod
+    def answer(self, request: Request) -> Any:
+        """What answers a request in its turn, or the error that it ends with."""
+
+
+WARM_UP = Document("A short sentence warms the model up before the first reader comes.", title="Warm-up")
+
+
+class LocalModels(ModelQueue):
+    """Models in this process, each loaded once."""
+
+    def __init__(self, load: Load) -> None:
+        super().__init__()
+        self._load = load
+        self._loaded: dict[str, Predictor] = {}
+        self._warm: set[str] = set()
+
+    def leave_off(self) -> None:
+        """Nothing here can be ended: the work goes on."""
+
+    def answer(self, request: Request) -> Any:
+        match request:
+            case Open(name):
+                return self._open(name)
+            case Read(name, documents, top_k, threshold, nested):
+                model = self._model(name)
+                started = time.perf_counter()
+                found = read_with_passages(model, documents, top_k=top_k, threshold=threshold, nested=nested)
+                return Reading(found, time.perf_counter() - started)
+            case Call(name, method, arguments, options):
+                return getattr(self._model(name), method)(*arguments, **options)
+
+    def _open(self, name: str) -> Description:
+        model = self._model(name)
+        if name not in self._warm:
+            with listen_with(None):  # what loads lazily loads now, and counts in no answer's time
+                model.predict([_warm_up_for(model)])
+            self._warm.add(name)
+        return Description(
+            model.name,
+            model.device,
+            finds_absent(model),
+            isinstance(model, Mapped),
+            languages_of(model),
+            uses_passages(model),
+        )
+
+    def _model(self, name: str) -> Predictor:
+        if name not in self._loaded:
+            self._loaded[name] = self._load(name)
+        return self._loaded[name]
+
+
+def _warm_up_for(model: Predictor) -> Document:
+    """In a language of the model: some refuse all others."""
+    languages = languages_of(model)
+    return WARM_UP if ENGLISH in languages or not languages else replace(WARM_UP, language=min(languages))
+
+
+class ModelWorker(ModelQueue):
     """Models in a process of their own, which ends with the program or `close`.
 
     Its methods may be called from any thread; the process answers one request after the other. When it dies,
@@ -231,33 +440,21 @@ class ModelWorker:
 
     Args:
         load: opens a model by name, there; something that pickle takes, such as a function of a module.
-        first: the model to load at once; without it the process starts with the first request.
+        first: the model to open at once; without it the process starts with the first request.
+        may_end: whether a `Stop` may end the process, which others then wait for while it loads again.
     """
 
-    def __init__(self, load: Load, first: str | None = None) -> None:
+    def __init__(self, load: Load, first: str | None = None, *, may_end: bool = False) -> None:
+        super().__init__()
         self._setup = Setup(load, first)
-        self._turn = Lock()
+        self._may_end = may_end
         self._change = Lock()  # held while a process starts or ends
         self._closed = False
         self._process = None if first is None else ModelProcess(self._setup)
 
-    def open(self, model: str) -> RemotePredictor:
-        """A model as a predictor, loaded when this returns.
-
-        Raises:
-            ModelLoadError: as `load`.
-            ModelStoppedError: the process died.
-        """
-        return RemotePredictor(self, model, self._ask(Open(model)))
-
-    def call(self, model: str, method: str, *arguments: Any, **options: Any) -> Any:
-        """Call a method of a model, with values that pickle takes, and return what it does.
-
-        Raises:
-            ModelStoppedError: the process died.
-            Exception: what the method raises; of a type that only the models' libraries have, a RuntimeError.
-        """
-        return self._ask(Call(model, method, arguments, options))
+    def leave_off(self) -> None:
+        if self._may_end:
+            self.interrupt()
 
     def interrupt(self) -> None:
         """End the process in mid-work: what it works at raises ModelStoppedError, and another starts."""
@@ -275,9 +472,8 @@ class ModelWorker:
             if self._process is not None:
                 self._process.close_pipes()
 
-    def _ask(self, request: Request) -> Any:
-        with self._turn:
-            answer = self._exchange(request)
+    def answer(self, request: Request) -> Any:
+        answer = self._exchange(request)
         if isinstance(answer, Raised):
             raise answer.error
         return answer.value
@@ -335,11 +531,12 @@ class ModelWorker:
 
 @dataclass(frozen=True)
 class RemotePredictor:
-    """A predictor of a `ModelWorker`."""
+    """A predictor whose calls wait in a `ModelQueue`."""
 
-    worker: ModelWorker
+    models: ModelQueue
     model: str
     description: Description
+    stop: Stop | None = None
 
     @property
     def name(self) -> str:
@@ -357,9 +554,9 @@ class RemotePredictor:
     def languages(self) -> frozenset[str]:
         return self.description.languages
 
-    def interrupt(self) -> None:
-        """See `ModelWorker.interrupt`: it ends whatever any model of the process works at."""
-        self.worker.interrupt()
+    @property
+    def uses_passages(self) -> bool:
+        return self.description.uses_passages
 
     def predict(
         self,
@@ -369,14 +566,10 @@ class RemotePredictor:
         threshold: float | None = None,
     ) -> list[Prediction]:
         """See `kpdemo.types.Predictor`; besides, raises ModelStoppedError."""
-        found: list[Prediction] = self.worker.call(
-            self.model, "predict", documents, top_k=top_k, threshold=threshold
+        found: list[Prediction] = self.models.call(
+            self.model, "predict", documents, top_k=top_k, threshold=threshold, stop=self.stop
         )
         return found
-
-    @property
-    def uses_passages(self) -> bool:
-        return self.description.uses_passages
 
     def predict_with_passages(
         self,
@@ -386,10 +579,7 @@ class RemotePredictor:
         threshold: float | None = None,
     ) -> list[RetrievalPrediction]:
         """See `kpdemo.types.RetrievalPredictor`; besides, raises ModelStoppedError."""
-        found: list[RetrievalPrediction] = self.worker.call(
-            self.model, "predict_with_passages", documents, top_k=top_k, threshold=threshold
-        )
-        return found
+        return self.models.read(self.model, documents, top_k=top_k, threshold=threshold, stop=self.stop).found
 
     def vectors(
         self, document: Document, *, top_k: int | None = None, threshold: float | None = None
@@ -397,8 +587,8 @@ class RemotePredictor:
         """See `kpdemo.types.Mapped`; besides, raises ModelStoppedError."""
         if not self.description.has_vectors:
             return []
-        found: list[VectorSpace] = self.worker.call(
-            self.model, "vectors", document, top_k=top_k, threshold=threshold
+        found: list[VectorSpace] = self.models.call(
+            self.model, "vectors", document, top_k=top_k, threshold=threshold, stop=self.stop
         )
         return found
 
@@ -413,7 +603,7 @@ def serve() -> None:
     setup: Setup = pickle.load(requests)
     inbox: SimpleQueue[Request] = SimpleQueue()
     Thread(target=_receive, args=(requests, inbox), daemon=True).start()
-    models = _Models(setup.load)
+    models = LocalModels(setup.load)
     if setup.first is not None:
         with suppress(Exception):  # whoever asks for it gets the error
             models.open(setup.first)
@@ -421,7 +611,7 @@ def serve() -> None:
         while True:
             request = inbox.get()
             with listen_with(_Teller(answers)):
-                answer = models.answer(request)
+                answer = _answer(models, request)
             answers.write(_pickled(answer))
             answers.flush()
     os._exit(0)
@@ -457,38 +647,11 @@ class _Teller:
             self._told = time.monotonic()
 
 
-class _Models:
-    """The models that are loaded, by name."""
-
-    def __init__(self, load: Load) -> None:
-        self._load = load
-        self._loaded: dict[str, Predictor] = {}
-
-    def open(self, name: str) -> Description:
-        predictor = self._predictor(name)
-        return Description(
-            predictor.name,
-            predictor.device,
-            finds_absent(predictor),
-            isinstance(predictor, Mapped),
-            languages_of(predictor),
-            uses_passages(predictor),
-        )
-
-    def answer(self, request: Request) -> Answer:
-        try:
-            match request:
-                case Open(model):
-                    return Returned(self.open(model))
-                case Call(model, method, arguments, options):
-                    return Returned(getattr(self._predictor(model), method)(*arguments, **options))
-        except Exception as error:  # noqa: BLE001 - it is raised where the request came from
-            return Raised(_portable(error))
-
-    def _predictor(self, name: str) -> Predictor:
-        if name not in self._loaded:
-            self._loaded[name] = self._load(name)
-        return self._loaded[name]
+def _answer(models: LocalModels, request: Request) -> Answer:
+    try:
+        return Returned(models.answer(request))
+    except Exception as error:  # noqa: BLE001 - it is raised where the request came from
+        return Raised(_portable(error))
 
 
 def _portable(error: Exception) -> Exception:

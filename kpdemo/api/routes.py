@@ -26,7 +26,7 @@ from kpdemo.errors import BusyError, InputError, KpdemoError
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.requests import check_document
 from kpdemo.ui.results import PredictionRequest, PredictionResult, as_record
-from kpdemo.ui.stop import Stop
+from kpdemo.worker import Stop
 
 MOST_REQUESTS = 16
 """That are answered or wait at a time."""

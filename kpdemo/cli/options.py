@@ -31,7 +31,7 @@ from kpdemo.io.files import (
 from kpdemo.io.json_lines import LineError
 
 if TYPE_CHECKING:
-    from kpdemo.forwarding import LazyPredictor
+    from kpdemo.pipeline import Pipeline
     from kpdemo.terminal import ProgressLine
 
 
@@ -192,7 +192,7 @@ def exit_with(problems: Problems) -> None:
         raise typer.Exit(1)
 
 
-def open_predictor(model: str, device: Device, index_folder: Path | None = None) -> LazyPredictor:
+def open_predictor(model: str, device: Device, index_folder: Path | None = None) -> Pipeline:
     """The model of that name or folder; its weights load with the first prediction."""
     from kpdemo.predictors import available_models, load_predictor
 

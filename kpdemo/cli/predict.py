@@ -87,7 +87,7 @@ class Reading:
 
 def predict_one(file: str | None, title: str, reading: Reading, *, as_json: bool) -> None:
     """Print the keyphrases of a file, or of standard input."""
-    from kpdemo.forwarding import read_with_passages
+    from kpdemo.pipeline import read_with_passages
     from kpdemo.text import check_readable
 
     document = replace(_read_one(file, title), language=reading.language)
@@ -97,7 +97,13 @@ def predict_one(file: str | None, title: str, reading: Reading, *, as_json: bool
     device = predictor.device  # loads the model: its time is not the prediction's
     started = time.perf_counter()
     with _reading_line(len(document.text)):
-        [found] = read_with_passages(predictor, [document], top_k=reading.top_k, threshold=reading.threshold)
+        [found] = read_with_passages(
+            predictor,
+            [document],
+            top_k=reading.top_k,
+            threshold=reading.threshold,
+            nested=reading.nested,
+        )
     seconds = time.perf_counter() - started
     _say_what_to_know(found, predictor, has_index=reading.index_folder is not None)
     if as_json:
@@ -175,14 +181,12 @@ def _predictor_for(document: Document, reading: Reading) -> Predictor:
     from kpdemo.languages import identify
     from kpdemo.predictors import shipped_models
     from kpdemo.routing import DEFAULT_MODEL, model_for
-    from kpdemo.selection import UnnestedPredictor
 
     model = reading.model
     if model == DEFAULT_MODEL and (made_for := model_for(identify(document).language)) in shipped_models():
         model = made_for
     passages = None if model == DEFAULT_MODEL else reading.index_folder
-    predictor = open_predictor(model, reading.device, passages)
-    return predictor if reading.nested else UnnestedPredictor(predictor)
+    return open_predictor(model, reading.device, passages)
 
 
 def _read_one(file: str | None, title: str) -> Document:

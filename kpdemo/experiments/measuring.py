@@ -14,14 +14,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from kpdemo.batch import ask_each
 from kpdemo.errors import ConfigError, InputError
 from kpdemo.evaluation.measuring import document_scores
-from kpdemo.evaluation.metrics import CUT_OFFS, SetScores, named_pooled, pooled_average
+from kpdemo.evaluation.metrics import (
+    CUT_OFFS,
+    CUTS,
+    KindScores,
+    SetScores,
+    named_pooled,
+    pooled_average,
+)
 from kpdemo.evaluation.protocol import summarise
 from kpdemo.evaluation.report import UNDEFINED, dataset_to_json
 from kpdemo.experiments.results import GoldFile, Result, Results, command_files, join_figures
 from kpdemo.io.files import parse_json
 from kpdemo.languages import identify_together
 from kpdemo.markup import without_markup
-from kpdemo.statistics import margin, standard_error, standard_errors
+from kpdemo.statistics import f1_contributions, margin, standard_error
 from kpdemo.types import (
     Document,
     Mapped,
@@ -130,6 +137,15 @@ def figures(documents: Sequence[Document], predictions: Sequence[Prediction]) ->
             "absent": standard_errors([score.absent for score in scores]),
         }
     }
+
+
+def standard_errors(scores: Sequence[KindScores]) -> dict[str, float | None]:
+    """Of F1@5, F1@M and R@50 as `macro_average` gives them under `skip_empty`; None for fewer than two."""
+    with_gold = [score for score in scores if score.has_gold]
+    of_f1 = {
+        f"F1@{cut}": standard_error(f1_contributions([score.at[cut] for score in with_gold])) for cut in CUTS
+    }
+    return of_f1 | {"R@50": standard_error([score.recall_50 for score in with_gold])}
 
 
 def machine(device: str) -> str:

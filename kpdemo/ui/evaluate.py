@@ -55,7 +55,7 @@ from kpdemo.text import shorten
 from kpdemo.types import Document
 from kpdemo.ui.html import count_noun, escape, group_digits
 from kpdemo.ui.models import ModelShelf
-from kpdemo.ui.stop import Stop, Stops
+from kpdemo.ui.stop import Stops
 from kpdemo.ui.uploads import KEPT_MINUTES, MOST_FILES, checked_files, in_turn_of_files, own_copies
 from kpdemo.ui.widgets import (
     CHOOSE_AGAIN,
@@ -71,6 +71,7 @@ from kpdemo.ui.widgets import (
     shown_to_user,
     stop_button,
 )
+from kpdemo.worker import Stop
 
 MOST_ROWS = 20
 MOST_BYTES = 100 * 2**20

@@ -20,7 +20,6 @@ from kpdemo.ui.stop import Stops
 from kpdemo.ui.uploads import (
     KEPT_MINUTES,
     FileReport,
-    InTurns,
     in_turn_of_files,
     predict_uploads,
     readable_copies,
@@ -74,7 +73,7 @@ class FilesHandlers:
             uploads = readable_copies(paths, Path(folder))
             output = Path(folder) / OUTPUT_NAME
             with in_turn_of_files(self.shelf, stop, progress):
-                reader = InTurns(self.shelf.open(model, stop))
+                reader = self.shelf.open(model, stop)
                 read_pdf = partial(self.shelf.pdfs.read, stop=stop)
                 report = predict_uploads(reader, uploads, output, progress, read_pdf)
             if not report.summary.done:

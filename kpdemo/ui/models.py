@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -13,57 +12,45 @@ from threading import BoundedSemaphore, Event, Lock, Thread
 
 import kpdemo
 from kpdemo.cards import model_card
-from kpdemo.errors import BusyError, KpdemoError, LanguageError, ModelLoadError, ModelStoppedError
-from kpdemo.forwarding import Forwarding, read_with_passages
-from kpdemo.languages import ENGLISH, identify
+from kpdemo.errors import (
+    BusyError,
+    KpdemoError,
+    LanguageError,
+    ModelLoadError,
+    ModelStoppedError,
+    StoppedError,
+)
+from kpdemo.languages import identify
 from kpdemo.predictors import model_folder
 from kpdemo.routing import DEFAULT_MODEL, model_for
-from kpdemo.selection import UnnestedPredictor
 from kpdemo.text import LONGEST_SHOWN, shorten
-from kpdemo.types import (
-    Document,
-    Mapped,
-    Prediction,
-    Predictor,
-    RetrievalPrediction,
-    VectorSpace,
-    languages_of,
-)
+from kpdemo.types import Document, Prediction, RetrievalPrediction, VectorSpace
 from kpdemo.ui.pdf_process import PdfProcesses
+from kpdemo.ui.requests import check_length
 from kpdemo.ui.results import PredictionRequest, PredictionResult
-from kpdemo.ui.stop import Stop
-from kpdemo.worker import RemotePredictor, listen_with, tell
-
-WARM_UP = Document("A short sentence warms the model up before the first reader comes.", title="Warm-up")
+from kpdemo.worker import Load, LocalModels, ModelQueue, RemotePredictor, Stop, listen_with, tell
 
 
-@dataclass(frozen=True)
-class ModelQueue:
-    """Models that answer one call after the other, and why others could not be loaded."""
+@dataclass
+class OpenModels:
+    """The models of one queue that were opened, and why others could not be."""
 
-    load: Callable[[str], Predictor]
-    may_end: bool = False
-    """Whether a Stop may end the process of these models, which then load again."""
-    opened: dict[str, Guarded] = field(default_factory=dict)
+    queue: ModelQueue
+    opened: dict[str, RemotePredictor] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
-    lock: Lock = field(default_factory=Lock)
+
+    @classmethod
+    def of(cls, load: Load | ModelQueue) -> OpenModels:
+        return cls(load if isinstance(load, ModelQueue) else LocalModels(load))
+
+
+TURN_CHARACTERS = 100_000
+"""Characters predicted in one go, or one document: after them a reader of the other page may go first."""
 
 
 @dataclass(frozen=True)
-class Guarded(Forwarding):
-    """A predictor that waits for the lock before each call, only as long as nobody asks to stop."""
-
-    predictor: Predictor
-    lock: Lock
-    may_end: bool = False
-    stop: Stop = field(default_factory=Stop)
-
-    def until(self, stop: Stop) -> Guarded:
-        """The same for one question; its calls raise StoppedError once `stop` was asked."""
-        return replace(self, stop=stop)
-
-    def _predictor(self) -> Predictor:
-        return self.predictor
+class FileReader(RemotePredictor):
+    """A model for files: it refuses what is too long for the page, and reads no batch of long texts."""
 
     def predict(
         self,
@@ -72,9 +59,12 @@ class Guarded(Forwarding):
         top_k: int | None = None,
         threshold: float | None = None,
     ) -> list[Prediction]:
-        time.sleep(0.001)  # a file of many batches lets a waiting reader go first
-        with self._turn():
-            return super().predict(documents, top_k=top_k, threshold=threshold)
+        read = super().predict  # a comprehension knows no super()
+        return [
+            prediction
+            for turn in _checked_turns(documents)
+            for prediction in read(turn, top_k=top_k, threshold=threshold)
+        ]
 
     def predict_with_passages(
         self,
@@ -83,59 +73,31 @@ class Guarded(Forwarding):
         top_k: int | None = None,
         threshold: float | None = None,
     ) -> list[RetrievalPrediction]:
-        time.sleep(0.001)  # as in `predict`
-        with self._turn():
-            return super().predict_with_passages(documents, top_k=top_k, threshold=threshold)
-
-    def answer(self, question: PredictionRequest) -> PredictionResult:
-        with self._turn():
-            started = time.perf_counter()
-            predictor = self.predictor if question.nested else UnnestedPredictor(self.predictor)
-            [found] = read_with_passages(
-                predictor, [question.read], top_k=question.top_k, threshold=question.threshold
-            )
-            seconds = time.perf_counter() - started
-        return PredictionResult(
-            question,
-            found.prediction,
-            self.name,
-            self.device,
-            seconds,
-            finds_absent=self.finds_absent,
-            languages=self.languages,
-            retrieval=found if found.retrieves else None,
-        )
-
-    def vectors(
-        self, document: Document, *, top_k: int | None = None, threshold: float | None = None
-    ) -> list[VectorSpace]:
-        if not isinstance(self.predictor, Mapped):
-            return []
-        with self._turn():
-            return super().vectors(document, top_k=top_k, threshold=threshold)
-
-    def similarities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        with self._turn():
-            return super().similarities(pairs)
-
-    @contextmanager
-    def _turn(self) -> Iterator[None]:
-        with self.stop.turn(self.lock), self.stop.ended_by(self._interrupt):
-            yield
-
-    def _interrupt(self) -> None:
-        """End the predictor's work if it runs in another process; work in this one goes on.
-
-        Never the process of the short texts, which others ask besides, and which are soon read.
-        """
-        if self.may_end and isinstance(self.predictor, RemotePredictor):
-            self.predictor.interrupt()
+        read = super().predict_with_passages  # as in `predict`
+        return [
+            found
+            for turn in _checked_turns(documents)
+            for found in read(turn, top_k=top_k, threshold=threshold)
+        ]
 
 
-def warm_up_for(predictor: Predictor) -> Document:
-    """In a language of the model: some refuse all others."""
-    languages = languages_of(predictor)
-    return WARM_UP if ENGLISH in languages or not languages else replace(WARM_UP, language=min(languages))
+def _checked_turns(documents: Sequence[Document | str]) -> Iterator[list[Document]]:
+    read = [Document(document) if isinstance(document, str) else document for document in documents]
+    for document in read:
+        check_length(document)
+    return _turns(read)
+
+
+def _turns(documents: Sequence[Document]) -> Iterator[list[Document]]:
+    """Consecutive documents of at most `TURN_CHARACTERS` together; a longer one stands alone."""
+    turn: list[Document] = []
+    for document in documents:
+        if turn and sum(len(other.text) for other in [*turn, document]) > TURN_CHARACTERS:
+            yield turn
+            turn = []
+        turn.append(document)
+    if turn:
+        yield turn
 
 
 WARM_UP_PATIENCE = 15.0
@@ -166,7 +128,7 @@ class ModelShelf:
 
     Args:
         models: names with a line on each, the default one first.
-        load: opens a model by name; raises ModelLoadError.
+        load: opens a model by name, in this process, and raises ModelLoadError; or models in another one.
         describe: the card of a model by name, in Markdown.
         index_of: the folder of the passages that a model was opened with; empty for its own.
         load_apart: as `load`, for models that can answer while those of `load` do.
@@ -175,16 +137,16 @@ class ModelShelf:
     def __init__(
         self,
         models: Mapping[str, str],
-        load: Callable[[str], Predictor],
+        load: Load | ModelQueue,
         describe: Callable[[str], str] = model_card,
         index_of: Callable[[str], str] = no_index,
-        load_apart: Callable[[str], Predictor] | None = None,
+        load_apart: Load | ModelQueue | None = None,
     ) -> None:
         self.models = dict(models)
         self._describe = describe
         self._index_of = index_of
-        self._short = ModelQueue(load)
-        self._long = self._short if load_apart is None else ModelQueue(load_apart, may_end=True)
+        self._short = OpenModels.of(load)
+        self._long = self._short if load_apart is None else OpenModels.of(load_apart)
         self._long_turns = BoundedSemaphore(MOST_LONG)
         self._warm = Event()
         self.turn_of_files = Lock()
@@ -236,12 +198,29 @@ class ModelShelf:
             InputError: the document cannot be read.
             BusyError: the text is long, and so are `MOST_LONG` others that wait.
         """
-        stop = stop or Stop()
-        with self._queue_of(question) as queue:
-            answer = self._reader(question, queue, stop).until(stop).answer(question)
-        if answer.retrieval is None:
-            return answer
-        return replace(answer, question=replace(question, index=self._index_of(question.model)))
+        with self._models_for(question) as models:
+            model = self._open(self.reader_of(question), models, stop)
+            reading = models.queue.read(
+                model.model,
+                [question.read],
+                top_k=question.top_k,
+                threshold=question.threshold,
+                nested=question.nested,
+                stop=stop,
+            )
+        [found] = reading.found
+        if found.retrieves:
+            question = replace(question, index=self._index_of(question.model))
+        return PredictionResult(
+            question,
+            found.prediction,
+            model.name,
+            model.device,
+            reading.seconds,
+            finds_absent=model.finds_absent,
+            languages=model.languages,
+            retrieval=found if found.retrieves else None,
+        )
 
     def spaces(self, question: PredictionRequest, stop: Stop | None = None) -> list[VectorSpace]:
         """The vectors that a model compares when it answers; none where it compares no vectors.
@@ -255,10 +234,9 @@ class ModelShelf:
             InputError: the document cannot be read.
             BusyError: as `answer`.
         """
-        stop = stop or Stop()
-        with self._queue_of(question) as queue:
-            guarded = self._reader(question, queue, stop).until(stop)
-            return guarded.vectors(question.read, top_k=question.top_k, threshold=question.threshold)
+        with self._models_for(question) as models:
+            model = self._open(self.reader_of(question), models, stop)
+            return model.vectors(question.read, top_k=question.top_k, threshold=question.threshold)
 
     def reader_of(self, question: PredictionRequest) -> str:
         """The name of the model that reads the question's document; see `kpdemo.routing`."""
@@ -289,7 +267,7 @@ class ModelShelf:
         self.check_known(name)
         return self._describe(name)
 
-    def open(self, name: str, stop: Stop | None = None) -> Predictor:
+    def open(self, name: str, stop: Stop | None = None) -> FileReader:
         """A model for much work, such as files, that may be asked from any thread.
 
         Its calls wait in the queue of the long texts.
@@ -301,8 +279,8 @@ class ModelShelf:
             StoppedError: by `stop`; so do its calls.
             ModelLoadError: the model is unknown, or cannot be loaded.
         """
-        stop = stop or Stop()
-        return self._open(name, self._long, stop).until(stop)
+        model = self._open(name, self._long, stop)
+        return FileReader(model.models, name, model.description, stop)
 
     def warm_up(self) -> None:
         """Load the default model and its libraries; `problem` tells when that fails."""
@@ -319,8 +297,8 @@ class ModelShelf:
         return thread
 
     @contextmanager
-    def _queue_of(self, question: PredictionRequest) -> Iterator[ModelQueue]:
-        """Where the question waits; it keeps its place until it is answered."""
+    def _models_for(self, question: PredictionRequest) -> Iterator[OpenModels]:
+        """Those whose queue the question waits in; it keeps its place until it is answered."""
         if not self.reads_apart(question):
             yield self._short
             return
@@ -334,28 +312,20 @@ class ModelShelf:
         finally:
             self._long_turns.release()
 
-    def _reader(self, question: PredictionRequest, queue: ModelQueue, stop: Stop) -> Guarded:
-        return self._open(self.reader_of(question), queue, stop)
-
-    def _open(self, name: str, queue: ModelQueue, stop: Stop | None = None) -> Guarded:
+    def _open(self, name: str, models: OpenModels, stop: Stop | None = None) -> RemotePredictor:
         self.check_known(name)
-        with (stop or Stop()).turn(queue.lock):
-            if name not in queue.opened:
-                queue.opened[name] = Guarded(self._start(name, queue), queue.lock, may_end=queue.may_end)
-                queue.problems.pop(name, None)
-            return queue.opened[name]
-
-    def _start(self, name: str, queue: ModelQueue) -> Predictor:
-        tell(0.0, f"Loading the model {name}")
-        try:
-            with listen_with(None):
-                predictor = queue.load(name)
-                # What loads lazily loads now, and counts in no answer's time.
-                predictor.predict([warm_up_for(predictor)])
-        except Exception as error:
-            queue.problems[name] = _sentence(name, error)
-            raise ModelLoadError(queue.problems[name]) from error
-        return predictor
+        if name not in models.opened:
+            tell(0.0, f"Loading the model {name}")
+            try:
+                with listen_with(None):
+                    models.opened[name] = models.queue.open(name, stop)
+            except StoppedError:
+                raise
+            except Exception as error:
+                models.problems[name] = _sentence(name, error)
+                raise ModelLoadError(models.problems[name]) from error
+            models.problems.pop(name, None)
+        return replace(models.opened[name], stop=stop)
 
 
 def _sentence(name: str, error: Exception) -> str:

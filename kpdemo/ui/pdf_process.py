@@ -18,7 +18,7 @@ from threading import Lock, Thread, Timer
 from kpdemo.errors import InputError, StoppedError
 from kpdemo.io.documents import read_whole
 from kpdemo.types import Document
-from kpdemo.ui.stop import Stop
+from kpdemo.worker import Stop
 
 MOST_SECONDS = 60
 """Of processor time; a paper of twenty pages takes two."""

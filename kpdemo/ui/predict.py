@@ -20,7 +20,6 @@ from kpdemo.ui.models import LONG_TEXT, WARM_UP_PATIENCE, ModelShelf
 from kpdemo.ui.page import ASSETS
 from kpdemo.ui.requests import LARGEST_COUNT, LONGEST_TEXT, Rule, read_request
 from kpdemo.ui.results import answer_html
-from kpdemo.ui.stop import Stop
 from kpdemo.ui.widgets import (
     MODEL_QUEUE,
     QUIETLY,
@@ -33,7 +32,7 @@ from kpdemo.ui.widgets import (
     show_share,
     shown_to_user,
 )
-from kpdemo.worker import ProgressListener, listen_with
+from kpdemo.worker import ProgressListener, Stop, listen_with
 
 _SHOW = """(...typed) => {
   const page = (window.kpdemoTyped ??= { examples: new Set(), mine: null });

@@ -30,8 +30,8 @@ from kpdemo.ui.html import count_noun, escape, group_digits, join_names
 from kpdemo.ui.models import OF_ONE_MODEL, ModelShelf
 from kpdemo.ui.pdf_process import PdfProcesses, ReadPdf, is_pdf
 from kpdemo.ui.requests import read_request
-from kpdemo.ui.stop import Stop, Stops
-from kpdemo.ui.uploads import BATCH_SIZE, InTurns, OwnNames, in_turn_of_files, readable_copies
+from kpdemo.ui.stop import Stops
+from kpdemo.ui.uploads import BATCH_SIZE, OwnNames, in_turn_of_files, readable_copies
 from kpdemo.ui.widgets import (
     CHOOSE_AGAIN,
     FILES_QUEUE,
@@ -45,6 +45,7 @@ from kpdemo.ui.widgets import (
     shown_to_user,
     stop_button,
 )
+from kpdemo.worker import Stop
 
 MOST_DOCUMENTS = 1_000
 TOLD_LINES = 5
@@ -247,7 +248,7 @@ class SendHandlers:
         for model in models if documents else ():
             own: dict[int, Prediction] = {}
             try:
-                predictor = InTurns(self.shelf.open(model, stop))
+                predictor = self.shelf.open(model, stop)
                 before_each = partial(_show_done, progress, model, len(documents))
                 for place, outcome in predict_in_batches(predictor, documents, before_each):
                     if isinstance(outcome, InputError):

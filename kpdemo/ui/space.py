@@ -39,7 +39,7 @@ from kpdemo.ui.html import count_noun, escape, group_digits, score_html
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.requests import read_request
 from kpdemo.ui.results import PredictionRequest
-from kpdemo.ui.stop import Stop, Stops
+from kpdemo.ui.stop import Stops
 from kpdemo.ui.widgets import (
     MODEL_QUEUE,
     QuestionFields,
@@ -52,7 +52,7 @@ from kpdemo.ui.widgets import (
     stop_button,
 )
 from kpdemo.vectors import Method, Plane, project, unit_rows
-from kpdemo.worker import listen_with
+from kpdemo.worker import Stop, listen_with
 
 NARROW, WIDE, LINE_HEIGHT = 7.0, 14.0, 16.0
 """Pixels of a character, of a Chinese one, and of a line, in the font of charts."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -130,8 +129,6 @@ def port_number(text: str) -> int:
 
 
 PAIRS_AT_ONCE = 64
-PAUSE = 0.005
-"""Seconds in which a prediction that waits for its turn takes it."""
 
 
 def open_model(name: str, *, device: str, model: str | None, index: str | None) -> Predictor:
@@ -176,7 +173,7 @@ class Workers:
 def start_models(settings: Settings) -> Workers:
     """Start the process for short texts, which begins with the model that is chosen at first."""
     load = partial(open_model, device=settings.device, model=settings.model, index=settings.index)
-    return Workers(ModelWorker(load, first=settings.model or DEFAULT_MODEL), ModelWorker(load))
+    return Workers(ModelWorker(load, first=settings.model or DEFAULT_MODEL), ModelWorker(load, may_end=True))
 
 
 def check_device(settings: Settings, models: Workers) -> None:
@@ -203,7 +200,6 @@ def text_similarities(
             for first in range(0, len(pairs), PAIRS_AT_ONCE):
                 part = list(pairs[first : first + PAIRS_AT_ONCE])
                 found += models.call(DEFAULT_MODEL, "similarities", part)
-                time.sleep(PAUSE)
         except KpdemoError as error:
             raise failure(str(error)) from error
         return found

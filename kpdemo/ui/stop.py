@@ -1,88 +1,19 @@
-"""A reader's request to stop a question, passed to the thread that works on it. No Gradio here."""
+"""The Stop button of a page: which question it ends. No Gradio here."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Event, Lock
+from threading import Lock
 
-from kpdemo.errors import StoppedError
-
-LOOK = 0.1
-"""Seconds between two checks whether a question that waits for its turn was stopped."""
+from kpdemo.worker import STOPPED, Stop
 
 MOST_PAGES = 1_000
 """Pages for which a Stop before the question, and its end, is remembered; the oldest is forgotten first."""
 
 LATE = 2.0
 """Seconds after an answer in which a Stop still means that one: it was pressed before the page had it."""
-
-TOLD = "This was stopped before it was done: try again."
-
-
-class Stop:
-    """For one question; `ask` may come from any thread, and at any time.
-
-    Args:
-        told: the sentence of the StoppedError.
-    """
-
-    def __init__(self, told: str = TOLD) -> None:
-        self._told = told
-        self._asked = Event()
-        self._change = Lock()
-        self._end: Callable[[], None] | None = None
-
-    def ask(self) -> None:
-        """End what runs, and let nothing begin from now on."""
-        with self._change:
-            self._asked.set()
-            if self._end is not None:
-                self._end()
-
-    @contextmanager
-    def turn(self, lock: Lock) -> Iterator[None]:
-        """Hold a lock, after waiting for it only as long as nobody asks to stop.
-
-        Raises:
-            StoppedError: somebody has asked.
-        """
-        while not lock.acquire(timeout=LOOK):
-            self.check()
-        try:
-            self.check()
-            yield
-        finally:
-            lock.release()
-
-    @contextmanager
-    def ended_by(self, end: Callable[[], None]) -> Iterator[None]:
-        """Work in this block is ended by `end`, which another thread calls; it may raise anything then.
-
-        Raises:
-            StoppedError: somebody has asked.
-        """
-        with self._change:
-            self.check()
-            self._end = end
-        try:
-            yield
-        except Exception:
-            self.check()
-            raise
-        finally:
-            with self._change:
-                self._end = None
-
-    def check(self) -> None:
-        """For work that looks itself, now and then, whether it should go on.
-
-        Raises:
-            StoppedError: somebody has asked.
-        """
-        if self._asked.is_set():
-            raise StoppedError(self._told)
 
 
 class Stops:
@@ -95,7 +26,7 @@ class Stops:
         self._ended: dict[str, float] = {}
 
     @contextmanager
-    def begun(self, page: str, told: str = TOLD) -> Iterator[Stop]:
+    def begun(self, page: str, told: str = STOPPED) -> Iterator[Stop]:
         """What is asked to stop while the question of a page, which asks one at a time, is answered.
 
         It begins stopped where the page has asked for that before, while the question waited in a queue.

@@ -16,18 +16,16 @@ import gradio as gr
 
 from kpdemo.batch import BatchSummary, predict_file
 from kpdemo.errors import InputError, StoppedError
-from kpdemo.forwarding import Forwarding
 from kpdemo.io.documents import LocatedDocument, count_documents, read_whole, unnamed_note
 from kpdemo.io.files import DOCUMENT_SUFFIXES, is_whole
 from kpdemo.io.json_lines import LineError
 from kpdemo.io.predictions import write_predictions_table
 from kpdemo.io.tables import ID_COLUMN
 from kpdemo.routing import NO_MODEL_HERE, foreign_notes
-from kpdemo.types import Document, Prediction, Predictor, RetrievalPrediction, languages_of
+from kpdemo.types import Predictor, languages_of
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.pdf_process import ReadPdf, is_pdf
-from kpdemo.ui.requests import check_length
-from kpdemo.ui.stop import Stop
+from kpdemo.worker import Stop
 
 MOST_FILES = 20
 
@@ -165,8 +163,6 @@ SHOWN_ROWS = 50
 SHOWN_PROBLEMS = 20
 BATCH_SIZE = 16
 ADVICE = "if another column or field has the ids, call it “id”."
-TURN_CHARACTERS = 100_000
-"""Characters predicted in one go, or one document: after them a reader of the other page may go first."""
 
 
 @dataclass(slots=True)
@@ -188,44 +184,6 @@ class FileReport:
     """The sentence on the first document that has no id."""
     foreign: list[str] = field(default_factory=list)
     """Sentences on the documents in languages that the model was not made for."""
-
-
-@dataclass(frozen=True)
-class InTurns(Forwarding):
-    """A predictor that refuses what is too long for the page, and reads no batch of long texts at once."""
-
-    predictor: Predictor
-
-    def _predictor(self) -> Predictor:
-        return self.predictor
-
-    def predict(
-        self,
-        documents: Sequence[Document | str],
-        *,
-        top_k: int | None = None,
-        threshold: float | None = None,
-    ) -> list[Prediction]:
-        read = super().predict  # a comprehension knows no super()
-        return [
-            prediction
-            for turn in _checked_turns(documents)
-            for prediction in read(turn, top_k=top_k, threshold=threshold)
-        ]
-
-    def predict_with_passages(
-        self,
-        documents: Sequence[Document | str],
-        *,
-        top_k: int | None = None,
-        threshold: float | None = None,
-    ) -> list[RetrievalPrediction]:
-        read = super().predict_with_passages  # as in `predict`
-        return [
-            found
-            for turn in _checked_turns(documents)
-            for found in read(turn, top_k=top_k, threshold=threshold)
-        ]
 
 
 @contextmanager
@@ -281,25 +239,6 @@ def predict_uploads(
         languages = languages_of(predictor)
         report.foreign = foreign_notes(foreign, predictor.name, languages, advice=NO_MODEL_HERE)
     return report
-
-
-def _checked_turns(documents: Sequence[Document | str]) -> Iterator[list[Document]]:
-    read = [Document(document) if isinstance(document, str) else document for document in documents]
-    for document in read:
-        check_length(document)
-    return _turns(read)
-
-
-def _turns(documents: Sequence[Document]) -> Iterator[list[Document]]:
-    """Consecutive documents of at most `TURN_CHARACTERS` together; a longer one stands alone."""
-    turn: list[Document] = []
-    for document in documents:
-        if turn and sum(len(other.text) for other in [*turn, document]) > TURN_CHARACTERS:
-            yield turn
-            turn = []
-        turn.append(document)
-    if turn:
-        yield turn
 
 
 def _predict_upload(

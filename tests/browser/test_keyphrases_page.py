@@ -561,8 +561,8 @@ def test_leaving_a_page_that_its_server_has_not_answered_is_no_error(page, serve
 
 
 def test_a_long_text_that_is_stopped_is_read_no_more_and_the_next_one_is(page, serve, tmp_path):
-    with closing(ModelWorker(partial(remote.load_and_note, tmp_path))) as worker:
-        address = serve(app.AppContext({"obedient": "obeys"}, remote.load, load_apart=worker.open))
+    with closing(ModelWorker(partial(remote.load_and_note, tmp_path), may_end=True)) as worker:
+        address = serve(app.AppContext({"obedient": "obeys"}, remote.load, load_apart=worker))
         open_page(page, address)
         stop, body = page.get_by_role("button", name="Stop"), f"compute {tmp_path / 'begun'}".ljust(LONG_TEXT)
         predict(page, BODY)
@@ -595,9 +595,9 @@ def test_files_and_a_comparison_can_be_stopped_and_keep_what_they_had(page, serv
     texts = [BODY] * BATCH_SIZE + [f"compute {begun}"]
     lines = [json.dumps({"id": str(number), "text": text}) for number, text in enumerate(texts)]
     table.write_text("\n".join(lines), encoding="utf-8")
-    with closing(ModelWorker(remote.load)) as worker:
+    with closing(ModelWorker(remote.load, may_end=True)) as worker:
         models = {"plain": "answers", "obedient": "obeys"}
-        open_page(page, serve(app.AppContext(models, remote.load, load_apart=worker.open)))
+        open_page(page, serve(app.AppContext(models, remote.load, load_apart=worker)))
         stop = page.get_by_role("button", name="Stop")
         page.locator("#compare-choose > button").click()
         for model in models:

@@ -31,7 +31,7 @@ from kpdemo.types import Document
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.results import PredictionRequest
 from kpdemo.ui.serving import PageServer, add_health, address_of, listen, server_config
-from kpdemo.ui.stop import Stop
+from kpdemo.worker import Stop
 from tests.fakes import FakePredictor
 from tests.processes import PATIENCE, wait_for
 

@@ -20,8 +20,8 @@ import annotation.cli
 from kpdemo.cli import app, main
 from kpdemo.cli.options import PATH_OPTIONS
 from kpdemo.errors import ModelLoadError
-from kpdemo.forwarding import RoutedPredictor
 from kpdemo.io.files import plain_name
+from kpdemo.pipeline import Pipeline
 from kpdemo.types import Predictor
 from kpdemo.worker import tell
 from tests.fakes import FakePredictor, FakeRetriever
@@ -712,7 +712,7 @@ class TestEvaluate:
         french = "Cette thèse compare des noyaux de graphes pour des molécules entre elles."
         row = {"id": "fr", "text": french, "keyphrases": ["noyaux de graphes"]}
         gold.write_text(f"{gold.read_text('utf-8')}{json.dumps(row)}\n", encoding="utf-8")
-        routed = RoutedPredictor({"default": FakePredictor(), "multilingual": FakeRetriever()})
+        routed = Pipeline("default", FakePredictor, {"multilingual": FakeRetriever})
         output = tmp_path / "out.jsonl"
         assert run("predict", "--input", gold, "--output", output, predictor=routed).status == 0
         by_file = json.loads(run("evaluate", "--gold", gold, "--predictions", output, "--json").out)

@@ -9,7 +9,7 @@ import pytest
 
 import kpdemo
 from kpdemo.errors import ModelLoadError
-from kpdemo.forwarding import LazyPredictor
+from kpdemo.pipeline import Pipeline
 from kpdemo.predictors import available_models
 from tests.fakes import FakePredictor
 
@@ -70,7 +70,7 @@ def test_a_loaded_predictor_opens_anew_where_it_is_unpickled():
 
 
 def test_a_model_on_the_gpu_is_refused_in_a_forked_process(monkeypatch):
-    predictor = LazyPredictor("fake", lambda: FakePredictor(device="cuda"))
+    predictor = Pipeline("fake", lambda: FakePredictor(device="cuda"))
     predictor.predict([TEXT])
     monkeypatch.setattr(os, "getpid", lambda: 1)
     with pytest.raises(

@@ -160,7 +160,7 @@ def test_an_interrupted_model_leaves_off_in_mid_work_and_answers_the_next_questi
     with ThreadPoolExecutor(1) as pool:
         question = pool.submit(predictor.predict, [f"compute {tmp_path / 'begun'}"])
         assert wait_for((tmp_path / "begun").is_file)
-        predictor.interrupt()
+        own_worker.interrupt()
         with pytest.raises(ModelStoppedError):
             question.result(PATIENCE)
     assert not exists(before)

@@ -13,8 +13,8 @@ from fastapi.testclient import TestClient
 from kpdemo.api.requests import LARGEST_BODY, MOST_DOCUMENTS
 from kpdemo.api.routes import add_api
 from kpdemo.errors import ModelLoadError, ModelStoppedError
+from kpdemo.pipeline import Pipeline
 from kpdemo.predictors import load_predictor
-from kpdemo.selection import UnnestedPredictor
 from kpdemo.types import Document
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.requests import LONGEST_TEXT
@@ -101,7 +101,7 @@ def test_the_options_are_those_of_the_command(client):
     for options in ({}, {"top_k": 2}, {"threshold": 0.4}, {"top_k": 3, "threshold": 0.2}):
         [found] = FakePredictor().predict([read], **options)
         assert present(ask(client, asked | options)) == [one.text for one in found.present]
-        [found] = UnnestedPredictor(FakePredictor()).predict([read], **options)
+        [found] = Pipeline("unnested", lambda: FakePredictor(), nested=False).predict([read], **options)
         assert present(ask(client, asked | options | {"nested": False})) == [
             one.text for one in found.present
         ]

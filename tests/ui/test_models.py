@@ -12,13 +12,12 @@ import pytest
 
 from kpdemo.errors import BusyError, ModelLoadError, StoppedError
 from kpdemo.evaluation.baselines import FirstPhrases
-from kpdemo.forwarding import LazyPredictor
+from kpdemo.pipeline import Pipeline
 from kpdemo.predictors import DEFAULT_FOLDER
 from kpdemo.types import Document, PointKind, finds_absent
 from kpdemo.ui.models import MOST_LONG, ModelShelf
 from kpdemo.ui.results import PredictionRequest
-from kpdemo.ui.stop import Stop
-from kpdemo.worker import listen_with, tell
+from kpdemo.worker import Stop, listen_with, tell
 from tests.fakes import FakePredictor, MappedPredictor
 from tests.processes import PATIENCE, wait_for
 
@@ -165,7 +164,7 @@ def test_a_card_needs_no_model():
 def test_an_answer_tells_whether_its_model_finds_absent_keyphrases():
     for possible in (True, False):
         fake = FakePredictor(finds_absent=possible)
-        for predictor in (fake, LazyPredictor("lazy", lambda fake=fake: fake)):
+        for predictor in (fake, Pipeline("lazy", lambda fake=fake: fake)):
             shelf = ModelShelf(MODELS, lambda name, predictor=predictor: predictor)
             assert shelf.answer(QUESTION).finds_absent is possible
     assert not finds_absent(FirstPhrases())
@@ -280,7 +279,7 @@ def clock(monkeypatch):
     """What measures answers: its time passes only where a test adds some."""
     now = [0.0]
     time_of_queues = SimpleNamespace(perf_counter=lambda: now[0], sleep=time.sleep)
-    monkeypatch.setattr("kpdemo.ui.models.time", time_of_queues)
+    monkeypatch.setattr("kpdemo.worker.time", time_of_queues)
     return now
 
 

@@ -11,9 +11,9 @@ from dataclasses import replace
 import pytest
 
 from kpdemo.batch import BatchSummary
-from kpdemo.forwarding import RoutedPredictor
 from kpdemo.io.spreadsheets import BYTE_ORDER_MARK
 from kpdemo.passages import passage_rows, used_keyphrases
+from kpdemo.pipeline import Pipeline
 from kpdemo.routing import NO_MODEL, NO_MODEL_HERE, TRAIN_ONE, language_note
 from kpdemo.types import Document, Keyphrase, Prediction, RetrievalPrediction, RetrievedPassage
 from kpdemo.ui.files import report_html
@@ -215,7 +215,7 @@ def test_english_is_shown_as_ever(shelf):
 
 
 def test_a_text_that_the_routed_default_reads_without_passages_speaks_of_none():
-    routed = RoutedPredictor({"default": FakePredictor(), "multilingual": FakeRetriever()})
+    routed = Pipeline("default", FakePredictor, {"multilingual": FakeRetriever})
     shelf = ModelShelf(MODELS, lambda name: routed, str, index_of="{}.index".format)
     english = shelf.answer(
         PredictionRequest(Document("Graph kernels compare the molecules of this paper."), "default")

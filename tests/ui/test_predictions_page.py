@@ -23,8 +23,9 @@ from annotation.services.projects import ProjectService
 from annotation.types import Role
 from annotation.ui.predictions import PredictionsHandlers
 from kpdemo.errors import ModelLoadError, ModelStoppedError
-from kpdemo.ui.models import WARM_UP, ModelShelf
+from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.send import MOST_DOCUMENTS, STOPPED, SendHandlers
+from kpdemo.worker import WARM_UP
 from tests.fakes import FakePredictor
 from tests.predicted import GRADES, documents, grade, run, sent_project
 

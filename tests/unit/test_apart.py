@@ -14,7 +14,7 @@ import pytest
 from kpdemo.errors import InputError, StoppedError
 from kpdemo.io.documents import read_whole
 from kpdemo.ui.pdf_process import PdfProcesses
-from kpdemo.ui.stop import Stop
+from kpdemo.worker import Stop
 from tests.pdfs import make_pdf, make_slow_pdf
 
 SERVER = """
@@ -26,7 +26,7 @@ from fastapi import FastAPI
 from kpdemo.ui.pdf_process import PdfProcesses
 from kpdemo.ui.page import ending_with
 from kpdemo.ui.serving import listen, serve
-from kpdemo.ui.stop import Stop
+from kpdemo.worker import Stop
 
 pdfs = PdfProcesses()
 server = FastAPI(lifespan=ending_with(pdfs.close))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import re
+from pathlib import Path
+from shutil import copytree
 
 import pytest
 
@@ -19,10 +21,12 @@ from kpdemo.experiments.measuring import (
     rounds_result,
     with_and_without,
 )
-from kpdemo.experiments.pages import with_passages, write_page
+from kpdemo.experiments.pages import write_page
 from kpdemo.experiments.results import Results
 from kpdemo.types import Document, Keyphrase, Prediction, RetrievalPrediction
 from tests.tiny_multilingual import CHINESE, FRENCH, KOREAN
+
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 class Fixed:
@@ -200,10 +204,14 @@ def test_passages_add_nothing_to_what_the_model_refuses(tmp_path):
     assert "1 × “No Korean.”" in page
 
 
-def test_a_file_whose_name_has_a_bar_in_it_has_rows_of_as_many_cells_as_the_head():
+def test_a_file_whose_name_has_a_bar_in_it_has_rows_of_as_many_cells_as_the_head(tmp_path):
     found = with_and_without([FRENCH], Helped(), lambda count: None)
     told = {"model": "helped", "files": [], "machine": "a CPU", "passages": 3, "datasets": {"a|b": found}}
-    rows = [line for line in with_passages(told).splitlines() if line.startswith("| a")]
+    results = Results(tmp_path / "figures")
+    results.write("retrieval", {"kind": "retrieval", **told})
+    write_page(results)
+    page = results.page.read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| a")]
     assert [row.replace("\\|", "").count("|") for row in rows] == [5, 6, 6]
 
 
@@ -270,6 +278,14 @@ def test_a_file_that_is_no_rounds_is_refused_before_anything_is_measured(tmp_pat
     assert main([*call, "--output", str(output)]) == 2
     assert f"{path} has no rounds: give the rgit.json" in capsys.readouterr().err
     assert not output.exists()
+
+
+@pytest.mark.parametrize("name", ["results", "results_multilingual"])
+def test_the_pages_of_the_documentation_are_those_of_their_figures(tmp_path, name):
+    copytree(DOCS / name, tmp_path / name)
+    results = Results(tmp_path / name)
+    write_page(results)
+    assert results.page.read_bytes() == (DOCS / f"{name}.md").read_bytes()
 
 
 def test_rounds_that_begin_without_a_miss_have_a_table(tmp_path):

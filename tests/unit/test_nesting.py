@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 import kpdemo
 from kpdemo.batch import ResumeError, predict_file
 from kpdemo.cli import main
-from kpdemo.selection import UnnestedPredictor, drop_nested, keep
+from kpdemo.pipeline import Pipeline
+from kpdemo.selection import drop_nested, keep
 from kpdemo.types import Document, Keyphrase, Prediction, RetrievalPrediction
 from tests.fakes import FakePredictor, FakeRetriever
 
@@ -68,7 +69,9 @@ class Ranked:
 def test_the_next_keyphrases_take_the_places_of_those_left_out(phrases, own, top_k, threshold):
     predictor = Ranked(tuple(phrases), own)
     [plain] = predictor.predict([TEXT], top_k=top_k, threshold=threshold)
-    [found] = UnnestedPredictor(predictor).predict([TEXT], top_k=top_k, threshold=threshold)
+    [found] = Pipeline("unnested", lambda: predictor, nested=False).predict(
+        [TEXT], top_k=top_k, threshold=threshold
+    )
     [everything] = predictor.predict([TEXT], threshold=threshold or 0.0)
     free = [everything.present[place] for place in drop_nested(one.text for one in everything.present)]
     assert [replace(one, filler=False) for one in found.present] == free[: len(plain.present)]
@@ -86,7 +89,7 @@ def test_the_stems_of_the_language_decide():
 def test_both_answers_of_a_model_that_retrieves_are_without_nested_ones():
     predictor = FakeRetriever(phrases=("noyaux de graphes", "graphes", "molécules"))
     document = Document("Les noyaux de graphes comparent des molécules..", language="fr")
-    [found] = UnnestedPredictor(predictor).predict_with_passages([document])
+    [found] = Pipeline("unnested", lambda: predictor, nested=False).predict_with_passages([document])
     assert isinstance(found, RetrievalPrediction)
     for answer in (found.prediction, found.without):
         assert [one.text for one in answer.present] == ["noyaux de graphes", "molécules"]

@@ -10,7 +10,7 @@ import pytest
 from kpdemo.candidates.noun_phrases import stop_words
 from kpdemo.errors import InputError, LanguageError, ModelLoadError
 from kpdemo.evaluation import baselines
-from kpdemo.forwarding import LazyPredictor
+from kpdemo.pipeline import Pipeline
 from kpdemo.predictors import BASELINES, available_models, load_predictor
 from kpdemo.routing import DEFAULT_MODEL, READ_ALL, latin_documents
 from kpdemo.types import Document
@@ -112,7 +112,7 @@ def test_a_model_is_loaded_once_however_many_ask():
         loads.append(1)
         return FakePredictor()
 
-    predictor = LazyPredictor("lazy", load)
+    predictor = Pipeline("lazy", load)
 
     def ask():
         barrier.wait()

@@ -10,7 +10,7 @@ import pytest
 from kpdemo import predictors
 from kpdemo.batch import predict_file
 from kpdemo.errors import InputError, ModelLoadError
-from kpdemo.forwarding import LazyPredictor, RoutedPredictor, read_with_passages
+from kpdemo.pipeline import Pipeline, read_with_passages
 from kpdemo.predictors import load_predictor, takes_index
 from kpdemo.routing import SERVED
 from kpdemo.types import Document, uses_passages
@@ -22,9 +22,8 @@ CHINESE = Document("本文用图核比较分子，并讨论其结构与性质之
 
 
 @pytest.fixture
-def routed() -> LazyPredictor:
-    models = {"default": MappedPredictor("default"), "multilingual": FakeRetriever()}
-    return LazyPredictor("default", lambda: RoutedPredictor(models))
+def routed() -> Pipeline:
+    return Pipeline("default", MappedPredictor, {"multilingual": FakeRetriever})
 
 
 def test_each_document_is_read_by_its_model_and_they_keep_their_order(routed):
@@ -60,7 +59,7 @@ def test_vectors_are_those_of_the_model_that_reads_the_document(routed):
 def test_a_predictor_says_whether_it_retrieves():
     assert uses_passages(FakeRetriever())
     assert not uses_passages(FakePredictor())
-    assert uses_passages(LazyPredictor("lazy", FakeRetriever))
+    assert uses_passages(Pipeline("lazy", FakeRetriever))
 
 
 def test_nothing_to_read_is_refused_in_a_sentence(routed):

@@ -8,9 +8,8 @@ import pytest
 import torch
 
 from kpdemo.errors import ModelLoadError
-from kpdemo.forwarding import LazyPredictor
+from kpdemo.pipeline import Pipeline
 from kpdemo.predictors import load_predictor
-from kpdemo.selection import UnnestedPredictor
 from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig, PairEncoder
 from kpdemo.simckp.encoder import load_backbone
 from tests.fakes import FakePredictor
@@ -49,13 +48,13 @@ def test_a_paragraph_is_read_to_its_end_and_nothing_is_nothing(encoder):
 
 def test_a_lazy_model_compares_once_it_is_open_or_says_that_it_cannot():
     comparing = SimpleNamespace(similarities=lambda pairs: [0.5 for _ in pairs])
-    assert LazyPredictor("lazy", lambda: comparing).similarities([("a", "b")]) == [0.5]
+    assert Pipeline("lazy", lambda: comparing).similarities([("a", "b")]) == [0.5]
     with pytest.raises(ModelLoadError, match="'first' does not compare texts: choose default"):
-        LazyPredictor("first", FakePredictor).similarities([("a", "b")])
+        Pipeline("first", FakePredictor).similarities([("a", "b")])
 
 
 def test_a_model_without_nested_keyphrases_compares_as_the_model_does():
     comparing = SimpleNamespace(similarities=lambda pairs: [0.5 for _ in pairs])
-    assert UnnestedPredictor(comparing).similarities([("a", "b")]) == [0.5]
+    assert Pipeline("unnested", lambda: comparing, nested=False).similarities([("a", "b")]) == [0.5]
     with pytest.raises(ModelLoadError, match="'first' does not compare texts: choose default"):
         load_predictor("first", nested=False).similarities([("a", "b")])

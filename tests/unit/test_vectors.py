@@ -6,8 +6,7 @@ import torch
 
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.errors import InputError
-from kpdemo.forwarding import LazyPredictor
-from kpdemo.selection import UnnestedPredictor
+from kpdemo.pipeline import Pipeline
 from kpdemo.simckp.calibration import Calibration
 from kpdemo.simckp.encoder import load_backbone
 from kpdemo.simckp.extractor import ContrastiveExtractor, ExtractorConfig, Selection, SimckpPredictor
@@ -74,17 +73,17 @@ def test_an_empty_document_is_refused(predictor):
 
 
 def test_a_predictor_that_is_opened_later_shows_the_vectors_of_what_it_opens(predictor):
-    lazy = LazyPredictor("tiny", lambda: predictor)
+    lazy = Pipeline("tiny", lambda: predictor)
     assert isinstance(lazy, Mapped)
     assert len(lazy.vectors(DOCUMENT, top_k=1)) == 1
-    assert LazyPredictor("plain", FakePredictor).vectors(DOCUMENT) == []
+    assert Pipeline("plain", FakePredictor).vectors(DOCUMENT) == []
 
 
 def test_without_nested_keyphrases_the_space_tells_what_is_then_chosen(predictor):
-    own = UnnestedPredictor(predictor)
+    own = Pipeline("unnested", lambda: predictor, nested=False)
     [nested], [space] = predictor.vectors(DOCUMENT, top_k=5), own.vectors(DOCUMENT, top_k=5)
     [prediction] = own.predict([DOCUMENT], top_k=5)
     chosen = [point.text for point in space.points if point.kind is PointKind.PRESENT]
     assert sorted(chosen) == sorted(one.text for one in prediction.present)
     assert {point.text for point in nested.points if point.kind is PointKind.PRESENT} != set(chosen)
-    assert UnnestedPredictor(FakePredictor()).vectors(DOCUMENT) == []
+    assert Pipeline("unnested", lambda: FakePredictor(), nested=False).vectors(DOCUMENT) == []
