@@ -379,9 +379,9 @@ def client(rated, service):
     """A browser at a server that has sign-in and this download; sign_in(name) changes who it is."""
     accounts = AccountService(rated.database)
     server = FastAPI()
-    guard = add_account_pages(server, SignInService(rated.database), InvitationService(rated.database))
+    add_account_pages(server, SignInService(rated.database), InvitationService(rated.database))
     projects = ProjectService(rated.database)
-    server.include_router(build_board_downloads(Admission(accounts, projects, guard.user_of), service))
+    server.include_router(build_board_downloads(Admission(accounts, projects), service))
     client = TestClient(server, headers={"accept": "application/json"})
 
     def sign_in(name):

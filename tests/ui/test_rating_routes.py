@@ -83,7 +83,7 @@ def world(sqlite_database) -> World:
 @pytest.fixture
 def server(world) -> FastAPI:
     server = FastAPI()
-    guard = add_account_pages(server, SignInService(world.database), InvitationService(world.database))
+    add_account_pages(server, SignInService(world.database), InvitationService(world.database))
     assignments = AssignmentService(world.database)
     ratings = RatingService(world.database, assignments=assignments)
     server.include_router(
@@ -93,10 +93,9 @@ def server(world) -> FastAPI:
             TrainingService(world.database),
             ConsentService(world.database),
             PlainNames(bytes),
-            guard.user_of,
         )
     )
-    server.include_router(build_consent_routes(ConsentService(world.database), guard.user_of))
+    server.include_router(build_consent_routes(ConsentService(world.database)))
     return server
 
 
