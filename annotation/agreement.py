@@ -130,12 +130,12 @@ def sums_of_pairs(comparable: Grades) -> Sums:
     pairs = comparable.pairs
     return Sums(
         np.bincount(pairs).astype(np.float64),
-        _summed(pairs, values),
-        _summed(pairs, values * values),
+        _sum_by_pair(pairs, values),
+        _sum_by_pair(pairs, values * values),
     )
 
 
-def _summed(pairs: Integers, values: Floats) -> Floats:
+def _sum_by_pair(pairs: Integers, values: Floats) -> Floats:
     return np.asarray(np.bincount(pairs, weights=values), dtype=np.float64)
 
 

@@ -4,11 +4,10 @@ The first four are those of SemEval-2014 Task 3 (Jurgens et al. 2014, section 2.
 of its own; those named like "abstract2title" are labelled from their name, and in others none of the two
 items is larger.
 
-How large a text is, in words and sentences, and how large the items of a comparison type may be.
-Words are what stands between white space and has a letter or digit; where a script writes no spaces, two
-characters are taken as a word. A sentence ends at a full stop, question or exclamation mark before white
-space, but not after an initial, a title or an abbreviation with a dot within; a rest without an end is one
-too.
+Size is counted in words and sentences. Words are what stands between white space and has a letter or digit;
+where a script writes no spaces, two characters are taken as a word. A sentence ends at a full stop, question
+or exclamation mark before white space, but not after an initial, a title or an abbreviation with a dot
+within; a rest without an end is one too.
 """
 
 from __future__ import annotations
@@ -124,14 +123,11 @@ def _type(
 def _question(left: str, right: str) -> str:
     if left.casefold() == right.casefold():
         return f"How similar in meaning are the first and the second {left}?"
-    larger, smaller = (right, left) if _is_smaller(left, right) else (left, right)
+    # A type may turn the order of the task's round, as phrase2paragraph does.
+    is_turned = {left, right} <= _RANKS.keys() and _RANKS[left] < _RANKS[right]
+    larger, smaller = (right, left) if is_turned else (left, right)
     possessive = f"{larger}'" if larger.endswith("s") else f"{larger}'s"
     return f"How much of the {possessive} meaning does the {smaller} carry?"
-
-
-def _is_smaller(left: str, right: str) -> bool:
-    """Whether a type turns the order of the task's round, as phrase2paragraph does."""
-    return {left, right} <= _RANKS.keys() and _RANKS[left] < _RANKS[right]
 
 
 _KNOWN = (

@@ -1,8 +1,7 @@
-"""The scale of SemEval-2014 Task 3 (Jurgens et al. 2014, Table 1), and a project's own words for it.
+"""The scale of SemEval-2014 Task 3 (Jurgens et al. 2014, Table 1), and a project's own words for its points.
 
-A project's own words for the five points of the scale, for all its types or for some of them.
-The grades stay what they are. Own words say what a point means where those of Table 1 do not fit, such as for
-keyphrases of a document, or where raters read another language.
+The grades stay what they are. Own words, for all types of a project or for some, say what a point means where
+those of Table 1 do not fit, such as for keyphrases of a document, or where raters read another language.
 """
 
 from __future__ import annotations
@@ -189,8 +188,8 @@ def read_scale_words(text: str) -> Words:
             if type in read or type == ALL_TYPES:
                 raise SettingsError(
                     f"The words of the scale, line {number}: {quote_value(line)} names no type, or one a "
-                    "second "
-                    "time; head each five lines with one type, such as [document2keyphrase], or with none."
+                    "second time; head each five lines with one type, such as [document2keyphrase], or with "
+                    "none."
                 )
             read[type] = {}
             continue

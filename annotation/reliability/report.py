@@ -87,8 +87,8 @@ class AgreementTally:
             whole = measure(grades.only(chosen))
             among = UNADJUDICATED if whole.pairs else ALL
             return {
-                "all": _alpha(whole),
-                "unadjudicated": _alpha(measure(grades.only(chosen & kept), among=among)),
+                "all": _rounded_alpha(whole),
+                "unadjudicated": _rounded_alpha(measure(grades.only(chosen & kept), among=among)),
             }
 
         of_type = {type: types == number for type, number in sorted(self._type_numbers.items())}
@@ -112,15 +112,18 @@ def _bounds(grades: Mapping[str, Grades]) -> Iterator[tuple[str, dict[str, Any]]
     for type, of_type in grades.items():
         bound = upper_bound(type, of_type, resamples=DEFAULT_RESAMPLES, seed=DEFAULT_SEED)
         if bound.raters:
-            both = {"pearson": _figures(bound.pearson), "spearman": _figures(bound.spearman)}
+            both = {
+                "pearson": _rounded_estimate(bound.pearson),
+                "spearman": _rounded_estimate(bound.spearman),
+            }
             yield type, {**both, "pairs": bound.pairs, "raters": bound.counted}
 
 
-def _alpha(alpha: Alpha) -> dict[str, Any]:
-    return {**_figures(alpha), "pairs": alpha.pairs, "ratings": alpha.ratings}
+def _rounded_alpha(alpha: Alpha) -> dict[str, Any]:
+    return {**_rounded_estimate(alpha), "pairs": alpha.pairs, "ratings": alpha.ratings}
 
 
-def _figures(found: Alpha | Estimate) -> dict[str, Any]:
+def _rounded_estimate(found: Alpha | Estimate) -> dict[str, Any]:
     figures = {"value": found.value, "low": found.low, "high": found.high}
     described: dict[str, Any] = {
         name: None if figure is None else round(figure, _DECIMALS) for name, figure in figures.items()
@@ -196,7 +199,7 @@ class Part:
         calm = f" ({self.decided_unflagged:,} no longer flagged)" if self.decided_unflagged else ""
         return f"{self.decided:,} decided{calm}, {self.to_adjudicate:,} to adjudicate"
 
-    def compared(self, name: str) -> PartSize:
+    def size(self, name: str) -> PartSize:
         """The pairs behind its intervals, for the warning that they are too few."""
         return PartSize(name, self.all.interval_pairs, self.unadjudicated.interval_pairs)
 
@@ -270,7 +273,7 @@ class AgreementReport:
     @property
     def notes(self) -> list[str]:
         """Caveats, a sentence each: where pairs are too few for their intervals."""
-        whole, *parts = (part.compared(name) for name, part in self.named_parts)
+        whole, *parts = (part.size(name) for name, part in self.named_parts)
         return list(filter(None, [few_pairs_text(whole, parts)]))
 
 
@@ -513,7 +516,7 @@ def _comments(report: AgreementReport, rows: Sequence[tuple[str, Part]]) -> Iter
         "Pairs: with two grades or more. Unadjudicated: neither flagged "
         f"({rule_text(report.threshold)}) nor decided."
     )
-    *parts, whole = (part.compared(name) for name, part in rows)
+    *parts, whole = (part.size(name) for name, part in rows)
     if said := few_pairs_text(whole, parts):
         yield said
     for name, part in rows:

@@ -601,7 +601,7 @@ class _Table:
         self._held_back: set[int] = set()
 
     def decide(self, rows: Sequence[NewDecision | ImportFileError], *, empty: int) -> DecisionSummary:
-        pairs = self._locked_pairs({row.pair for row in rows if isinstance(row, NewDecision)})
+        pairs = self._lock_pairs({row.pair for row in rows if isinstance(row, NewDecision)})
         self._read(pair.id for by_type in pairs.values() for pair in by_type.values())
         wrong, decided, unchanged = WrongLines("used"), 0, 0
         for row in rows:
@@ -616,7 +616,7 @@ class _Table:
         wrong.tell()
         return DecisionSummary(decided, unchanged, empty)
 
-    def _locked_pairs(self, ids: Iterable[str]) -> dict[str, dict[str, Pair]]:
+    def _lock_pairs(self, ids: Iterable[str]) -> dict[str, dict[str, Pair]]:
         """By id and type."""
         found: dict[str, dict[str, Pair]] = {}
         for some in parts(sorted(filter(can_be_stored, ids))):

@@ -269,7 +269,7 @@ class AgreementService:
         return replace(
             report,
             rater_names=tuple(names[rater] for rater in raters),
-            set_aside=tuple(line.told(names[line.rater_id]) for line in aside),
+            set_aside=tuple(line.as_excluded_grades(names[line.rater_id]) for line in aside),
             unnumbered=unnumbered,
         )
 

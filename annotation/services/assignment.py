@@ -202,7 +202,7 @@ class ProgressCounter:
     def __init__(self) -> None:
         self._counted: dict[tuple[int, int], _Counted] = {}
 
-    def remembered(self, context: RaterContext, *, rated: int = 0, skipped: int = 0) -> Progress | None:
+    def recall(self, context: RaterContext, *, rated: int = 0, skipped: int = 0) -> Progress | None:
         """What was counted a moment ago and what the rater has done since; None when it must be counted."""
         key = (context.project.id, context.rater_id)
         counted = self._counted.get(key)
@@ -219,7 +219,7 @@ class ProgressCounter:
             self._counted.pop(key, None)
 
     def count(self, connection: Connection, context: RaterContext) -> Progress:
-        """Counted now, and remembered if that takes long."""
+        """Counted now, and recall if that takes long."""
         rated, held, left, is_open = _counts(connection, context)
         progress, pairs = Progress(rated, rated + held + left), rated + is_open
         serves = pairs * SECONDS_A_PAIR if pairs > EXACT_UP_TO else 0.0
@@ -331,7 +331,7 @@ def claim_pairs(
     claimed: list[AnyRow] = []
     for half in (0, 1):
         if len(claimed) < count:
-            wanted = _wanted(context, now, count=count - len(claimed), cursor=cursor)
+            wanted = _claim_parameters(context, now, count=count - len(claimed), cursor=cursor)
             if connection.dialect.name == "sqlite":
                 claimed += _claim_on_sqlite(connection, (_AFTER, _BEFORE)[half], wanted)
             else:
@@ -344,10 +344,10 @@ def wait_for_pair(connection: Connection, context: RaterContext, now: datetime) 
 
     The claim comes after it: what the rater may still have is counted in between.
     """
-    connection.execute(_WAITING, _wanted(context, now, count=1, cursor=_FROM_THE_BEGINNING)).close()
+    connection.execute(_WAITING, _claim_parameters(context, now, count=1, cursor=_FROM_THE_BEGINNING)).close()
 
 
-def _wanted(context: RaterContext, now: datetime, *, count: int, cursor: int) -> dict[str, Any]:
+def _claim_parameters(context: RaterContext, now: datetime, *, count: int, cursor: int) -> dict[str, Any]:
     return {**context.parameters, "now": now, "until": now + context.lease, "limit": count, "cursor": cursor}
 
 
@@ -484,7 +484,7 @@ def return_kept(connection: Connection, rater_id: int, project_id: int | None) -
     for is_locked in (False, True):  # pairs come first, so that whoever saves a grade just now can end it
         if is_locked:
             block_claims(connection, rater_id, project_id)
-        count += _let_go(connection, *_kept(rater_id, project_id))
+        count += _return_selected(connection, *_select_kept(rater_id, project_id))
     return count
 
 
@@ -497,11 +497,11 @@ def give_back(database: Database, rater_id: int, project_id: int | None = None) 
     Raises:
         UnreachableError: an import that goes on has rated one of the pairs. Those before it are given back.
     """
-    statement, whose = _kept(rater_id, project_id)
+    statement, whose = _select_kept(rater_id, project_id)
 
     def return_one(assignment_id: int, session: Session) -> int:
         this = {**whose, "assignment": assignment_id}
-        return _let_go(session.connection(), statement.where(_THIS_ONE), this)
+        return _return_selected(session.connection(), statement.where(_THIS_ONE), this)
 
     with database.reading() as session:
         kept = session.connection().scalars(statement, whose).all()
@@ -510,13 +510,15 @@ def give_back(database: Database, rater_id: int, project_id: int | None = None) 
     return count + database.transact(lambda session: return_kept(session.connection(), rater_id, project_id))
 
 
-def _kept(rater_id: int, project_id: int | None) -> tuple[Select[int, int, str], dict[str, int]]:
+def _select_kept(rater_id: int, project_id: int | None) -> tuple[Select[int, int, str], dict[str, int]]:
     if project_id is None:
         return _KEPT, {"rater": rater_id}
     return _KEPT_HERE, {"rater": rater_id, "project": project_id}
 
 
-def _let_go(connection: Connection, statement: Select[int, int, str], whose: Mapping[str, int]) -> int:
+def _return_selected(
+    connection: Connection, statement: Select[int, int, str], whose: Mapping[str, int]
+) -> int:
     """It waits for whoever grades one of the pairs just now, the pair's lock first as everywhere."""
     locking = statement.with_for_update(of=(PAIRS, ASSIGNMENTS), key_share=True)
     kept = connection.execute(locking, whose).all()
@@ -644,7 +646,7 @@ class CheckProgress:
 
 
 _CHECK_STATES = ("held", "rated", "skipped")
-_HAD = select(
+_CHECKS_HAD = select(
     func.count().filter(in_states(*_CHECK_STATES)),
     func.count().filter(in_states("rated")),
     func.count().filter(in_states("skipped")),
@@ -674,7 +676,7 @@ def read_checks(connection: Connection, context: RaterContext) -> CheckProgress 
     """What the rater has had of the check pairs; None in a project without any."""
     if not context.checks_project_id:
         return None
-    given, graded, skipped = connection.execute(_HAD, context.parameters).one()
+    given, graded, skipped = connection.execute(_CHECKS_HAD, context.parameters).one()
     seed, start, given_before, worked, aside, pairs = connection.execute(
         _CHECK_START, context.parameters
     ).one()
@@ -694,11 +696,11 @@ def read_checks(connection: Connection, context: RaterContext) -> CheckProgress 
     )
 
 
-_START: dict[str, Any] = {"check_start": bindparam("start"), "check_given": bindparam("given")}
-_BEGIN = per_system(
+_CHECKS_BEGIN: dict[str, Any] = {"check_start": bindparam("start"), "check_given": bindparam("given")}
+_BEGIN_CHECKS = per_system(
     STATES,
-    lambda insert: insert.values(project_id=PROJECT, user_id=RATER, **_START).on_conflict_do_update(
-        index_elements=["project_id", "user_id"], set_=_START
+    lambda insert: insert.values(project_id=PROJECT, user_id=RATER, **_CHECKS_BEGIN).on_conflict_do_update(
+        index_elements=["project_id", "user_id"], set_=_CHECKS_BEGIN
     ),
 )
 _CHECKS_LEFT = select(PAIRS.c.id).where(
@@ -728,7 +730,7 @@ def _claim_check(
     """
     if checks.every and not checks.has_begun:
         begun = {"start": checks.start, "given": checks.given_before}
-        connection.execute(_BEGIN[connection.dialect.name], {**context.parameters, **begun})
+        connection.execute(_BEGIN_CHECKS[connection.dialect.name], {**context.parameters, **begun})
     if checks.given >= checks.due(checks.worked):
         return []
     left = connection.scalars(_CHECKS_LEFT, context.parameters).all()
@@ -855,7 +857,7 @@ class AssignmentService:
             )
         rows = held_pairs(connection, context, now)
         own = [row for row in rows if row.project_id == context.project.id]
-        known = self._progress.remembered(context, rated=rated, skipped=skipped)
+        known = self._progress.recall(context, rated=rated, skipped=skipped)
         is_all = known is not None and known.rated + len(own) >= known.total
         checks = read_checks(connection, context)
         if checks is not None and len(rows) < count:

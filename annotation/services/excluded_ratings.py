@@ -37,7 +37,7 @@ class ExcludedLine:
     reason: str
     at: datetime
 
-    def told(self, label: str | None) -> ExcludedGrades:
+    def as_excluded_grades(self, label: str | None) -> ExcludedGrades:
         """As reports and gold sets tell it, with what the rater is called there."""
         at = self.at.astimezone(UTC).isoformat(timespec="seconds")
         return ExcludedGrades(label, self.grades, self.reason, at)
@@ -62,8 +62,8 @@ def excluded_for_manifest(
 ) -> list[ExcludedGrades]:
     """What is set aside, for the manifest of a gold set, which names raters as its files do."""
     if numbers is not None:
-        return [line.told(anonymous_label(numbers[line.rater_id])) for line in lines]
-    return [line.told(line.name if raters is RaterColumns.NAMED else None) for line in lines]
+        return [line.as_excluded_grades(anonymous_label(numbers[line.rater_id])) for line in lines]
+    return [line.as_excluded_grades(line.name if raters is RaterColumns.NAMED else None) for line in lines]
 
 
 _COPIED = ("project_id", "pair_id", "rater_id", "quarters", "seconds", "created_at")
@@ -158,7 +158,7 @@ class ExclusionService:
         def bring_back(session: Session) -> Restoration:
             project, user = _lock(session, project_id, user_name)
             state = state_of(session, project.id, user.id)
-            since = session.scalars(select(SetAside.at).where(*_of(SetAside, project.id, user.id))).all()
+            since = session.scalars(select(SetAside.at).where(*_whose(SetAside, project.id, user.id))).all()
             count, left = _restore(session, project.id, user.id, self._clock())
             if not count + left:
                 raise NotFoundError(f"{user.name!r} has no grades set aside in {project.name!r}.")
@@ -193,7 +193,7 @@ def _lock(session: Session, project_id: int, user_name: str) -> tuple[models.Pro
 
 
 def _exclude(session: Session, project_id: int, rater_id: int, reason: str, now: datetime) -> int:
-    theirs = _of(Rating, project_id, rater_id)
+    theirs = _whose(Rating, project_id, rater_id)
     pair_ids = session.scalars(select(Rating.pair_id).where(*theirs)).all()
     if not pair_ids:
         return 0
@@ -213,7 +213,7 @@ def _exclude(session: Session, project_id: int, rater_id: int, reason: str, now:
 
 def _restore(session: Session, project_id: int, rater_id: int, now: datetime) -> tuple[int, int]:
     """How many ratings count again, and how many do not."""
-    theirs = _of(SetAsideRating, project_id, rater_id)
+    theirs = _whose(SetAsideRating, project_id, rater_id)
     there_is_room = exists().where(Pair.id == SetAsideRating.pair_id, Pair.open_slots > 0)
     pair_ids = session.scalars(select(SetAsideRating.pair_id).where(*theirs, there_is_room)).all()
     decided = exists().where(
@@ -232,7 +232,7 @@ def _restore(session: Session, project_id: int, rater_id: int, now: datetime) ->
     _mark(session, project_id, rater_id, EXCLUDED, "rated")
     session.execute(delete(SetAsideRating).where(*theirs, is_back))
     has_left = exists().where(SetAsideRating.set_aside_id == SetAside.id)
-    session.execute(delete(SetAside).where(*_of(SetAside, project_id, rater_id), ~has_left))
+    session.execute(delete(SetAside).where(*_whose(SetAside, project_id, rater_id), ~has_left))
     refresh_pairs(session, pair_ids)
     return len(pair_ids), count_where(session, *theirs)
 
@@ -242,12 +242,12 @@ def _mark(session: Session, project_id: int, rater_id: int, was: str, state: str
     rated = exists().where(Rating.pair_id == Assignment.pair_id, Rating.rater_id == rater_id)
     session.execute(
         update(Assignment)
-        .where(*_of(Assignment, project_id, rater_id), Assignment.state == was, rated)
+        .where(*_whose(Assignment, project_id, rater_id), Assignment.state == was, rated)
         .values(state=state)
     )
 
 
-def _of(
+def _whose(
     table: type[Rating | SetAsideRating | SetAside | Assignment], project_id: int, rater_id: int
 ) -> tuple[ColumnElement[bool], ...]:
     return (table.project_id == project_id, table.rater_id == rater_id)

@@ -461,9 +461,9 @@ class GoldService:
         """
         options = options.written
         with GoldFolder(folder, force=force) as target:
-            return self._exported(project_id, target, options, by, progress)
+            return self._export(project_id, target, options, by, progress)
 
-    def _exported(
+    def _export(
         self,
         project_id: int,
         target: GoldFolder,
@@ -500,7 +500,7 @@ class GoldService:
             find_project(session, project_id, lock=True)  # it stays until this is written down
             if numbers is not None:
                 keep_exported(session, project_id, named)
-            _remember(session, project_id, exported, counts.with_gold, by, self._clock())
+            _record_export(session, project_id, exported, counts.with_gold, by, self._clock())
             target.publish()  # before the commit: when that fails, the folder takes it back
         return exported
 
@@ -517,7 +517,7 @@ class GoldService:
             return [_as_record(row, name) for row, name in session.execute(statement)]
 
 
-def _remember(
+def _record_export(
     session: Session,
     project_id: int,
     exported: ExportedGold,

@@ -55,7 +55,7 @@ class _Known:
     is_new: bool = False
 
 
-class _Met(NamedTuple):
+class _Twin(NamedTuple):
     """Where else raters meet the texts of a pair."""
 
     what: str
@@ -139,7 +139,9 @@ def _new_pairs(
         told: why their texts may be met nowhere else.
     """
     read, before = list(pairs), len(there)
-    met = _met(session, project, {print_of(known.pair) for known in read if isinstance(known, KnownPair)})
+    met = _find_twins(
+        session, project, {print_of(known.pair) for known in read if isinstance(known, KnownPair)}
+    )
     new: list[KnownPair] = []
     duplicates: list[str] = []
     wrong = WrongLines()
@@ -154,7 +156,7 @@ def _new_pairs(
         if pair.type not in project.types:
             wrong.add(ImportFileError(f"{pair.where}{foreign_type_text(pair.type, project.types)}"))
         elif old is not None:
-            if problem := _change(pair, old, as_read):
+            if problem := _describe_difference(pair, old, as_read):
                 wrong.add(problem)
             else:
                 duplicates.append(pair.id)
@@ -175,7 +177,7 @@ def _new_pairs(
             )
         else:
             there[pair.type, pair.id] = as_read
-            met[as_read.fingerprint] = _Met("pair further up", pair.id)
+            met[as_read.fingerprint] = _Twin("pair further up", pair.id)
             new.append(known)
     wrong.tell()
     if (count := before + len(new)) > most:
@@ -185,10 +187,10 @@ def _new_pairs(
     return new, duplicates
 
 
-def _met(session: Session, project: Project, prints: set[str]) -> dict[str, _Met]:
+def _find_twins(session: Session, project: Project, prints: set[str]) -> dict[str, _Twin]:
     """Where raters of the project meet the texts of these fingerprints already."""
     met = {
-        print: _Met("training pair of the project", id)
+        print: _Twin("training pair of the project", id)
         for print, id in training_prints(session, project.id).items()
     }
     for what, id in (("check pair", checks_project_of(session, project.id)), ("pair", project.id)):
@@ -197,11 +199,11 @@ def _met(session: Session, project: Project, prints: set[str]) -> dict[str, _Met
                 Pair.project_id == id, is_among(session, Pair.fingerprint, some)
             )
             for row in session.execute(found):
-                met[row.fingerprint] = _Met(f"{what} of the project", row.external_id)
+                met[row.fingerprint] = _Twin(f"{what} of the project", row.external_id)
     return met
 
 
-def _change(pair: NewPair, old: _Known, new: _Known) -> ImportFileError | None:
+def _describe_difference(pair: NewPair, old: _Known, new: _Known) -> ImportFileError | None:
     """Why a row with the id of another cannot stand beside it; None where they are equal."""
     where = "further up" if old.is_new else "there already"
     if new.fingerprint != old.fingerprint:

@@ -130,7 +130,7 @@ class PairListService:
         with self._database.reading() as session:
             project = find_project(session, project_id)
             states = _states(project, held_back_from(session, project, viewer))
-            wanted = [Pair.project_id == project.id, *_found(search)]
+            wanted = [Pair.project_id == project.id, *_search_conditions(search)]
             if state is not None:
                 wanted.append(states[state])
             total = count_where(session, *wanted)
@@ -141,7 +141,7 @@ class PairListService:
         return PairPage(total, withdrawn, project.raters_per_pair, items)
 
 
-def _found(search: str) -> list[ColumnElement[bool]]:
+def _search_conditions(search: str) -> list[ColumnElement[bool]]:
     part = search.strip()
     if not part:
         return []
@@ -196,7 +196,7 @@ def _line(row: Any, *, is_whole: bool) -> PairLine:
     )
 
 
-_MET = {
+_REASONS_TO_STAY = {
     "has grades": exists().where(RatingChange.pair_id == Pair.id),
     "was given to a rater": exists().where(Assignment.pair_id == Pair.id, Assignment.state != BARRED),
     "was decided": exists().where(AdjudicationChange.pair_id == Pair.id),
@@ -230,7 +230,7 @@ class PairRemovalService:
             lock_pairs(session, project.id, is_deleting=True)  # nobody is given one meanwhile
             found = find_by_ids(session, Pair, project.id, ids, type)
             for numbers in parts(found.values()):
-                _check_unmet(session, numbers)
+                _check_removable(session, numbers)
             for numbers in parts(found.values()):
                 session.execute(delete(Pair).where(Pair.id.in_(numbers)))
             if found:
@@ -242,12 +242,14 @@ class PairRemovalService:
         return in_transaction(self._database, self._clock, remove)
 
 
-def _check_unmet(session: Session, numbers: Sequence[int]) -> None:
-    reasons = [condition.label(f"reason{number}") for number, condition in enumerate(_MET.values())]
-    met = select(Pair.external_id, *reasons).where(Pair.id.in_(numbers), or_(*_MET.values()))
+def _check_removable(session: Session, numbers: Sequence[int]) -> None:
+    reasons = [
+        condition.label(f"reason{number}") for number, condition in enumerate(_REASONS_TO_STAY.values())
+    ]
+    met = select(Pair.external_id, *reasons).where(Pair.id.in_(numbers), or_(*_REASONS_TO_STAY.values()))
     row = session.execute(met.order_by(Pair.import_order).limit(1)).first()
     if row is not None:
-        why = next(reason for reason, holds in zip(_MET, row[1:], strict=True) if holds)
+        why = next(reason for reason, holds in zip(_REASONS_TO_STAY, row[1:], strict=True) if holds)
         raise PairError(f"The pair {row.external_id!r} {why} and stays: leave it out, or withdraw it.")
 
 
@@ -528,9 +530,9 @@ class StuckService:
                 room = sum(shares[rater].left for rater in left)
                 lacking = session.scalar(select(func.sum(Pair.open_slots)).where(*_undecided(project.id)))
                 short_by = max(0, (lacking or 0) - room)
-            listing = _lacking(project.id, left)
+            listing = _stuck_pairs(project.id, left)
             total = _count(session, listing)
-            others = _count(session, _lacking(project.id, raters)) if len(left) < len(raters) else total
+            others = _count(session, _stuck_pairs(project.id, raters)) if len(left) < len(raters) else total
             broken = _count(session, listing.where(_BROKEN > 0)) if total else 0
             rows = session.execute(listing.limit(limit)).all() if total else []
         lowest = 0 if fewest is None else project.raters_per_pair - fewest
@@ -601,7 +603,7 @@ def _undecided(project_id: int) -> tuple[ColumnElement[bool], ...]:
     return (Pair.project_id == project_id, HAS_SLOT, ~HAS_DECISION)
 
 
-def _lacking(project_id: int, raters: Sequence[int]) -> Select[*tuple[Any, ...]]:
+def _stuck_pairs(project_id: int, raters: Sequence[int]) -> Select[*tuple[Any, ...]]:
     def of_pair(*where: ColumnElement[bool]) -> ColumnElement[int]:
         counted = select(func.count()).where(Assignment.pair_id == Pair.id, *where)
         return counted.correlate(Pair).scalar_subquery()

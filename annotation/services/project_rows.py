@@ -271,10 +271,10 @@ def senses_of_all(
         )
         of_first = select(Pair.right, Pair.senses).where(Pair.id.in_(first.group_by(Pair.right)))
         known |= {right: _without_word(senses) for right, senses in session.execute(of_first)}
-    return [_of(item, known) for item in items]
+    return [_senses_of_item(item, known) for item in items]
 
 
-def _of(item: SmallerItem, known: Mapping[str, dict[str, Any] | None]) -> dict[str, Any] | None:
+def _senses_of_item(item: SmallerItem, known: Mapping[str, dict[str, Any] | None]) -> dict[str, Any] | None:
     if item.type != WORD_TO_SENSE:
         return None
     if item.chosen is not None and item.is_chosen:

@@ -161,7 +161,7 @@ def standings_of(
     checks = (
         {}
         if checks_project is None
-        else _checked(session, checks_project, to_quarters(settings.check_distance))
+        else _count_checks(session, checks_project, to_quarters(settings.check_distance))
     )
     known = {*attempts, *checks, *rater_ids(session, project_id)}
     users: Any = session.execute(
@@ -199,7 +199,7 @@ def _attempts(session: Session, project_id: int) -> dict[int, list[Attempt]]:
     return found
 
 
-def _checked(session: Session, checks_project: int, distance: int) -> dict[int, tuple[int, int]]:
+def _count_checks(session: Session, checks_project: int, distance: int) -> dict[int, tuple[int, int]]:
     """How many check pairs each rater graded, and how many of the grades are accepted."""
     is_near = func.abs(Rating.quarters - Pair.intended_quarters) <= distance
     rows: Any = session.execute(
@@ -254,7 +254,7 @@ class QualityService:
             NotFoundError: there is no such project.
             SettingsError: a setting cannot be used, or was changed by somebody else too.
         """
-        kept = _as_read(check_quality_settings(settings))
+        kept = _as_stored(check_quality_settings(settings))
         with self._database.session() as session:
             project = find_project(session, project_id, lock=True)
             before = quality_of(session, project.id)
@@ -348,7 +348,7 @@ class QualityService:
         record(session, now, action, user_id=id_of(by), project_id=project_id, member=user.name)
 
 
-def _as_read(settings: QualitySettings) -> QualitySettings:
+def _as_stored(settings: QualitySettings) -> QualitySettings:
     """As the database gives them back, 0.5 for 0.50: forms compare what they began with."""
     return replace(
         settings,
@@ -539,7 +539,7 @@ def _settle(session: Session, context: RaterContext, attempt: TrainingAttempt, n
         return
     attempt.finished_at = now
     attempt.pairs = len(graded)
-    attempt.accepted = _accepted(graded, attempt)
+    attempt.accepted = _count_accepted(graded, attempt)
     attempt.has_passed = has_passed(attempt.accepted, attempt.pairs, attempt.pass_percent)
     if attempt.has_passed:
         state_of(session, context.project.id, context.rater_id).passed_at = now
@@ -566,7 +566,7 @@ def _sorted_pairs(
     return graded, left
 
 
-def _accepted(graded: Sequence[tuple[TrainingPair, int]], attempt: TrainingAttempt) -> int:
+def _count_accepted(graded: Sequence[tuple[TrainingPair, int]], attempt: TrainingAttempt) -> int:
     return sum(is_accepted(quarters, pair.quarters, attempt.accepted_quarters) for pair, quarters in graded)
 
 
@@ -578,7 +578,7 @@ def _grade_of(session: Session, attempt: TrainingAttempt, pair_id: int) -> Train
     )
 
 
-def _seen(pair: TrainingPair) -> PairForRater:
+def _as_pair(pair: TrainingPair) -> PairForRater:
     return PairForRater(pair.id, pair.type, pair.left, pair.right, senses=senses_from_json(pair.senses))
 
 
@@ -591,12 +591,12 @@ def _queue(session: Session, context: RaterContext, attempt: TrainingAttempt) ->
         phase=phase if is_finished else TrainingPhase.OPEN,
         graded=attempt.pairs if is_finished else len(graded),
         pairs=attempt.pairs if is_finished else len(graded) + len(left),
-        accepted=attempt.accepted if is_finished else _accepted(graded, attempt),
+        accepted=attempt.accepted if is_finished else _count_accepted(graded, attempt),
         distance=from_quarters(attempt.accepted_quarters),
         pass_percent=attempt.pass_percent,
     )
     shown = () if is_finished else tuple(left[:1])
-    pairs = tuple(_seen(pair) for pair in shown)
+    pairs = tuple(_as_pair(pair) for pair in shown)
     return TrainingQueue(context.project, progress, pairs)
 
 
@@ -665,8 +665,11 @@ class WorkService:
             project = find_project(session, project_id)
             checks_project = checks_project_of(session, project.id)
             projects = [project.id] if checks_project is None else [project.id, checks_project]
-            rated, taken = _rated(session, projects, checks_project, now), _taken(session, projects, now)
-            skips = _skips(session, projects)
+            rated, taken = (
+                _count_ratings(session, projects, checks_project, now),
+                _count_assignments(session, projects, now),
+            )
+            skips = _moments_of_skips(session, projects)
             people = _people(session, project.id, {*rated, *taken, *skips})
             consents = consents_of(session, project)
         return tuple(
@@ -674,13 +677,13 @@ class WorkService:
                 name,
                 is_former,
                 consent=consents.get(id),
-                **_figures(rated.get(id, {}), taken.get(id, {}), skips.get(id, ())),
+                **_work_figures(rated.get(id, {}), taken.get(id, {}), skips.get(id, ())),
             )
             for id, name, is_former in people
         )
 
 
-def _figures(
+def _work_figures(
     rated: Mapping[str, Any], taken: Mapping[str, Any], skipped_at: tuple[datetime, ...]
 ) -> dict[str, Any]:
     figures = {**rated, **taken}
@@ -689,11 +692,13 @@ def _figures(
     return {**figures, "first_at": min(known, default=None), "last_at": max(known, default=None)}
 
 
-def _rated(
+def _count_ratings(
     session: Session, projects: list[int], checks_project: int | None, now: datetime
 ) -> dict[int, dict[str, Any]]:
     """By rater what their ratings say."""
-    given = union_all(*(_given(table, projects) for table in (Rating, SetAsideRating))).subquery().c
+    given = (
+        union_all(*(_columns_of_ratings(table, projects) for table in (Rating, SetAsideRating))).subquery().c
+    )
     # Of the history: a rating may have come from a file first, and is touched when it is brought back.
     page = page_ratings(projects).subquery()
     is_of_page = page.c.first_at.is_not(None)
@@ -718,7 +723,9 @@ def _rated(
     return _by_rater(rows)
 
 
-def _given(table: type[Rating | SetAsideRating], projects: list[int]) -> Select[*tuple[Any, ...]]:
+def _columns_of_ratings(
+    table: type[Rating | SetAsideRating], projects: list[int]
+) -> Select[*tuple[Any, ...]]:
     is_set_aside = literal(int(table is SetAsideRating)).label("is_set_aside")
     names = ("project_id", "pair_id", "rater_id", "seconds")
     columns = [getattr(table, name) for name in names]
@@ -736,7 +743,7 @@ def page_ratings(projects: list[int]) -> Select[*tuple[Any, ...]]:
     )
 
 
-def _taken(session: Session, projects: list[int], now: datetime) -> dict[int, dict[str, Any]]:
+def _count_assignments(session: Session, projects: list[int], now: datetime) -> dict[int, dict[str, Any]]:
     """By rater how many pairs they skipped and hold; only of those who have some."""
     skipped = Assignment.state == "skipped"
     held = and_(Assignment.state == "held", Assignment.lease_expires_at > now)
@@ -752,7 +759,7 @@ def _taken(session: Session, projects: list[int], now: datetime) -> dict[int, di
     return _by_rater(rows)
 
 
-def _skips(session: Session, projects: list[int]) -> dict[int, tuple[datetime, datetime]]:
+def _moments_of_skips(session: Session, projects: list[int]) -> dict[int, tuple[datetime, datetime]]:
     """By rater when they skipped first and last."""
     rows = session.execute(
         select(Skip.rater_id, func.min(Skip.at), func.max(Skip.at))

@@ -171,11 +171,11 @@ CHECKS_PROJECT: BindParameter[int] = bindparam("checks_project", type_=Integer)
 
 def in_states(*states: str, of: FromClause = ASSIGNMENTS) -> ColumnElement[bool]:
     """Whether an assignment is in one of the states; `of` is its table, or an alias."""
-    written = _written(states)
+    written = _literals(states)
     return of.c.state == written[0] if len(written) == 1 else of.c.state.in_(written)
 
 
-def _written(words: Sequence[str]) -> list[ColumnElement[str]]:
+def _literals(words: Sequence[str]) -> list[ColumnElement[str]]:
     """Written out, not bound: only then does the database see that its partial indexes serve."""
     return [literal_column(f"'{word}'") for word in words]
 
@@ -205,7 +205,7 @@ def is_in(states: Sequence[str], rater: ColumnElement[int]) -> ColumnElement[boo
         .correlate(PAIRS)
         .scalar_subquery()
     )
-    return func.coalesce(state, literal_column("''")).in_(_written(states))
+    return func.coalesce(state, literal_column("''")).in_(_literals(states))
 
 
 _RATES_HERE = and_(
@@ -286,7 +286,7 @@ def _context_of(connection: Connection, row: AnyRow, rater_id: int) -> RaterCont
     """
     if not row.is_rater:
         grades = connection.scalar(_GRADES_HERE, {"project": row.project_id, "rater": rater_id})
-        raise AccessError(_no_rater(row.project_name, grades or 0))
+        raise AccessError(_describe_no_rater(row.project_name, grades or 0))
     step = from_quarters(row.step_quarters)
     project = RaterProject(row.project_id, row.project_name, step, row.may_revise)
     return RaterContext(
@@ -304,7 +304,7 @@ def _context_of(connection: Connection, row: AnyRow, rater_id: int) -> RaterCont
     )
 
 
-def _no_rater(project: str, grades: int) -> str:
+def _describe_no_rater(project: str, grades: int) -> str:
     """Whoever never graded there may be guessing numbers, and is not told the project's name."""
     if not grades:
         return "You are not a rater in this project: ask its administrator to add you."

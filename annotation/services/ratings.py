@@ -63,6 +63,47 @@ from db import Database
 from db.models import Comment, Pair, Project, Rating, RatingChange, Skip, User
 
 RECENT = 20
+"""Answers that raters are shown again."""
+PAGE_LENGTH = 200
+"""Remarks that a page lists at most."""
+
+_WHOSE: dict[str, Any] = {
+    "project_id": bindparam("project"),
+    "pair_id": bindparam("pair"),
+    "rater_id": bindparam("rater"),
+    "quarters": bindparam("grade"),
+}
+_TAKE = (
+    update(ASSIGNMENTS)
+    .where(ASSIGNMENTS.c.id == bindparam("assignment"))
+    .values(state="rated", lease_expires_at=None)
+)
+_KEEP = (
+    insert(RATINGS)
+    .values(**_WHOSE, seconds=bindparam("spent"), created_at=bindparam("now"), updated_at=bindparam("now"))
+    .inline()  # nobody asks for the id of the new row
+)
+_REMEMBER = (
+    insert(CHANGES)
+    .values(
+        **_WHOSE,
+        previous_quarters=bindparam("previous"),
+        seconds=bindparam("spent"),
+        origin="page",
+        at=bindparam("now"),
+    )
+    .inline()
+)
+_ADD = {
+    "sqlite": (_TAKE, _KEEP, _REMEMBER),
+    # In one trip to the server instead of three.
+    "postgresql": (_REMEMBER.add_cte(_TAKE.cte("taken"), _KEEP.cte("kept")),),
+}
+_CHANGE = (
+    update(RATINGS)
+    .where(RATINGS.c.id == bindparam("rating"))
+    .values(quarters=bindparam("grade"), seconds=bindparam("total"), updated_at=bindparam("now"))
+)
 
 
 class RatingService:
@@ -177,45 +218,6 @@ class RatingService:
             return progress if checks is None else checks.add_to(progress)
 
 
-_WHOSE: dict[str, Any] = {
-    "project_id": bindparam("project"),
-    "pair_id": bindparam("pair"),
-    "rater_id": bindparam("rater"),
-    "quarters": bindparam("grade"),
-}
-_TAKE = (
-    update(ASSIGNMENTS)
-    .where(ASSIGNMENTS.c.id == bindparam("assignment"))
-    .values(state="rated", lease_expires_at=None)
-)
-_KEEP = (
-    insert(RATINGS)
-    .values(**_WHOSE, seconds=bindparam("spent"), created_at=bindparam("now"), updated_at=bindparam("now"))
-    .inline()  # nobody asks for the id of the new row
-)
-_REMEMBER = (
-    insert(CHANGES)
-    .values(
-        **_WHOSE,
-        previous_quarters=bindparam("previous"),
-        seconds=bindparam("spent"),
-        origin="page",
-        at=bindparam("now"),
-    )
-    .inline()
-)
-_ADD = {
-    "sqlite": (_TAKE, _KEEP, _REMEMBER),
-    # In one trip to the server instead of three.
-    "postgresql": (_REMEMBER.add_cte(_TAKE.cte("taken"), _KEEP.cte("kept")),),
-}
-_CHANGE = (
-    update(RATINGS)
-    .where(RATINGS.c.id == bindparam("rating"))
-    .values(quarters=bindparam("grade"), seconds=bindparam("total"), updated_at=bindparam("now"))
-)
-
-
 def _check_place(connection: Connection, row: AnyRow, context: RaterContext) -> None:
     """Refuse a grade of a pair that the rater no longer holds, unless both have room for it."""
     if row.open_slots < 1:
@@ -251,9 +253,6 @@ def _check_revision(connection: Connection, row: AnyRow, context: RaterContext) 
             f"You graded this pair {from_quarters(row.quarters)}, and could look at others' grades of it "
             "since: that grade stays, go on with the next pair."
         )
-
-
-PAGE_LENGTH = 200
 
 
 class RemarkKind(StrEnum):
@@ -319,19 +318,19 @@ class RemarkService:
         with self._database.reading() as session:
             held_back = held_back_from(session, find_project(session, project_id), viewer)
             shown = or_(Pair.project_id != project_id, ~held_back)
-            counting, listing, leaving_out = _statements(project_id, shown, limit)
+            counting, listing, leaving_out = _remark_statements(project_id, shown, limit)
             found = {RemarkKind(kind): number for kind, number in session.execute(counting)}
             items = tuple(_remark(row) for row in session.execute(listing))
             left_out = session.scalar(leaving_out) or 0
         return RemarkPage({kind: found.get(kind, 0) for kind in RemarkKind}, items, left_out)
 
 
-def _statements(
+def _remark_statements(
     project_id: int, shown: ColumnElement[bool], limit: int | None
 ) -> tuple[Select[str, int], Select[*tuple[Any, ...]], Select[int]]:
     """How many remarks of each kind there are of pairs that are `shown`, these remarks, and how many other
     pairs have some."""
-    said = _said(project_id).subquery()
+    said = _remark_rows(project_id).subquery()
     of_pair = said.join(Pair, Pair.id == said.c.pair_id)
     counting = select(said.c.kind, func.count()).select_from(of_pair).where(shown).group_by(said.c.kind)
     listing = (
@@ -365,7 +364,7 @@ def _statements(
     return counting, listing, leaving_out
 
 
-def _said(project_id: int) -> CompoundSelect[Any]:
+def _remark_rows(project_id: int) -> CompoundSelect[Any]:
     kind = case((Comment.is_flagged, RemarkKind.PROBLEM.value), else_=RemarkKind.COMMENT.value)
     comments = select(
         kind.label("kind"),
@@ -451,10 +450,10 @@ class RatingExportService:
             written = count_where(session, Rating.project_id == project.id, counts)
             with file.open("w", encoding="utf-8", newline="") as stream:
                 stream.writelines(rating_lines(_ratings(session, project.id, labels), format))
-        self._keep(project_id, file, None if named else raters, written, publish)
+        self._publish(project_id, file, None if named else raters, written, publish)
         return written
 
-    def _keep(
+    def _publish(
         self,
         project_id: int,
         file: Path,

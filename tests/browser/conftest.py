@@ -284,15 +284,12 @@ def shared_page(browser: Browser, address: str) -> Iterator[tuple[Page, Watch]]:
 
 
 @pytest.fixture
-def demo(request: pytest.FixtureRequest, shared_page: tuple[Page, Watch], address: str) -> Iterator[Page]:
+def demo(shared_page: tuple[Page, Watch]) -> Iterator[Page]:
     """A page of the module's, for tests that leave its options as they were.
 
     Nothing foreign may be asked for, and nothing may complain.
     """
     page, watch = shared_page
-    if request.node.execution_count > 1:  # a failed attempt may have left anything
-        page.evaluate("sessionStorage.clear()")
-        open_page(page, address)
     yield page
     watch.check()
 

@@ -113,14 +113,9 @@ def drawn_page(browser: Browser, space_address: str) -> Iterator[tuple[Page, Wat
 
 
 @pytest.fixture
-def drawn(
-    request: pytest.FixtureRequest, drawn_page: tuple[Page, Watch], space_address: str
-) -> Iterator[Page]:
+def drawn(drawn_page: tuple[Page, Watch]) -> Iterator[Page]:
     """Both maps, for tests that leave them as they were; nothing may complain."""
     page, watch = drawn_page
-    if request.node.execution_count > 1:  # a failed attempt may have left anything
-        open_space(page, space_address)
-        draw(page, "extractor", "reranker")
     yield page
     watch.check()
 
