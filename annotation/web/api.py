@@ -184,16 +184,16 @@ def json_body(model: type[_Model]) -> Callable[..., Any]:
 
 def _sentence(model: type[Body], error: ValidationError) -> str:
     """What is wrong with the first wrong field."""
-    problem = error.errors(include_url=False, include_context=False)[0]
+    problem = error.errors(include_url=False)[0]
     [name, *_] = problem["loc"]
     if problem["type"] == "missing":
         return f"The request has no {name!r}: send it too."
     if problem["type"] == "extra_forbidden":
         return f"The request has an unknown field {_quote(name)}: send {' and '.join(model.model_fields)}."
-    what = model.model_fields[str(name)].description
-    if problem["type"] == "greater_than_equal":
-        what = "0 or more"
-    return f"{name!r} is {what}, not {_quote(problem['input'])}."
+    own = problem.get("ctx", {}).get("error")
+    if isinstance(own, BodyError):
+        return str(own)  # a validator that knows better
+    return f"{name!r} is {model.model_fields[str(name)].description}, not {_quote(problem['input'])}."
 
 
 def _refuse(constant: str) -> NoReturn:

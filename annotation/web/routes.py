@@ -26,7 +26,7 @@ from annotation.services.quality import TrainingService
 from annotation.services.ratings import RatingService
 from annotation.services.writing import WritingService
 from annotation.types import Role, SkipReason, User
-from annotation.web.api import API, Account, Body, Number, ProjectId, Turn, json_body, path_id
+from annotation.web.api import API, Account, Body, BodyError, Number, ProjectId, Turn, json_body, path_id
 from annotation.wording import can_be_stored, quote_value
 from kpdemo.ui.html import markdown_html
 
@@ -40,16 +40,18 @@ LONGEST_SECONDS = Decimal(24 * 3600)
 
 
 def _to_seconds(value: Decimal) -> Decimal:
+    if value < 0:
+        raise BodyError(f"'seconds' is 0 or more, not {value}.")
     return min(value, LONGEST_SECONDS)
 
 
 def _find_reason(value: str) -> str:
     if value not in tuple(SkipReason):
-        raise ValueError
+        raise BodyError(f"'reason' is {', '.join(SkipReason)}, not {quote_value(value)}.")
     return value
 
 
-Seconds = Annotated[Number, Field(ge=0, description="a number"), AfterValidator(_to_seconds)]
+Seconds = Annotated[Number, AfterValidator(_to_seconds)]
 """How long somebody was at a pair or a text."""
 String = Annotated[str, Field(description="a text")]
 
@@ -64,7 +66,7 @@ class Grade(Body):
 
 
 class Skip(Body):
-    reason: Annotated[str, AfterValidator(_find_reason), Field(description=", ".join(SkipReason))]
+    reason: Annotated[str, AfterValidator(_find_reason), Field(description="a text")]
     note: String
 
 
