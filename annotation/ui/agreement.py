@@ -44,7 +44,7 @@ from annotation.ui.tables import (
     type_label,
     undefined_html,
 )
-from annotation.ui.widgets import decimal_field, decimal_of, require_leader
+from annotation.ui.widgets import Parts, decimal_field, decimal_of, require_leader
 from annotation.ui.wording import all_withdrawn_text, figure, held_back_text, regroup_numbers, time_html
 from annotation.wording import shorten
 from kpdemo.ui.charts import Chart, chart_buttons, show_chart
@@ -554,21 +554,6 @@ def _latex_button(report: AgreementReport) -> str:
 
 SECONDS_BETWEEN_LOOKS = 10
 
-TEXTS = (
-    "status",
-    "figures",
-    "enough",
-    "plan",
-    "where",
-    "grades",
-    "raters",
-    "drift",
-    "rater-pairs",
-    "bound",
-    "widest",
-    "method",
-)
-"""The parts of the page that are HTML, as `agreement-NAME`."""
 ASK_IN_USE = "before => (window.kpdemoParts.isInUse() ? String(Date.now()) : before)"
 """JavaScript: what changes only where somebody may see the figures."""
 KEEP_FOLDS = "(...now) => { window.kpdemoParts.keepFolds(); return now; }"
@@ -582,7 +567,7 @@ class AgreementHandlers:
 
     clock: Clock = utcnow
 
-    def open(self, request: gr.Request, width: object) -> tuple[Any, ...]:
+    def open(self, request: gr.Request, width: object) -> dict[str, Any]:
         """The whole page, or a sentence for users who may not see it."""
         try:
             shown = self._show(request, width)
@@ -593,25 +578,26 @@ class AgreementHandlers:
         except UnreachableError as error:
             reason = error.for_users
         else:
-            return "", gr.Column(visible=True), gr.Timer(active=True), *shown
-        return empty_html(reason), gr.Column(visible=False), gr.Timer(active=False), *_nothing()
+            return {"closed": "", "body": gr.Column(visible=True), "timer": gr.Timer(active=True), **shown}
+        hidden = {"body": gr.Column(visible=False), "timer": gr.Timer(active=False)}
+        return {"closed": empty_html(reason), **hidden}
 
-    def refresh(self, request: gr.Request, width: object) -> tuple[Any, ...]:
+    def refresh(self, request: gr.Request, width: object) -> dict[str, Any]:
         """All figures, computed again."""
         with shown_to_user(AnnotationError):
             return self._show(request, width)
 
-    def look(self, request: gr.Request, version: str, width: object) -> tuple[Any, ...]:
+    def look(self, request: gr.Request, version: str, width: object) -> dict[str, Any]:
         """The same, but only if something happened since, and if that costs little of the server's time."""
         try:
             project_id, *_ = require_leader(request, self.accounts)
             if self.agreement.version(project_id) == version:
-                return _nothing()
+                return {}
             if not self.agreement.may_renew(project_id):
-                return "<p>There are newer figures. Press Refresh to see them now.</p>", *_nothing()[1:]
+                return {"status": "<p>There are newer figures. Press Refresh to see them now.</p>"}
             return self._show(request, width)
         except (AnnotationError, UnreachableError, DamagedError):
-            return _nothing()  # nobody pressed anything: the next press tells what is the matter
+            return {}  # nobody pressed anything: the next press tells what is the matter
 
     def plan(self, width: object, request: gr.Request) -> str:
         """How many more pairs make the interval of α so narrow."""
@@ -632,59 +618,38 @@ class AgreementHandlers:
         except AnnotationError as error:
             return note_html(str(error), role="alert")
 
-    def _show(self, request: gr.Request, width: object) -> tuple[Any, ...]:
+    def _show(self, request: gr.Request, width: object) -> dict[str, Any]:
         project_id, user, named = require_leader(request, self.accounts)
         version = self.agreement.version(project_id)
         report = self.agreement.report(project_id, named=named, viewer=user.id)
-        texts = texts_of(report, project_id, leads=named)
-        texts["status"] = f"<p>Counted {time_html(self.clock())}. {will_appear(report)}</p>"
-        texts["plan"] = self._plan(project_id, width, report)
-        charts = charts_of(report)
-        return (
-            *(texts[name] for name in TEXTS),
-            *(show_chart(charts[name]) for name in CHARTS),
-            *(save_buttons(name, charts[name] is not None, report.project) for name in CHARTS),
-            "" if report.unnumbered else version,  # the numbers come with the next look
-        )
+        shown: dict[str, Any] = {
+            **texts_of(report, project_id, leads=named),
+            "status": f"<p>Counted {time_html(self.clock())}. {will_appear(report)}</p>",
+            "plan": self._plan(project_id, width, report),
+            "version": "" if report.unnumbered else version,  # the numbers come with the next look
+        }
+        for name, chart in charts_of(report).items():
+            shown[f"{name}-chart"] = show_chart(chart)
+            shown[f"{name}-save"] = save_buttons(name, chart is not None, report.project)
+        return shown
 
 
-class _Parts:
-    """The parts of the page that `AgreementHandlers` fills, as they are placed on it."""
-
-    def __init__(self) -> None:
-        self.version = gr.State("")
-        """Which grades the page shows."""
-        self._texts: dict[str, gr.HTML] = {}
-        self._charts: dict[str, gr.Plot] = {}
-        self._buttons: dict[str, gr.HTML] = {}
+class _Parts(Parts):
+    """The parts that `AgreementHandlers` fills, as they are placed on the page."""
 
     def text(self, name: str) -> None:
-        self._texts[name] = gr.HTML("", elem_id=f"agreement-{name}-part", js_on_load=None)
+        self[name] = gr.HTML("", elem_id=f"agreement-{name}-part", js_on_load=None)
 
     def chart(self, name: str) -> None:
-        self._charts[name] = gr.Plot(
+        self[f"{name}-chart"] = gr.Plot(
             visible=False, show_label=False, container=False, elem_id=f"agreement-{name}-chart"
         )
-        self._buttons[name] = gr.HTML("", elem_id=f"agreement-{name}-save", js_on_load=None)
-
-    @property
-    def plan(self) -> gr.HTML:
-        return self._texts["plan"]
-
-    @property
-    def outputs(self) -> list[Any]:
-        """In the order in which handlers return them."""
-        return [
-            *(self._texts[name] for name in TEXTS),
-            *(self._charts[name] for name in CHARTS),
-            *(self._buttons[name] for name in CHARTS),
-            self.version,
-        ]
+        self[f"{name}-save"] = gr.HTML("", elem_id=f"agreement-{name}-save", js_on_load=None)
 
 
 def build_agreement_page(handlers: AgreementHandlers, page: gr.Blocks) -> None:
     closed = gr.HTML(empty_html("Opening the agreement."), elem_id="agreement-closed")
-    parts = _Parts()
+    parts = _Parts(version=gr.State(""))  # which grades the page shows
     with gr.Column(visible=False, elem_id="agreement-page") as body:
         with gr.Row(elem_id="agreement-bar"):
             parts.text("status")
@@ -696,28 +661,27 @@ def build_agreement_page(handlers: AgreementHandlers, page: gr.Blocks) -> None:
         parts.text("plan")
         _build_details(parts)
     timer = gr.Timer(SECONDS_BETWEEN_LOOKS, active=False)
-    outputs = parts.outputs
-    page.load(
-        handlers.open,
-        width,
-        [closed, body, timer, *outputs],
-        api_name="open_agreement",
-        **QUIETLY,
-    )
+    whole = Parts(closed=closed, body=body, timer=timer, **parts)
+    page.load(whole.fill(handlers.open), width, whole.outputs, api_name="open_agreement", **QUIETLY)
     refreshed = refresh.click(
-        handlers.refresh,
+        parts.fill(handlers.refresh),
         width,
-        outputs,
+        parts.outputs,
         js=KEEP_FOLDS,
         api_name="refresh_agreement",
         show_progress="minimal",
     )
     for listen, name in ((ask.click, "again"), (width.submit, "by_enter")):
-        listen(handlers.plan, width, parts.plan, api_name=f"plan_pairs_{name}", **QUIETLY)
+        listen(handlers.plan, width, parts["plan"], api_name=f"plan_pairs_{name}", **QUIETLY)
     asked = unseen_box("agreement-asked")
     timer.tick(None, asked, asked, js=ASK_IN_USE, api_name="ask_for_agreement", **QUIETLY)
     looked = asked.change(
-        handlers.look, [parts.version, width], outputs, js=KEEP_FOLDS, api_name="look_at_agreement", **QUIETLY
+        parts.fill(handlers.look),
+        [parts["version"], width],
+        parts.outputs,
+        js=KEEP_FOLDS,
+        api_name="look_at_agreement",
+        **QUIETLY,
     )
     for number, drawn in enumerate((refreshed, looked), start=1):
         drawn.success(None, js=OPEN_FOLDS, api_name=f"open_folds_{number}", **QUIETLY)
@@ -757,8 +721,3 @@ def _build_details(parts: _Parts) -> None:
     section_heading("Which pairs?", "agreement-which")
     parts.text("widest")
     parts.text("method")
-
-
-def _nothing() -> tuple[Any, ...]:
-    """Leave every part of the page as it is."""
-    return tuple(gr.skip() for _ in range(len(TEXTS) + 2 * len(CHARTS) + 1))

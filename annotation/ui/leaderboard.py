@@ -72,6 +72,7 @@ from annotation.ui.tables import (
 from annotation.ui.widgets import (
     PAGE_ERRORS,
     PageError,
+    Parts,
     admit_member,
     on_choice,
     require_leader,
@@ -303,12 +304,6 @@ FOR_LEADERS = "The leaderboard is for administrators and adjudicators of the pro
 CHART = "Pearson correlation of each system by genre, stacked, the best system first"
 PAGE = "leaderboard"
 NO_GENRES = "The pairs have no genres. Import pairs with a field genre to compare systems by genre."
-TEXTS = ("status", "pearson", "spearman", "ranks", "genres", "save", "chart-save", "method")
-"""The parts of the page that are HTML, as `leaderboard-NAME-part`."""
-_PLACES = 6 + len(TEXTS)
-"""Outputs of `show`: two columns, the gold set, the chart, two systems, and the texts."""
-
-
 ZONE = "() => Intl.DateTimeFormat().resolvedOptions().timeZone"
 IN_ZONE = "(gold) => [gold, Intl.DateTimeFormat().resolvedOptions().timeZone]"
 """The choices of a list are no HTML, where the page's script writes times as the reader's clock does."""
@@ -320,17 +315,17 @@ class LeaderboardHandlers:
     projects: ProjectService
     systems: SystemService
 
-    def open(self, request: gr.Request, zone: str | None = "") -> tuple[Any, ...]:
+    def open(self, request: gr.Request, zone: str | None = "") -> dict[str, Any]:
         """The first gold set, or a sentence for users who may not see the page."""
         try:
-            return ("", *self._shown(request, None, zone))
+            return {"closed": "", **self._shown(request, None, zone)}
         except AccessError as error:
             reason = str(error) if isinstance(error, SignedOutError) else FOR_LEADERS
         except AnnotationError as error:
             reason = str(error)
-        return (empty_html(reason), *(gr.skip() for _ in range(_PLACES)))
+        return {"closed": empty_html(reason)}
 
-    def show(self, gold_id: int | None, request: gr.Request, zone: str | None = "") -> tuple[Any, ...]:
+    def show(self, gold_id: int | None, request: gr.Request, zone: str | None = "") -> dict[str, Any]:
         """The systems on a gold set, or on the first. The list of gold sets has times of the `zone`."""
         with shown_to_user(AnnotationError):
             return self._shown(request, gold_id, zone)
@@ -348,53 +343,48 @@ class LeaderboardHandlers:
                 return empty_html("One of the two has been removed: choose again.")
             return table_html(difference_table(found), self.projects.get(project_id).name, page=PAGE)
 
-    def _shown(self, request: gr.Request, gold_id: int | None, zone: str | None) -> tuple[Any, ...]:
+    def _shown(self, request: gr.Request, gold_id: int | None, zone: str | None) -> dict[str, Any]:
         project_id, _, leads = require_leader(request, self.accounts)
         golds = self.systems.golds(project_id)
         if not golds:
-            said = NOBODY if leads else f"{NOBODY} {FOR_ADMINISTRATORS}"
-            texts = [empty_html(said), *("" for _ in TEXTS[1:])]
             nobody = gr.Dropdown(choices=[], value=None)
-            hidden = gr.Dropdown(choices=[], value=None, visible=False)
-            return (
-                gr.Column(visible=True),
-                gr.Column(visible=False),
-                hidden,
-                show_chart(None),
-                *((nobody, nobody, *texts)),
-            )
+            return {
+                "body": gr.Column(visible=True),
+                "board": gr.Column(visible=False),
+                "gold": gr.Dropdown(choices=[], value=None, visible=False),
+                "chart": show_chart(None),
+                "first": nobody,
+                "second": nobody,
+                **dict.fromkeys(
+                    ("pearson", "spearman", "ranks", "genres", "save", "chart-save", "method"), ""
+                ),
+                "status": empty_html(NOBODY if leads else f"{NOBODY} {FOR_ADMINISTRATORS}"),
+            }
         chosen = next((gold.id for gold in golds if gold.id == gold_id), golds[0].id)
         board = self.systems.board(project_id, chosen)
         names = [board.report.systems[place].name for place in board.report.best_first()]
         choices = [(gold_label(gold, zone), gold.id) for gold in golds]
         chart = board_chart(board)
-        return (
-            gr.Column(visible=True),
-            gr.Column(visible=True),
-            gr.Dropdown(choices=choices, value=chosen, visible=True),
-            show_chart(chart),
-            gr.Dropdown(choices=names, value=names[0]),
-            gr.Dropdown(choices=names, value=names[min(1, len(names) - 1)]),
-            *self._texts(project_id, board, has_chart=chart is not None),
-        )
-
-    def _texts(self, project_id: int, board: Board, *, has_chart: bool) -> list[str]:
-        """What stands in the page's HTML, in the order of `TEXTS`."""
         project = self.projects.get(project_id).name
         own = self.systems.own_gold(project_id)
         genres, ranks = genres_table(board), ranks_table(board)
-        return [
-            gold_html(board.gold, own.sha256, len(own.pairs)) + wide_intervals_html(board.report),
-            table_html(pearson_table(board), project, page=PAGE),
-            table_html(spearman_table(board), project, page=PAGE),
-            table_html(ranks, project, page=PAGE) if ranks else "",
-            table_html(genres, project, page=PAGE) if genres else empty_html(NO_GENRES),
-            save_html(project_id, board.gold.id, self._latex_button(project, board, own)),
-            chart_buttons("leaderboard-chart", CHART, file_name(project, "leaderboard-genres"))
-            if has_chart
-            else "",
-            method_html(board),
-        ]
+        save_chart = chart_buttons("leaderboard-chart", CHART, file_name(project, "leaderboard-genres"))
+        return {
+            "body": gr.Column(visible=True),
+            "board": gr.Column(visible=True),
+            "gold": gr.Dropdown(choices=choices, value=chosen, visible=True),
+            "chart": show_chart(chart),
+            "first": gr.Dropdown(choices=names, value=names[0]),
+            "second": gr.Dropdown(choices=names, value=names[min(1, len(names) - 1)]),
+            "status": gold_html(board.gold, own.sha256, len(own.pairs)) + wide_intervals_html(board.report),
+            "pearson": table_html(pearson_table(board), project, page=PAGE),
+            "spearman": table_html(spearman_table(board), project, page=PAGE),
+            "ranks": table_html(ranks, project, page=PAGE) if ranks else "",
+            "genres": table_html(genres, project, page=PAGE) if genres else empty_html(NO_GENRES),
+            "save": save_html(project_id, board.gold.id, self._latex_button(project, board, own)),
+            "chart-save": save_chart if chart is not None else "",
+            "method": method_html(board),
+        }
 
     def _latex_button(self, project: str, board: Board, own: Gold) -> str:
         made_by = f"The page Leaderboard of kpdemo, project {project}"
@@ -409,15 +399,15 @@ class LeaderboardPage:
     gold: gr.Dropdown
     zone: gr.Textbox
     """Where the reader's clock is, filled by `IN_ZONE`."""
-    shown: list[Any]
-    """The outputs of `LeaderboardHandlers.show`."""
+    parts: Parts
+    """What `LeaderboardHandlers.show` fills."""
     choosing: Dependency
     """The event of showing them for a gold set that is chosen."""
 
 
 def build_leaderboard_page(handlers: LeaderboardHandlers, page: gr.Blocks) -> LeaderboardPage:
     closed = gr.HTML(empty_html("Opening the leaderboard."), elem_id="leaderboard-closed")
-    parts: dict[str, gr.HTML] = {}
+    parts = Parts()
 
     def text(name: str) -> None:
         parts[name] = gr.HTML("", elem_id=f"leaderboard-{name}-part", js_on_load=None)
@@ -442,13 +432,16 @@ def build_leaderboard_page(handlers: LeaderboardHandlers, page: gr.Blocks) -> Le
                 second = gr.Dropdown([], label="Second system", elem_id="leaderboard-second", min_width=200)
             difference = gr.HTML("", elem_id="leaderboard-difference-part", js_on_load=None)
             text("method")
-    shown = [body, board, gold, chart, first, second, *(parts[name] for name in TEXTS)]
-    opened = page.load(handlers.open, zone, [closed, *shown], api_name="open_leaderboard", js=ZONE, **QUIETLY)
+    parts.update(body=body, board=board, gold=gold, chart=chart, first=first, second=second)
+    whole = Parts(closed=closed, **parts)
+    opened = page.load(
+        whole.fill(handlers.open), zone, whole.outputs, api_name="open_leaderboard", js=ZONE, **QUIETLY
+    )
     keep_reason(opened, closed)
     choosing = on_choice(
         gold,
-        handlers.show,
-        shown,
+        parts.fill(handlers.show),
+        parts.outputs,
         beside=[zone],
         js=IN_ZONE,
         api_name="show_leaderboard",
@@ -465,7 +458,7 @@ def build_leaderboard_page(handlers: LeaderboardHandlers, page: gr.Blocks) -> Le
         trigger_mode="always_last",
         **QUIETLY,
     )
-    return LeaderboardPage(gold, zone, shown, choosing)
+    return LeaderboardPage(gold, zone, parts, choosing)
 
 
 def save_html(project_id: int, gold_id: int, beside: str) -> str:
@@ -764,10 +757,20 @@ def build_system_form(
     removing = remove.click(handlers.remove, held, removed, api_name="remove_system")
     after = (
         added.success(
-            board.show, [added_gold, shown.zone], shown.shown, api_name="show_added", js=IN_ZONE, **QUIETLY
+            shown.parts.fill(board.show),
+            [added_gold, shown.zone],
+            shown.parts.outputs,
+            api_name="show_added",
+            js=IN_ZONE,
+            **QUIETLY,
         ),
         removing.success(
-            board.show, [shown.gold, shown.zone], shown.shown, api_name="show_left", js=IN_ZONE, **QUIETLY
+            shown.parts.fill(board.show),
+            [shown.gold, shown.zone],
+            shown.parts.outputs,
+            api_name="show_left",
+            js=IN_ZONE,
+            **QUIETLY,
         ),
     )
     for number, event in enumerate((*after, shown.choosing), 1):

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from functools import wraps
 from typing import Any
 
 import gradio as gr
@@ -198,6 +199,26 @@ def on_choice(
     go_on = f"() => kpdemoChoice.goOn({name})"
     question.failure(None, None, asked, js=go_on, api_name=f"go_on_to_{api_name}", **QUIETLY)
     return question
+
+
+class Parts(dict[str, Any]):
+    """The parts of a page by the names that handlers call them; what an answer leaves out stays as it is."""
+
+    @property
+    def outputs(self) -> list[Any]:
+        return list(self.values())
+
+    def fill(self, handler: Callable[..., dict[str, Any]]) -> Callable[..., list[Any]]:
+        """The handler for an event with these `outputs`; it keeps its name and what Gradio reads of it."""
+
+        @wraps(handler)
+        def answer(*args: Any, **options: Any) -> list[Any]:
+            values = handler(*args, **options)
+            if unknown := values.keys() - self.keys():
+                raise LookupError(f"The page has no part {', '.join(sorted(unknown))}: build it.")
+            return [values.get(name, gr.skip()) for name in self]
+
+        return answer
 
 
 def answer_place(elem_id: str) -> gr.HTML:

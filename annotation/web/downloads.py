@@ -17,7 +17,7 @@ from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Request
 from starlette.responses import Response, StreamingResponse
 
-from annotation.errors import AccessError, AnnotationError, NotFoundError, SettingsError
+from annotation.errors import AccessError, NotFoundError, SettingsError
 from annotation.files.gold_folder import write_archive
 from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
 from annotation.relevance import DEFAULT_RANKS, THRESHOLD, JudgedPool, check_options
@@ -27,7 +27,7 @@ from annotation.services.leaderboard import Board, SystemService, board_as_csv, 
 from annotation.services.predictions import JudgementService
 from annotation.services.projects import ProjectService
 from annotation.types import Project, Role, User
-from annotation.web.routes import refusal
+from annotation.web.api import user_in
 from annotation.wording import plain_name, quote_value, whole_in
 
 
@@ -35,8 +35,6 @@ from annotation.wording import plain_name, quote_value, whole_in
 class Admission:
     accounts: AccountService
     projects: ProjectService
-    user_of: Callable[[Request], User | None]
-    """Who sends a request."""
 
     def admitted(self, request: Request, project_id: str, *roles: Role) -> tuple[User, Project]:
         """Who sends the request, with one of the roles in the project of its address, and that project.
@@ -45,7 +43,7 @@ class Admission:
             NotFoundError: there is no such project.
             AccessError: nobody is signed in, or with none of the roles.
         """
-        user = self.user_of(request)
+        user = user_in(request)
         number = _project_number(project_id)
         admitted = self.accounts.require(user.name if user else None, number, *roles)
         return admitted, self.projects.get(number)
@@ -92,14 +90,11 @@ def build_downloads(admission: Admission, gold: GoldService) -> APIRouter:
         raters: str = "",
         comments: str = "",
     ) -> Response:
-        try:
-            if request.headers.get("sec-fetch-site") == "cross-site":  # a download is kept in the events
-                raise AccessError("Another site asked for this download: start it on the project's page.")
-            user, project = admission.admitted(request, project_id, Role.ADMINISTRATOR)
-            options = read_options(format, unfinished, raters, comments)
-            return _archive(gold, project.id, options, archive_name(project.name, options), user.id)
-        except AnnotationError as error:
-            return refusal(error)
+        if request.headers.get("sec-fetch-site") == "cross-site":  # a download is kept in the events
+            raise AccessError("Another site asked for this download: start it on the project's page.")
+        user, project = admission.admitted(request, project_id, Role.ADMINISTRATOR)
+        options = read_options(format, unfinished, raters, comments)
+        return _archive(gold, project.id, options, archive_name(project.name, options), user.id)
 
     return router
 
@@ -174,15 +169,12 @@ def build_judgement_downloads(admission: Admission, judgements: JudgementService
     router = APIRouter(include_in_schema=False)
 
     def answer(request: Request, project_id: str, suffix: str, lines: Lines) -> Response:
-        try:
-            _, project = admission.admitted(request, project_id, Role.ADMINISTRATOR)
-            return Response(
-                "".join(lines(judgements.pool(project.id))),
-                media_type="text/plain; charset=utf-8",
-                headers={"content-disposition": attachment(f"{plain_name(project.name)}.{suffix}")},
-            )
-        except AnnotationError as error:
-            return refusal(error)
+        _, project = admission.admitted(request, project_id, Role.ADMINISTRATOR)
+        return Response(
+            "".join(lines(judgements.pool(project.id))),
+            media_type="text/plain; charset=utf-8",
+            headers={"content-disposition": attachment(f"{plain_name(project.name)}.{suffix}")},
+        )
 
     @router.get(FOLDER + "gold-keyphrases.jsonl")
     @in_turn
@@ -239,18 +231,13 @@ def build_board_downloads(admission: Admission, systems: SystemService) -> APIRo
     @router.get(BOARD_PATH)
     @in_turn
     def download_board(request: Request, project_id: str, ending: str, gold: str = "") -> Response:
-        try:
-            roles = (Role.ADMINISTRATOR, Role.ADJUDICATOR)
-            _, project = admission.admitted(request, project_id, *roles)
-            gold_id = whole_in(gold)
-            if ending not in _TYPES or gold_id is None:
-                raise NotFoundError("There is no such file: choose it on the leaderboard.")
-            board = systems.board(project.id, gold_id)
-            name = f"{plain_name(project.name)}-leaderboard.{ending}"
-        except AnnotationError as error:
-            return refusal(error)
+        _, project = admission.admitted(request, project_id, Role.ADMINISTRATOR, Role.ADJUDICATOR)
+        gold_id = whole_in(gold)
+        if ending not in _TYPES or gold_id is None:
+            raise NotFoundError("There is no such file: choose it on the leaderboard.")
+        name = f"{plain_name(project.name)}-leaderboard.{ending}"
         return Response(
-            _written(board, ending),
+            _written(systems.board(project.id, gold_id), ending),
             media_type=_TYPES[ending],
             headers={"content-disposition": attachment(name)},
         )

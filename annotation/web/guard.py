@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from annotation.services.bundle import DamagedError, UnreachableError
 from annotation.services.sign_in import NOT_SIGNED_IN, SignInService
 from annotation.types import User
+from annotation.web.api import RATER_HEADER, USER_IN_SCOPE
 from annotation.web.responder import (
     COOKIE,
     FOR_PROGRAMS,
@@ -24,14 +25,12 @@ from annotation.web.responder import (
     read_cookie,
     sign_in_address,
 )
-from annotation.web.routes import RATER_HEADER
 
 PUBLIC = (f"{PREFIX}/assets/", f"{PREFIX}/static/", f"{PREFIX}/theme.css")
 """Gradio's own scripts and styles: the same for everybody, and many for each page."""
 
 
 _SOMEBODY_ELSE = "Somebody else is signed in now: open the page again."
-_USER_IN_SCOPE = "kpdemo.user"
 _NO_STORE = "no-store"
 
 
@@ -51,8 +50,8 @@ class Guard:
 
     def user_of(self, connection: HTTPConnection) -> User | None:
         """The account that is signed in, or None; looked up only outside /annotate."""
-        if _USER_IN_SCOPE in connection.scope:
-            user: User | None = connection.scope[_USER_IN_SCOPE]
+        if USER_IN_SCOPE in connection.scope:
+            user: User | None = connection.scope[USER_IN_SCOPE]
             return user
         return self.look_up(connection)
 
@@ -89,7 +88,7 @@ class GuardMiddleware:
         if answer is not None:
             await answer(scope, receive, send)
             return
-        await self._app({**scope, _USER_IN_SCOPE: user}, receive, send)
+        await self._app({**scope, USER_IN_SCOPE: user}, receive, send)
 
     def _answer(self, connection: HTTPConnection, user: User | None) -> Response | None:
         """What is answered in the place of the pages, if they are not to be asked."""

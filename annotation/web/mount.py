@@ -64,13 +64,12 @@ def add_annotation_routes(server: FastAPI, services: Services) -> Guard:
             services.training,
             services.consents,
             PairNames(services.keys.pairs),
-            guard.user_of,
         )
     )
-    server.include_router(build_writing_routes(services.writing, services.consents, guard.user_of))
-    server.include_router(build_consent_routes(services.consents, guard.user_of))
-    server.include_router(build_adjudication_routes(services.accounts, services.adjudication, guard.user_of))
-    admission = Admission(services.accounts, services.projects, guard.user_of)
+    server.include_router(build_writing_routes(services.writing, services.consents))
+    server.include_router(build_consent_routes(services.consents))
+    server.include_router(build_adjudication_routes(services.accounts, services.adjudication))
+    admission = Admission(services.accounts, services.projects)
     server.include_router(build_downloads(admission, services.gold))
     server.include_router(build_board_downloads(admission, services.systems))
     server.include_router(build_judgement_downloads(admission, services.judgements))

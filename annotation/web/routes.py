@@ -1,41 +1,22 @@
-"""The JSON interfaces of the rating, writing and adjudication pages, whose scripts keep what is typed.
-
-Every answer is worked out in a thread, a few at a time, and refused in a sentence with a fitting status. A
-reader gets what is theirs alone.
-"""
+"""The JSON interfaces of the rating, writing and adjudication pages; a reader gets what is theirs alone."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from decimal import Decimal
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, NoReturn
+from typing import Annotated, Any
 
-from anyio import CapacityLimiter, to_thread
-from fastapi import APIRouter
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from fastapi import APIRouter, Depends
+from pydantic import AfterValidator, Field
 
 from annotation.assignment import Feedback, PairForRater, Queue, RaterProject, TrainingQueue
 from annotation.authoring import Check, Task, WritingDesk, WrittenText
 from annotation.comparison import comparison_type, guidance
-from annotation.errors import (
-    AccessError,
-    AnnotationError,
-    AssignmentError,
-    ConsentError,
-    ExportError,
-    NotFoundError,
-    SignedOutError,
-    StaleTextError,
-    TextError,
-    TrainingPairsError,
-    WritingError,
-)
+from annotation.errors import ConsentError, NotFoundError, TrainingPairsError
 from annotation.senses import WORD_TO_SENSE, ItemView, item_views, word_label
 from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
@@ -43,191 +24,81 @@ from annotation.services.assignment import AssignmentService
 from annotation.services.consents import ConsentService
 from annotation.services.quality import TrainingService
 from annotation.services.ratings import RatingService
-from annotation.services.sign_in import NOT_SIGNED_IN
 from annotation.services.writing import WritingService
 from annotation.types import Role, SkipReason, User
-from annotation.wording import can_be_stored, quote_value, shorten, whole_in
+from annotation.web.api import API, Account, Body, BodyError, Number, ProjectId, Turn, json_body, path_id
+from annotation.wording import can_be_stored, quote_value
 from kpdemo.ui.html import markdown_html
 
-LARGEST_BODY = 64 * 1024
-
-
-class BodyError(AnnotationError, ValueError):
-    """The body of a request is not what the address takes."""
-
-    status = 422
-
-
-class LargeBodyError(BodyError):
-    status = 413
-
-
-@dataclass(frozen=True, slots=True)
-class Body:
-    """The fields of a JSON object; asking for one checks it."""
-
-    fields: Mapping[str, Any]
-
-    def number(self, name: str) -> Decimal:
-        value = self._value(name)
-        if isinstance(value, bool) or not isinstance(value, int | Decimal):
-            raise BodyError(f"{name!r} is a number, not {_quote(value)}.")
-        return Decimal(value)
-
-    def text(self, name: str) -> str:
-        value = self._value(name)
-        if not isinstance(value, str):
-            raise BodyError(f"{name!r} is a text, not {_quote(value)}.")
-        return value
-
-    def flag(self, name: str) -> bool:
-        value = self._value(name)
-        if not isinstance(value, bool):
-            raise BodyError(f"{name!r} is true or false, not {_quote(value)}.")
-        return value
-
-    def _value(self, name: str) -> object:
-        if name not in self.fields:
-            raise BodyError(f"The request has no {name!r}: send it too.")
-        return self.fields[name]
-
-
-async def read_body(request: Request, *names: str) -> Body:
-    """The JSON object that was sent; a larger one is refused before it is all read.
-
-    Args:
-        names: the fields that it may have.
-
-    Raises:
-        BodyError: it is not such an object.
-    """
-    content = bytearray()
-    async for piece in request.stream():
-        content += piece
-        if len(content) > LARGEST_BODY:
-            raise LargeBodyError(f"The request is too large: send at most {LARGEST_BODY:,} bytes.")
-    try:
-        fields = json.loads(content, parse_float=Decimal, parse_constant=_refuse)
-    except (ValueError, ArithmeticError, RecursionError):
-        raise BodyError("The request is not JSON: send an object.") from None
-    if not isinstance(fields, dict):
-        raise BodyError(f"The request is {_quote(fields)}: send a JSON object.")
-    for name in fields:
-        if name not in names:
-            raise BodyError(f"The request has an unknown field {_quote(name)}: send {' and '.join(names)}.")
-    return Body(fields)
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(constant)
-
-
-def _quote(value: object) -> str:
-    return shorten(json.dumps(value, default=str))
-
-
-_STATUS: tuple[tuple[type[AnnotationError], int], ...] = (
-    (SignedOutError, 401),
-    (ConsentError, 428),
-    (AccessError, 403),
-    (NotFoundError, 404),
-    (AssignmentError, 409),
-    (ExportError, 409),
-    (StaleTextError, 412),
-    (TextError, 422),
-    (WritingError, 409),
-)
-"""The first that fits counts. 409 is a state in which what was asked cannot be done, 428 one they can end."""
-_NOT_USABLE = 422
-"""What was asked cannot be used as it is, a grade or a setting for instance."""
-
-
-def status_of(error: AnnotationError) -> int:
-    """The HTTP status of an error, 401 to 422."""
-    if isinstance(error, BodyError):
-        return error.status
-    return next((status for kind, status in _STATUS if isinstance(error, kind)), _NOT_USABLE)
-
-
-def refusal(error: AnnotationError) -> Response:
-    """The sentence of an error in place of what was asked for."""
-    return JSONResponse({"error": str(error)}, status_code=status_of(error))
-
-
-API = "/annotate/api"
+Result = dict[str, Any]
 AT_ONCE = 8
 """Grades that are written at once; more threads would only wait for each other."""
+STOPS_AT_ONCE = 4
+"""Raters who stop for the day and are served at once; the others wait in line without a connection."""
 LONGEST_SECONDS = Decimal(24 * 3600)
 """A page left open reports more; its time is then worthless, but its grade is not."""
-RATER_HEADER = "x-rater"
-"""The id of the user for whom the page was made: in another tab somebody else may have signed in since."""
-
-UserOf = Callable[[Request], User | None]
-Result = dict[str, Any]
-Handler = Callable[[User, Request, Body], Result]
-Route = tuple[str, str, Handler, tuple[str, ...]]
-"""Method, path under the prefix, what answers, and the fields of its body."""
 
 
-def json_routes(routes: Iterable[Route], user_of: UserOf, *, at_once: int = AT_ONCE) -> APIRouter:
-    """The addresses under /annotate/api that a page talks to.
-
-    Args:
-        user_of: who sends a request, None for nobody; called in a thread.
-        at_once: how many of these requests are worked on; those that wait hold no thread and no connection.
-    """
-    limiter = CapacityLimiter(at_once)
-
-    def answering(work: Handler, *fields: str) -> Callable[[Request], Awaitable[Response]]:
-        async def answer(request: Request) -> Response:
-            try:
-                body = await read_body(request, *fields) if fields else Body({})
-                content = await to_thread.run_sync(_work, work, user_of, request, body, limiter=limiter)
-            except AnnotationError as error:
-                return refusal(error)
-            return Response(content, media_type="application/json")
-
-        return answer
-
-    router = APIRouter()
-    for method, path, work, fields in routes:
-        # Plain routes: what FastAPI would add for each request are checks that are made here in sentences.
-        router.add_route(f"{API}/{path}", answering(work, *fields), methods=[method], include_in_schema=False)
-    return router
+def _to_seconds(value: Decimal) -> Decimal:
+    if value < 0:
+        raise BodyError(f"'seconds' is 0 or more, not {value}.")
+    return min(value, LONGEST_SECONDS)
 
 
-def path_id(request: Request, name: str) -> int:
-    """The number in the place `name` of the path.
-
-    Raises:
-        NotFoundError: it is none.
-    """
-    text: str = request.path_params[name]
-    number = whole_in(text)
-    if number is None:
-        raise NotFoundError(f"There is no {name} {quote_value(text)}: open your queue again.")
-    return number
+def _find_reason(value: str) -> str:
+    if value not in tuple(SkipReason):
+        raise BodyError(f"'reason' is {', '.join(SkipReason)}, not {quote_value(value)}.")
+    return value
 
 
-def read_seconds(body: Body) -> float:
-    """How long somebody was at a pair or a text.
-
-    Raises:
-        BodyError: the field is not a number, or less than 0.
-    """
-    seconds = body.number("seconds")
-    if seconds < 0:
-        raise BodyError(f"'seconds' is 0 or more, not {seconds}.")
-    return float(min(seconds, LONGEST_SECONDS))
+Seconds = Annotated[Number, AfterValidator(_to_seconds)]
+"""How long somebody was at a pair or a text."""
+String = Annotated[str, Field(description="a text")]
 
 
-def _work(work: Handler, user_of: UserOf, request: Request, body: Body) -> bytes:
-    user = user_of(request)
-    if user is None:
-        raise SignedOutError(NOT_SIGNED_IN)
-    if request.headers.get(RATER_HEADER, str(user.id)) != str(user.id):
-        raise SignedOutError("Somebody else is signed in here now: sign in and go on where you were.")
-    return json.dumps(work(user, request, body), ensure_ascii=False, separators=(",", ":")).encode()
+class Agreement(Body):
+    sha256: String
+
+
+class Grade(Body):
+    grade: Number
+    seconds: Seconds
+
+
+class Skip(Body):
+    reason: Annotated[str, AfterValidator(_find_reason), Field(description="a text")]
+    note: String
+
+
+class Comment(Body):
+    text: String
+    flagged: Annotated[bool, Field(description="true or false")]
+
+
+class Draft(Body):
+    text: String
+    version: Annotated[Number, Field(ge=0, lt=2**31, multiple_of=1, description="a whole number")]
+    seconds: Seconds
+
+
+class Blank(Body):
+    note: String
+
+
+AgreementBody = Annotated[Agreement, Depends(json_body(Agreement))]
+GradeBody = Annotated[Grade, Depends(json_body(Grade))]
+SkipBody = Annotated[Skip, Depends(json_body(Skip))]
+CommentBody = Annotated[Comment, Depends(json_body(Comment))]
+DraftBody = Annotated[Draft, Depends(json_body(Draft))]
+BlankBody = Annotated[Blank, Depends(json_body(Blank))]
+TrainingPairId = Annotated[int, Depends(path_id("pair"))]
+WritingId = Annotated[int, Depends(path_id("writing"))]
+
+
+def new_router(at_once: int = AT_ONCE) -> APIRouter:
+    """A router of addresses under /annotate/api, `at_once` of whose requests are worked on at once."""
+    turn = Depends(Turn(at_once), scope="function")
+    return APIRouter(prefix=API, include_in_schema=False, dependencies=[turn])
 
 
 def in_place_of_work(consents: ConsentService, project_id: int, user: User) -> Result | None:
@@ -239,14 +110,16 @@ def in_place_of_work(consents: ConsentService, project_id: int, user: User) -> R
     return {"consent": {"html": html, "sha256": asked.sha256, "changed": asked.is_changed}}
 
 
-def build_consent_routes(consents: ConsentService, user_of: UserOf) -> APIRouter:
-    """The address under /annotate/api where raters and writers agree; arguments as of `json_routes`."""
+def build_consent_routes(consents: ConsentService) -> APIRouter:
+    """The address where raters and writers agree."""
+    router = new_router()
 
-    def agree(user: User, request: Request, body: Body) -> Result:
-        consents.agree(path_id(request, "project"), user.id, body.text("sha256"))
+    @router.post("/projects/{project}/consent")
+    def agree(user: Account, project: ProjectId, body: AgreementBody) -> Result:
+        consents.agree(project, user.id, body.sha256)
         return {}
 
-    return json_routes([("POST", "projects/{project}/consent", agree, ("sha256",))], user_of)
+    return router
 
 
 _ROUNDS = 4
@@ -292,129 +165,97 @@ class PairNames:
         return (a ^ b for a, b in zip(one, digest, strict=True))
 
 
-STOPS_AT_ONCE = 4
-"""Raters who stop for the day and are served at once; the others wait in line without a connection."""
-
-
-@dataclass(frozen=True)
-class RatingHandlers:
-    """What each address answers. The services check the role in the transaction of the answer itself."""
-
-    assignments: AssignmentService
-    ratings: RatingService
-    training: TrainingService
-    consents: ConsentService
-    names: PairNames
-
-    def queue(self, user: User, request: Request, body: Body) -> Result:
-        project_id = path_id(request, "project")
-        try:
-            queue = self.assignments.queue(project_id, user.id)
-        except TrainingPairsError:
-            return _training(self.training.queue(project_id, user.id))
-        except ConsentError:
-            asked = in_place_of_work(self.consents, project_id, user)
-            return asked or self.queue(user, request, body)  # there is none any more, or they just agreed
-        return {"project": _project(queue.project), **self._queue(queue)}
-
-    def history(self, user: User, request: Request, body: Body) -> Result:
-        return {
-            "pairs": [self._pair(pair) for pair in self.ratings.recent(path_id(request, "project"), user.id)]
-        }
-
-    def pair(self, user: User, request: Request, body: Body) -> Result:
-        return self._pair(self.ratings.pair(self._asked(request), user.id))
-
-    def rate(self, user: User, request: Request, body: Body) -> Result:
-        saved = self.ratings.rate(self._asked(request), user.id, body.number("grade"), read_seconds(body))
-        return {"saved_at": saved.at.isoformat(), **self._queue(saved.queue)}
-
-    def skip(self, user: User, request: Request, body: Body) -> Result:
-        reason = body.text("reason")
-        if reason not in tuple(SkipReason):
-            raise BodyError(f"'reason' is {', '.join(SkipReason)}, not {quote_value(reason)}.")
-        note = body.text("note")
-        saved = self.assignments.skip(self._asked(request), user.id, SkipReason(reason), note)
-        return {"saved_at": saved.at.isoformat(), **self._queue(saved.queue)}
-
-    def stop(self, user: User, request: Request, body: Body) -> Result:
-        self.assignments.give_back(path_id(request, "project"), user.id)
-        return {}
-
-    def comment(self, user: User, request: Request, body: Body) -> Result:
-        saved_at = self.ratings.comment(
-            self._asked(request), user.id, body.text("text"), body.flag("flagged")
-        )
-        return {"saved_at": saved_at.isoformat()}
-
-    def train(self, user: User, request: Request, body: Body) -> Result:
-        told = self.training.grade(
-            path_id(request, "pair"), user.id, body.number("grade"), read_seconds(body)
-        )
-        return {
-            "saved_at": told.at.isoformat(),
-            "feedback": _feedback(told),
-            **_training(told.queue),
-        }
-
-    def try_again(self, user: User, request: Request, body: Body) -> Result:
-        return _training(self.training.try_again(path_id(request, "project"), user.id))
-
-    def _asked(self, request: Request) -> int:
-        """The pair that the path names.
-
-        Raises:
-            NotFoundError: it is none.
-        """
-        pair_id = self.names.id_of(request.path_params["pair"])
-        if pair_id is None:
-            raise NotFoundError("There is no such pair: open your queue again.")
-        return pair_id
-
-    def _pair(self, pair: PairForRater) -> Result:
-        return {"id": self.names.name_of(pair.id), **_content(pair)}
-
-    def _queue(self, queue: Queue) -> Result:
-        return {
-            "progress": {"rated": queue.progress.rated, "total": queue.progress.total},
-            "pairs": [self._pair(pair) for pair in queue.pairs],
-            "waiting": queue.is_waiting,
-            "share_graded": queue.is_share_graded,
-        }
-
-
 def build_rating_routes(
     assignments: AssignmentService,
     ratings: RatingService,
     training: TrainingService,
     consents: ConsentService,
     names: PairNames,
-    user_of: UserOf,
 ) -> APIRouter:
-    """The addresses under /annotate/api that the rating page talks to.
+    """The addresses that the rating page talks to.
+
+    The services check the role in the transaction of the answer itself.
 
     Args:
         names: what the page calls pairs.
-        user_of: who sends a request, None for nobody; called in a thread.
     """
-    handlers = RatingHandlers(assignments, ratings, training, consents, names)
-    router = json_routes(
-        (
-            ("GET", "projects/{project}/queue", handlers.queue, ()),
-            ("GET", "projects/{project}/history", handlers.history, ()),
-            ("GET", "pairs/{pair}", handlers.pair, ()),
-            ("PUT", "pairs/{pair}/rating", handlers.rate, ("grade", "seconds")),
-            ("POST", "pairs/{pair}/skip", handlers.skip, ("reason", "note")),
-            ("PUT", "pairs/{pair}/comment", handlers.comment, ("text", "flagged")),
-            ("POST", "projects/{project}/training", handlers.try_again, ()),
-            ("PUT", "training/{pair}/rating", handlers.train, ("grade", "seconds")),
-        ),
-        user_of,
-    )
+    router = new_router()
+
+    async def pair_id(pair: str) -> int:
+        found = names.id_of(pair)
+        if found is None:
+            raise NotFoundError("There is no such pair: open your queue again.")
+        return found
+
+    asked_pair = Depends(pair_id)
+
+    def shown(pair: PairForRater) -> Result:
+        return {"id": names.name_of(pair.id), **_content(pair)}
+
+    def queued(queue: Queue) -> Result:
+        return {
+            "progress": {"rated": queue.progress.rated, "total": queue.progress.total},
+            "pairs": [shown(pair) for pair in queue.pairs],
+            "waiting": queue.is_waiting,
+            "share_graded": queue.is_share_graded,
+        }
+
+    @router.get("/projects/{project}/queue")
+    def show_queue(user: Account, project: ProjectId) -> Result:
+        while True:
+            try:
+                queue = assignments.queue(project, user.id)
+            except TrainingPairsError:
+                return _training(training.queue(project, user.id))
+            except ConsentError:
+                if asked := in_place_of_work(consents, project, user):
+                    return asked
+                continue  # there is none any more, or they just agreed
+            return {"project": _project(queue.project), **queued(queue)}
+
+    @router.get("/projects/{project}/history")
+    def show_history(user: Account, project: ProjectId) -> Result:
+        return {"pairs": [shown(pair) for pair in ratings.recent(project, user.id)]}
+
+    @router.get("/pairs/{pair}")
+    def show_pair(user: Account, pair: int = asked_pair) -> Result:
+        return shown(ratings.pair(pair, user.id))
+
+    @router.put("/pairs/{pair}/rating")
+    def rate(user: Account, body: GradeBody, pair: int = asked_pair) -> Result:
+        saved = ratings.rate(pair, user.id, body.grade, float(body.seconds))
+        return {"saved_at": saved.at.isoformat(), **queued(saved.queue)}
+
+    @router.post("/pairs/{pair}/skip")
+    def skip(user: Account, body: SkipBody, pair: int = asked_pair) -> Result:
+        saved = assignments.skip(pair, user.id, SkipReason(body.reason), body.note)
+        return {"saved_at": saved.at.isoformat(), **queued(saved.queue)}
+
+    @router.put("/pairs/{pair}/comment")
+    def comment(user: Account, body: CommentBody, pair: int = asked_pair) -> Result:
+        return {"saved_at": ratings.comment(pair, user.id, body.text, body.flagged).isoformat()}
+
+    @router.post("/projects/{project}/training")
+    def try_again(user: Account, project: ProjectId) -> Result:
+        return _training(training.try_again(project, user.id))
+
+    @router.put("/training/{pair}/rating")
+    def train(user: Account, pair: TrainingPairId, body: GradeBody) -> Result:
+        told = training.grade(pair, user.id, body.grade, float(body.seconds))
+        return {"saved_at": told.at.isoformat(), "feedback": _feedback(told), **_training(told.queue)}
+
     # Who stops may wait long for an import, and must not keep those waiting who grade.
-    stop = ("POST", "projects/{project}/stop", handlers.stop, ())
-    router.include_router(json_routes([stop], user_of, at_once=STOPS_AT_ONCE))
-    return router
+    stops = new_router(STOPS_AT_ONCE)
+
+    @stops.post("/projects/{project}/stop")
+    def stop(user: Account, project: ProjectId) -> Result:
+        assignments.give_back(project, user.id)
+        return {}
+
+    both = APIRouter()
+    both.include_router(router)
+    both.include_router(stops)
+    return both
 
 
 def _training(queue: TrainingQueue) -> Result:
@@ -486,30 +327,30 @@ def _meaning(side: str, item: ItemView) -> Result:
     return {f"{side}_meaning": {"note": item.note, "definition": item.definition, "groups": groups}}
 
 
-@dataclass(frozen=True)
-class WritingHandlers:
-    """What each address answers. The service checks the role in the transaction of the answer itself."""
+def build_writing_routes(writing: WritingService, consents: ConsentService) -> APIRouter:
+    """The addresses that the writing page talks to; the service checks the role in its own transaction."""
+    router = new_router()
 
-    writing: WritingService
-    consents: ConsentService
+    @router.get("/projects/{project}/writing")
+    def show_desk(user: Account, project: ProjectId) -> Result:
+        while True:
+            try:
+                return _desk(writing.desk(project, user.id))
+            except ConsentError:
+                if asked := in_place_of_work(consents, project, user):
+                    return asked
 
-    def desk(self, user: User, request: Request, body: Body) -> Result:
-        project_id = path_id(request, "project")
-        try:
-            return _desk(self.writing.desk(project_id, user.id))
-        except ConsentError:
-            asked = in_place_of_work(self.consents, project_id, user)
-            return asked or self.desk(user, request, body)
+    @router.get("/projects/{project}/written")
+    def show_written(user: Account, project: ProjectId) -> Result:
+        return {"texts": [_written(each) for each in writing.recent(project, user.id)]}
 
-    def recent(self, user: User, request: Request, body: Body) -> Result:
-        found = self.writing.recent(path_id(request, "project"), user.id)
-        return {"texts": [_written(each) for each in found]}
+    @router.get("/writings/{writing}")
+    def show_task(user: Account, task: WritingId) -> Result:
+        return _task(writing.task(task, user.id))
 
-    def task(self, user: User, request: Request, body: Body) -> Result:
-        return _task(self.writing.task(path_id(request, "writing"), user.id))
-
-    def keep(self, user: User, request: Request, body: Body) -> Result:
-        draft = self.writing.keep(path_id(request, "writing"), user.id, *_text(body))
+    @router.put("/writings/{writing}/draft")
+    def keep(user: Account, task: WritingId, body: DraftBody) -> Result:
+        draft = writing.keep(task, user.id, body.text, int(body.version), float(body.seconds))
         return {
             "saved_at": draft.at.isoformat(),
             "version": draft.version,
@@ -517,35 +358,15 @@ class WritingHandlers:
             "lost": draft.lost,
         }
 
-    def submit(self, user: User, request: Request, body: Body) -> Result:
-        return _desk(self.writing.submit(path_id(request, "writing"), user.id, *_text(body)))
+    @router.post("/writings/{writing}/submit")
+    def submit(user: Account, task: WritingId, body: DraftBody) -> Result:
+        return _desk(writing.submit(task, user.id, body.text, int(body.version), float(body.seconds)))
 
-    def leave_blank(self, user: User, request: Request, body: Body) -> Result:
-        return _desk(self.writing.leave_blank(path_id(request, "writing"), user.id, body.text("note")))
+    @router.post("/writings/{writing}/blank")
+    def leave_blank(user: Account, task: WritingId, body: BlankBody) -> Result:
+        return _desk(writing.leave_blank(task, user.id, body.note))
 
-
-def build_writing_routes(writing: WritingService, consents: ConsentService, user_of: UserOf) -> APIRouter:
-    """The addresses under /annotate/api that the writing page talks to; arguments as of `json_routes`."""
-    handlers = WritingHandlers(writing, consents)
-    text = ("text", "version", "seconds")
-    return json_routes(
-        (
-            ("GET", "projects/{project}/writing", handlers.desk, ()),
-            ("GET", "projects/{project}/written", handlers.recent, ()),
-            ("GET", "writings/{writing}", handlers.task, ()),
-            ("PUT", "writings/{writing}/draft", handlers.keep, text),
-            ("POST", "writings/{writing}/submit", handlers.submit, text),
-            ("POST", "writings/{writing}/blank", handlers.leave_blank, ("note",)),
-        ),
-        user_of,
-    )
-
-
-def _text(body: Body) -> tuple[str, int, float]:
-    version = body.number("version")
-    if not 0 <= version < 2**31 or version != version.to_integral_value():
-        raise BodyError(f"'version' is a whole number, not {version}.")
-    return body.text("text"), int(version), read_seconds(body)
+    return router
 
 
 def _desk(desk: WritingDesk) -> Result:
@@ -608,23 +429,17 @@ def _written(text: WrittenText) -> Result:
     }
 
 
-def build_adjudication_routes(
-    accounts: AccountService, adjudication: AdjudicationService, user_of: UserOf
-) -> APIRouter:
-    """The address under /annotate/api that tells an open page whether it is still up to date.
+def build_adjudication_routes(accounts: AccountService, adjudication: AdjudicationService) -> APIRouter:
+    """The address that tells an open page whether it is still up to date."""
+    router = new_router()
 
-    Args:
-        user_of: who sends a request, None for nobody; called in a thread.
-    """
-
-    def count(user: User, request: Request, body: Body) -> Result:
+    @router.get("/projects/{project}/adjudication")
+    def count(user: Account, project: ProjectId, type: str = "") -> Result:
         """By the names of `Which`; `type` in the address leaves out other comparison types."""
-        project_id = path_id(request, "project")
-        accounts.require(user.name, project_id, Role.ADJUDICATOR, Role.ADMINISTRATOR)
-        type = request.query_params.get("type") or None
-        if type is not None and not can_be_stored(type):
+        accounts.require(user.name, project, Role.ADJUDICATOR, Role.ADMINISTRATOR)
+        if not can_be_stored(type):
             raise NotFoundError(f"There is no type {quote_value(type)}: choose one from the list.")
-        counts = adjudication.counts(project_id, type, viewer=user.id)
+        counts = adjudication.counts(project, type or None, viewer=user.id)
         return {which.value: count for which, count in counts.items()}
 
-    return json_routes([("GET", "projects/{project}/adjudication", count, ())], user_of)
+    return router

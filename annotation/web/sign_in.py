@@ -19,6 +19,7 @@ from annotation.services.accounts import Invitation, InvitationService
 from annotation.services.bundle import UnreachableError
 from annotation.services.sign_in import SignInService
 from annotation.types import User
+from annotation.web.api import add_refusals
 from annotation.web.guard import Guard, GuardMiddleware
 from annotation.web.responder import (
     COOKIE,
@@ -240,6 +241,7 @@ def add_account_pages(server: FastAPI, sign_ins: SignInService, invitations: Inv
     Returns:
         Who tells the pages and routes under /annotate who is signed in.
     """
+    add_refusals(server)
     responder, router = Responder(sign_ins), APIRouter(include_in_schema=False)
     SignInPages(responder, sign_ins, invitations).add_to(router)
     InvitationPages(responder, invitations).add_to(router)

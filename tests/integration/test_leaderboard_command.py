@@ -229,8 +229,8 @@ def test_files_are_those_that_the_page_saves(call, rated, leader):
     assert call("leaderboard", "add", "harbour", "--system", "+1=run.jsonl", "--system", "lcs")[0] == 0
     accounts, projects = AccountService(rated.database), ProjectService(rated.database)
     service, server = SystemService(rated.database), FastAPI()
-    guard = add_account_pages(server, SignInService(rated.database), InvitationService(rated.database))
-    server.include_router(build_board_downloads(Admission(accounts, projects, guard.user_of), service))
+    add_account_pages(server, SignInService(rated.database), InvitationService(rated.database))
+    server.include_router(build_board_downloads(Admission(accounts, projects), service))
     client = TestClient(server)
     with rated.database.session() as session:
         client.cookies.set(COOKIE, start_session(session, accounts.user(leader).id, datetime.now(UTC)))

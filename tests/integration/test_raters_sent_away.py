@@ -172,7 +172,7 @@ SOON = 5
 
 def serve(world: World) -> FastAPI:
     server, database = FastAPI(), world.database
-    guard = add_account_pages(server, SignInService(database), InvitationService(database))
+    add_account_pages(server, SignInService(database), InvitationService(database))
     assignments = AssignmentService(database)
     ratings = RatingService(database, assignments=assignments)
     names = PairNames(lambda: b"key")
@@ -183,7 +183,6 @@ def serve(world: World) -> FastAPI:
             TrainingService(database),
             ConsentService(database),
             names,
-            guard.user_of,
         )
     )
     return server

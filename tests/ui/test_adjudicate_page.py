@@ -222,14 +222,10 @@ def client(rated):
     """A browser at a server that has sign-in and downloads; sign_in(name) changes who it is."""
     accounts = AccountService(rated.database)
     server = FastAPI()
-    guard = add_account_pages(server, SignInService(rated.database), InvitationService(rated.database))
+    add_account_pages(server, SignInService(rated.database), InvitationService(rated.database))
     gold = GoldService(rated.database, clock=rated.clock)
-    server.include_router(
-        build_adjudication_routes(accounts, AdjudicationService(rated.database), guard.user_of)
-    )
-    server.include_router(
-        build_downloads(Admission(accounts, ProjectService(rated.database), guard.user_of), gold)
-    )
+    server.include_router(build_adjudication_routes(accounts, AdjudicationService(rated.database)))
+    server.include_router(build_downloads(Admission(accounts, ProjectService(rated.database)), gold))
     client = TestClient(server, headers={"accept": "application/json"})
 
     def sign_in(name):

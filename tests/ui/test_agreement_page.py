@@ -32,7 +32,6 @@ from annotation.types import NewRating, Role
 from annotation.ui.agreement import (
     CHARTS,
     FOR_LEADERS,
-    TEXTS,
     AgreementHandlers,
     bounds_table,
     build_agreement_page,
@@ -61,7 +60,6 @@ PAIRS = [
     pair("d", "2.75", "2", genre="fable", type="phrase2word"),
     pair("e", "1", type="phrase2word"),
 ]
-PLACES = {name: place for place, name in enumerate(TEXTS)}
 
 
 @pytest.fixture
@@ -88,21 +86,15 @@ def report_of(database, pairs, **settings):
     return AgreementService(database).report(rated.id), rated
 
 
-def figures(shown):
-    """The parts of an answer that are HTML, by name."""
-    return {name: shown[place] for name, place in PLACES.items()}
-
-
 def charts(shown):
-    plots = shown[len(TEXTS) : len(TEXTS) + len(CHARTS)]
-    return dict(zip(CHARTS, plots, strict=True))
+    return {name: shown[f"{name}-chart"] for name in CHARTS}
 
 
 @pytest.mark.parametrize("name", ["root", "leader", "judith"])
 def test_administrators_and_adjudicators_see_the_page(handlers, rated, name):
-    closed, body, timer, *shown = handlers.open(ask(name, rated.id), DEFAULT_WIDTH)
-    assert (closed, body.visible, timer.active) == ("", True, True)
-    assert "α of all pairs" in figures(shown)["figures"]
+    shown = handlers.open(ask(name, rated.id), DEFAULT_WIDTH)
+    assert (shown["closed"], shown["body"].visible, shown["timer"].active) == ("", True, True)
+    assert "α of all pairs" in shown["figures"]
     assert "Fully graded" in repr(shown)
 
 
@@ -111,24 +103,24 @@ def test_administrators_and_adjudicators_see_the_page(handlers, rated, name):
     [("ana", FOR_LEADERS), ("nobody", "You are not signed in"), (None, "You are not signed in")],
 )
 def test_others_see_a_sentence_and_no_figure(handlers, rated, name, said):
-    closed, body, timer, *shown = handlers.open(ask(name, rated.id), DEFAULT_WIDTH)
-    assert said in unescape(closed)
-    assert (body.visible, timer.active) == (False, False)
-    assert all(part == gr.skip() for part in shown)
+    shown = handlers.open(ask(name, rated.id), DEFAULT_WIDTH)
+    assert said in unescape(shown["closed"])
+    assert (shown["body"].visible, shown["timer"].active) == (False, False)
+    assert shown.keys() == {"closed", "body", "timer"}
 
 
 @pytest.mark.parametrize("name", ["ana", "nobody", None])
 def test_pressing_refresh_or_waiting_gets_nobody_in(handlers, rated, name):
     with pytest.raises(gr.Error):
         handlers.refresh(ask(name, rated.id), DEFAULT_WIDTH)
-    assert all(part == gr.skip() for part in handlers.look(ask(name, rated.id), "", DEFAULT_WIDTH))
+    assert handlers.look(ask(name, rated.id), "", DEFAULT_WIDTH) == {}
 
 
 def test_a_project_that_is_not_there_is_explained(handlers, rated):
-    closed, *_ = handlers.open(ask("root", 99), DEFAULT_WIDTH)
-    assert "There is no project 99" in closed
-    closed, *_ = handlers.open(SimpleNamespace(username="root", query_params={}), DEFAULT_WIDTH)
-    assert "No project is chosen" in closed
+    shown = handlers.open(ask("root", 99), DEFAULT_WIDTH)
+    assert "There is no project 99" in shown["closed"]
+    shown = handlers.open(SimpleNamespace(username="root", query_params={}), DEFAULT_WIDTH)
+    assert "No project is chosen" in shown["closed"]
 
 
 @pytest.mark.both_databases
@@ -136,15 +128,15 @@ def test_while_an_import_writes_figures_are_shown_and_numbers_of_raters_follow(h
     monkeypatch.setattr("annotation.services.numbering._PAGE_WAITS", 0.01)
     judith = ask("judith", rated.id)
     with ThreadPoolExecutor(1) as page, rated.database.session():
-        closed, body, timer, *shown = page.submit(handlers.open, judith, DEFAULT_WIDTH).result(60)
-    assert (closed, body.visible, timer.active) == ("", True, True)
-    assert "α of all pairs" in figures(shown)["figures"]
-    assert "Rater without number (2)" in figures(shown)["raters"]
-    assert "So do the numbers of raters who have none yet" in figures(shown)["status"]
+        shown = page.submit(handlers.open, judith, DEFAULT_WIDTH).result(60)
+    assert (shown["closed"], shown["body"].visible, shown["timer"].active) == ("", True, True)
+    assert "α of all pairs" in shown["figures"]
+    assert "Rater without number (2)" in shown["raters"]
+    assert "So do the numbers of raters who have none yet" in shown["status"]
     assert not re.search(r"Rater \d|\bana\b", repr(shown))
     took(handlers, seconds=0)
-    looked = handlers.look(judith, shown[-1], DEFAULT_WIDTH)
-    assert "Rater 1" in figures(looked)["raters"]
+    looked = handlers.look(judith, shown["version"], DEFAULT_WIDTH)
+    assert "Rater 1" in looked["raters"]
     assert "without number" not in repr(looked)
 
 
@@ -160,11 +152,11 @@ def test_a_page_that_renews_itself_stays_as_it_is_while_the_database_cannot_be_r
     monkeypatch.setattr(AgreementService, "report", gone)
     with pytest.raises(gr.Error, match=re.escape(error.for_users)):
         handlers.plan(DEFAULT_WIDTH, ask("root", rated.id))
-    assert all(part == gr.skip() for part in handlers.look(ask("root", rated.id), "", DEFAULT_WIDTH))
+    assert handlers.look(ask("root", rated.id), "", DEFAULT_WIDTH) == {}
     if isinstance(error, UnreachableError):
-        closed, body, timer, *_ = handlers.open(ask("root", rated.id), DEFAULT_WIDTH)
-        assert "The database is not responding: try again in a moment." in closed
-        assert (body.visible, timer.active) == (False, False)
+        shown = handlers.open(ask("root", rated.id), DEFAULT_WIDTH)
+        assert "The database is not responding: try again in a moment." in shown["closed"]
+        assert (shown["body"].visible, shown["timer"].active) == (False, False)
 
 
 def test_administrators_read_names_and_adjudicators_numbers(handlers, rated):
@@ -178,10 +170,7 @@ def test_administrators_read_names_and_adjudicators_numbers(handlers, rated):
 
 
 def test_agreement_by_type_is_saved_for_papers_with_the_figures_of_the_page(handlers, rated):
-    where = [
-        figures(handlers.refresh(ask(name, rated.id), DEFAULT_WIDTH))["where"]
-        for name in ("judith", "leader")
-    ]
+    where = [handlers.refresh(ask(name, rated.id), DEFAULT_WIDTH)["where"] for name in ("judith", "leader")]
     table, same = (saved_table(html, "harbour-agreement.tex") for html in where)
     assert table == same
     report = handlers.agreement.report(rated.id)
@@ -206,24 +195,24 @@ def test_without_pairs_there_is_no_table_to_save(sqlite_database):
 
 
 def test_looking_again_changes_nothing_until_something_happened(handlers, rated):
-    *_, version = handlers.refresh(ask("root", rated.id), DEFAULT_WIDTH)
-    assert all(part == gr.skip() for part in handlers.look(ask("root", rated.id), version, DEFAULT_WIDTH))
+    version = handlers.refresh(ask("root", rated.id), DEFAULT_WIDTH)["version"]
+    assert handlers.look(ask("root", rated.id), version, DEFAULT_WIDTH) == {}
     rated.rate("e", ben="1")
     took(handlers, seconds=0)
     shown = handlers.look(ask("root", rated.id), version, DEFAULT_WIDTH)
-    assert "10 grades" in unescape(figures(shown)["figures"]).replace("\u202f", " ")
-    assert shown[-1] != version
+    assert "10 grades" in unescape(shown["figures"]).replace("\u202f", " ")
+    assert shown["version"] != version
 
 
 def test_a_large_project_is_not_counted_again_and_again_while_it_is_graded(handlers, rated, monkeypatch):
-    *_, version = handlers.refresh(ask("root", rated.id), DEFAULT_WIDTH)
+    version = handlers.refresh(ask("root", rated.id), DEFAULT_WIDTH)["version"]
     took(handlers, seconds=60)
     rated.rate("e", ben="1")
-    status, *others = handlers.look(ask("root", rated.id), version, DEFAULT_WIDTH)
-    assert "newer figures" in status
-    assert all(part == gr.skip() for part in others)
+    looked = handlers.look(ask("root", rated.id), version, DEFAULT_WIDTH)
+    assert "newer figures" in looked["status"]
+    assert looked.keys() == {"status"}
     shown = handlers.refresh(ask("root", rated.id), DEFAULT_WIDTH)  # who asks gets it
-    assert "10 grades" in figures(shown)["figures"]
+    assert "10 grades" in shown["figures"]
 
 
 def took(handlers, *, seconds):
@@ -242,9 +231,7 @@ def test_the_page_has_a_part_for_every_figure(rated, handlers):
     shown = handlers.refresh(ask("root", rated.id), DEFAULT_WIDTH)
     assert len(events["refresh_agreement"].outputs) == len(shown)
     assert len(events["open_agreement"].outputs) == len(handlers.open(ask("root", rated.id), DEFAULT_WIDTH))
-    assert len(events["look_at_agreement"].outputs) == len(
-        handlers.look(ask("root", rated.id), "", DEFAULT_WIDTH)
-    )
+    assert events["look_at_agreement"].outputs == events["refresh_agreement"].outputs
 
 
 def test_every_chart_has_a_table_with_the_same_figures(sqlite_database):
@@ -322,10 +309,10 @@ def test_of_pairs_that_the_reader_may_still_grade_only_the_number_is_told(sqlite
     rated = rated_project(sqlite_database, PAIRS, raters_per_pair=3)
     projects, agreement = ProjectService(sqlite_database), AgreementService(sqlite_database)
     handlers = AgreementHandlers(AccountService(sqlite_database), agreement)
-    shown = figures(handlers.refresh(ask("judith", rated.id), DEFAULT_WIDTH))
+    shown = handlers.refresh(ask("judith", rated.id), DEFAULT_WIDTH)
     assert "old harbour" in shown["widest"]
     projects.add_member(rated.id, "judith", Role.RATER)
-    blind = figures(handlers.refresh(ask("judith", rated.id), DEFAULT_WIDTH))
+    blind = handlers.refresh(ask("judith", rated.id), DEFAULT_WIDTH)
     assert "4 pairs are held back because you may still grade them" in blind["widest"]
     assert "old harbour" not in blind["widest"]
     assert "No pair has grades that differ" not in blind["widest"]
@@ -409,7 +396,7 @@ def test_the_plan_of_the_page_that_opens_is_that_of_its_report(handlers, rated):
     handlers.open(ask("judith", many.id), DEFAULT_WIDTH)
     read: list[str] = []
     event.listen(rated.database.engine, "before_cursor_execute", lambda *given: read.append(given[2]))
-    assert figures(handlers.refresh(ask("judith", many.id), DEFAULT_WIDTH))["plan"] == expected
+    assert handlers.refresh(ask("judith", many.id), DEFAULT_WIDTH)["plan"] == expected
     assert read
     assert not [statement for statement in read if "seconds" in statement]  # no ratings
 
@@ -420,7 +407,7 @@ def test_the_plan_is_of_the_very_grades_that_the_figures_are_of(handlers, rated,
         return texts_of(*given, **how)
 
     monkeypatch.setattr("annotation.ui.agreement.texts_of", shown_late)
-    shown = figures(handlers.refresh(ask("root", rated.id), DEFAULT_WIDTH))
+    shown = handlers.refresh(ask("root", rated.id), DEFAULT_WIDTH)
     assert "4 pairs have two ratings" in shown["plan"]
     assert "10 grades" not in shown["figures"]
 

@@ -23,9 +23,10 @@ from annotation.services.quality import TrainingService
 from annotation.services.ratings import RatingService
 from annotation.services.sign_in import SignInService, start_session
 from annotation.types import NewPair
+from annotation.web.api import LARGEST_BODY
 from annotation.web.mount import add_annotation_routes
 from annotation.web.responder import COOKIE
-from annotation.web.routes import LARGEST_BODY, PairNames, build_consent_routes, build_rating_routes
+from annotation.web.routes import PairNames, build_consent_routes, build_rating_routes
 from annotation.web.sign_in import add_account_pages
 from annotation.wording import whole_in
 from db.errors import DamagedError, UnreachableError
@@ -82,7 +83,7 @@ def world(sqlite_database) -> World:
 @pytest.fixture
 def server(world) -> FastAPI:
     server = FastAPI()
-    guard = add_account_pages(server, SignInService(world.database), InvitationService(world.database))
+    add_account_pages(server, SignInService(world.database), InvitationService(world.database))
     assignments = AssignmentService(world.database)
     ratings = RatingService(world.database, assignments=assignments)
     server.include_router(
@@ -92,10 +93,9 @@ def server(world) -> FastAPI:
             TrainingService(world.database),
             ConsentService(world.database),
             PlainNames(bytes),
-            guard.user_of,
         )
     )
-    server.include_router(build_consent_routes(ConsentService(world.database), guard.user_of))
+    server.include_router(build_consent_routes(ConsentService(world.database)))
     return server
 
 

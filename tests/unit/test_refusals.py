@@ -19,7 +19,7 @@ from annotation.errors import (
     UnfinishedError,
     WritingError,
 )
-from annotation.web.routes import BodyError, LargeBodyError, refusal, status_of
+from annotation.web.api import BodyError, LargeBodyError, refusal, status_of
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,204 @@
+"""What the routes share: who asks, bodies as pydantic models, how many at once, and refusals in a sentence.
+
+A route raises errors of ours; `add_refusals` has the server answer them with a fitting status.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable
+from decimal import Decimal
+from typing import Annotated, Any, NoReturn, TypeVar
+
+from anyio import CapacityLimiter
+from fastapi import Depends, FastAPI, Request
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from starlette.requests import HTTPConnection
+from starlette.responses import JSONResponse, Response
+
+from annotation.errors import (
+    AccessError,
+    AnnotationError,
+    AssignmentError,
+    ConsentError,
+    ExportError,
+    NotFoundError,
+    SignedOutError,
+    StaleTextError,
+    TextError,
+    WritingError,
+)
+from annotation.services.sign_in import NOT_SIGNED_IN
+from annotation.types import User
+from annotation.wording import quote_value, shorten, whole_in
+
+API = "/annotate/api"
+LARGEST_BODY = 64 * 1024
+RATER_HEADER = "x-rater"
+"""The id of the user for whom the page was made: in another tab somebody else may have signed in since."""
+USER_IN_SCOPE = "kpdemo.user"
+"""Where the guard before the routes keeps who is signed in."""
+
+
+class BodyError(AnnotationError, ValueError):
+    """The body of a request is not what the address takes."""
+
+
+class LargeBodyError(BodyError):
+    """It is too large to be read."""
+
+
+_STATUS: tuple[tuple[type[AnnotationError], int], ...] = (
+    (SignedOutError, 401),
+    (ConsentError, 428),
+    (AccessError, 403),
+    (NotFoundError, 404),
+    (AssignmentError, 409),
+    (ExportError, 409),
+    (StaleTextError, 412),
+    (LargeBodyError, 413),
+    (TextError, 422),
+    (WritingError, 409),
+)
+"""The first that fits counts. 409 is a state in which what was asked cannot be done, 428 one they can end."""
+_NOT_USABLE = 422
+"""What was asked cannot be used as it is, a grade or a setting for instance."""
+
+
+def status_of(error: AnnotationError) -> int:
+    """The HTTP status of an error, 401 to 428."""
+    return next((status for kind, status in _STATUS if isinstance(error, kind)), _NOT_USABLE)
+
+
+def refusal(error: AnnotationError) -> Response:
+    """The sentence of an error in place of what was asked for."""
+    return JSONResponse({"error": str(error)}, status_code=status_of(error))
+
+
+def add_refusals(server: FastAPI) -> None:
+    """Have the server answer every error of ours that a route raises."""
+
+    async def refuse(request: Request, error: Exception) -> Response:
+        assert isinstance(error, AnnotationError)
+        return refusal(error)
+
+    server.add_exception_handler(AnnotationError, refuse)
+
+
+def user_in(connection: HTTPConnection) -> User | None:
+    """Who is signed in, as the guard has looked it up; None too where no guard stands before the route."""
+    user: User | None = connection.scope.get(USER_IN_SCOPE)
+    return user
+
+
+async def _account(request: Request) -> User:
+    user = user_in(request)
+    if user is None:
+        raise SignedOutError(NOT_SIGNED_IN)
+    if request.headers.get(RATER_HEADER, str(user.id)) != str(user.id):
+        raise SignedOutError("Somebody else is signed in here now: sign in and go on where you were.")
+    return user
+
+
+async def read_content(request: Request) -> bytes:
+    """What was sent; too much is refused before it is all read."""
+    content = bytearray()
+    async for piece in request.stream():
+        content += piece
+        if len(content) > LARGEST_BODY:
+            raise LargeBodyError(f"The request is too large: send at most {LARGEST_BODY:,} bytes.")
+    return bytes(content)
+
+
+Account = Annotated[User, Depends(_account)]
+Content = Annotated[bytes, Depends(read_content)]
+
+
+class Turn:
+    """A dependency of routes: of their requests so many are worked on, and the others wait without a thread.
+
+    Whoever sends slowly does not hold a turn meanwhile, nor who reads slowly: depend on it with the scope
+    "function".
+    """
+
+    def __init__(self, at_once: int) -> None:
+        self._limiter = CapacityLimiter(at_once)
+
+    async def __call__(self, content: Content) -> AsyncIterator[None]:
+        async with self._limiter:
+            yield
+
+
+def path_id(name: str) -> Callable[[Request], Any]:
+    """A dependency: the number in the place `name` of the path."""
+
+    async def number(request: Request) -> int:
+        text: str = request.path_params[name]
+        found = whole_in(text)
+        if found is None:
+            raise NotFoundError(f"There is no {name} {quote_value(text)}: open your queue again.")
+        return found
+
+    return number
+
+
+ProjectId = Annotated[int, Depends(path_id("project"))]
+
+
+def _check_number(value: object) -> Decimal:
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        raise ValueError
+    return Decimal(value)
+
+
+Number = Annotated[Decimal, BeforeValidator(_check_number), Field(description="a number")]
+"""Exactly as it was written: 2.7500000000000000000000001 is no grade."""
+
+
+class Body(BaseModel):
+    """A JSON object; the description of a field says in the sentence of a refusal what it is."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+_Model = TypeVar("_Model", bound=Body)
+
+
+def json_body(model: type[_Model]) -> Callable[..., Any]:
+    """A dependency: the body of the request as a `model`."""
+
+    async def read(content: Content) -> _Model:
+        try:
+            fields = json.loads(content, parse_float=Decimal, parse_constant=_refuse)
+        except (ValueError, ArithmeticError, RecursionError):
+            raise BodyError("The request is not JSON: send an object.") from None
+        if not isinstance(fields, dict):
+            raise BodyError(f"The request is {_quote(fields)}: send a JSON object.")
+        try:
+            return model.model_validate(fields)
+        except ValidationError as error:
+            raise BodyError(_sentence(model, error)) from None
+
+    return read
+
+
+def _sentence(model: type[Body], error: ValidationError) -> str:
+    """What is wrong with the first wrong field."""
+    problem = error.errors(include_url=False)[0]
+    [name, *_] = problem["loc"]
+    if problem["type"] == "missing":
+        return f"The request has no {name!r}: send it too."
+    if problem["type"] == "extra_forbidden":
+        return f"The request has an unknown field {_quote(name)}: send {' and '.join(model.model_fields)}."
+    own = problem.get("ctx", {}).get("error")
+    if isinstance(own, BodyError):
+        return str(own)  # a validator that knows better
+    return f"{name!r} is {model.model_fields[str(name)].description}, not {_quote(problem['input'])}."
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(constant)
+
+
+def _quote(value: object) -> str:
+    return shorten(str(value) if isinstance(value, Decimal) else json.dumps(value, default=str))
