@@ -244,14 +244,14 @@ class TestTokenClassification:
             tagger.predict([DOCUMENT], top_k=0)
 
     def test_every_word_of_a_long_document_is_read_once(self, tagger):
-        hub = tagger._predictor()
+        hub = tagger._model()
         [words] = hub._words([LONG])  # its windows begin and end within words too
         covered = "".join(LONG.text[slice(*word.span)] for word in words)
         assert "".join(covered.split()) == "".join(LONG.text.split())
         assert len(hub.tokenizer(LONG.text)["input_ids"]) > 2 * hub.window
 
     def test_as_many_windows_are_read_at_once_as_by_the_models_that_ship(self, tagger, monkeypatch):
-        hub, read = tagger._predictor(), []
+        hub, read = tagger._model(), []
         monkeypatch.setattr("kpdemo.simckp.hub.tagger.windows_at_once", lambda device: 2)
         whole = hub._words([LONG])
         monkeypatch.setattr(HubTagger, "_read", _without_memory_for(2, HubTagger._read, read))
@@ -259,7 +259,7 @@ class TestTokenClassification:
         assert read[:3] == [2, 1, 1]  # what a device's memory does not hold is halved
 
     def test_a_word_is_read_where_it_stands_farthest_from_an_edge(self, tagger):
-        hub = tagger._predictor()
+        hub = tagger._model()
         [whole] = hub._words([DOCUMENT])
         assert all(
             torch.allclose(torch.tensor(one.labels), torch.tensor(other.labels), atol=1e-5)
@@ -274,7 +274,7 @@ class TestTokenClassification:
         ],
     )
     def test_no_keyphrase_runs_over_a_title_or_a_paragraph(self, tagger, document):
-        hub = tagger._predictor()
+        hub = tagger._model()
         [words] = hub._words([document])
         within = words[0].labels * 0
         within[hub.labels.within[-1]] = 1
