@@ -1,4 +1,7 @@
-"""WordNet 3.0 from a folder of its database files, by NLTK's reader.
+"""WordNet 3.0 from a folder of its database files (wndb(5WN)).
+
+NLTK's reader finds the synsets of words, of their forms and of sense keys. What a synset says is read from
+its line: NLTK has no public name for some pointers, takes glosses apart and keeps every synset it has seen.
 
 NLTK is imported with this module; import it when WordNet is needed, or let
 `annotation.sense_pairs.Dictionary` do so.
