@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext
 
 DESKTOP = {"viewport": {"width": 1280, "height": 900}, "accept_downloads": True}
+PATIENCE = 60_000
+"""Milliseconds until a page must show what is expected, on a busy machine."""
 
 
 class Profiles:
@@ -24,6 +26,7 @@ class Profiles:
         kind = repr(sorted(settings.items()))
         idle = self._idle.get(kind)
         context = idle.pop() if idle else _with_blank_page(browser.new_context(**settings))
+        context.set_default_timeout(PATIENCE)
         self._used.append((kind, context))
         return context
 

@@ -23,7 +23,7 @@ from kpdemo.types import Document, Keyphrase, Prediction, Span
 from tests.databases import migrated_file
 from tests.fakes import FakePredictor, absent_keyphrases
 from tests.people import CHEAP
-from tests.profiles import DESKTOP, Profiles
+from tests.profiles import DESKTOP, PATIENCE, Profiles
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Locator, Page
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from annotation.types import User
 
 HERE = Path(__file__).parent
-PATIENCE = 15_000
-"""Milliseconds until a page must show what is expected, on a busy machine."""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -143,7 +141,6 @@ class Site:
     def context(self, browser: Browser, name: str | None = None, **options: Any) -> BrowserContext:
         """A browser profile of its own, signed in as `name` as if the form had been sent."""
         context = self._profiles.take(browser, **options)
-        context.set_default_timeout(PATIENCE)
         if name is not None:
             token = self.services.sign_ins.sign_in(name, PASSWORD, "127.0.0.1")
             context.add_cookies([{"name": COOKIE, "value": token, "url": self.address}])
@@ -152,6 +149,7 @@ class Site:
     def page(self, browser: Browser, name: str, path: str = "/annotate/", **options: Any) -> Page:
         """An open page of annotation, in a browser profile of its own."""
         page = self.context(browser, name, **options).new_page()
+        page.add_init_script(NOTES_KEPT_FORMS)
         open_annotation_page(page, f"{self.address}{path}")
         return page
 
@@ -206,6 +204,27 @@ def _no_page_stays_open(request: pytest.FixtureRequest) -> Iterator[None]:
 def unused(tmp_path: Path) -> str:
     """A name that nothing on a server has."""
     return tmp_path.name
+
+
+NOTES_KEPT_FORMS = """(() => {
+  let forms;
+  window.keptForms = {};  // of each: how often the browser began to keep what is typed into it
+  Object.defineProperty(window, "kpdemoKept", {
+    get: () => forms,
+    set: (kept) => {
+      forms = { ...kept, restore: async (form, ...now) => {
+        const fields = await kept.restore(form, ...now);
+        window.keptForms[form.name] = (window.keptForms[form.name] ?? 0) + 1;
+        return fields;
+      } };
+    },
+  });
+})()"""
+
+
+def wait_until_kept(page: Page, form: str) -> None:
+    """Until what is typed into a form is kept in the browser: nobody types so soon."""
+    page.wait_for_function("(form) => window.keptForms[form]", arg=form)
 
 
 def choose_files(box: Locator, *files: Path | tuple[str, bytes]) -> None:
@@ -275,8 +294,8 @@ class Watch:
 @pytest.fixture(scope="module")
 def shared_page(browser: Browser, address: str) -> Iterator[tuple[Page, Watch]]:
     context = browser.new_context(**DESKTOP)
+    context.set_default_timeout(PATIENCE)
     page, watch = context.new_page(), Watch()
-    page.set_default_timeout(PATIENCE)
     watch.over(page, address)
     open_page(page, address)
     yield page, watch
@@ -298,7 +317,6 @@ def demo(shared_page: tuple[Page, Watch]) -> Iterator[Page]:
 def fresh(page: Page, address: str) -> Iterator[Page]:
     """A page of the test's own."""
     watch = Watch()
-    page.set_default_timeout(PATIENCE)
     watch.over(page, address)
     open_page(page, address)
     yield page
@@ -317,8 +335,8 @@ def open_page(page: Page, address: str) -> None:
 def narrow(browser: Browser, address: str) -> Iterator[Page]:
     """The page on a phone."""
     context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
-    page.set_default_timeout(PATIENCE)
     open_page(page, address)
     yield page
     context.close()

@@ -16,6 +16,7 @@ from annotation.web.responder import COOKIE
 from tests.browser.conftest import PASSWORD, Site, serious_violations
 from tests.predicted import GRADES as SENT
 from tests.predicted import grade, sent_project
+from tests.profiles import PATIENCE
 from tests.writers import new_items
 
 GRADES = ("0", "1.25", "4", "2.5", "3", "0.5", "3.75")
@@ -113,7 +114,7 @@ def tabs(site: Site, browser) -> Iterator[tuple[Page, Page]]:
     token = site.services.sign_ins.sign_in("root", PASSWORD, "127.0.0.1")
     contexts[0].add_cookies([{"name": COOKIE, "value": token, "url": site.address}])
     for context in contexts:
-        context.set_default_timeout(30_000)
+        context.set_default_timeout(PATIENCE)
     yield contexts[0].new_page(), contexts[1].new_page()
     for context in contexts:
         context.close()

@@ -64,13 +64,18 @@ class Bench:
     judge: User
     watch: Watch = field(default_factory=Watch)
 
-    def open(self, query: str = "", user: User | None = None, **options: object) -> Page:
+    def open(
+        self, query: str = "", user: User | None = None, *, has_clock: bool = False, **options: object
+    ) -> Page:
+        """The page once the queue is there; with a clock that the test moves."""
         context = self.site.context(self.browser, (user or self.judge).name, **options)
         page = context.new_page()
+        if has_clock:
+            page.clock.install()
         self.watch.over(page, self.site.address)
         page.goto(f"{self.site.address}/annotate/adjudicate?project={self.project.id}{query}")
         page.locator("#adjudicate-item").wait_for()
-        expect(page.get_by_text("Opening the queue.")).to_have_count(0, timeout=15_000)
+        expect(page.get_by_text("Opening the queue.")).to_have_count(0)
         return page
 
     def queue(self, which: Which = Which.OPEN) -> list[str]:
@@ -157,33 +162,20 @@ def test_where_there_is_nothing_to_decide_no_form_waits_for_a_decision(bench):
     expect(page.locator("#adjudicate-heading")).to_be_focused()
 
 
-def test_a_dot_is_taken_with_a_click_and_the_decision_saved(bench):
-    desk = bench()
-    page = desk.open()
-    heading(page, "p3")
-    expect(page.locator("#adjudicate-save")).to_be_disabled()
-    page.get_by_role("button", name="A rater graded 4: take 4").click()
-    expect(page.locator("#adjudicate-value b")).to_have_text("4")
-    choose_cause(page, "Overlooked text")
-    page.get_by_label("Note (optional)").fill("The last clause says it.")
-    page.get_by_role("button", name="Save and next").click()
-    expect(said(page)).to_have_text("Saved p3: 4.")
-    heading(page, "p1")
-    decision = desk.item("p3").decision
-    assert (decision.grade, decision.cause, decision.note, decision.by) == (
-        4,
-        Cause.OVERLOOKED_TEXT,
-        "The last clause says it.",
-        desk.judge.name,
-    )
-    expect(page.get_by_label("Note (optional)")).to_have_value("")
-    expect(page.locator("#adjudicate-value b")).to_have_text("")
-
-
-def test_the_keyboard_decides_a_whole_queue(bench):
+def test_the_keyboard_decides_a_whole_queue_and_the_save_key_leads_to_what_is_missing(bench):
     desk = bench(3)
     page = desk.open(viewport={"width": 1280, "height": 500})
     heading(page, "p3")
+    page.keyboard.press("Control+Enter")
+    expect(said(page)).to_have_text("Choose a grade first.")
+    expect(page.locator("#adjudicate-scale [role=radio]").first).to_be_focused()
+    page.keyboard.press("3")
+    expect(said(page)).to_have_text("")
+    page.keyboard.press("Control+Enter")
+    expect(said(page)).to_have_text("Choose a cause first.")
+    expect(page.locator("input[name=adjudicate-cause]").first).to_be_focused()
+    assert desk.queue()[0] == "p3"
+
     for part in ("all", "open"):
         page.locator(f"[data-part={part}]").press("Enter")
         expect(page.locator(f"[data-part={part}][aria-pressed=true]")).to_be_focused()
@@ -200,79 +192,40 @@ def test_the_keyboard_decides_a_whole_queue(bench):
     assert len(desk.queue(Which.DECIDED)) == 3
 
 
-def test_the_save_key_says_what_is_missing_and_leads_there(bench):
-    desk = bench(1)
-    page = desk.open()
-    heading(page, "p1")
-    page.keyboard.press("Control+Enter")
-    expect(said(page)).to_have_text("Choose a grade first.")
-    expect(page.locator("#adjudicate-scale [role=radio]").first).to_be_focused()
-    page.keyboard.press("3")
-    expect(said(page)).to_have_text("")
-    page.keyboard.press("Control+Enter")
-    expect(said(page)).to_have_text("Choose a cause first.")
-    expect(page.locator("input[name=adjudicate-cause]").first).to_be_focused()
-    assert desk.queue() == ["p1"]
-    page.keyboard.press("Space")
-    page.keyboard.press("Control+Enter")
-    expect(said(page)).to_have_text("Saved p1: 3.")
+def test_save_is_in_view_under_long_texts_and_no_word_of_the_scale_is_broken(bench):
+    page = bench(disagreements([(LONG, LONG, "0", "4")])).open()
+    save, note = page.locator("#adjudicate-save"), page.locator("#adjudicate-note")
+    for height in (640, 900):
+        page.set_viewport_size({"width": 1280, "height": height})
+        page.evaluate("scrollTo(0, 0)")
+        expect(save).to_be_in_viewport(ratio=1)
+        note.focus()
+        below = note.evaluate("e => e.getBoundingClientRect().bottom")
+        assert below <= save.bounding_box()["y"]
+        note.blur()
+    for width in (701, 720, 1000, 1001):  # 720: a screen of 1440 at 200 %
+        page.set_viewport_size({"width": width, "height": 450})
+        assert page.locator("#adjudicate-scale").evaluate(BROKEN_WORDS) == []
+        assert page.evaluate(WIDTH) <= width
 
 
-def test_the_step_buttons_stay_where_they_are_whatever_the_grade_is_called(bench):
-    page = bench(1).open()
-    heading(page, "p1")
-    up = page.locator("[data-adjudicate=up]")
-    before = up.bounding_box()
-    for key in "012]34":
-        page.keyboard.press(key)
-        assert up.bounding_box()["x"] == before["x"]
-
-
-@pytest.mark.parametrize("height", [640, pytest.param(900, marks=pytest.mark.slow)])
-def test_save_is_in_view_whatever_stands_above_it(bench, height):
-    page = bench(disagreements([(LONG, LONG, "0", "4")])).open(viewport={"width": 1280, "height": height})
-    save = page.locator("#adjudicate-save")
-    expect(save).to_be_in_viewport(ratio=1)
-    page.locator("#adjudicate-note").focus()
-    below = page.locator("#adjudicate-note").evaluate("e => e.getBoundingClientRect().bottom")
-    assert below <= save.bounding_box()["y"]
-
-
-@pytest.mark.parametrize(
-    "width", [701, 1000, *(pytest.param(width, marks=pytest.mark.slow) for width in (720, 1001))]
-)
-def test_no_word_of_the_scale_is_broken_beside_the_queue(bench, width):
-    page = bench().open(viewport={"width": width, "height": 450})  # 720: a screen of 1440 at 200 %
-    assert page.locator("#adjudicate-scale").evaluate(BROKEN_WORDS) == []
-    assert page.evaluate(WIDTH) <= width
-
-
-def test_n_and_p_walk_and_rest_while_writing(bench):
+def test_n_and_p_walk_and_rest_while_writing_and_the_arrows_of_the_scale_go_without_keys(bench):
     page = bench(3).open()
+    note, value = page.get_by_label("Note (optional)"), page.locator("#adjudicate-value b")
     heading(page, "p3")
     page.keyboard.press("n")
     heading(page, "p1")
-    page.get_by_label("Note (optional)").focus()
+    note.focus()
     page.keyboard.type("npn 3")
-    expect(page.get_by_label("Note (optional)")).to_have_value("npn 3")
+    expect(note).to_have_value("npn 3")
     heading(page, "p1")
-    page.get_by_label("Note (optional)").blur()
+    note.blur()
     page.keyboard.press("p")
     heading(page, "p3")
     page.get_by_label("Use keys").uncheck()
     page.keyboard.press("n")
-    page.wait_for_timeout(200)
-    heading(page, "p3")
-    page.get_by_label("Use keys").check()
-
-
-def test_the_arrows_of_the_scale_go_as_on_the_rating_page_with_and_without_the_keys(bench):
-    page = bench(1).open()
-    heading(page, "p1")
-    page.get_by_label("Use keys").uncheck()
     page.locator("#adjudicate-scale [role=radio]").first.focus()
-    value = page.locator("#adjudicate-value b")
-    for key, grade in (
+    for key, grade in (  # as on the rating page
         ("ArrowDown", "0"),
         ("ArrowDown", "1"),
         ("ArrowRight", "1.25"),
@@ -283,52 +236,85 @@ def test_the_arrows_of_the_scale_go_as_on_the_rating_page_with_and_without_the_k
     ):
         page.keyboard.press(key)
         expect(value).to_have_text(grade)
+    heading(page, "p3")
     page.get_by_label("Use keys").check()
     altgr = {"key": "]", "bubbles": True, "modifierAltGraph": True, "ctrlKey": True, "altKey": True}
     page.locator("#adjudicate-heading").dispatch_event("keydown", altgr)
     expect(value).to_have_text("1.25")
+    up = page.locator("[data-adjudicate=up]")
+    before = up.bounding_box()
+    for key in "012]34":  # whatever the grade is called, the button stays
+        page.keyboard.press(key)
+        assert up.bounding_box()["x"] == before["x"]
 
 
-def test_of_pairs_clicked_one_after_the_other_the_last_is_shown(bench):
+def test_a_pair_is_clicked_a_dot_is_taken_and_the_decision_saved(bench):
     desk = bench(3)
     page = desk.open()
+    value = page.locator("#adjudicate-value b")
     heading(page, "p3")
-    for id in ("p1", "p3", "p2"):
+    assert not any(name in page.content() for name in ("Anouk", "Bertil"))  # of raters
+    for id in ("p1", "p3", "p2"):  # the last one is shown
         page.locator(f".adj-queue [data-pair='{desk.pair_id(id)}']").evaluate("pair => pair.click()")
     heading(page, "p2")
     page.keyboard.press("3")
     choose_cause(page)
     page.get_by_role("button", name="Save and next").click()
     page.locator(f".adj-queue [data-pair='{desk.pair_id('p3')}']").click()
-    expect(page.locator("#adjudicate-value b")).to_have_text("")
+    expect(value).to_have_text("")
     heading(page, "p3")
     assert desk.item("p2").decision.grade == 3
 
+    expect(page.locator("#adjudicate-save")).to_be_disabled()
+    page.get_by_role("button", name="A rater graded 4: take 4").click()
+    expect(value).to_have_text("4")
+    choose_cause(page, "Overlooked text")
+    page.get_by_label("Note (optional)").fill("The last clause says it.")
+    page.get_by_role("button", name="Save and next").click()
+    expect(said(page)).to_have_text("Saved p3: 4.")
+    heading(page, "p1")
+    decision = desk.item("p3").decision
+    assert (decision.grade, decision.cause, decision.note, decision.by) == (
+        4,
+        Cause.OVERLOOKED_TEXT,
+        "The last clause says it.",
+        desk.judge.name,
+    )
+    expect(page.get_by_label("Note (optional)")).to_have_value("")
+    expect(value).to_have_text("")
 
-def test_what_was_chosen_and_typed_is_a_draft_until_it_is_saved(bench):
-    page = bench(2).open()
+
+def test_the_address_opens_a_pair_and_what_was_typed_is_a_draft_until_it_is_saved(bench):
+    desk = bench(3)
+    page = desk.open(f"&pair={desk.pair_id('p2')}")
+    note = page.get_by_label("Note (optional)")
+    heading(page, "p2")
+    page.get_by_role("button", name="Previous").click()
+    heading(page, "p1")
+    page.wait_for_url(re.compile(rf"project={desk.project.id}&pair={desk.pair_id('p1')}$"))
     page.keyboard.press("3")
     choose_cause(page)
-    page.get_by_label("Note (optional)").fill("half a thought")
+    note.fill("half a thought")
     page.get_by_role("button", name="Next ›").click()
     heading(page, "p2")
     page.get_by_role("button", name="Previous").click()
     heading(page, "p1")
-    expect(page.get_by_label("Note (optional)")).to_have_value("half a thought")
+    expect(note).to_have_value("half a thought")
     expect(page.locator("#adjudicate-value b")).to_have_text("3")
     page.reload()
-    expect(page.get_by_label("Note (optional)")).to_have_value("half a thought")
+    expect(note).to_have_value("half a thought")
     expect(page.locator("#adjudicate-draft")).to_be_visible()
     page.get_by_role("button", name="Drop it").click()
-    expect(page.get_by_label("Note (optional)")).to_have_value("")
+    expect(note).to_have_value("")
+    page.goto(f"{desk.site.address}/annotate/adjudicate?project={desk.project.id}&pair=nonsense")
+    expect(said(page)).to_contain_text("'nonsense' is not a pair")
+    heading(page, "p3")
 
 
 def test_new_work_is_told_and_moves_nothing_that_is_being_decided(bench):
     desk = bench(2)
     services, project = desk.site.services, desk.project
-    page = desk.open()
-    page.clock.install()
-    page.reload()
+    page = desk.open(has_clock=True)
     heading(page, "p1")
     page.keyboard.press("3")
     page.get_by_label("Note (optional)").fill("half a")
@@ -357,9 +343,7 @@ def test_new_work_is_told_and_moves_nothing_that_is_being_decided(bench):
 
 def test_new_work_on_an_empty_queue_is_opened_on_asking(bench):
     desk = bench([])
-    page = desk.open()
-    page.clock.install()
-    page.reload()
+    page = desk.open(has_clock=True)
     expect(page.locator("#adjudicate-item .empty")).to_contain_text("Import a file of pairs")
     desk.site.services.importing.import_pairs(desk.project.id, plain(1))
     page.clock.fast_forward(11_000)
@@ -371,9 +355,7 @@ def test_new_work_on_an_empty_queue_is_opened_on_asking(bench):
 def test_news_that_no_longer_hold_go(bench):
     desk = bench(2)
     adjudication, project = desk.site.services.adjudication, desk.project
-    page = desk.open()
-    page.clock.install()
-    page.reload()
+    page = desk.open(has_clock=True)
     heading(page, "p1")
     other = adjudication.decide(project.id, desk.pair_id("p2"), desk.judge.id, Decimal(1), Cause.SCALE)
     page.clock.fast_forward(11_000)
@@ -432,24 +414,6 @@ def test_a_rating_that_changed_opens_the_pair_again(bench):
     expect(page.locator(".adj-dot")).to_have_count(3)
 
 
-def test_the_address_opens_a_pair_and_follows_it(bench):
-    desk = bench(3)
-    page = desk.open(f"&pair={desk.pair_id('p2')}")
-    heading(page, "p2")
-    page.get_by_role("button", name="Previous").click()
-    heading(page, "p1")
-    page.wait_for_url(re.compile(rf"project={desk.project.id}&pair={desk.pair_id('p1')}$"))
-    page.goto(f"{desk.site.address}/annotate/adjudicate?project={desk.project.id}&pair=nonsense")
-    expect(said(page)).to_contain_text("'nonsense' is not a pair")
-    heading(page, "p3")
-
-
-def test_no_name_of_a_rater_reaches_the_browser(bench):
-    desk = bench(2)
-    content = desk.open().content()
-    assert not any(name in content for name in ("Anouk", "Bertil"))
-
-
 def test_raters_and_strangers_see_no_pair(bench):
     desk = bench(1)
     for user in (desk.add_judge(Role.RATER), desk.site.add_user(f"stranger {next(NUMBERS)}")):
@@ -458,8 +422,8 @@ def test_raters_and_strangers_see_no_pair(bench):
         assert "late ferry" not in page.content()
 
 
-def test_any_text_is_shown_as_it_is(bench):
-    desk = bench(disagreements(AWKWARD), raters_per_pair=2)
+def test_any_text_is_shown_as_it_is_and_equal_grades_are_stacked(bench):
+    desk = bench(disagreements([*AWKWARD, ("The ferry was late.", "late", "0", "4", "4")]))
     page = desk.open()
     for number, (left, right, *_) in enumerate(AWKWARD, 1):
         page.locator(f".adj-queue [data-pair='{desk.pair_id(f'p{number}')}']").click()
@@ -467,11 +431,8 @@ def test_any_text_is_shown_as_it_is(bench):
         expect(page.locator("#adjudicate-left")).to_have_text(left)
         expect(page.locator("#adjudicate-right")).to_have_text(right)
         assert page.evaluate(WIDTH) <= 1280
-
-
-def test_equal_grades_are_stacked(bench):
-    desk = bench(disagreements([("The ferry was late.", "late", "0", "4", "4")]))
-    page = desk.open()
+    page.locator(f".adj-queue [data-pair='{desk.pair_id('p6')}']").click()
+    heading(page, "p6")
     boxes = [dot.bounding_box() for dot in page.get_by_role("button", name="A rater graded 4").all()]
     assert boxes[0]["x"] == boxes[1]["x"]
     assert abs(boxes[0]["y"] - boxes[1]["y"]) >= boxes[0]["height"]
@@ -480,8 +441,8 @@ def test_equal_grades_are_stacked(bench):
 @pytest.mark.parametrize(
     ("scheme", "width"),
     [
-        ("light", 1280),
         ("dark", 390),
+        pytest.param("light", 1280, marks=pytest.mark.slow),
         pytest.param("light", 390, marks=pytest.mark.slow),
         pytest.param("dark", 1280, marks=pytest.mark.slow),
     ],
@@ -495,12 +456,7 @@ def test_it_can_be_read_and_used_by_everybody(bench, scheme, width):
     assert serious_violations(page) == []
 
 
-def test_an_empty_project_says_the_next_step(bench):
-    page = bench([]).open()
-    expect(page.locator("#adjudicate-item .empty")).to_contain_text("Import a file of pairs")
-
-
-def test_an_answer_that_comes_late_drops_no_draft_typed_since(bench):
+def test_a_server_that_does_not_answer_is_told_and_a_late_answer_drops_no_draft_typed_since(bench):
     desk = bench(2)
     page = desk.open()
     page.keyboard.press("3")
@@ -512,8 +468,12 @@ def test_an_answer_that_comes_late_drops_no_draft_typed_since(bench):
     page.route("**/gradio_api/run/**", lambda route: route.continue_() if held else held.append(route))
     page.get_by_role("button", name="Save and next").click()
     expect(note).not_to_be_editable()
+    page.get_by_role("radio", name="Guidelines").click()
+    expect(page.get_by_role("radio", name="Scale")).to_be_checked()
     page.clock.fast_forward(21_000)
     expect(said(page)).to_contain_text("The server did not answer")
+    expect(note).to_have_value("as sent")
+    expect(page.locator("#adjudicate-save")).to_be_enabled()
     note.fill("as sent, and more")
     page.clock.resume()
     held[0].continue_()
@@ -527,22 +487,3 @@ def test_an_answer_that_comes_late_drops_no_draft_typed_since(bench):
     expect(said(page)).to_have_text("Saved p1: 3.")
     assert desk.item("p1").decision.note == "as sent, and more"
     assert page.evaluate("Object.keys(sessionStorage).filter(key => key.includes('adjudicate'))") == []
-
-
-def test_a_server_that_does_not_answer_is_told_and_nothing_is_lost(bench):
-    page = bench(1).open()
-    page.keyboard.press("3")
-    choose_cause(page)
-    page.get_by_label("Note (optional)").fill("kept")
-    page.clock.install()
-    page.route("**/gradio_api/**", lambda route: None)
-    page.get_by_role("button", name="Save and next").click()
-    expect(page.get_by_label("Note (optional)")).not_to_be_editable()
-    page.get_by_role("radio", name="Guidelines").click()
-    expect(page.get_by_role("radio", name="Scale")).to_be_checked()
-    page.clock.fast_forward(21_000)
-    expect(said(page)).to_contain_text("The server did not answer")
-    expect(page.get_by_label("Note (optional)")).to_have_value("kept")
-    expect(page.get_by_label("Note (optional)")).to_be_editable()
-    expect(page.locator("#adjudicate-save")).to_be_enabled()
-    page.unroute("**/gradio_api/**")

@@ -15,11 +15,10 @@ from annotation.web.responder import COOKIE
 from tests.browser.conftest import PASSWORD, Watch
 from tests.browser.test_look import DOUBLED, PALE, UNNAMED, WIDTH
 from tests.latex_tables import read_tables
+from tests.profiles import PATIENCE
 
 GENRES = ("news", "fables", "<b>very</b> long-winded name of a genre")
 CHARTS = 5
-PATIENCE = 30_000
-"""Milliseconds: the script that draws is large, and the machine may be busy."""
 GRADES = ("0", "1.25", "4", "2.5", "3", "0.5", "3.75")
 
 
@@ -49,9 +48,7 @@ def project(site):
 
 def open_agreement(page, site, project):
     page.goto(f"{site.address}/annotate/agreement?project={project.id}")
-    expect(page.locator("#agreement-page .js-plotly-plot .main-svg .xaxislayer-above")).to_have_count(
-        CHARTS, timeout=PATIENCE
-    )
+    expect(page.locator("#agreement-page .js-plotly-plot .main-svg .xaxislayer-above")).to_have_count(CHARTS)
 
 
 @pytest.fixture(scope="module")
@@ -227,18 +224,18 @@ def test_new_grades_appear_at_a_press_and_by_themselves(site, browser, unused):
     small = site.services.projects.create(ProjectSettings(unused, raters_per_pair=2))
     page = site.page(browser, "root", f"/annotate/agreement?project={small.id}")
     enough = page.locator("#agreement-enough-part")
-    expect(enough).to_contain_text("No pairs yet.", timeout=PATIENCE)
+    expect(enough).to_contain_text("No pairs yet.")
     texts = [NewPair(str(n), "sentence2phrase", f"left {n}", f"right {n}") for n in range(4)]
     site.services.importing.import_pairs(small.id, texts)
     page.locator("#agreement-refresh").click()
-    expect(enough).to_contain_text("4 pairs and no grades yet.", timeout=PATIENCE)
+    expect(enough).to_contain_text("4 pairs and no grades yet.")
     grades = [NewRating(str(n), rater, Decimal(n)) for n in range(4) for rater in ("ana", "ben")]
     site.services.importing.import_pairs(small.id, grades)
-    expect(page.locator("#agreement-all .figure-value")).to_have_text("1.000", timeout=2 * PATIENCE)
+    expect(page.locator("#agreement-all .figure-value")).to_have_text("1.000")
     expect(page.locator("#agreement-plan-part")).to_contain_text(
         "4 pairs have two ratings, and with fewer than 50"
     )
-    expect(page.locator("#agreement-page .js-plotly-plot").first).to_be_visible(timeout=PATIENCE)
+    expect(page.locator("#agreement-page .js-plotly-plot").first).to_be_visible()
     fold = page.locator("#agreement-page details[id]").last
     fold.locator("summary").click()
     fold.evaluate("fold => { fold.dataset.old = ''; }")
@@ -246,14 +243,14 @@ def test_new_grades_appear_at_a_press_and_by_themselves(site, browser, unused):
         small.id, [NewPair("5", "sentence2phrase", "left", "right", ratings=(("ana", Decimal(1)),))]
     )
     page.locator("#agreement-refresh").click()
-    expect(page.locator("#agreement-page details[data-old]")).to_have_count(0, timeout=PATIENCE)
+    expect(page.locator("#agreement-page details[data-old]")).to_have_count(0)
     expect(fold).to_have_attribute("open", "")
 
 
 def test_the_end_of_the_session_is_told_once_to_who_only_looks(site, browser, project, unused):
     name = site.add_user(unused, is_administrator=True).name
     page = site.page(browser, name, f"/annotate/agreement?project={project.id}")
-    expect(page.locator("#agreement-all .figure-value")).to_be_visible(timeout=PATIENCE)
+    expect(page.locator("#agreement-all .figure-value")).to_be_visible()
     page.evaluate("Object.defineProperty(navigator, 'userActivation', { value: { isActive: false } })")
     site.services.sign_ins.sign_out_everywhere(name)
     ask = "() => fetch('/annotate/gradio_api/config').then((answer) => answer.status)"
@@ -271,6 +268,6 @@ def test_a_rater_is_told_why_there_is_nothing(site, browser, project, unused):
     site.services.projects.add_member(project.id, rater, Role.RATER)
     page = site.page(browser, rater, f"/annotate/agreement?project={project.id}")
     closed = page.locator("#agreement-closed")
-    expect(closed).to_contain_text("Only administrators and adjudicators", timeout=PATIENCE)
+    expect(closed).to_contain_text("Only administrators and adjudicators")
     expect(page.locator("#agreement-page")).to_be_hidden()
     assert "cleo" not in page.content()

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from annotation.errors import WritingError
 from annotation.services.editing import EditingService
 from annotation.types import ProjectSettings, Role
-from tests.browser.conftest import PATIENCE
+from tests.profiles import PATIENCE
 from tests.writers import TYPE, new_items
 
 TEXTS = ("a boat on its way", "gulls at noon", "the old harbour", "a late ferry")

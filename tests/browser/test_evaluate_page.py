@@ -50,7 +50,7 @@ def table(page):
     return page.locator("#evaluate-result table:visible").first
 
 
-def test_the_next_step_is_said_first_and_a_missing_file_is_a_sentence(fresh):
+def test_the_next_step_is_said_first_and_a_refusal_leaves_the_files_chosen_until_others_are(fresh, chosen):
     open_tab(fresh)
     expect(fresh.locator("#evaluate-result")).to_contain_text("Choose a gold file and predictions files")
     for box in ("Gold file", "Predictions files"):
@@ -59,6 +59,17 @@ def test_the_next_step_is_said_first_and_a_missing_file_is_a_sentence(fresh):
         ).to_be_visible()
     fresh.locator("#evaluate-run").click()
     expect_refusal(fresh, "No gold file is chosen", result="#evaluate-result")
+
+    upload(fresh, "gold", chosen / "gold.jsonl")
+    upload(fresh, "predictions", chosen / "stray.jsonl")
+    fresh.locator("#evaluate-run").click()
+    expect_refusal(fresh, 'stray.jsonl: "x" is not the id of a gold document', result="#evaluate-result")
+    expect(fresh.locator("#evaluate-predictions")).to_contain_text("stray")
+    expect(fresh.locator("#evaluate-gold")).to_contain_text("gold")
+    fresh.locator("#evaluate-predictions input[type=file]").first.set_input_files(str(chosen / "found.jsonl"))
+    expect(fresh.locator("#evaluate-result")).to_contain_text("No figures yet.")
+    for name in ("download", "details", "latex-skip_empty"):
+        expect(fresh.locator(f"#evaluate-{name}")).to_be_hidden()
 
 
 def test_the_convention_chooses_the_table_and_the_figures_can_be_kept(fresh, chosen):
@@ -131,20 +142,6 @@ def test_other_numbers_of_predictions_are_asked_for_in_a_fold_and_a_wrong_one_ke
         fresh.locator("#evaluate-latex-skip_empty").click()
     [found, _] = read_tables(Path(download.value.path()).read_text(encoding="utf-8"))
     assert found.heads == ["Model", *cuts]
-
-
-def test_a_refusal_leaves_the_files_chosen_and_other_files_forget_it(fresh, chosen):
-    open_tab(fresh)
-    upload(fresh, "gold", chosen / "gold.jsonl")
-    upload(fresh, "predictions", chosen / "stray.jsonl")
-    fresh.locator("#evaluate-run").click()
-    expect_refusal(fresh, 'stray.jsonl: "x" is not the id of a gold document', result="#evaluate-result")
-    expect(fresh.locator("#evaluate-predictions")).to_contain_text("stray")
-    expect(fresh.locator("#evaluate-gold")).to_contain_text("gold")
-    fresh.locator("#evaluate-predictions input[type=file]").first.set_input_files(str(chosen / "found.jsonl"))
-    expect(fresh.locator("#evaluate-result")).to_contain_text("No figures yet.")
-    for name in ("download", "details", "latex-skip_empty"):
-        expect(fresh.locator(f"#evaluate-{name}")).to_be_hidden()
 
 
 def test_what_the_files_page_downloads_is_measured_on_a_phone_by_its_width(narrow, chosen):

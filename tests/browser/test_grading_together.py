@@ -25,6 +25,7 @@ from annotation.types import NewPair, ProjectSettings, Role
 from annotation.web.responder import COOKIE
 from tests.browser.conftest import PASSWORD, open_annotation_page
 from tests.browser.pressing import press
+from tests.profiles import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 RATERS = ("ana", "ben", "cleo")
@@ -177,7 +178,7 @@ def test_what_said_saved_survives_a_killed_server_and_the_rest_is_sent_later(bro
     services.database.dispose()
     address = f"http://127.0.0.1:{port}"
     context = browser.new_context()
-    context.set_default_timeout(30_000)
+    context.set_default_timeout(PATIENCE)
     context.add_cookies([{"name": COOKIE, "value": token, "url": address}])
     page = context.new_page()
     typed: dict[str, float] = {}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 from playwright.sync_api import Page, Route, expect
 
 from annotation.types import KnownPair, NewPair, ProjectSettings, Role
-from tests.browser.conftest import PASSWORD, PATIENCE, Site
+from tests.browser.conftest import PASSWORD, Site, wait_until_kept
 from tests.writers import TYPE, new_items
 
 IS_BACK = "What you typed but did not save is back in the form."
@@ -48,7 +49,7 @@ def press_while_offline(page: Page, button: str) -> None:
     expect(page.get_by_text("Connection to the server was lost")).to_be_visible()
     page.evaluate("window.isOld = true")
     page.context.set_offline(False)
-    page.wait_for_function("!window.isOld", timeout=PATIENCE)
+    page.wait_for_function("!window.isOld")
 
 
 @contextmanager
@@ -83,6 +84,7 @@ def test_an_edited_text_is_there_again_and_accepted_as_it_was_edited(site, brows
     page = site.page(browser, "eda", f"/annotate/review?project={project}")
     text, note, said = page.locator("#review-text textarea"), page.locator("#review-note"), "#review-kept"
     expect(text).to_have_value("a boat on its way")
+    wait_until_kept(page, "review")
     text.fill("a boat leaving at noon")
     press_while_offline(page, "#review-accept")
     expect(page.locator(said)).to_contain_text(IS_BACK)
@@ -112,6 +114,7 @@ def test_an_edited_text_is_there_again_and_accepted_as_it_was_edited(site, brows
 def test_settings_are_there_again_with_what_they_began_with_until_they_are_saved(site, browser, project):
     page = site.page(browser, "root", f"/annotate/project?project={project}")
     page.get_by_role("tab", name="Settings").click()
+    wait_until_kept(page, "project")
     page.get_by_label("Guidelines in Markdown").fill("Be *kind*.")
     page.get_by_label("Raters per pair").fill("3")
     page.get_by_label("phrase to word").check()
@@ -147,6 +150,7 @@ def test_settings_are_there_again_with_what_they_began_with_until_they_are_saved
 def test_a_new_project_is_there_again_until_it_is_made(site, browser, project, unused):
     page = site.page(browser, "root")
     page.get_by_role("button", name="New project").click()
+    wait_until_kept(page, "new")
     page.get_by_label("Name", exact=True).fill(f"{unused} 2")
     page.get_by_label("sentence to phrase").check()
     press_while_offline(page, "#home-create")
@@ -161,47 +165,45 @@ def test_a_new_project_is_there_again_until_it_is_made(site, browser, project, u
 
 def test_what_is_typed_while_settings_are_saved_is_not_taken_for_saved(site, browser, project):
     page = site.page(browser, "root", f"/annotate/project?project={project}&tab=settings")
-    guidelines = page.get_by_label("Guidelines in Markdown")
+    guidelines, services = page.get_by_label("Guidelines in Markdown"), site.services
+    wait_until_kept(page, "project")
     guidelines.fill("Be kind.")
     with saving_slowly(page):
         guidelines.fill("Be kind, and quick.")
     expect(page.locator("#project-saved")).to_contain_text("Saved")
-    assert site.services.projects.get(project).settings.guidelines == "Be kind."
+    assert services.projects.get(project).settings.guidelines == "Be kind."
     press_while_offline(page, "#project-save")
     expect(page.locator("#project-kept")).to_contain_text(IS_BACK)
     expect(guidelines).to_have_value("Be kind, and quick.")
 
-
-def test_what_is_typed_meanwhile_comes_over_what_somebody_else_changed(site, browser, project):
-    page = site.page(browser, "root", f"/annotate/project?project={project}&tab=settings")
-    guidelines = page.get_by_label("Guidelines in Markdown")
-    guidelines.fill("Be kind.")
-    services = site.services
-    name = services.projects.get(project).name
-    services.projects.update(project, ProjectSettings(name, types=(TYPE,), lease_minutes=77))
+    page.locator("#project-drop").click()
+    expect(guidelines).to_have_value("Be kind.")
+    guidelines.fill("Be brief.")
+    services.projects.update(project, replace(services.projects.get(project).settings, lease_minutes=77))
     with saving_slowly(page):
-        guidelines.fill("Be kind, and quick.")
+        guidelines.fill("Be brief, and quick.")
     expect(page.locator("#project-kept")).to_contain_text(IS_BACK)
-    expect(guidelines).to_have_value("Be kind, and quick.")
+    expect(guidelines).to_have_value("Be brief, and quick.")  # over what somebody else changed
     expect(page.get_by_label("Time limit per pair (minutes)")).to_have_value("77")
 
 
-@pytest.mark.parametrize("is_settled", [False, True], ids=["itself", "one that is settled"])
-def test_an_edit_outlives_choosing_from_the_queue(site, browser, project, is_settled):
+def test_an_edit_outlives_choosing_from_the_queue_itself_or_one_that_is_settled(site, browser, project):
     write(site, project, "a boat on its way", "gulls at noon")
     page = site.page(browser, "eda", f"/annotate/review?project={project}")
     text = page.locator("#review-text textarea")
     expect(text).to_have_value("a boat on its way")
+    wait_until_kept(page, "review")
     text.fill("a boat leaving at noon")
-    if is_settled:
-        rosa = site.services.accounts.user("rosa").id
-        other = site.services.editing.queue(project, rosa)[1]
-        version = site.services.editing.text(project, other.id, rosa).version
-        site.services.editing.accept(project, other.id, rosa, version=version, text="gulls at noon")
     page.get_by_label("Texts awaiting review").click()
-    page.get_by_role("option").nth(int(is_settled)).click()
-    if is_settled:
-        expect(page.locator("#review-kept")).to_contain_text(IS_BACK)
+    page.get_by_role("option").nth(0).click()
+    expect(text).to_have_value("a boat leaving at noon")
+    rosa = site.services.accounts.user("rosa").id
+    other = site.services.editing.queue(project, rosa)[1]
+    version = site.services.editing.text(project, other.id, rosa).version
+    site.services.editing.accept(project, other.id, rosa, version=version, text="gulls at noon")
+    page.get_by_label("Texts awaiting review").click()
+    page.get_by_role("option").nth(1).click()
+    expect(page.locator("#review-kept")).to_contain_text(IS_BACK)
     expect(text).to_have_value("a boat leaving at noon")
 
 
@@ -210,6 +212,7 @@ def test_an_edit_is_kept_on_when_another_text_could_not_be_shown(site, browser, 
     page = site.page(browser, "eda", f"/annotate/review?project={project}")
     text = page.locator("#review-text textarea")
     expect(text).to_have_value("a boat on its way")
+    wait_until_kept(page, "review")
     root = site.services.accounts.user("root")
     site.services.projects.remove_member(project, "eda", Role.EDITOR, by=root)
     page.get_by_label("Texts awaiting review").click()
@@ -222,10 +225,11 @@ def test_an_edit_is_kept_on_when_another_text_could_not_be_shown(site, browser, 
 def test_a_link_leads_to_its_tab_and_its_type_though_something_is_kept(site, browser, project):
     there = f"{site.address}/annotate/project?project={project}"
     page = site.page(browser, "root", f"/annotate/project?project={project}&tab=settings")
+    wait_until_kept(page, "project")
     page.get_by_label("Raters per pair").fill("3")
     page.goto(f"{there}&tab=members")
-    page.get_by_role("tab", name="Members").wait_for()
-    page.wait_for_timeout(300)
+    wait_until_kept(page, "project")
+    page.wait_for_timeout(100)  # and drawn
     expect(page.get_by_role("tab", name="Members")).to_have_attribute("aria-selected", "true")
     page.get_by_role("tab", name="Settings").click()
     expect(page.get_by_label("Raters per pair")).to_have_value("3")
@@ -233,6 +237,7 @@ def test_a_link_leads_to_its_tab_and_its_type_though_something_is_kept(site, bro
 
     page.goto(f"{site.address}/annotate/")
     page.get_by_role("button", name="New project").click()
+    wait_until_kept(page, "new")
     page.get_by_label("Name", exact=True).fill("Boats")
     page.get_by_label("sentence to phrase").check()
     page.goto(f"{site.address}/annotate/?type=phrase2word")
@@ -244,6 +249,7 @@ def test_a_link_leads_to_its_tab_and_its_type_though_something_is_kept(site, bro
 def test_signing_out_leaves_nothing_typed_to_the_next_one(site, browser):
     page = site.page(browser, "root")
     page.get_by_role("button", name="New project").click()
+    wait_until_kept(page, "new")
     page.get_by_label("Name", exact=True).fill("Boats")
     page.wait_for_function("Object.keys(sessionStorage).some((key) => key.startsWith('kpdemo-kept'))")
     for kept_by in ("adjudicate", "senses"):
@@ -278,7 +284,7 @@ def test_a_known_grade_is_there_again_when_its_pair_is_chosen_again(site, browse
 
     choose("t1")
     expect(grade).to_have_value("4")
-    page.wait_for_timeout(100)  # nobody types sooner
+    wait_until_kept(page, "quality-known")
     grade.fill("3.25")
     press_while_offline(page, "#quality-known-set")
     choose("t2")

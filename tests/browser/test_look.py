@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 import app
 from annotation.services.bundle import UnreachableError
@@ -90,18 +90,18 @@ LINES_OF_WORDS = """root => [...root.querySelectorAll(".phrase")].flatMap(({ fir
   }))"""
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_compare_breaks_no_word_that_fits(page, serve, width):
+def test_compare_breaks_no_word_that_fits(page, serve):
     models = dict.fromkeys(("default", "indexer", "first", "tfidf", "multipartite"), "fixed phrases")
     phrases = (LONG_WORDS, "representationalism")
-    page.set_viewport_size({"width": width, "height": 900})
     open_page(page, serve(app.AppContext(models, lambda name: Nested(name, phrases=phrases, absent=()))))
     write(page, f"{LONG_WORDS} is a view.")
     expect(page.locator("#compare-choose > button")).to_contain_text("default, indexer, tfidf, multipartite")
     page.locator("#compare-run").click()
     columns = page.locator("#compare-columns")
     expect(columns.locator(".votes").first).to_have_text("4 of 4")
-    assert columns.evaluate(LINES_OF_WORDS) == [1, 1, 1] * 4
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert columns.evaluate(LINES_OF_WORDS) == [1, 1, 1] * 4
 
 
 SHADES = """() => {
@@ -121,6 +121,16 @@ def test_a_wide_table_has_a_shade_where_it_goes_on(site, browser):
     page = site.page(browser, "root", viewport={"width": 390, "height": 844})
     # Two grounds move with the table and cover the two shades, which stay, where it ends.
     assert page.evaluate(SHADES) == [True, "local, local, scroll, scroll", "rgba(0, 0, 0, 0)"]
+
+
+def test_a_page_that_cannot_be_opened_says_why_and_opens_no_more(browser, site, monkeypatch):
+    def unreachable(*_):
+        raise UnreachableError("The database is locked; try again in a moment.")
+
+    monkeypatch.setattr(OverviewService, "projects", unreachable)
+    cards = site.page(browser, "root").locator("#home-projects")
+    expect(cards.get_by_role("alert")).to_be_visible()
+    expect(cards).not_to_contain_text("Opening")
 
 
 def test_a_phone_gives_its_width_to_the_text(narrow):
@@ -149,26 +159,32 @@ def test_marks_can_be_read_in_the_colours_of_the_reader_and_on_paper(demo):
     demo.emulate_media(media="null")
 
 
-def test_less_motion_is_respected(page, address):
-    page.emulate_media(reduced_motion="reduce")
+def test_less_motion_and_the_theme_of_the_system_hold_until_another_is_chosen(page, address):
+    dark = "document.body.classList.contains('dark')"
+    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
     open_page(page, address)
     assert page.locator("#predict-run").evaluate("e => getComputedStyle(e).transitionProperty") == "none"
+    assert page.evaluate(dark) is True
+    page.get_by_role("button", name="Light / dark").click()
+    assert page.evaluate(dark) is False
+    open_page(page, address)
+    assert page.evaluate(dark) is False
 
 
-@pytest.mark.parametrize("body", [BODY, f"{BODY} Another result."], ids=["a result", "another"])
-def test_on_a_phone_the_result_is_under_the_fields_and_comes_into_view(narrow, body):
-    narrow.evaluate("scrollTo(0, 0)")
-    assert narrow.locator("#predict-heading").bounding_box()["y"] > 844
-    predict(narrow, body, TITLE)
-    expect(narrow.locator("#predict-heading h2")).to_be_in_viewport(ratio=0.9)
-    expect(narrow.locator("#predict-text")).to_be_in_viewport(ratio=0.9)
+def test_on_a_phone_the_result_is_under_the_fields_and_comes_into_view(narrow):
+    for body in (BODY, f"{BODY} Another result."):
+        narrow.evaluate("scrollTo(0, 0)")
+        assert narrow.locator("#predict-heading").bounding_box()["y"] > 844
+        predict(narrow, body, TITLE)
+        expect(narrow.locator("#predict-heading h2")).to_be_in_viewport(ratio=0.9)
+        expect(narrow.locator("#predict-text")).to_be_in_viewport(ratio=0.9)
 
 
 def test_on_a_wide_screen_nothing_jumps(demo):
     write(demo, BODY, TITLE)
     demo.evaluate("scrollTo(0, 0)")
     new_result(demo, lambda: demo.locator("#predict-document textarea").press("Control+Enter"))
-    demo.wait_for_timeout(300)
+    demo.evaluate(SETTLED)
     assert demo.evaluate("scrollY") == 0
 
 
@@ -199,17 +215,6 @@ def shown_in(page, scheme: str) -> Iterator[None]:
     finally:
         if scheme == "dark":
             page.get_by_role("button", name="Light / dark").click()
-
-
-def test_the_theme_of_the_system_holds_until_another_is_chosen(page, address):
-    dark = "document.body.classList.contains('dark')"
-    page.emulate_media(color_scheme="dark")
-    open_page(page, address)
-    assert page.evaluate(dark) is True
-    page.get_by_role("button", name="Light / dark").click()
-    assert page.evaluate(dark) is False
-    open_page(page, address)
-    assert page.evaluate(dark) is False
 
 
 def test_the_page_has_a_language_a_heading_order_and_a_main_part(demo):
@@ -294,26 +299,24 @@ WAITING = {
 }
 
 
-@pytest.mark.parametrize("path", WAITING)
+@pytest.mark.parametrize(
+    "path",
+    [
+        path if path in ("", "project?project={}") else pytest.param(path, marks=pytest.mark.slow)
+        for path in WAITING
+    ],
+)
 def test_a_page_says_that_it_opens_until_it_is_filled(site, browser, unused, path):
     project = site.services.projects.create(ProjectSettings(unused, types=("sentence2phrase",)))
-    context, held = site.context(browser, "root"), []
-    page = context.new_page()
-    page.route(re.compile("/gradio_api/(run|queue)/"), lambda route: held.append(route))  # never answered
+    held: list[Route] = []
+    page = site.context(browser, "root").new_page()
+    asked = re.compile("/gradio_api/(run|queue)/")
+    page.route(asked, lambda route: held.append(route))
     page.goto(f"{site.address}/annotate/{path.format(project.id)}", wait_until="domcontentloaded")
     said = page.get_by_text(f"Opening {WAITING[path]}.")
     expect(said).to_be_visible()
-    page.unroute_all()
-    page.reload()
+    page.unroute(asked)
+    for route in held:
+        route.continue_()
     page.locator("#page-user").wait_for()
     expect(said).to_have_count(0)
-
-
-def test_a_page_that_cannot_be_opened_says_why_and_opens_no_more(browser, site, monkeypatch):
-    def unreachable(*_):
-        raise UnreachableError("The database is locked; try again in a moment.")
-
-    monkeypatch.setattr(OverviewService, "projects", unreachable)
-    cards = site.page(browser, "root").locator("#home-projects")
-    expect(cards.get_by_role("alert")).to_be_visible()
-    expect(cards).not_to_contain_text("Opening")

@@ -87,35 +87,28 @@ def test_a_pasted_document_comes_back_as_an_ndcg_figure(site, browser, tmp_path)
     assert "integral equation" not in gold["keyphrases"]
 
 
-def test_the_ticks_follow_the_model_of_the_page_until_the_reader_changes_them(site, browser):
+def test_the_ticks_follow_the_model_of_the_page_and_the_link_goes_with_what_was_sent(site, browser):
     page = site.context(browser).new_page()
     open_page(page, site.address)
-    fold = page.locator("#send-choose > button")
+    fold, link = page.locator("#send-choose > button"), page.get_by_role("link", name="Choose the project")
     expect(fold).to_contain_text("Models: default")
     choose_model(page, "first – ")
     expect(fold).to_contain_text("Models: first")
-    page.locator("#predict-document textarea").fill(BODY)
-    page.locator("#send-run").click()
-    expect(page.locator("#send-result")).to_contain_text("of 1 document, by first, ready. Choose the project")
-    fold.click()
-    page.locator("#send-models").get_by_label("damaged").check()
-    choose_model(page, "default – ")
-    expect(page.locator("#predict-about")).to_contain_text("About the model default")
-    expect(fold).to_contain_text("Models: first, damaged")
-
-
-def test_the_link_of_what_was_sent_goes_with_its_text_and_its_files(site, browser):
-    page = site.context(browser).new_page()
-    open_page(page, site.address)
     for field in ("#predict-document", "#predict-title"):
         page.locator("#predict-document textarea").fill(BODY)
         page.locator("#send-run").click()
-        expect(page.get_by_role("link", name="Choose the project")).to_be_visible()
+        expect(link).to_be_visible()
+        expect(page.locator("#send-result")).to_contain_text("of 1 document, by first, ready.")
         page.locator(f"{field} textarea").fill("Ferries leave the old harbour.")
         expect(page.locator("#send-result")).to_contain_text("Nothing sent yet.")
+    fold.click()
+    page.locator("#send-models").get_by_label("damaged").check()  # from now on they are the reader's
+    choose_model(page, "default – ")
+    expect(page.locator("#predict-about")).to_contain_text("About the model default")
+    expect(fold).to_contain_text("Models: first, damaged")
     page.get_by_role("tab", name="Files").click()
     choose_files(page.locator("#files-upload"), ("note.txt", BODY.encode()))
     page.locator("#files-send-run").click()
-    expect(page.get_by_role("link", name="Choose the project")).to_be_visible()
+    expect(link).to_be_visible()
     page.locator("#files-upload").get_by_role("button", name="Clear").click()
     expect(page.locator("#files-send-result")).to_contain_text("Nothing sent yet.")

@@ -10,10 +10,18 @@ from playwright.sync_api import Page, Route, expect
 
 from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
 from annotation.types import NewPair, ProjectSettings, Role, SkipReason
-from tests.browser.conftest import PASSWORD, Site, Watch, choose_files, open_annotation_page
+from tests.browser.conftest import (
+    PASSWORD,
+    Site,
+    Watch,
+    choose_files,
+    open_annotation_page,
+    open_page,
+    wait_until_kept,
+)
 from tests.browser.pressing import press
 from tests.browser.test_kept_forms import press_while_offline
-from tests.browser.test_look import BROKEN_WORDS, DOUBLED, PALE, UNNAMED, WIDTH
+from tests.browser.test_look import BROKEN_WORDS, DOUBLED, PALE, SETTLED, UNNAMED, WIDTH
 from tests.rated import rated_pairs
 
 EVIL = '<img src=x onerror="alert(1)"><b>شبه‌جمله</b> {{value}} ${value} ' + "very long " * 5
@@ -49,13 +57,15 @@ def upload(page: Page, name: str, content: str) -> None:
 def test_settings_say_that_more_raters_flag_more_pairs_and_can_do_without_adjudication(
     project, site, browser
 ):
-    page, watch = site.page(browser, "root"), Watch()
+    page, watch = site.context(browser, "root").new_page(), Watch()
     watch.over(page, site.address)
-    page.goto(site.address + PROJECT.format(project, "settings"))
-    said = page.locator("#project-range")
-    expect(page.get_by_label("Raters per pair")).to_have_value("2")
+    open_annotation_page(page, site.address + PROJECT.format(project, "settings"))
+    said, raters = page.locator("#project-range"), page.get_by_label("Raters per pair")
+    expect(raters).to_have_value("2")
     expect(said).to_be_empty()
-    page.get_by_label("Raters per pair").fill("4")
+    fields = [raters, page.get_by_label("Time limit per pair (minutes)")]
+    assert len({round(field.bounding_box()["y"]) for field in fields}) == 1  # in one row
+    raters.fill("4")
     expect(said).to_contain_text("4 raters reach a difference of 1 more often than two")
     page.get_by_label("Flag a difference of").fill("")
     expect(said).to_be_empty()
@@ -74,8 +84,7 @@ def test_two_items_of_one_kind_are_called_first_and_second(site, browser):
     )
     site.services.importing.import_pairs(made.id, [NewPair("1", type, "The cat sleeps.", "A cat is asleep.")])
     site.services.projects.add_member(made.id, "root", Role.RATER)
-    page = site.page(browser, "root")
-    page.goto(f"{site.address}/annotate/rate?project={made.id}")
+    page = site.page(browser, "root", f"/annotate/rate?project={made.id}")
     expect(page.locator("#rate-larger")).to_have_text("First sentence")
     expect(page.locator("#rate-smaller")).to_have_text("Second sentence")
     question = "How similar in meaning are the first and the second sentence?"
@@ -245,6 +254,7 @@ def test_own_words_of_the_scale_are_refused_looked_at_and_saved(site, browser, p
     )
     page.get_by_role("tab", name="Scale").click()
     words = page.get_by_label("Your own words for the points of the scale")
+    wait_until_kept(page, "project")
     four = "0 无关: a\n1 Poor: b\n2 Fair: c\n3 <i>Good</i>: d"
     words.fill(four)
     page.get_by_role("button", name="Save settings").click()
@@ -379,6 +389,7 @@ def test_a_withdrawn_pair_is_given_to_nobody_and_the_grade_of_who_had_it_is_kept
     page.get_by_role("button", name="Withdraw or remove pairs").click()
     ids = page.get_by_label("Ids, one per line")
     ids.fill("\n".join(text.split()[1] for text in (first, third)))
+    wait_until_kept(page, "pair-changes")
     page.get_by_label("Reason (optional)").fill("cut off")
     press_while_offline(page, "#pair-withdraw")
     expect(page.locator("#pair-changes-kept")).to_contain_text("did not save is back")
@@ -432,47 +443,51 @@ def test_a_rater_finds_the_door_closed_and_only_his_own_pages(site, browser, pro
     assert links == ["Rate"]
 
 
-def test_signing_out_leads_to_the_sign_in(site, browser):
-    page = site.page(browser, "root")
+def test_the_public_page_leads_to_annotation_and_signing_out_to_the_sign_in(site, browser):
+    page = site.context(browser, "root").new_page()
+    open_page(page, site.address)
+    page.get_by_role("link", name="Annotate").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("My projects")
+    expect(page.get_by_role("link", name="Keyphrases")).to_have_attribute("href", "/")
     page.get_by_role("button", name="Sign out").click()
     page.wait_for_url("**/sign-in?out")
     page.goto(f"{site.address}/annotate/")
     assert page.url == f"{site.address}/sign-in?next=/annotate/"
 
 
-def test_the_public_page_leads_to_annotation_and_back(site, browser):
-    page = site.page(browser, "root", "/annotate/")
-    page.get_by_role("link", name="Keyphrases").click()
-    page.locator("#predict-run").wait_for()
-    page.get_by_role("link", name="Annotate").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("My projects")
-
-
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+@pytest.mark.parametrize(
+    ("scheme", "width"), [("dark", 390), pytest.param("light", 1280, marks=pytest.mark.slow)]
+)
 def test_every_part_can_be_read_and_has_a_name(site, browser, project, unused, scheme, width):
     evil = ProjectSettings(f"{unused} {EVIL}"[:120], types=("title2abstract",), guidelines=EVIL)
     root = site.services.accounts.user("root")
     site.services.projects.create(evil, created_by=root)
     options = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
-    page, watch = site.page(browser, "root", **options), Watch()
+    page, watch = site.context(browser, "root", **options).new_page(), Watch()
     watch.over(page, site.address)
-    paths = [
-        "/annotate/",
-        *(PROJECT.format(project, tab) for tab in ("pairs", "members", "settings", "events")),
-    ]
-    for path in paths:
-        open_annotation_page(page, f"{site.address}{path}")
-        expect(page.locator("#home-projects li, #project-counts .progress").first).to_be_attached()
+
+    def check(part: str) -> None:
         assert page.evaluate("document.body.classList.contains('dark')") is (scheme == "dark")
         for found in (PALE, UNNAMED, DOUBLED):
-            assert page.evaluate(found) == [], path
-        assert page.evaluate(WIDTH) <= width, path
+            assert page.evaluate(found) == [], part
+        assert page.evaluate(WIDTH) <= width, part
         expect(page.get_by_role("heading", level=1)).to_have_count(1)
-    if width == 1280:
-        open_annotation_page(page, f"{site.address}{PROJECT.format(project, 'settings')}")
-        expect(page.get_by_label("Raters per pair")).to_be_visible()
-        row = [page.get_by_label(name) for name in ("Raters per pair", "Time limit per pair (minutes)")]
-        assert len({round(field.bounding_box()["y"]) for field in row}) == 1
+
+    open_annotation_page(page, f"{site.address}/annotate/")
+    expect(page.locator("#home-projects li").first).to_be_attached()
+    check("home")
+    open_annotation_page(page, site.address + PROJECT.format(project, "pairs"))
+    expect(page.locator("#project-counts .progress").first).to_be_attached()
+    check("Pairs")
+    for tab, shown in (
+        ("Members", "#members-list table"),
+        ("Settings", "#project-save"),
+        ("Events", "#project-events table"),
+    ):
+        page.get_by_role("tab", name=tab).click()
+        page.locator(shown).wait_for()
+        page.evaluate(SETTLED)
+        check(tab)
     watch.check()
 
 
@@ -505,20 +520,31 @@ def test_a_genre_is_not_broken_where_the_page_is_zoomed(site, browser, project):
 
 
 @pytest.mark.parametrize(
-    ("path", "button", "answer"),
+    ("path", "forms"),
     [
-        (PROJECT.format("{}", "settings"), "#project-save", "#project-saved"),
-        (PROJECT.format("{}", "quality"), "#quality-save", "#quality-said"),
-        (PROJECT.format("{}", "members"), "#members-add", "#members-added"),
-        ("/annotate/users", "#users-add", "#users-added"),
+        (
+            PROJECT.format("{}", "settings"),
+            {
+                "Settings": ("#project-save", "#project-saved"),
+                "Quality": ("#quality-save", "#quality-said"),
+                "Members": ("#members-add", "#members-added"),
+            },
+        ),
+        ("/annotate/users", {"": ("#users-add", "#users-added")}),
     ],
 )
-def test_a_form_stays_in_view_until_it_is_answered(site, browser, project, path, button, answer):
+def test_a_form_stays_in_view_until_it_is_answered(site, browser, project, path, forms):
     page = site.page(browser, "root", path.format(project))
-    expect(page.locator(button)).to_be_visible()
-    waited_for: list[Route] = []
-    page.route(re.compile("/gradio_api/queue/join"), lambda route: waited_for.append(route))  # never answered
-    page.locator(button).click()
     busy = page.locator("[data-testid=status-tracker].translucent:visible")
-    expect(page.locator(f"{answer} > [data-testid=status-tracker]")).to_be_visible()
-    expect(busy).to_have_count(1)
+    waited_for: list[Route] = []
+    for tab, (button, answer) in forms.items():
+        if tab:
+            page.get_by_role("tab", name=tab).click()
+        expect(page.locator(button)).to_be_visible()
+        expect(busy).to_have_count(0)
+        never = re.compile("/gradio_api/queue/join")
+        page.route(never, lambda route: waited_for.append(route))
+        page.locator(button).click()
+        expect(page.locator(f"{answer} > [data-testid=status-tracker]")).to_be_visible()
+        expect(busy).to_have_count(1)
+        page.unroute(never)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 NUMBERS = count(1)
 SAVED = re.compile(r"^Saved \d\d:\d\d:\d\d$")
 LATENCY = 2000
+PHONE = {"width": 390, "height": 844}
 # As if nothing was heard of the tab for ten minutes: the next one sends its answers.
 ASLEEP = "() => { const { now } = Date; Date.now = () => now() - 600_000; }"
 
@@ -223,53 +224,44 @@ def test_the_next_pair_is_there_long_before_the_network_answers_also_when_it_is_
     assert milliseconds < LATENCY / 2
 
 
-def test_saved_means_that_the_server_has_committed_it(open_desk):
-    desk = open_desk()
-    page = desk.open()
-    expect(page.locator("#rate-saved")).to_have_text("")
-    slow_down(page, 700)
-    press(page, "1", "Enter")
-    expect(page.locator("#rate-saved")).to_have_text("Saving…")
-    expect(page.locator("#rate-saved")).to_have_text(SAVED)
-    assert desk.grades() == {"late train 1": 1}
-
-
-def test_nothing_is_chosen_at_first_and_submit_waits_for_a_grade(open_desk):
+def test_nothing_is_chosen_at_first_and_saved_means_that_the_server_has_committed_it(open_desk):
     desk = open_desk()
     page = desk.open()
     scale = page.get_by_role("radiogroup", name="How much of the sentence's meaning does the phrase carry?")
-    expect(scale.get_by_role("radio", checked=True)).to_have_count(0)
+    chosen, saved = scale.get_by_role("radio", checked=True), page.locator("#rate-saved")
+    expect(chosen).to_have_count(0)
     expect(page.locator("#rate-submit")).to_be_disabled()
+    expect(saved).to_have_text("")
     press(page, "Enter", "]")
     expect(page.locator("#rate-live")).to_have_text("Choose a grade from 0 to 4 first.")
     page.keyboard.press("3")
-    expect(scale.get_by_role("radio", checked=True)).to_have_count(1)
+    expect(chosen).to_have_count(1)
     press(page, "[", "ArrowLeft", "]")
     expect(page.get_by_role("status").filter(has_text="2.75")).to_have_text(
         "2.75 between 2 Somewhat related but not similar and 3 Somewhat similar"
     )
-    expect(scale.get_by_role("radio", checked=True)).to_have_count(0)
+    expect(chosen).to_have_count(0)
+    slow_down(page, 700)
     press(page, "Enter")
-    expect(page.locator("#rate-saved")).to_have_text(SAVED)
+    expect(saved).to_have_text("Saving…")
+    expect(saved).to_have_text(SAVED)
     assert desk.grades() == {"late train 1": Decimal("2.75")}
 
-
-def test_a_project_with_whole_steps_moves_by_whole_grades(open_desk):
-    desk = open_desk(step=Decimal(1))
-    page = desk.open()
-    press(page, "3", "]", "]")
-    expect(page.locator("#rate-value b")).to_have_text("4")
-    expect(page.get_by_role("button", name="1 up")).to_be_disabled()
-
-
-def test_zero_is_a_grade_like_any_other(open_desk):
-    desk = open_desk()
-    page = desk.open()
+    slow_down(page, 0)
     press(page, "0", "Enter")
-    expect(page.locator("#rate-saved")).to_have_text(SAVED)
-    assert desk.grades() == {"late train 1": 0}
+    expect(page.locator("#rate-count")).to_have_text("2 graded, up to 3 left")
+    expect(saved).to_have_text(SAVED)
+    assert desk.grades()["late train 2"] == 0
     press(page, "Backspace")
-    expect(page.get_by_role("radio", checked=True)).to_contain_text("Unrelated")
+    expect(chosen).to_contain_text("Unrelated")
+    press(page, "Escape", "3", "[")
+    page.locator("#rate-page").evaluate("e => { e.innerHTML = e.innerHTML; }")  # as Gradio draws it anew
+    expect(page.locator("#rate-value b")).to_have_text("2.75")
+    expect(page.locator("#rate-right")).to_have_text("late train 3")
+    press(page, "[", "Enter", "1")
+    expect(page.locator("#rate-value b")).to_have_text("1")
+    expect(saved).to_have_text(SAVED)
+    assert desk.grades()["late train 3"] == Decimal("2.5")
 
 
 # A session that is lost
@@ -278,6 +270,7 @@ def test_zero_is_a_grade_like_any_other(open_desk):
 def test_who_loses_the_session_signs_in_and_finds_the_same_pair_with_the_comment(open_desk):
     desk = open_desk()
     page = desk.open()
+    comment, value = page.locator("#rate-comment-text"), page.locator("#rate-value b")
     press(page, "2", "c")
     page.keyboard.type("Is 3 meant? 🤔")
     desk.end_session()
@@ -286,31 +279,29 @@ def test_who_loses_the_session_signs_in_and_finds_the_same_pair_with_the_comment
     sign_in(page, desk.rater)
     expect(page.locator("#rate-notices")).to_contain_text("You are signed in again.")
     expect(page.locator("#rate-right")).to_have_text("late train 1")
-    expect(page.locator("#rate-comment-text")).to_have_value("Is 3 meant? 🤔")
-    expect(page.locator("#rate-value b")).to_have_text("2")
+    expect(comment).to_have_value("Is 3 meant? 🤔")
+    expect(value).to_have_text("2")
     assert desk.grades() == {"late train 1": 2}
     assert desk.comments() == {"late train 1": "Is 3 meant? 🤔"}
     assert page.url == desk.path
 
-
-def test_a_grade_that_was_not_submitted_yet_is_kept_too_when_the_session_is_lost(open_desk):
-    desk = open_desk()
-    page = desk.open()
-    press(page, "1", "Enter", "4", "[", "c")
-    page.keyboard.type("typed")
+    page.locator("#rate-submit").click()
+    expect(page.locator("#rate-right")).to_have_text("late train 2")
+    press(page, "4", "[", "c")
+    comment.fill("typed")
     expect(page.locator("#rate-saved")).to_have_text(SAVED)
     desk.end_session()
-    page.get_by_role("button", name="Save comment").click()
+    page.get_by_role("button", name="Save comment").click()  # the grade is not submitted, and kept too
     page.wait_for_url("**/sign-in?next=*")
     sign_in(page, desk.rater)
     expect(page.locator("#rate-right")).to_have_text("late train 2")
-    expect(page.locator("#rate-comment-text")).to_have_value("typed")
-    expect(page.locator("#rate-value b")).to_have_text("3.75")
-    assert desk.grades() == {"late train 1": 1}
+    expect(comment).to_have_value("typed")
+    expect(value).to_have_text("3.75")
+    assert desk.grades() == {"late train 1": 2}
 
 
-def test_another_user_of_the_same_browser_gets_nothing_of_the_former_ones_draft(open_desk):
-    desk = open_desk(raters_per_pair=2)
+def test_another_user_of_the_same_browser_gets_no_draft_and_no_grade_of_the_former_one(open_desk):
+    desk = open_desk(raters_per_pair=3)
     other = desk.add_rater()
     page = desk.open()
     press(page, "2", "c")
@@ -326,23 +317,19 @@ def test_another_user_of_the_same_browser_gets_nothing_of_the_former_ones_draft(
     assert desk.grades(other) == {}
     assert desk.grades() == {}
 
-
-def test_a_page_left_open_never_grades_in_the_name_of_who_signed_in_since(open_desk):
-    desk = open_desk(raters_per_pair=2)
-    other = desk.add_rater()
-    page = desk.open()
-    token = desk.site.services.sign_ins.sign_in(other.name, PASSWORD, "127.0.0.1")
+    third = desk.add_rater()
+    token = desk.site.services.sign_ins.sign_in(third.name, PASSWORD, "127.0.0.1")
     desk.context.add_cookies([{"name": COOKIE, "value": token, "url": desk.site.address}])
     press(page, "4", "Enter")
-    expect(page.locator("#page-user")).to_have_text(other.name)
+    expect(page.locator("#page-user")).to_have_text(third.name)
     expect(page.locator("#rate-right")).to_have_text("late train 1")
-    assert desk.grades(other) == {}
+    assert desk.grades(third) == {}
 
 
 # A network that is lost
 
 
-def test_answers_wait_for_the_network_also_across_a_reload(open_desk):
+def test_answers_wait_for_the_network_also_across_a_reload_and_a_failing_server_is_asked_again(open_desk):
     desk = open_desk()
     page = desk.open()
     desk.context.route("**/annotate/api/**", lambda route: route.abort())
@@ -358,6 +345,22 @@ def test_answers_wait_for_the_network_also_across_a_reload(open_desk):
     expect(page.locator("#rate-saved")).to_have_text(SAVED)
     expect(page.locator("#rate-right")).to_have_text("late train 3")
     assert desk.grades() == {"late train 1": 3, "late train 2": 1}
+
+    answers = iter([503, 500])
+
+    def fail_twice(route):
+        status = next(answers, None)
+        if status is None:
+            route.continue_()
+        else:
+            route.fulfill(status=status, body="<h1>no</h1>")
+
+    page.route("**/rating", fail_twice)
+    expect(page.locator("#rate-scale [role=radio] >> nth=0")).to_be_enabled()
+    press(page, "2", "Enter")
+    expect(page.locator("#rate-saved")).to_contain_text("Not saved")
+    expect(page.locator("#rate-saved")).to_have_text(SAVED)
+    assert desk.grades()["late train 3"] == 2
 
 
 LOOKS_OFTEN = "const set = setInterval; window.setInterval = (look, wait) => set(look, Math.min(wait, 300));"
@@ -394,60 +397,29 @@ def test_answers_of_a_closed_tab_are_sent_by_the_next_one(open_desk):
     assert desk.grades() == {"late train 1": 3, "late train 2": 2}
 
 
-def test_a_failing_server_is_asked_again(open_desk):
-    desk = open_desk()
-    page = desk.open()
-    answers = iter([503, 500])
-
-    def fail_twice(route):
-        status = next(answers, None)
-        if status is None:
-            route.continue_()
-        else:
-            route.fulfill(status=status, body="<h1>no</h1>")
-
-    page.route("**/rating", fail_twice)
-    press(page, "2", "Enter")
-    expect(page.locator("#rate-saved")).to_contain_text("Not saved")
-    expect(page.locator("#rate-saved")).to_have_text(SAVED)
-    assert desk.grades() == {"late train 1": 2}
-
-
 # Tabs, other raters, and Gradio
 
 
-def test_what_another_tab_answered_is_told_once_however_many_pairs_it_were(open_desk):
-    desk = open_desk(4)
+def test_two_tabs_of_one_rater_show_the_same_pair_and_grade_each_once(open_desk):
+    desk = open_desk(5)
     first, second = desk.open(), desk.another_tab()
-    notices = second.locator("#rate-notices .note")
+    notices, first_point = second.locator("#rate-notices .note"), "#rate-scale [role=radio] >> nth=0"
     for number in (2, 3, 4):
         press(first, "1", "Enter")
         expect(second.locator("#rate-right")).to_have_text(f"late train {number}")
-        expect(notices).to_have_count(1)
+        expect(notices).to_have_count(1)  # told once, however many pairs it were
     expect(notices).to_contain_text("The pair that was shown here was answered in another tab.")
-
-
-def test_two_tabs_of_one_rater_show_the_same_pair_and_grade_each_once(open_desk):
-    desk = open_desk(3)
-    first = desk.open()
-    second = desk.another_tab()
-    press(first, "1", "Enter")
-    expect(second.locator("#rate-right")).to_have_text("late train 2")
-    expect(second.locator("#rate-notices")).to_contain_text("in another tab")
-    first_point = "#rate-scale [role=radio] >> nth=0"
     expect(second.locator(first_point)).to_be_enabled()
     press(second, "2", "Enter")
     expect(second.locator("#rate-notices")).to_be_empty()
-    expect(first.locator("#rate-right")).to_have_text("late train 3")
+    expect(first.locator("#rate-right")).to_have_text("late train 5")
     expect(first.locator(first_point)).to_be_enabled()
     press(first, "3", "Enter")
-    expect(first.locator("#rate-message")).to_contain_text(
-        "You have graded 3 pairs, and none is left for you"
-    )
-    expect(second.locator("#rate-message")).to_contain_text(
-        "You have graded 3 pairs, and none is left for you"
-    )
-    assert desk.grades() == {f"late train {number}": number for number in (1, 2, 3)}
+    for tab in (first, second):
+        expect(tab.locator("#rate-message")).to_contain_text(
+            "You have graded 5 pairs, and none is left for you"
+        )
+    assert desk.grades() == {f"late train {at}": grade for at, grade in enumerate((1, 1, 1, 2, 3), 1)}
 
 
 @pytest.mark.parametrize("is_asleep", [False, True])
@@ -546,12 +518,12 @@ def test_keys_for_a_pair_that_another_tab_took_away_grade_no_other_and_the_count
 SEEN_AGAIN = "document.dispatchEvent(new Event('visibilitychange'))"
 
 
-def test_keys_for_a_pair_that_went_to_others_grade_no_other(open_desk):
-    desk = open_desk(6)
+def test_keys_for_a_pair_that_went_to_others_or_that_training_comes_before_grade_no_other(open_desk):
+    desk = open_desk(8)
     other = desk.add_rater()
     page = desk.open()
     page.evaluate("kpdemoRate.HOLD = 4000")
-    assignment = desk.site.services.assignment
+    first_point, assignment = page.locator("#rate-scale [role=radio] >> nth=0"), desk.site.services.assignment
     assignment.give_back(desk.project.id, desk.rater.id)  # as when the lease has run out
     assignment.queue(desk.project.id, other.id)
     page.evaluate(SEEN_AGAIN)
@@ -559,16 +531,15 @@ def test_keys_for_a_pair_that_went_to_others_grade_no_other(open_desk):
     press(page, "2", "Enter")
     expect(page.locator("#rate-value")).to_contain_text("Another pair: read it first")
     expect(page.locator("#rate-notices")).to_contain_text("no longer yours to grade")
-    expect(page.locator("#rate-scale [role=radio] >> nth=0")).to_be_enabled()
+    expect(first_point).to_be_enabled()
+    page.evaluate("kpdemoRate.HOLD = 100")
     press(page, "1", "Enter")
     expect(page.locator("#rate-notices")).to_be_empty()
     expect(page.locator("#rate-saved")).to_have_text(SAVED)
     assert desk.grades() == {"late train 3": 1}
 
-
-def test_keys_for_a_pair_that_training_comes_before_grade_no_training_pair(open_desk):
-    desk = open_desk(6)
-    page = desk.open()
+    expect(page.locator("#rate-right")).to_have_text("late train 4")
+    expect(first_point).to_be_enabled()
     page.evaluate("kpdemoRate.HOLD = 4000")
     press(page, "2")
     known = KnownPair(NewPair("t1", "sentence2phrase", "The cat sleeps.", "a sleeping cat"), Decimal(4))
@@ -576,11 +547,11 @@ def test_keys_for_a_pair_that_training_comes_before_grade_no_training_pair(open_
     page.evaluate(SEEN_AGAIN)
     expect(page.locator("#rate-right")).to_have_text("a sleeping cat")
     press(page, "2", "Enter")
-    expect(page.locator("#rate-scale [role=radio] >> nth=0")).to_be_enabled()
+    expect(first_point).to_be_enabled()
     expect(page.locator("#rate-feedback")).to_be_hidden()
     press(page, "4", "Enter")
     expect(page.locator("#rate-feedback")).to_contain_text("You gave 4, exactly as expected.")
-    assert desk.grades() == {}
+    assert desk.grades() == {"late train 3": 1}
 
 
 def test_a_pair_that_went_to_others_meanwhile_is_told_and_the_comment_offered(open_desk):
@@ -616,7 +587,7 @@ def test_who_has_to_wait_is_told_and_gets_a_pair_as_soon_as_one_comes_back(open_
     expect(page.locator("#rate-right")).to_have_text("late train 1")
 
 
-def test_whose_share_is_graded_is_thanked_and_the_page_stops_asking(open_desk):
+def test_time_counts_while_the_page_is_looked_at_and_whose_share_is_graded_is_thanked(open_desk):
     desk = open_desk(5, most_per_rater=2)
     other = desk.add_rater()
     desk.site.services.assignment.queue(desk.project.id, other.id)  # holds the first two
@@ -624,8 +595,22 @@ def test_whose_share_is_graded_is_thanked_and_the_page_stops_asking(open_desk):
     page = desk.context.new_page()
     page.clock.install()
     page.goto(desk.path)
+    expect(page.locator("#rate-right")).to_have_text("late train 3")
     expect(page.locator("#rate-count")).to_have_text("0 graded, up to 2 left")
-    press(page, "1", "Enter", "2", "Enter")
+    hide = """hidden => {
+      Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }"""
+    page.clock.fast_forward(3000)
+    page.evaluate(hide, True)
+    page.clock.fast_forward(60_000)
+    page.evaluate(hide, False)
+    page.clock.fast_forward(2000)
+    with page.expect_request("**/rating") as request:
+        press(page, "1", "Enter")
+    assert 5 <= request.value.post_data_json["seconds"] < 60
+
+    press(page, "2", "Enter")
     message = page.locator("#rate-message")
     expect(message).to_contain_text("Thank you: you have graded your share, 2 pairs.")
     expect(page.locator("#rate-count")).to_have_text("2 graded")
@@ -643,26 +628,16 @@ def test_whose_share_is_graded_is_thanked_and_the_page_stops_asking(open_desk):
     expect(page.locator("#rate-count")).to_have_text("2 graded, up to 1 left")
 
 
-def test_who_thinks_better_of_the_last_skip_is_done_with_it(open_desk):
-    desk = open_desk(3, most_per_rater=1)
-    page = desk.open()
-    page.keyboard.press("s")
-    page.locator("[name=rate-reason]").first.check()
-    page.locator("#rate-skip-confirm").click()
-    expect(page.locator("#rate-right")).to_have_text("late train 2")
-    press(page, "Backspace", "3", "Enter")
-    expect(page.locator("#rate-message")).to_contain_text("you have graded your share, 1 pair.")
-    assert desk.grades() == {"late train 1": 3}
-
-
 def test_who_stops_for_today_frees_the_open_pairs_and_finds_the_draft_when_going_on(open_desk):
-    desk = open_desk(2)
+    desk = open_desk(2, guidelines="Be kind.\n\n" * 40)
     other = desk.add_rater()
     assignment = desk.site.services.assignment
-    page = desk.open()
+    page = desk.open(viewport=PHONE)
+    message, stop = page.locator("#rate-message"), page.get_by_role("button", name="Stop for today")
     press(page, "3")
-    page.get_by_role("button", name="Stop for today").click()
-    expect(page.locator("#rate-message")).to_contain_text("You have stopped.")
+    stop.click()  # far down on a phone
+    expect(message).to_contain_text("You have stopped.")
+    expect(message).to_be_in_viewport(ratio=1)
     press(page, "4", "Backspace")
     assert len(assignment.queue(desk.project.id, other.id).pairs) == 2
     assignment.give_back(desk.project.id, other.id)
@@ -672,28 +647,19 @@ def test_who_stops_for_today_frees_the_open_pairs_and_finds_the_draft_when_going
     expect(page.locator("#rate-value b")).to_have_text("3")
     press(page, "Enter")
     expect(page.locator("#rate-right")).to_have_text("late train 2")
-    page.get_by_role("button", name="Stop for today").click()
-    expect(page.locator("#rate-message")).to_contain_text("You have stopped.")
+    stop.click()
+    expect(message).to_contain_text("You have stopped.")
     assert desk.grades() == {"late train 1": 3}
     assert len(assignment.queue(desk.project.id, other.id).pairs) == 1
+    assignment.give_back(desk.project.id, other.id)
+    press(page, "Enter")
+    expect(page.locator("#rate-pair")).to_be_focused()
 
-
-def test_who_stops_far_down_the_page_sees_that_it_is_done(open_desk):
-    desk = open_desk(guidelines="Be kind.\n\n" * 40)
-    page = desk.open(viewport={"width": 390, "height": 844})
-    page.get_by_role("button", name="Stop for today").click()
-    expect(page.locator("#rate-message")).to_contain_text("You have stopped.")
-    expect(page.locator("#rate-message")).to_be_in_viewport(ratio=1)
-
-
-def test_who_cannot_stop_is_told_why_and_without_a_session_signs_in(open_desk):
-    desk = open_desk()
-    page = desk.open()
-    stop, answer = page.get_by_role("button", name="Stop for today"), {"error": "You are no rater here."}
+    answer = {"error": "You are no rater here."}
     page.route("**/stop", lambda route: route.fulfill(status=403, json=answer))
     stop.click()
     expect(page.locator("#rate-notices")).to_contain_text("You are no rater here.")
-    expect(page.locator("#rate-message span")).to_have_text("You have stopped. ")
+    expect(message.locator("span")).to_have_text("You have stopped. ")
     page.unroute("**/stop")
     page.get_by_role("button", name="Go on grading").click()
     expect(page.locator("#rate-pair")).to_be_visible()
@@ -702,63 +668,48 @@ def test_who_cannot_stop_is_told_why_and_without_a_session_signs_in(open_desk):
     page.wait_for_url("**/sign-in?next=*")
 
 
-def test_a_form_that_gradio_draws_anew_goes_on_where_it_was(open_desk):
-    desk = open_desk()
-    page = desk.open()
-    press(page, "3", "[")
-    page.locator("#rate-page").evaluate("e => { e.innerHTML = e.innerHTML; }")
-    expect(page.locator("#rate-value b")).to_have_text("2.75")
-    expect(page.locator("#rate-right")).to_have_text("late train 1")
-    press(page, "[", "Enter", "1")
-    expect(page.locator("#rate-value b")).to_have_text("1")
-    expect(page.locator("#rate-saved")).to_have_text(SAVED)
-    assert desk.grades() == {"late train 1": Decimal("2.5")}
-
-
 # Changing one's mind
 
 
-def test_an_answer_can_be_changed_for_five_seconds_by_a_line_and_later_by_the_list(open_desk):
+def test_an_answer_can_be_changed_by_a_key_for_five_seconds_by_a_line_and_later_by_the_list(open_desk):
     desk = open_desk()
     page = desk.open()
+    right, saved = page.locator("#rate-right"), page.locator("#rate-saved")
+    press(page, "1", "Enter", "2", "Enter", "3")
+    press(page, "Backspace", "Backspace")
+    expect(right).to_have_text("late train 1")
+    expect(page.locator("#rate-value b")).to_have_text("1")
+    press(page, "Backspace", "0", "Escape")  # nothing is discarded
+    expect(right).to_have_text("late train 3")
+    expect(page.locator("#rate-value b")).to_have_text("3")
+    expect(saved).to_have_text(SAVED)
+    assert desk.grades() == {"late train 1": 1, "late train 2": 2}
+
     press(page, "1", "Enter")
     expect(page.locator("#rate-undo")).to_contain_text("Last pair: 1.")
     page.get_by_role("button", name="Change", exact=True).click()
-    expect(page.locator("#rate-right")).to_have_text("late train 1")
+    expect(right).to_have_text("late train 3")
     press(page, "4", "Enter")
-    expect(page.locator("#rate-right")).to_have_text("late train 2")
-    expect(page.locator("#rate-undo")).to_be_hidden(timeout=6000)
+    expect(right).to_have_text("late train 4")
+    expect(page.locator("#rate-undo")).to_be_hidden()
     page.get_by_text("My last 20 answers").click()
-    page.get_by_role("button", name="4 The 1th train was late. / late train 1").click()
+    page.get_by_role("button", name="4 The 3th train was late. / late train 3").click()
     press(page, "3", "Enter")
-    expect(page.get_by_role("button", name="3 The 1th train was late. / late train 1")).to_be_visible()
-    expect(page.locator("#rate-saved")).to_have_text(SAVED)
-    assert desk.grades() == {"late train 1": 3}
-    expect(page.locator("#rate-count")).to_have_text("1 graded, up to 4 left")
+    expect(page.get_by_role("button", name="3 The 3th train was late. / late train 3")).to_be_visible()
+    expect(saved).to_have_text(SAVED)
+    assert desk.grades() == {"late train 1": 1, "late train 2": 2, "late train 3": 3}
+    expect(page.locator("#rate-count")).to_have_text("3 graded, up to 2 left")
 
 
-def test_backspace_goes_back_through_the_answers_and_never_discards(open_desk):
-    desk = open_desk()
-    page = desk.open()
-    press(page, "1", "Enter", "2", "Enter", "3")
-    press(page, "Backspace", "Backspace")
-    expect(page.locator("#rate-right")).to_have_text("late train 1")
-    expect(page.locator("#rate-value b")).to_have_text("1")
-    press(page, "Backspace", "0", "Escape")
-    expect(page.locator("#rate-right")).to_have_text("late train 3")
-    expect(page.locator("#rate-value b")).to_have_text("3")
-    expect(page.locator("#rate-saved")).to_have_text(SAVED)
-    assert desk.grades() == {"late train 1": 1, "late train 2": 2}
-
-
-def test_who_is_done_sees_the_answers_without_unfolding_them(open_desk):
+def test_who_is_done_sees_the_answers_without_unfolding_them_and_changes_them_there(open_desk):
     desk = open_desk(2, guidelines="# Read\n\nTwice.")
     page = desk.open()
-    answers = page.locator("#rate-history")
+    answers, message, note = (page.locator(f"#rate-{part}") for part in ("history", "message", "earlier"))
     expect(answers.locator("li")).to_have_count(0)
     press(page, "1", "Enter", "3", "Enter")
-    expect(page.locator("#rate-message")).to_contain_text("You have graded 2 pairs,")
-    expect(page.locator("#rate-message").get_by_role("link", name="My projects")).to_be_visible()
+    expect(message).to_contain_text("You have graded 2 pairs,")
+    expect(message).to_be_focused()
+    expect(message.get_by_role("link", name="My projects")).to_be_visible()
     expect(answers.get_by_role("button")).to_have_text(
         ["3 The 2th train was late. / late train 2", "1 The 1th train was late. / late train 1"]
     )
@@ -772,11 +723,27 @@ def test_who_is_done_sees_the_answers_without_unfolding_them(open_desk):
     assert max(ends) < 390  # however long, each side is cut within the screen
     sides.evaluate_all("(all, texts) => all.forEach((one, at) => { one.textContent = texts[at] })", before)
     page.set_viewport_size({"width": 1280, "height": 900})
-    answers.get_by_role("button", name="1 The 1th train was late. / late train 1").click()
-    press(page, "2", "Enter")
+
+    expect(page.locator("#rate-saved")).to_have_text(SAVED)
+    answer = answers.get_by_role("button", name="The 1th train was late.")
+    for keys in (["Escape"], ["2", "Enter"]):
+        answer.focus()
+        press(page, "Enter")
+        expect(page.locator("#rate-pair")).to_be_focused()
+        press(page, *keys)
+        expect(answer).to_be_focused()  # it stays there when one is closed or changed
     expect(answers.get_by_role("button")).to_have_text(
         ["2 The 1th train was late. / late train 1", "3 The 2th train was late. / late train 2"]
     )
+    page.get_by_text("My last 20 answers").click()  # folded
+    press(page, "Backspace")
+    expect(note.locator("span").first).to_have_text(
+        "This is an earlier answer: choose another grade and save it, or close it."
+    )
+    note.get_by_role("button", name="Close").click()  # to no current pair: there is none
+    expect(note).to_be_hidden()
+    expect(page.locator("#rate-saved")).to_have_text(SAVED)
+    assert desk.grades() == {"late train 1": 2, "late train 2": 3}
     page.reload()
     expect(answers.get_by_role("button")).to_have_text(
         ["2 The 1th train was late. / late train 1", "3 The 2th train was late. / late train 2"]
@@ -796,9 +763,12 @@ def test_the_list_of_answers_comes_later_when_it_could_not_be_loaded_at_first(op
     expect(answers).to_have_text("No answers yet.")
 
 
-def test_where_grades_are_final_earlier_answers_can_only_be_read(open_desk):
-    desk = open_desk(may_revise=False)
+def test_a_project_may_have_whole_steps_and_grades_that_are_final(open_desk):
+    desk = open_desk(step=Decimal(1), may_revise=False)
     page = desk.open()
+    press(page, "3", "]", "]")
+    expect(page.locator("#rate-value b")).to_have_text("4")
+    expect(page.get_by_role("button", name="1 up")).to_be_disabled()
     press(page, "1", "Enter")
     expect(page.locator("#rate-undo")).to_be_hidden()
     press(page, "Backspace", "4", "Enter")
@@ -849,56 +819,6 @@ def test_who_is_removed_is_shown_no_pair_after_the_first_refusal(open_desk):
     expect(page.locator("#home-projects")).to_contain_text("You are in no project now; what you graded")
 
 
-def test_who_is_done_is_not_sent_from_an_answer_to_a_current_pair(open_desk):
-    desk = open_desk(1)
-    page = desk.open()
-    press(page, "1", "Enter")
-    expect(page.locator("#rate-message")).to_contain_text("You have graded 1 pair")
-    press(page, "Backspace")
-    note = page.locator("#rate-earlier")
-    expect(note.locator("span").first).to_have_text(
-        "This is an earlier answer: choose another grade and save it, or close it."
-    )
-    press(page, "4", "Enter", "Backspace")
-    note.get_by_role("button", name="Close").click()
-    expect(note).to_be_hidden()
-    expect(page.locator("#rate-saved")).to_have_text(SAVED)
-    assert desk.grades() == {"late train 1": 4}
-
-
-def test_the_focus_stays_at_the_answers_when_one_is_closed_or_changed(open_desk):
-    desk = open_desk(2)
-    page = desk.open()
-    press(page, "1", "Enter", "3", "Enter")
-    message = page.locator("#rate-message")
-    expect(message).to_contain_text("You have graded 2 pairs")
-    expect(message).to_be_focused()
-    expect(page.locator("#rate-saved")).to_have_text(SAVED)
-    answer = page.locator("#rate-history").get_by_role("button", name="The 1th train was late.")
-    for keys in (["Escape"], ["2", "Enter"]):
-        answer.focus()
-        press(page, "Enter")
-        expect(page.locator("#rate-pair")).to_be_focused()
-        press(page, *keys)
-        expect(answer).to_be_focused()
-    page.get_by_text("My last 20 answers").click()  # folded
-    press(page, "Backspace", "Escape")
-    expect(page.locator("#rate-earlier")).to_be_hidden()
-    expect(page.locator("#rate-saved")).to_have_text(SAVED)
-    assert desk.grades() == {"late train 1": 2, "late train 2": 3}
-
-
-def test_who_goes_on_after_a_stop_keeps_the_focus(open_desk):
-    desk = open_desk(1)
-    page = desk.open()
-    page.locator("#rate-stop").get_by_role("button").click()
-    expect(page.locator("#rate-message")).to_contain_text("You have stopped")
-    press(page, "Enter")
-    expect(page.locator("#rate-pair")).to_be_focused()
-    press(page, "1", "Enter")
-    expect(page.locator("#rate-message")).to_be_focused()
-
-
 @pytest.mark.parametrize("has_seen", [False, True])
 def test_a_saved_answer_stays_in_the_list_when_its_change_is_refused(open_desk, has_seen):
     desk = open_desk(raters_per_pair=2)
@@ -927,7 +847,7 @@ def test_a_saved_answer_stays_in_the_list_when_its_change_is_refused(open_desk, 
 
 
 def test_a_pair_is_skipped_with_a_reason_by_keys_alone_and_can_still_be_graded(open_desk):
-    desk = open_desk()
+    desk = open_desk(3, most_per_rater=1)
     page = desk.open()
     press(page, "s", "4", "Enter")
     expect(page.get_by_role("dialog", name="Skip this pair")).to_be_visible()
@@ -943,6 +863,7 @@ def test_a_pair_is_skipped_with_a_reason_by_keys_alone_and_can_still_be_graded(o
     press(page, "Backspace")
     expect(page.locator("#rate-earlier")).to_contain_text("You skipped this pair")
     press(page, "2", "Enter")
+    expect(page.locator("#rate-message")).to_contain_text("you have graded your share, 1 pair.")
     expect(page.locator("#rate-saved")).to_have_text(SAVED)
     expect(page.locator("#rate-count")).to_have_text(re.compile("^1 graded"))
     assert desk.grades() == {"late train 1": 2}
@@ -951,25 +872,40 @@ def test_a_pair_is_skipped_with_a_reason_by_keys_alone_and_can_still_be_graded(o
 # Typing
 
 
-def test_a_comment_that_is_saved_before_the_grade_is_told_to_be(open_desk):
+def test_a_comment_that_is_saved_before_the_grade_is_told_to_be_and_keys_rest_while_it_is_written(open_desk):
     desk = open_desk()
     page = desk.open()
+    text, saved = page.locator("#rate-comment-text"), page.locator("#rate-comment-saved")
     press(page, "c")
     page.keyboard.type("Is 3 meant?")
-    expect(page.locator("#rate-comment-saved")).to_have_text("")
+    expect(saved).to_have_text("")
     page.get_by_role("button", name="Save comment").click()
-    expect(page.locator("#rate-comment-saved")).to_have_text("Saved")
+    expect(saved).to_have_text("Saved")
     page.get_by_label("Comment on this pair").press("End")
     page.keyboard.type("!")
-    expect(page.locator("#rate-comment-saved")).to_have_text("")
+    expect(saved).to_have_text("")
     page.get_by_role("button", name="Comment", exact=True).click()
-    expect(page.locator("#rate-comment-text")).to_be_hidden()
+    expect(text).to_be_hidden()
     page.get_by_role("button", name="Comment: not saved yet", exact=True).click()
-    expect(page.locator("#rate-comment-text")).to_be_focused()
+    expect(text).to_be_focused()
     expect(page.get_by_role("button", name="Comment", exact=True)).to_be_visible()
     press(page, "Escape", "2", "Enter")
     expect(page.locator("#rate-saved")).to_have_text(SAVED)
     assert desk.comments() == {"late train 1": "Is 3 meant?!"}
+
+    press(page, "1", "c")
+    page.keyboard.type("4 s c ? [ Enter")
+    press(page, "Backspace", "Enter")
+    expect(page.locator("#rate-value b")).to_have_text("1")
+    expect(text).to_have_value("4 s c ? [ Ente\n")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.get_by_label("Problem").check()
+    press(page, "Escape", "2", "Enter")
+    expect(page.locator("#rate-right")).to_have_text("late train 3")
+    expect(text).to_be_hidden()
+    expect(page.locator("#rate-saved")).to_have_text(SAVED)
+    assert desk.comments() == {"late train 1": "Is 3 meant?!", "late train 2": "4 s c ? [ Ente"}
+    assert desk.grades() == {"late train 1": 2, "late train 2": 2}
 
 
 def refuse_comments(page: Page) -> None:
@@ -1005,38 +941,16 @@ def test_a_comment_that_was_refused_stays_typed_and_can_be_saved_again(open_desk
     expect(page.locator("#rate-saved")).to_have_text(SAVED)
     assert desk.comments() == {"late train 1": "Is 3 meant?"}
 
-
-def test_an_earlier_answer_shows_no_comment_that_was_refused(open_desk):
-    desk = open_desk()
-    page = desk.open()
     refuse_comments(page)
     press(page, "2", "c")
-    page.keyboard.type("Is 3 meant?")
+    text.fill("Is 4 meant?")
     page.locator("#rate-submit").click()
-    expect(page.locator("#rate-notices")).to_contain_text("was refused")
+    expect(page.locator("#rate-notices")).to_contain_text("Your comment for “late train 2” was refused.")
     press(page, "Backspace")
-    expect(page.locator("#rate-right")).to_have_text("late train 1")
-    expect(page.locator("#rate-comment-text")).to_have_value("")
-    expect(page.locator("#rate-comment-saved")).to_have_text("")
-    assert desk.grades() == {"late train 1": 2}
-
-
-def test_keys_rest_while_a_comment_is_written(open_desk):
-    desk = open_desk()
-    page = desk.open()
-    press(page, "1", "c")
-    page.keyboard.type("4 s c ? [ Enter")
-    press(page, "Backspace", "Enter")
-    expect(page.locator("#rate-value b")).to_have_text("1")
-    expect(page.locator("#rate-comment-text")).to_have_value("4 s c ? [ Ente\n")
-    expect(page.get_by_role("dialog")).to_have_count(0)
-    page.get_by_label("Problem").check()
-    press(page, "Escape", "2", "Enter")
     expect(page.locator("#rate-right")).to_have_text("late train 2")
-    expect(page.locator("#rate-comment-text")).to_be_hidden()
-    expect(page.locator("#rate-saved")).to_have_text(SAVED)
-    assert desk.comments() == {"late train 1": "4 s c ? [ Ente"}
-    assert desk.grades() == {"late train 1": 2}
+    expect(text).to_have_value("")  # an earlier answer shows none that was refused
+    expect(saved).to_have_text("")
+    assert desk.grades() == {"late train 1": 2, "late train 2": 2}
 
 
 def test_keys_can_be_switched_off_for_good(open_desk):
@@ -1085,27 +999,6 @@ def test_from_sign_in_to_a_graded_pair_by_the_keyboard_without_the_rating_keys(o
     assert desk.grades() == {"late train 1": Decimal("1.75")}
 
 
-def test_the_time_counts_only_while_the_page_is_looked_at(open_desk):
-    desk = open_desk()
-    desk.context = desk.site.context(desk.browser, desk.rater.name)
-    page = desk.context.new_page()
-    page.clock.install()
-    page.goto(desk.path)
-    expect(page.locator("#rate-right")).to_have_text("late train 1")
-    hide = """hidden => {
-      Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
-      document.dispatchEvent(new Event("visibilitychange"));
-    }"""
-    page.clock.fast_forward(3000)
-    page.evaluate(hide, True)
-    page.clock.fast_forward(60_000)
-    page.evaluate(hide, False)
-    page.clock.fast_forward(2000)
-    with page.expect_request("**/rating") as request:
-        press(page, "3", "Enter")
-    assert 5 <= request.value.post_data_json["seconds"] < 15
-
-
 # Texts, widths, and everybody
 
 AWKWARD = {
@@ -1144,7 +1037,7 @@ def test_each_text_is_shown_exactly_and_scrolls_by_itself(open_desk):
     assert desk.watch.complaints == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["dark", pytest.param("light", marks=pytest.mark.slow)])
 def test_axe_finds_nothing_serious(open_desk, scheme):
     desk = open_desk(guidelines="# Read\n\n- [a link](https://example.org)\n\n| a | b |\n|--|--|\n| 1 | 2 |")
     page = desk.open(color_scheme=scheme)
@@ -1164,7 +1057,7 @@ def test_axe_finds_nothing_serious(open_desk, scheme):
 def test_a_phone_has_the_scale_in_reach_under_long_texts_and_large_targets(open_desk):
     long = "A sentence of a long paragraph. " * 300
     desk = open_desk([NewPair(f"p{at}", "paragraph2sentence", f"{at} {long}", long) for at in range(3)])
-    page = desk.open(viewport={"width": 390, "height": 844}, has_touch=True)
+    page = desk.open(viewport=PHONE, has_touch=True)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.get_by_role("radio", name="Slightly related").tap()
     page.locator("#rate-submit").tap()
@@ -1198,7 +1091,7 @@ def test_the_grades_of_each_pair_have_the_words_of_its_type_and_fit_a_phone(open
         guidelines="Read both.",
         scale_words=f"[sentence2phrase]\n{own}\n[phrase2word]\n{arabic}",
     )
-    page = desk.open(viewport={"width": 390, "height": 844}, has_touch=True)
+    page = desk.open(viewport=PHONE, has_touch=True)
     names, tables = page.locator("#rate-scale b"), page.locator("#rate-guidelines caption:visible")
     expect(names).to_have_text(["<b>Wrong</b>", "x" * LONGEST_POINT_NAME, "Fair", "Good", "Right"])
     expect(tables.first).to_have_text("The scale: sentence to phrase")
@@ -1219,9 +1112,9 @@ def test_the_grades_of_each_pair_have_the_words_of_its_type_and_fit_a_phone(open
     expect(page.locator("#rate-form")).to_have_attribute("data-phase", "done")
 
 
-def test_no_plain_word_of_the_scale_is_broken_on_a_phone(open_desk):
-    desk = open_desk(1, guidelines="Read both.")
-    page = desk.open(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+def test_no_plain_word_of_the_scale_is_broken_on_a_phone_and_its_bar_uses_the_width(open_desk):
+    desk = open_desk(20, guidelines="Read both.")
+    page = desk.open(viewport=PHONE, has_touch=True, is_mobile=True)
     lines = """cells => cells.map(cell => {
       const word = document.createRange(), text = cell.firstChild;
       word.setStart(text, 0);
@@ -1233,10 +1126,6 @@ def test_no_plain_word_of_the_scale_is_broken_on_a_phone(open_desk):
     assert names.evaluate_all(lines) == [1] * 5
     expect(page.get_by_role("button", name="Keys")).to_have_count(0)  # there are none
 
-
-def test_the_bar_of_a_phone_uses_its_width(open_desk):
-    desk = open_desk(20)
-    page = desk.open(viewport={"width": 390, "height": 844}, has_touch=True)
     page.get_by_role("radio", name="Somewhat related").tap()
     page.locator("[data-rate=up]").tap()
     page.locator("#rate-submit").tap()
@@ -1291,7 +1180,6 @@ def test_a_project_without_pairs_says_so(open_desk):
 
 
 WIDE = f"| kept | for whom |\n|-|-|\n| {'grades' * 20} | {'raters' * 20} |\n\n```\n{'code ' * 50}\n```\n\n"
-PHONE = {"width": 390, "height": 844}
 
 
 def ask_for(desk: Desk, text: str) -> None:

@@ -156,7 +156,7 @@ def test_a_writer_chooses_a_sense_for_the_word_that_he_is_given(senses_site, bro
     watch.check()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["dark", pytest.param("light", marks=pytest.mark.slow)])
 def test_the_chooser_fits_a_phone(senses_site, browser, project, scheme):
     watch = Watch()
     options = {"viewport": {"width": 390, "height": 844}, "color_scheme": scheme}

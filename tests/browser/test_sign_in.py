@@ -11,7 +11,7 @@ pytest.importorskip("playwright")
 from playwright.sync_api import Page, expect
 
 from annotation.types import ProjectSettings, Role
-from tests.browser.conftest import choose_files
+from tests.browser.conftest import choose_files, wait_until_kept
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -87,9 +87,14 @@ def test_from_the_set_up_to_a_disabled_account(browser: Browser, start_site, tmp
         expect_user(ben, "Ben <b>")
 
         root.goto(f"{site.address}/annotate/users")
+        expect(root.locator("#users-disable")).to_be_disabled()
+        choose(root, "users-chosen", "Ana")
+        root.locator("#users-disable").click()
+        expect(root.locator("#users-changed .refusal")).to_contain_text("your own account")
         choose(root, "users-chosen", "Ben <b>")
         root.locator("#users-disable").click()
         expect(root.locator("#users-changed")).to_contain_text("Ben <b> is disabled")
+        assert not site.services.accounts.user("Ana").is_disabled
         ben.reload()
         expect(ben).to_have_url(SIGN_IN)
         expect(ben.get_by_role("status")).to_contain_text("Your session ended.")
@@ -147,23 +152,51 @@ def test_a_lost_session_leads_back_to_the_same_place(browser: Browser, site: Sit
 
 def test_what_was_typed_into_a_form_outlives_the_session(browser: Browser, site: Site, unused: str):
     name = site.add_user(unused, is_administrator=True).name
-    project = site.services.projects.create(ProjectSettings(unused, types=("sentence2phrase",)))
-    page = site.page(browser, name, f"/annotate/project?project={project.id}&tab=settings")
+    other = site.add_user(f"other {unused}", is_administrator=True).name
+    project = site.services.projects.create(ProjectSettings(unused, types=("sentence2phrase",))).id
+    path = f"/annotate/project?project={project}&tab=settings"
+    page = site.page(browser, name, path, viewport={"width": 390, "height": 844})
     guidelines, save = page.get_by_label("Guidelines in Markdown"), page.locator("#project-save")
+    notice, said = page.locator("#session-ended"), page.locator("#project-saved")
+
+    def sign_in_elsewhere() -> None:
+        with page.context.expect_page() as opened:
+            notice.get_by_role("link").click()
+        sign_in(opened.value, name)
+        expect_user(opened.value, name)
+        opened.value.close()
+
+    wait_until_kept(page, "project")
     site.services.sign_ins.sign_out_everywhere(name)
     guidelines.fill("Be kind.")
+    save.evaluate("it => scrollBy(0, it.getBoundingClientRect().bottom - innerHeight)")
     save.click()
-    notice = page.locator("#session-ended")
+    expect(notice).to_be_in_viewport()
     expect(notice).to_contain_text("what you typed is still here")
-    with page.context.expect_page() as opened:
-        notice.get_by_role("link").click()
-    sign_in(opened.value, name)
-    expect_user(opened.value, name)
+    expect(said).to_contain_text("You are not signed in")  # it moves the button
+    page.wait_for_function(IS_ON_TOP, arg=save.element_handle())
+    last = page.get_by_role("button", name="Delete the project")
+    page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+    page.wait_for_function(IS_ON_TOP, arg=last.element_handle())
+    sign_in_elsewhere()
     expect(guidelines).to_have_value("Be kind.")
     save.click()
     expect(notice).to_have_count(0)
-    expect(page.locator("#project-saved")).to_contain_text("Saved")
-    assert site.services.projects.get(project.id).settings.guidelines == "Be kind."
+    expect(said).to_contain_text("Saved")
+    assert site.services.projects.get(project).settings.guidelines == "Be kind."
+
+    page.context.add_cookies(site.context(browser, other).cookies())  # somebody else signs in
+    guidelines.fill("Be brief.")
+    save.click()
+    expect(notice).to_contain_text("Somebody else is signed in now")
+    assert site.services.projects.get(project).settings.guidelines == "Be kind."
+    expect(guidelines).to_have_value("Be brief.")
+    page.reload()
+    expect_user(page, other)
+    wait_until_kept(page, "project")
+    guidelines.fill("Be quick.")
+    save.click()
+    expect(said).to_contain_text("Saved")
 
 
 def test_the_end_of_a_session_is_told_of_a_file_too(browser: Browser, site: Site, unused: str):
@@ -172,6 +205,7 @@ def test_the_end_of_a_session_is_told_of_a_file_too(browser: Browser, site: Site
     page = site.page(
         browser, name, f"/annotate/project?project={project.id}", viewport={"width": 390, "height": 844}
     )
+    expect(page.locator("#import-file")).to_be_visible()
     site.services.sign_ins.sign_out_everywhere(name)
     page.evaluate(NOTES_401)
     page.locator("#import-file input[type=file]").set_input_files(
@@ -188,45 +222,6 @@ def test_the_end_of_a_session_is_told_of_a_file_too(browser: Browser, site: Site
     assert not page.evaluate("window.told401")
 
 
-def test_the_end_of_a_session_is_told_beside_what_one_presses(browser: Browser, site: Site, unused: str):
-    name = site.add_user(unused, is_administrator=True).name
-    project = site.services.projects.create(ProjectSettings(unused, types=("sentence2phrase",)))
-    page = site.page(
-        browser,
-        name,
-        f"/annotate/project?project={project.id}&tab=settings",
-        viewport={"width": 390, "height": 844},
-    )
-    site.services.sign_ins.sign_out_everywhere(name)
-    save = page.locator("#project-save")
-    save.evaluate("it => scrollBy(0, it.getBoundingClientRect().bottom - innerHeight)")
-    save.click()
-    expect(page.locator("#session-ended")).to_be_in_viewport()
-    expect(page.locator("#project-saved")).to_contain_text("You are not signed in")  # it moves the button
-    page.wait_for_function(IS_ON_TOP, arg=save.element_handle())
-    last = page.get_by_role("button", name="Delete the project")
-    page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
-    page.wait_for_function(IS_ON_TOP, arg=last.element_handle())
-
-
-def test_a_form_is_not_saved_in_the_name_of_who_signed_in_since(browser: Browser, site: Site, unused: str):
-    other = site.add_user(unused, is_administrator=True).name
-    project = site.services.projects.create(ProjectSettings(unused, types=("sentence2phrase",)))
-    page = site.page(browser, "root", f"/annotate/project?project={project.id}&tab=settings")
-    guidelines, save = page.get_by_label("Guidelines in Markdown"), page.locator("#project-save")
-    page.context.add_cookies(site.context(browser, other).cookies())
-    guidelines.fill("Be kind.")
-    save.click()
-    expect(page.locator("#session-ended")).to_contain_text("Somebody else is signed in now")
-    assert site.services.projects.get(project.id).settings.guidelines == ""
-    expect(guidelines).to_have_value("Be kind.")
-    page.reload()
-    expect_user(page, other)
-    guidelines.fill("Be brief.")
-    save.click()
-    expect(page.locator("#project-saved")).to_contain_text("Saved")
-
-
 def test_an_account_of_ones_own_joins_by_a_link(browser: Browser, site: Site, unused: str):
     name = site.add_user(f"Emil {unused}").name
     project = site.services.projects.create(ProjectSettings(unused))
@@ -241,15 +236,6 @@ def test_an_account_of_ones_own_joins_by_a_link(browser: Browser, site: Site, un
     page.get_by_role("button", name="Join the project").click()
     expect_user(page, name)
     assert site.services.accounts.roles(name, project.id) == {Role.RATER}
-
-
-def test_nobody_shuts_the_door_on_oneself(browser: Browser, site: Site):
-    page = site.page(browser, "root", "/annotate/users")
-    expect(page.locator("#users-disable")).to_be_disabled()
-    choose(page, "users-chosen", "root")
-    page.locator("#users-disable").click()
-    expect(page.locator("#users-changed .refusal")).to_contain_text("your own account")
-    assert not site.services.accounts.user("root").is_disabled
 
 
 def test_what_is_typed_can_be_looked_at_and_is_hidden_when_sent(browser: Browser, site: Site):
