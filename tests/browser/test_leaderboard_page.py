@@ -70,6 +70,14 @@ def training(path):
     return path
 
 
+def add_system(page, told):
+    """Press, and wait until the form is ready for the next one."""
+    page.locator("#system-add-run").click()
+    expect(page.locator("#system-result")).to_contain_text(told)
+    expect(page.locator("#system-add-run")).to_be_enabled()
+    expect(page.locator("#system-name input")).to_have_value("")
+
+
 def test_while_a_system_is_measured_no_other_is_asked_for_in_vain(site, browser, project, monkeypatch):
     page = site.page(browser, "root", f"/annotate/leaderboard?project={project.id}")
     go_on, own_gold = threading.Event(), site.services.systems.own_gold
@@ -126,12 +134,12 @@ def test_a_system_is_uploaded_ranked_compared_saved_and_removed(site, browser, p
     expect(page.locator("#system-name input")).to_have_value("Ours 🦜 <b>")
     scores.write_text("".join(f"{float(GRADES[number % 7]) + number % 2}\n" for number in range(28)))
     choose_files(page.locator("#system-files"), scores)
-    page.locator("#system-add-run").click()
+    add_system(page, "Added Ours 🦜 <b> on")
     rows = page.locator("#leaderboard-pearson tbody tr")
     expect(rows).to_have_count(1)
     page.get_by_label("Longest common substring (lcs)").check()
     expect(page.locator("#system-files")).to_be_hidden()
-    page.locator("#system-add-run").click()
+    add_system(page, "Added lcs on")
     expect(rows).to_have_count(2)
     expect(page.locator("#leaderboard-zone")).to_be_hidden()
     expect(rows.nth(0)).to_contain_text("Ours 🦜 <b>")
@@ -146,7 +154,7 @@ def test_a_system_is_uploaded_ranked_compared_saved_and_removed(site, browser, p
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     page.get_by_label("Calibrate its scores on training grades").check()
     choose_files(page.locator("#system-training"), training(tmp_path / "train.jsonl"))
-    page.locator("#system-add-run").click()
+    add_system(page, "Added lcs (calibrated) on")
     expect(rows).to_have_count(3)
     expect(page.locator("#leaderboard-pearson")).to_contain_text("lcs (calibrated)")
     expect(page.locator("#leaderboard-method-part")).to_contain_text("the grades of 10 other pairs")

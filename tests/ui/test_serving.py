@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
-import signal
 import socket
-import subprocess
-import sys
-from pathlib import Path
-from urllib.request import urlopen
 
 import pytest
 from fastapi import FastAPI, Request
@@ -17,7 +10,6 @@ from fastapi.testclient import TestClient
 
 import app
 from kpdemo.ui.serving import listen, server_config
-from tests.processes import PATIENCE
 
 
 @pytest.fixture
@@ -46,32 +38,6 @@ def test_a_number_that_is_no_port_is_a_wrong_call(port, capsys):
     with pytest.raises(SystemExit, match="2"):
         app.main([f"--port={port}"])
     assert "argument --port" in capsys.readouterr().err
-
-
-def test_it_says_where_it_serves_and_stops_quietly_with_an_open_page(tmp_path):
-    command = [sys.executable, str(Path(app.__file__)), "--port", "0", "--model", "first", "--device", "cpu"]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    with subprocess.Popen(command, cwd=tmp_path, env=environment, **pipes) as process:
-        try:
-            line = process.stdout.readline()
-            assert line.startswith("Serving on http://127.0.0.1:")
-            assert line.endswith(" – Ctrl+C stops.\n")
-            address = line.split()[2]
-            set_up = process.stdout.readline().split()[-1]
-            assert set_up.startswith(f"{address}/set-up/")
-            with urlopen(set_up, timeout=60) as page:
-                assert "administrator" in page.read().decode()
-            with urlopen(f"{address}/healthz", timeout=60) as answer:
-                assert json.load(answer)["status"] == "ok"
-            assert (tmp_path / "data" / "kpdemo.db").is_file()
-            with urlopen(f"{address}/gradio_api/heartbeat/reader", timeout=60):  # as an open page does
-                process.send_signal(signal.SIGINT)
-                output, errors = process.communicate(timeout=PATIENCE)
-        finally:
-            process.kill()
-    assert (process.returncode, output, errors) == (0, "", "")
-    assert list(tmp_path.glob("kpdemo-*")) == [], "what was uploaded is gone"
 
 
 def test_an_answer_does_not_wait_until_the_reader_has_acknowledged_its_beginning():
