@@ -7,6 +7,8 @@
 VENV := .venv
 PYTHON_IN_VENV := $(VENV)/bin/python
 ARGS ?=
+# Files in the order of their names: the browser tests, which take longest, begin first.
+DISTRIBUTE := --dist loadfile --no-loadscope-reorder
 # One more than there are cores, four at most: tests of pages mostly wait.
 WORKERS ?= $(shell cores=$$(getconf _NPROCESSORS_ONLN); echo $$((cores < 4 ? cores + 1 : 4)))
 
@@ -21,10 +23,10 @@ run: $(VENV)/.run ## Serve the pages on http://127.0.0.1:7860; accounts and rati
 	$(PYTHON_IN_VENV) app.py $(ARGS)
 
 test: $(VENV)/.dev chromium ## Run the tests but the slow ones (docs/architecture.md, Tests)
-	$(PYTHON_IN_VENV) -m pytest --numprocesses $(WORKERS) --dist loadfile $(ARGS)
+	$(PYTHON_IN_VENV) -m pytest --numprocesses $(WORKERS) $(DISTRIBUTE) $(ARGS)
 
 test-all: $(VENV)/.dev chromium ## Run the slow tests too: trainings, all on PostgreSQL, pages in every look
-	$(PYTHON_IN_VENV) -m pytest -m "not benchmark" --numprocesses $(WORKERS) --dist loadfile $(ARGS)
+	$(PYTHON_IN_VENV) -m pytest -m "not benchmark" --numprocesses $(WORKERS) $(DISTRIBUTE) $(ARGS)
 
 chromium: $(VENV)/.dev ## Find or install Chromium for the browser tests
 	@sh tools/chromium.sh

@@ -6,7 +6,8 @@ import gc
 import os
 import shutil
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -100,18 +101,34 @@ def chromium_path() -> str:
     return path
 
 
-@pytest.fixture(scope="module")
-def browser(chromium_path: str) -> Iterator[Browser]:
-    # Not for the whole session: while it runs, Playwright's event loop is in the way of asyncio.run().
+UNTIL_NO_BROWSER = ExitStack()
+"""What browser tests share, file after file. Not for the whole session: Playwright's event loop is in the way
+of asyncio.run(), and a server is never quite idle."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Generator[None]:
+    yield
+    if nextitem is None or "chromium_path" not in getattr(nextitem, "fixturenames", ()):
+        UNTIL_NO_BROWSER.close()
+
+
+@cache
+def launch_browser(path: str) -> Browser:
     from playwright.sync_api import sync_playwright
 
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=chromium_path,
-            args=["--no-sandbox", "--disable-dev-shm-usage"],  # containers: root, and a small /dev/shm
-        )
-        yield browser
-        browser.close()
+    UNTIL_NO_BROWSER.callback(launch_browser.cache_clear)
+    browser = UNTIL_NO_BROWSER.enter_context(sync_playwright()).chromium.launch(
+        executable_path=path,
+        args=["--no-sandbox", "--disable-dev-shm-usage"],  # containers: root, and a small /dev/shm
+    )
+    UNTIL_NO_BROWSER.callback(browser.close)
+    return browser
+
+
+@pytest.fixture(scope="module")
+def browser(chromium_path: str) -> Browser:
+    return launch_browser(chromium_path)
 
 
 @pytest.fixture(scope="module")

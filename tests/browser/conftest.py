@@ -7,7 +7,9 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +22,7 @@ from annotation.web.responder import COOKIE
 from kpdemo.errors import ModelLoadError
 from kpdemo.routing import latin_documents
 from kpdemo.types import Document, Keyphrase, Prediction, Span
+from tests.conftest import UNTIL_NO_BROWSER
 from tests.databases import migrated_file
 from tests.fakes import FakePredictor, absent_keyphrases
 from tests.people import CHEAP
@@ -93,34 +96,38 @@ def load(name: str) -> Nested | FakePredictor:
 MODELS = {"default": "fixed phrases", "first": "first phrases", "damaged": "cannot be loaded"}
 
 
-@pytest.fixture(scope="module")
-def serve():
-    """Start a server for a context; those of a file stop when it ends, since none is quite idle."""
-    running: list[tuple[uvicorn.Server, threading.Thread]] = []
-
-    def start(context: app.AppContext) -> str:
-        listener = socket.create_server(("127.0.0.1", 0))
-        server = uvicorn.Server(
-            uvicorn.Config(app.build_server(context), log_level="warning", timeout_graceful_shutdown=1)
-        )
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-        thread.start()
-        running.append((server, thread))
-        deadline = time.monotonic() + 30
-        while not server.started and time.monotonic() < deadline:
-            time.sleep(0.02)
-        return f"http://127.0.0.1:{listener.getsockname()[1]}"
-
-    yield start
-    for server, _ in running:
-        server.should_exit = True
-    for _, thread in running:
-        thread.join(10)
+def start_server(context: app.AppContext, running: ExitStack) -> str:
+    """The address of a server that stops when `running` is closed."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(
+        uvicorn.Config(app.build_server(context), log_level="warning", timeout_graceful_shutdown=1)
+    )
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    running.callback(thread.join, 10)
+    running.callback(setattr, server, "should_exit", True)
+    deadline = time.monotonic() + 30
+    while not server.started and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
 @pytest.fixture(scope="module")
-def address(serve) -> str:
-    return serve(app.AppContext(MODELS, load))
+def serve() -> Iterator[Callable[[app.AppContext], str]]:
+    """Start a server for a context; those of a file stop when it ends."""
+    with ExitStack() as running:
+        yield partial(start_server, running=running)
+
+
+@cache
+def start_public_server() -> str:
+    UNTIL_NO_BROWSER.callback(start_public_server.cache_clear)
+    return start_server(app.AppContext(MODELS, load), UNTIL_NO_BROWSER)
+
+
+@pytest.fixture(scope="module")
+def address() -> str:
+    return start_public_server()
 
 
 PASSWORD = "correct horse battery"

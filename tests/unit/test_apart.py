@@ -107,7 +107,9 @@ def test_a_process_that_ended_otherwise_is_not_said_to_have_taken_too_long(pdfs,
         pdfs.read(path, Stop())
 
 
-@pytest.mark.parametrize("way", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "way", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow), signal.SIGKILL]
+)
 def test_the_process_ends_with_its_program_in_whatever_way(tmp_path, way):
     """As a server does it: the thread that waits for the answer keeps nobody waiting."""
     make_slow_pdf(tmp_path / "slow.pdf")

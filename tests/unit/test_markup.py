@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from functools import cache
 
 import pytest
 from hypothesis import given
@@ -222,6 +223,7 @@ def test_every_character_that_is_left_is_known_by_its_place(pieces):
     assert all(end - start == 1 or given_text[start + 1] in "<&\u00ad\u200b\ufeff" for start, end in spans)
 
 
+opened = cache(kpdemo.load_predictor)
 PRINTED = "Eﬃcient text classiﬁcation by ﬁne-tuning. We ﬁne-tune networks for text classiﬁcation."
 HIDDEN = (
     "Graph\u200b kernels com\u2060pare mole\u200bcules. Neural\ufeff net\u200dworks and graph\u200b kernels."
@@ -240,8 +242,7 @@ HIDDEN = (
 def test_letters_of_print_and_hidden_ones_are_read_as_plain(text, plain, title):
     plain_title = title.replace("ﬁ", "fi").replace("\u200b", "")
     for model in ("english", "textrank", "yake"):
-        predictor = kpdemo.load_predictor(model)
-        [found, wanted] = predictor.predict(
+        [found, wanted] = opened(model).predict(
             [Document(text, title=title, language="en"), Document(plain, title=plain_title, language="en")]
         )
         assert [phrase.text for phrase in found.present] == [phrase.text for phrase in wanted.present]
