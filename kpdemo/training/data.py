@@ -263,7 +263,7 @@ def save_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
 
 def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """What `save_arrays` wrote; raises as `cache_errors`."""
-    with cache_errors(path), np.load(path, allow_pickle=False) as arrays:
+    with cache_errors(path), path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
         return {name: arrays[name] for name in arrays.files}
 
 

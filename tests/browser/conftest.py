@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -166,38 +167,55 @@ class Site:
     def close(self) -> None:
         self._profiles.close()
 
+    def empty(self, *, has_root: bool = True) -> None:
+        """Begin anew, with the administrator `root` and nothing else, or with nothing at all."""
+        database = self.services.database
+        assert database.path is not None
+        database.dispose()
+        for log in ("-wal", "-shm"):
+            Path(f"{database.path}{log}").unlink(missing_ok=True)
+        new = database.path.with_suffix(".new")
+        new.write_bytes(migrated_file())
+        new.replace(database.path)  # what is still being answered to a closed page writes to the old file
+        if has_root:
+            self.add_user("root", is_administrator=True)
+
+
+def start_site(database_url: str, running: ExitStack) -> Site:
+    """The real server on the database at a URL; everything is there that `python app.py` serves."""
+    services = open_annotation(database_url)
+    return Site(start_server(app.AppContext(MODELS, load, annotation=services), running), services)
+
+
+@cache
+def start_shared_site() -> Site:
+    UNTIL_NO_BROWSER.callback(start_shared_site.cache_clear)
+    folder = UNTIL_NO_BROWSER.enter_context(TemporaryDirectory())
+    return start_site(f"sqlite:///{folder}/kpdemo.db", UNTIL_NO_BROWSER)
+
 
 @pytest.fixture(scope="module")
-def start_site(serve):
-    """Start the real server on the database at a URL; everything is there that `python app.py` serves."""
-
-    def start(database_url: str) -> Site:
-        services = open_annotation(database_url)
-        return Site(serve(app.AppContext(MODELS, load, annotation=services)), services)
-
-    return start
-
-
-@pytest.fixture(scope="module")
-def site(start_site, tmp_path_factory) -> Site:
-    """A server for the tests of a file, with the administrator `root` and nothing else."""
-    return _empty_site(start_site, tmp_path_factory.mktemp("site"))
+def site() -> Site:
+    """A server that is empty when the tests of a file begin, but for the administrator `root`."""
+    site = start_shared_site()
+    site.empty()
+    return site
 
 
 @pytest.fixture
-def empty_site(start_site, tmp_path) -> Iterator[Site]:
-    """A server as `site`, of one test alone."""
-    site = _empty_site(start_site, tmp_path)
-    yield site
-    site.close()
-
-
-def _empty_site(start_site: Callable[[str], Site], folder: Path) -> Site:
-    file = folder / "kpdemo.db"
-    file.write_bytes(migrated_file())
-    site = start_site(f"sqlite:///{file}")
-    site.add_user("root", is_administrator=True)
+def empty_site(site: Site) -> Site:
+    """The server as it is when the tests of a file begin."""
+    site.empty()
     return site
+
+
+@pytest.fixture
+def new_site(site: Site) -> Iterator[Site]:
+    """The server as it is when nobody has set it up."""
+    site.empty(has_root=False)
+    yield site
+    site.close_pages()
+    site.empty()
 
 
 @pytest.fixture(autouse=True)

@@ -69,10 +69,10 @@ def choose(page: Page, *places: int) -> None:
 
 def check_shown(page: Page, place: int) -> None:
     """Now, and when whatever else is under way has come."""
-    for _ in range(2):
+    for wait in (0, 300):
+        page.wait_for_timeout(wait)
         expect(page.locator("#review-text textarea")).to_have_value(TEXTS[place])
         expect(page.locator("#review-queue input")).to_have_value(re.compile(rf"^{place + 1}\. "))
-        page.wait_for_timeout(500)
 
 
 def test_the_last_of_quick_choices_is_shown_and_none_is_asked_for_twice(review, slow):
