@@ -131,18 +131,19 @@ def browser(chromium_path: str) -> Browser:
     return launch_browser(chromium_path)
 
 
-@pytest.fixture(scope="module")
-def profiles(browser: Browser) -> Iterator[Profiles]:
+@cache
+def shared_profiles() -> Profiles:
+    """Those of the browser, which end with it."""
     from tests.profiles import Profiles
 
-    profiles = Profiles()
-    yield profiles
-    profiles.close()
+    UNTIL_NO_BROWSER.callback(shared_profiles.cache_clear)
+    return Profiles()
 
 
 @pytest.fixture
-def page(browser: Browser, profiles: Profiles) -> Iterator[Page]:
+def page(browser: Browser) -> Iterator[Page]:
     """An empty page, 1280 × 900, in a browser profile of its own."""
+    profiles = shared_profiles()
     yield profiles.take(browser).new_page()
     profiles.give_back()
 

@@ -164,9 +164,6 @@ class Site:
     def close_pages(self) -> None:
         self._profiles.give_back()
 
-    def close(self) -> None:
-        self._profiles.close()
-
     def empty(self, *, has_root: bool = True) -> None:
         """Begin anew, with the administrator `root` and nothing else, or with nothing at all."""
         database = self.services.database
