@@ -26,8 +26,6 @@ from db.models import Assignment, Comment, Pair, Project, Rating, RatingChange
 from tests.people import at_once
 from tests.raters import World, check, new_world, return_expired_leases
 
-pytestmark = pytest.mark.both_databases
-
 
 class Clock:
     """Stands still until it is moved."""
@@ -93,6 +91,7 @@ def test_zero_is_a_grade_like_any_other(database, services):
     check(world)
 
 
+@pytest.mark.both_databases
 def test_the_same_grade_again_changes_nothing(database, services, clock):
     world, rater, pair = one_held(database, services, may_revise=False)
     first = services[1].rate(pair, rater, Decimal(2), 5)
@@ -223,6 +222,7 @@ def test_in_a_large_project_the_progress_is_carried_on_for_a_while(database, ser
     assert AssignmentService(database, clock).queue(world.project, first).progress == Progress(1, 7)
 
 
+@pytest.mark.both_databases
 def test_a_grade_whose_transaction_the_server_undid_is_counted_once(database, services, monkeypatch):
     monkeypatch.setattr("annotation.services.assignment.EXACT_UP_TO", 5)
     monkeypatch.setattr("annotation.services.assignment.SECONDS_A_PAIR", 1_000)
@@ -246,6 +246,7 @@ def test_a_grade_whose_transaction_the_server_undid_is_counted_once(database, se
     assert saved.queue.progress == Progress(1, 10)
 
 
+@pytest.mark.both_databases
 def test_a_comment_and_the_end_of_its_project_do_not_wait_for_each_other(database, services, monkeypatch):
     world, rater, pair = one_held(database, services)
     projects_service = ProjectService(database)
@@ -268,6 +269,7 @@ def test_a_comment_and_the_end_of_its_project_do_not_wait_for_each_other(databas
         assert session.get(Project, world.project) is None
 
 
+@pytest.mark.both_databases
 def test_counting_anew_mends_whatever_was_written(database, services):
     world, rater, pair = one_held(database, services, k=3)
     services[1].rate(pair, rater, Decimal(3))
@@ -280,6 +282,7 @@ def test_counting_anew_mends_whatever_was_written(database, services):
     check(world)
 
 
+@pytest.mark.both_databases
 def test_counting_anew_sees_what_the_session_has_not_yet_sent(database):
     world = new_world(database, pairs=600, raters=2, k=2)
     now = datetime(2026, 3, 1, tzinfo=UTC)
@@ -469,6 +472,7 @@ class Raters(RuleBasedStateMachine):
         assert len(history(self.world)) == self.model.changes
 
 
+@pytest.mark.both_databases
 def test_whatever_raters_do_the_rules_hold(database):
     machine = type("RatersHere", (Raters,), {"database": database})
     examples = 40 if database.is_sqlite else 10
