@@ -24,7 +24,8 @@ from annotation.comparison import comparison_type, types_in_order
 from annotation.exchange import GOLD_COLUMN, RATING_COLUMN
 from annotation.gold import Format, GoldSource
 from annotation.reliability.upper_bound import mean_of_text
-from annotation.wording import figure_text, number_of, range_text
+from annotation.wording import figure_text, range_text
+from kpdemo.text import number_of
 
 _MARKUP = re.compile(r"[\\`*_{}\[\]<>#|~$&!@]|(?<=:)(?=//)|(?<=www)\.")
 """What begins markup, formulas, mentions or links within a line."""

@@ -12,7 +12,8 @@ from annotation.comparison import types_in_order
 from annotation.errors import SettingsError, WrongSettings
 from annotation.scale import check_scale_words
 from annotation.types import ProjectSettings, Role, User
-from annotation.wording import UNSTORABLE, name_key, normalise_name, number_of, quote_value
+from annotation.wording import UNSTORABLE, name_key, normalise_name, quote_value
+from kpdemo.text import number_of
 
 LONGEST_PROJECT_NAME = 120
 LONGEST_PROJECT_KEY = 360

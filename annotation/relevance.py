@@ -41,6 +41,7 @@ from annotation.errors import NotFoundError, SettingsError
 from annotation.predictions import QueueOrder
 from annotation.types import QUARTERS_PER_POINT
 from annotation.wording import quote_value
+from kpdemo.statistics import harmonic_mean
 
 DEFAULT_CUT = 5
 """Of F1@5, as everywhere in this program."""
@@ -121,10 +122,6 @@ def ndcg(gains: Sequence[float], every: Iterable[float], k: int) -> float | None
 def precision_at(relevant: Sequence[bool], k: int) -> float:
     """The share of the first k ranks that is relevant; ranks that are empty are not."""
     return sum(relevant[:k]) / k
-
-
-def harmonic_mean(precision: float, recall: float) -> float:
-    return 2 * precision * recall / (precision + recall) if precision + recall > 0 else 0.0
 
 
 def score_model(

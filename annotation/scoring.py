@@ -23,7 +23,7 @@ from annotation.agreement import (
     batch_sizes,
     percentile_interval,
 )
-from annotation.wording import number_of
+from kpdemo.text import number_of
 
 FEWEST_PAIRS = 3
 _DIGITS = 12

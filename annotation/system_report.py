@@ -29,8 +29,8 @@ from annotation.scoring import (
     why_undefined,
     williams_test,
 )
-from annotation.wording import number_of
 from kpdemo.io.latex import Cell, latex_table
+from kpdemo.text import number_of
 
 
 @dataclass(frozen=True, slots=True)

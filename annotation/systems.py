@@ -27,7 +27,7 @@ from annotation.scale import CLSS_POINTS
 from annotation.senses import WORD_TO_SENSE, is_sense_key, word_of
 from annotation.similarity import substring_similarity, tiling_similarity
 from annotation.system_report import System
-from annotation.wording import number_of
+from kpdemo.text import number_of
 
 Similarities = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
 """How alike the two texts of each pair are, 0 to 1."""

@@ -37,11 +37,12 @@ from annotation.cli.pairs import file_sizes, open_input
 from annotation.exchange import VERSION_COLUMN, read_decisions
 from annotation.senses import ItemView, item_views
 from annotation.services.adjudication import AdjudicationService, DecisionTableService
-from annotation.wording import beginning, number_of
+from annotation.wording import beginning
 from db import DEFAULT_URL, Database
 from kpdemo.command import CallError
 from kpdemo.io.tables import BYTE_ORDER_MARK, escape_formula
 from kpdemo.terminal import show_json, show_line, show_table
+from kpdemo.text import number_of
 
 DECISION_COLUMNS = (
     *("id", "type", "left", "right"),

@@ -98,20 +98,6 @@ def refuse_two_forms(*, as_json: bool, as_latex: bool, as_csv: bool = False) -> 
         raise CallError(f"{' and '.join(asked)} cannot be combined; give one of them.")
 
 
-def check_file(name: str | Path) -> Path:
-    """The path of a file, or a pipe, that is there.
-
-    Raises:
-        CallError: there is none, or it is a folder.
-    """
-    path = Path(name)
-    if path.is_dir():
-        raise CallError(f"{name}: a folder, not a file; name the files in it.")
-    if not path.exists():
-        raise CallError(f"{name}: no such file; check the name.")
-    return path
-
-
 @contextmanager
 def whole_files(paths: Sequence[Path]) -> Iterator[list[Path]]:
     """The files, each of which can be read again; a pipe, which cannot, is copied, and keeps its name."""

@@ -19,7 +19,6 @@ from annotation.cli.options import (
     JsonOption,
     ProjectArgument,
     WordNetOption,
-    check_file,
     open_project,
 )
 from annotation.exchange import FileFormat, MadeIds, open_file, read_items_or_errors
@@ -33,11 +32,12 @@ from annotation.services.pairs import (
     PairWithdrawalService,
 )
 from annotation.types import ItemInput, Project
-from annotation.wording import beginning, number_of
+from annotation.wording import beginning
 from db import DEFAULT_URL
-from kpdemo.command import CallError
+from kpdemo.command import CallError, check_file
 from kpdemo.io.tables import Source, open_stream
 from kpdemo.terminal import ProgressLine, show_json, show_line, show_table
+from kpdemo.text import number_of
 
 STDIN = "-"
 _MOST_NAMED = 5

@@ -17,7 +17,6 @@ from annotation.cli.options import (
     JsonOption,
     Output,
     ProjectArgument,
-    check_file,
     decimal_option,
     folder_made,
     open_project,
@@ -41,9 +40,11 @@ from annotation.relevance import (
 from annotation.services.predictions import JudgementService, SendService, SentSummary
 from annotation.services.projects import ProjectService
 from annotation.types import Project
-from annotation.wording import figure_text, number_of, share_text
+from annotation.wording import figure_text, share_text
 from db import DEFAULT_URL, Database
+from kpdemo.command import check_file
 from kpdemo.terminal import ProgressLine, show_json, show_line, show_note, show_table
+from kpdemo.text import number_of
 
 _SEND_EXAMPLES = """
 Examples:

@@ -30,10 +30,10 @@ from annotation.services.consents import ConsentService
 from annotation.services.pairs import StuckPair, StuckPairs, StuckService
 from annotation.services.projects import ProjectService
 from annotation.types import Project, ProjectSettings, Role
-from annotation.wording import number_of
 from db import DEFAULT_URL
 from kpdemo.command import CallError
 from kpdemo.terminal import show_json, show_line, show_table
+from kpdemo.text import number_of
 
 
 class Order(StrEnum):

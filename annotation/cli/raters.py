@@ -16,7 +16,6 @@ from annotation.cli.options import (
     JsonOption,
     ProjectArgument,
     WordNetOption,
-    check_file,
     decimal_option,
     open_project,
     option_errors,
@@ -30,9 +29,11 @@ from annotation.services.known_pairs import KnownPairService, KnownSummary
 from annotation.services.quality import FORMER, QualityOverview, QualityService, Standing, Work, WorkService
 from annotation.services.ratings import Remark, RemarkKind, RemarkService
 from annotation.types import KnownPairInput, Project
-from annotation.wording import UNKNOWN, beginning, figure_text, number_of, share_text
+from annotation.wording import UNKNOWN, beginning, figure_text, share_text
 from db import DEFAULT_URL
+from kpdemo.command import check_file
 from kpdemo.terminal import show_json, show_line, show_table
+from kpdemo.text import number_of
 
 _FIELDS = """
 Files have the fields id, type, left, right and grade (the known one) and, if wished, explanation.

@@ -61,9 +61,10 @@ from annotation.systems import (
     needs_senses,
     open_senses,
 )
-from annotation.wording import figure_text, number_of, range_text
+from annotation.wording import figure_text, range_text
 from kpdemo.command import CallError
 from kpdemo.terminal import show_json, show_line, show_note, show_table
+from kpdemo.text import number_of
 
 Request: TypeAlias = ScoreFile | BuiltInSystem
 GOLD_HELP = "Gold grades: files or folders; repeatable."

@@ -18,10 +18,10 @@ from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
 from annotation.services.users import OpenInvitation
 from annotation.types import Role
-from annotation.wording import number_of
 from db import DEFAULT_URL
 from kpdemo.command import CallError
 from kpdemo.terminal import show_json, show_line, show_table
+from kpdemo.text import number_of
 
 _LONGEST_LINE = 4 * LONGEST_PASSWORD + 2
 DEFAULT_ADDRESS = "http://127.0.0.1:7860"

@@ -23,10 +23,11 @@ from annotation.comparison import Bounds, PairBounds, bounds_json, check_range, 
 from annotation.exchange import FileFormat, read_larger_items
 from annotation.services.editing import EditingService, WritingReportService
 from annotation.services.larger_items import ItemService, ItemWithdrawalService
-from annotation.wording import beginning, figure_text, number_of, share_text
+from annotation.wording import beginning, figure_text, share_text
 from db import DEFAULT_URL
 from kpdemo.command import CallError
 from kpdemo.terminal import ProgressLine, show_json, show_line, show_table
+from kpdemo.text import number_of
 
 _SHOWN = 56
 _ITEM_EXAMPLES = """

@@ -56,7 +56,7 @@ from annotation.files.gold_folder import (
     refuse_empty_export,
     undecided_pairs,
 )
-from annotation.wording import HALF, number_of, quote_value
+from annotation.wording import HALF, quote_value
 from kpdemo.io.tables import (
     WORKBOOK_SUFFIX,
     Line,
@@ -68,6 +68,7 @@ from kpdemo.io.tables import (
     report_errors,
     separator,
 )
+from kpdemo.text import number_of
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 

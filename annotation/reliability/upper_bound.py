@@ -19,7 +19,7 @@ import numpy as np
 
 from annotation.agreement import ALL, Floats, Grades, Integers, batch_sizes, draw, run_starts
 from annotation.scoring import FEWEST_PAIRS, Estimate, correlations, estimate, single_value_text
-from annotation.wording import number_of
+from kpdemo.text import number_of
 
 _CELLS_AT_ONCE = 2_000_000
 

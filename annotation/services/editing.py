@@ -66,10 +66,11 @@ from annotation.services.writing import (
 )
 from annotation.services.writing_plan import lock_plan, read_plan
 from annotation.types import QUARTERS_PER_POINT, Clock, Project, Role, User, utcnow
-from annotation.wording import LONGEST_NOTE, clean_text, normalise_note, shorten
+from annotation.wording import LONGEST_NOTE, MOST_SHOWN, clean_text, normalise_note
 from db import Database
 from db.models import LargerItem, Pair, Writing, WritingChange
 from db.models import User as UserRow
+from kpdemo.text import shorten
 
 
 @dataclass(frozen=True, slots=True)
@@ -452,8 +453,8 @@ class EditingService:
         if found is not None:
             return found, ""
         return None, (
-            f"WordNet has no sense with the key “{shorten(text)}”, which raters would see without meaning: "
-            "write one such as top%2:38:04::, or send it back."
+            f"WordNet has no sense with the key “{shorten(text, MOST_SHOWN)}”, which raters would see without "
+            "meaning: write one such as top%2:38:04::, or send it back."
         )
 
     def _refuse(

@@ -40,9 +40,9 @@ from annotation.types import (
     to_quarters,
     utcnow,
 )
-from annotation.wording import number_of
 from db import Database
 from db.models import Pair, Project, TrainingPair
+from kpdemo.text import number_of
 
 
 @dataclass(frozen=True, slots=True)

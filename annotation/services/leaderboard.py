@@ -32,11 +32,12 @@ from annotation.system_report import (
 )
 from annotation.systems import Similarities
 from annotation.types import Clock, User, utcnow
-from annotation.wording import check_name, is_id, name_key, number_of
+from annotation.wording import check_name, is_id, name_key
 from db import Database
 from db.models import GoldGrade, GoldSet, Pair, Project, ScoredSystem, SystemScore
 from db.models import User as UserRow
 from kpdemo.io.tables import spreadsheet_csv
+from kpdemo.text import number_of
 
 
 @dataclass(frozen=True, slots=True)
