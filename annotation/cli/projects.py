@@ -27,7 +27,7 @@ from annotation.projects import (
 )
 from annotation.scale import earlier_words_text, read_scale_words
 from annotation.services.consents import ConsentService
-from annotation.services.pairs import StuckPair, StuckPairs, StuckService
+from annotation.services.pairs import PairService, StuckPair, StuckPairs
 from annotation.services.projects import ProjectService
 from annotation.types import Project, ProjectSettings, Role
 from db import DEFAULT_URL
@@ -485,7 +485,7 @@ def show(name: NameArgument, as_json: JsonOption = False, database_url: Database
     service = ProjectService(database)
     project = service.get(name)
     members, counts = service.members(project.id), service.counts(project.id)
-    stuck = StuckService(database).stuck(project.id, limit=None if as_json else _MOST_STUCK)
+    stuck = PairService(database).stuck(project.id, limit=None if as_json else _MOST_STUCK)
     if as_json:
         more = {"to_adjudicate": counts.to_adjudicate}
         if counts.withdrawn:

@@ -36,7 +36,7 @@ from annotation.services.users import (
     roles_of,
     take_back,
 )
-from annotation.services.writing_plan import return_all_writings
+from annotation.services.writing import return_all_writings
 from annotation.types import Clock, Role, User, utcnow
 from annotation.wording import LONGEST_NOTE_OF_LINK, check_name, name_key, normalise_name, normalise_note
 from db import Database, models

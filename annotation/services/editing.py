@@ -57,6 +57,8 @@ from annotation.services.writing import (
     admit,
     balance_of,
     compare_with_earlier,
+    lock_plan,
+    read_plan,
     refuse_absent,
     remember,
     remember_viewer,
@@ -64,7 +66,6 @@ from annotation.services.writing import (
     task_of,
     viewers_of,
 )
-from annotation.services.writing_plan import lock_plan, read_plan
 from annotation.types import QUARTERS_PER_POINT, Clock, Project, Role, User, utcnow
 from annotation.wording import LONGEST_NOTE, MOST_SHOWN, clean_text, normalise_note
 from db import Database
@@ -453,8 +454,8 @@ class EditingService:
         if found is not None:
             return found, ""
         return None, (
-            f"WordNet has no sense with the key “{shorten(text, MOST_SHOWN)}”, which raters would see without "
-            "meaning: write one such as top%2:38:04::, or send it back."
+            f"WordNet has no sense with the key “{shorten(text, MOST_SHOWN)}”, which raters would see "
+            "without meaning: write one such as top%2:38:04::, or send it back."
         )
 
     def _refuse(

@@ -21,14 +21,7 @@ from annotation.services.audit import record
 from annotation.services.project_rows import as_project, find_by_ids, find_project, next_order
 from annotation.services.transactions import count_where, in_transaction, insert_rows, is_among, parts
 from annotation.services.users import id_of
-from annotation.services.writing_plan import (
-    WITH_WRITER,
-    WritingTerms,
-    lock_plan,
-    read_plan,
-    terms_of,
-    type_terms,
-)
+from annotation.services.writing import WITH_WRITER, WritingTerms, lock_plan, read_plan, terms_of, type_terms
 from annotation.types import Clock, Project, User, utcnow
 from db import Database
 from db.models import LargerItem, Writing

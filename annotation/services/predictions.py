@@ -30,7 +30,7 @@ from annotation.predictions import TYPE, PooledPhrase, PredictedDocument, QueueO
 from annotation.relevance import GradedDocument, GradedPhrase, JudgedPool
 from annotation.services.audit import PROJECT_CHANGED, record
 from annotation.services.gold import pairs_with_sums, standing_in
-from annotation.services.imports import Importing
+from annotation.services.imports import PairImporter
 from annotation.services.known_pairs import known_prints
 from annotation.services.project_rows import as_project, find_project, order_of, reorder, usual_order
 from annotation.services.sign_in import address_key
@@ -320,7 +320,7 @@ class _Sending:
         self.documents = self.pairs = self.known = 0
         self.models: dict[str, None] = {}
         self.with_known_grades = known_prints(session, project.id)
-        self.importing = Importing(session, as_project(project), clock, merges_equal_texts=True)
+        self.importer = PairImporter(session, as_project(project), clock, merges_equal_texts=True)
 
     def summary(self) -> SentSummary:
         return SentSummary(self.documents, self.pairs, self.known, tuple(self.models))
@@ -394,9 +394,8 @@ class _Sending:
                     f"The phrase {pair.right!r} of the document {name!r} is a {what} of the project, whose "
                     f"grade is known: stop using the {what}s on the tab Quality, or choose another project."
                 )
-        for _ in self.importing.add(pairs):
-            pass
-        self.pairs = self.importing.summary().pairs
+        self.importer.add(pairs)
+        self.pairs = self.importer.summary().pairs
         of_project = Pair.project_id == self.project.id
         found = self.session.execute(
             select(Pair.fingerprint, Pair.id, SentPhrase.id.label("phrase_id"))

@@ -56,7 +56,7 @@ from annotation.services.users import (
     id_of,
     roles_of,
 )
-from annotation.services.writing_plan import return_writings
+from annotation.services.writing import return_writings
 from annotation.types import Clock, Project, ProjectSettings, Role, User, from_quarters, to_quarters, utcnow
 from annotation.wording import name_key
 from db import Database, models

@@ -24,7 +24,7 @@ from annotation.sense_pairs import (
 )
 from annotation.senses import WORD_TO_SENSE, is_sense_key
 from annotation.services.audit import record
-from annotation.services.imports import import_within
+from annotation.services.imports import PairImporter
 from annotation.services.project_rows import as_project, checks_project_of, find_project, next_order
 from annotation.services.rater_queue import bar_raters
 from annotation.services.transactions import count_where
@@ -71,8 +71,9 @@ class SenseService:
         with self._database.session() as session:
             project = as_project(find_project(session, project_id, lock=True))
             pair = replace(wanted, id=_free_id(session, project_id))
-            summary = import_within(session, project, [pair], self._clock)
-            if summary.equal_texts:
+            importer = PairImporter(session, project, self._clock)
+            importer.add([pair])
+            if importer.summary().equal_texts:
                 raise SenseError(
                     f"The pair of {pair.left} and {pair.right} already exists: choose another sense."
                 )

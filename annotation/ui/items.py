@@ -18,7 +18,7 @@ from annotation.services.accounts import AccountService
 from annotation.services.editing import EDITORS
 from annotation.services.larger_items import LISTED, ItemLine, ItemService, ItemWithdrawalService
 from annotation.services.projects import ProjectService
-from annotation.services.writing_plan import TypeTerms, WritingTerms, type_terms
+from annotation.services.writing import TypeTerms, WritingTerms, type_terms
 from annotation.ui.pairs import (
     FROM_FILE,
     KEPT_MINUTES,

@@ -35,7 +35,7 @@ from annotation.services.gold import GoldService, protocol_history
 from annotation.services.imports import ImportService
 from annotation.services.known_pairs import KnownPairService
 from annotation.services.numbering import KeyService, given_numbers
-from annotation.services.pairs import PairWithdrawalService
+from annotation.services.pairs import PairService
 from annotation.services.predictions import JudgementService
 from annotation.services.project_rows import find_project
 from annotation.services.projects import ProjectService
@@ -392,7 +392,7 @@ def test_the_report_names_raters_only_where_it_may_and_leaves_withdrawn_pairs_ou
     service = AgreementService(rated.database)
     assert agreement_to_json(service.report(rated.id, resamples=10))["set_aside"] == []
     set_aside(rated, "ben")
-    PairWithdrawalService(rated.database).withdraw(rated.id, ["a"])
+    PairService(rated.database).withdraw(rated.id, ["a"])
     named = agreement_to_json(service.report(rated.id, resamples=10))["set_aside"]
     assert named == [{"rater": "ben", "grades": 2, "reason": WHY, "at": "2026-03-01T09:00:00+00:00"}]
     hidden = service.report(rated.id, resamples=10, named=False)

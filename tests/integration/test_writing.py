@@ -27,7 +27,7 @@ from annotation.services.accounts import AccountService
 from annotation.services.editing import WritingReportService, Zeros
 from annotation.services.known_pairs import KnownPairService
 from annotation.services.larger_items import ItemWithdrawalService
-from annotation.services.pairs import PairWithdrawalService
+from annotation.services.pairs import PairService
 from annotation.services.projects import ProjectService
 from annotation.services.writing import remember_viewer
 from annotation.types import KnownPair, NewPair, NewRating, Role
@@ -500,7 +500,7 @@ def test_zeros_take_no_text_of_a_withdrawn_pair(database):
     pairs = office.accept_all()
     with database.reading() as session:
         names = session.scalars(select(Pair.external_id).where(Pair.id.in_(pairs))).all()
-    withdrawal = PairWithdrawalService(database, office.clock)
+    withdrawal = PairService(database, office.clock)
     withdrawal.withdraw(office.project.id, names)
     assert office.editing.make_zeros(office.project.id) == Zeros(0, 2)
     withdrawal.restore(office.project.id, names)
