@@ -41,7 +41,7 @@ def plain(text: str) -> str:
     return _MARKUP.sub(lambda found: f"\\{found[0]}", " ".join(text.split()))
 
 
-def fenced(text: str, language: str = "") -> str:
+def fence(text: str, language: str = "") -> str:
     """A block of lines, whatever fences these have themselves."""
     fence = "`" * max(3, _longest(text) + 1)
     return f"{fence}{language}\n{text.rstrip()}\n{fence}"
@@ -234,7 +234,7 @@ def gold_card(manifest: Mapping[str, Any]) -> str:
         whose_words = " in the project's own words"
     grades = [point["value"] for point in protocol["scale"]]
     columns = list(dict.fromkeys(name for file in files for name in file["columns"]))
-    graded = _graded(counts)
+    graded = _count_graded(counts)
     return _template().render(
         **{"consent": None, "set_aside": (), "protocol_changes": (), **manifest},
         **_agreement(manifest["agreement"]),
@@ -270,7 +270,7 @@ def _template() -> Template:
     environment.filters |= {
         "plain": plain,
         "code": code,
-        "fenced": lambda text, language: fenced(text, language) + "\n",
+        "fenced": lambda text, language: fence(text, language) + "\n",
         "line": lambda text: " ".join(text.split()) + "\n",
         "number_of": number_of,
         "thousands": "{:,}".format,
@@ -288,7 +288,7 @@ def _template() -> Template:
     return environment.get_template("gold_card.md.jinja")
 
 
-def _graded(counts: Mapping[str, Any]) -> int:
+def _count_graded(counts: Mapping[str, Any]) -> int:
     return sum(counts[source.value] for source in GoldSource)
 
 
@@ -304,7 +304,7 @@ def _genres(by_type: Mapping[str, Any]) -> dict[str, int]:
     """Pairs with a gold grade by genre, of those that have any; unknown genres under an empty name."""
     found: Counter[str] = Counter()
     for counts in by_type.values():
-        found.update({genre: _graded(of_genre) for genre, of_genre in counts["by_genre"].items()})
+        found.update({genre: _count_graded(of_genre) for genre, of_genre in counts["by_genre"].items()})
     return {genre: pairs for genre, pairs in found.items() if pairs}
 
 

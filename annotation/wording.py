@@ -13,7 +13,7 @@ HALF = re.compile("[\ud800-\udfff]")
 """Half a character: JSON can write one, UTF-8 cannot."""
 UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 """What no database takes."""
-MOST_SHOWN = 60
+MOST_SHOWN = 61
 BEGINNING_LENGTH = 80
 """Characters of a text that stand for it in a list."""
 LONG_BEGINNING = 160

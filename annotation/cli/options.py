@@ -156,7 +156,7 @@ class Output:
 
 
 @contextmanager
-def folder_made(folder: Path) -> Iterator[None]:
+def make_folder(folder: Path) -> Iterator[None]:
     """The folder is there within the block; what was missing of it goes again if the block fails."""
     made = [each for each in reversed((folder, *folder.parents)) if not each.exists()]
     try:
@@ -191,7 +191,7 @@ def write_all(outputs: Sequence[Output], database: Database, *, replaces: bool =
     devices = [output for output in outputs if output.path.exists() and not output.path.is_file()]
     moved: list[tuple[Path, Path]] = []
     with ExitStack() as stack:
-        parts = [(output.path, _part(output, stack)) for output in outputs if output not in devices]
+        parts = [(output.path, _write_part(output, stack)) for output in outputs if output not in devices]
         try:
             for path, part in parts:
                 with _disk_errors(path):
@@ -221,7 +221,7 @@ def _refuse_places(paths: Sequence[Path], database: Database) -> None:
         taken[place] = "given for two outputs"
 
 
-def _part(output: Output, stack: ExitStack) -> Path:
+def _write_part(output: Output, stack: ExitStack) -> Path:
     """The file as it will be, in a folder of its own from where it can be renamed to its place."""
     with _place_errors(output.path):
         beside = resolve_links(output.path).parent

@@ -92,7 +92,7 @@ def import_files(
     names = [Path(name).name for name in files]
     total = None if None in sizes else sum(size or 0 for size in sizes)
     with (
-        _whole(sys.stdin.buffer) if STDIN in files else nullcontext() as stdin,
+        _copy_stream(sys.stdin.buffer) if STDIN in files else nullcontext() as stdin,
         ProgressLine("Importing", total=total, unit="rows") as line,
     ):
         reader = _Reader(files, stdin, format, type, into.settings.only_type)
@@ -179,7 +179,7 @@ class _Reader:
         return self._done + here
 
 
-def _whole(stream: BinaryIO) -> BinaryIO:
+def _copy_stream(stream: BinaryIO) -> BinaryIO:
     """All of a stream, read before the import begins: a slow pipe would keep raters from saving."""
     copy = TemporaryFile()  # noqa: SIM115  # for as long as the command runs
     shutil.copyfileobj(stream, copy)

@@ -18,7 +18,7 @@ from annotation.cli.options import (
     Output,
     ProjectArgument,
     decimal_option,
-    folder_made,
+    make_folder,
     open_project,
     option_errors,
     whole_files,
@@ -71,7 +71,7 @@ Examples:
 def register_predictions(app: typer.Typer) -> None:
     """Add the commands of this file."""
     app.command("send", epilog=_SEND_EXAMPLES)(send)
-    app.command("bridge", epilog=_POOLED_EXAMPLES)(bridge)
+    app.command("bridge", epilog=_POOLED_EXAMPLES)(evaluate_pooled)
 
 
 def send(
@@ -147,7 +147,7 @@ def _show_sent(project: str, summary: SentSummary, counts: ProjectCounts, order:
     show_line(f"Order of rating: {ORDER_NAMES[order]}.")
 
 
-def bridge(
+def evaluate_pooled(
     project: ProjectArgument,
     threshold: Annotated[
         Decimal,
@@ -255,7 +255,7 @@ def _write(
         outputs.append(Output(gold, pool.gold_lines(options.threshold)))
     if qrels is not None:
         outputs.append(Output(qrels, pool.qrels_lines()))
-    with nullcontext() if runs is None else folder_made(runs):
+    with nullcontext() if runs is None else make_folder(runs):
         if runs is not None:
             outputs += [
                 Output(runs / f"{number}-{_file_name(model)}.run", pool.run_lines(model))

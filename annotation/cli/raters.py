@@ -301,6 +301,7 @@ def raters(
 
 
 def _work_json(work: Work) -> dict[str, Any]:
+    consent = work.consent
     return {
         "rater": work.rater,
         "former": work.is_former,
@@ -317,12 +318,10 @@ def _work_json(work: Work) -> dict[str, Any]:
         "per_hour": work.per_hour,
         "first_at": None if work.first_at is None else work.first_at.isoformat(),
         "last_at": None if work.last_at is None else work.last_at.isoformat(),
-        "consent": None if work.consent is None else _consent_json(work.consent),
+        "consent": None
+        if consent is None
+        else {"at": consent.at.isoformat(), "sha256": consent.sha256, "current": consent.is_current},
     }
-
-
-def _consent_json(consent: Consent) -> dict[str, Any]:
-    return {"at": consent.at.isoformat(), "sha256": consent.sha256, "current": consent.is_current}
 
 
 def _work_cells(work: Work) -> tuple[str, ...]:

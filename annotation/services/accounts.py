@@ -351,7 +351,7 @@ class InvitationService:
         self._passwords = passwords or Passwords()
 
     def has_administrator(self) -> bool:
-        """Whether somebody can administer the server; until then the set-up link is the only door."""
+        """Whether somebody can administer the server; until then there is only the set-up link."""
         with self._database.reading() as session:
             return has_administrator(session)
 

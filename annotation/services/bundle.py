@@ -21,7 +21,7 @@ from annotation.services.excluded_ratings import ExclusionService
 from annotation.services.gold import GoldService
 from annotation.services.imports import ImportService
 from annotation.services.known_pairs import KnownPairService
-from annotation.services.larger_items import ItemService, ItemWithdrawalService
+from annotation.services.larger_items import ItemService
 from annotation.services.leaderboard import SystemService
 from annotation.services.numbering import KeyService
 from annotation.services.pairs import PairService
@@ -65,7 +65,6 @@ class Services:
     judgements: JudgementService
     dictionary: Dictionary
     items: ItemService
-    item_withdrawal: ItemWithdrawalService
     writing: WritingService
     editing: EditingService
     writing_reports: WritingReportService
@@ -125,7 +124,6 @@ def open_services(
         sending=SendService(database),
         judgements=JudgementService(database),
         items=ItemService(database),
-        item_withdrawal=ItemWithdrawalService(database),
         writing=writing,
         editing=EditingService(database, dictionary=dictionary),
         writing_reports=WritingReportService(database),

@@ -128,7 +128,7 @@ class PairImporter:
         Raises:
             ImportFileError: an item cannot be used; others may be written, which the caller must undo.
         """
-        self._wrong.tell()
+        self._wrong.raise_if_any()
         pairs = self._order - self._first_order
         raters = self._ratings.raters
         merged = (

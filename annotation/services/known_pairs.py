@@ -179,7 +179,7 @@ def _new_pairs(
             there[pair.type, pair.id] = as_read
             met[as_read.fingerprint] = _Twin("pair further up", pair.id)
             new.append(known)
-    wrong.tell()
+    wrong.raise_if_any()
     if (count := before + len(new)) > most:
         raise ImportFileError(
             f"There would be {count:,} such pairs in the project: it takes {most:,} at most."

@@ -275,15 +275,15 @@ class PairService:
             project = find_project(session, project_id)
             fewest = session.scalar(select(func.min(Pair.open_slots)).where(Pair.project_id == project.id))
             now = self._clock()
-            raters = session.scalars(_may_grade(project.id, now)).all()
-            links = session.scalar(_open_links(project.id, now)) or 0
-            paused = session.scalar(_paused(project.id, now)) or 0
+            raters = session.scalars(_eligible_raters(project.id, now)).all()
+            links = session.scalar(_count_open_links(project.id, now)) or 0
+            paused = session.scalar(_count_paused(project.id, now)) or 0
             shares = read_shares(session, project)
             left, room, short_by = raters, 0, 0
             if shares is not None:
                 left = [rater for rater in raters if shares[rater].left > 0]
                 room = sum(shares[rater].left for rater in left)
-                lacking = session.scalar(select(func.sum(Pair.open_slots)).where(*_undecided(project.id)))
+                lacking = session.scalar(select(func.sum(Pair.open_slots)).where(*_lacks_grades(project.id)))
                 short_by = max(0, (lacking or 0) - room)
             listing = _stuck_pairs(project.id, left)
             total = _count(session, listing)
@@ -392,7 +392,7 @@ class PairService:
             project = find_project(session, project_id, lock=True)
             now = self._clock()  # once an import has let go of the project: leases run on meanwhile
             found = find_by_ids(session, Pair, project.id, ids, type)
-            changed = _mark(session, sorted(found.values()), now if is_withdrawn else None)
+            changed = _set_withdrawn(session, sorted(found.values()), now if is_withdrawn else None)
             if is_withdrawn:
                 _take_from_raters(session, sorted(changed))
             else:
@@ -483,7 +483,7 @@ def _check_removable(session: Session, numbers: Sequence[int]) -> None:
         raise PairError(f"The pair {row.external_id!r} {why} and stays: leave it out, or withdraw it.")
 
 
-def _mark(session: Session, numbers: Sequence[int], withdrawn_at: datetime | None) -> set[int]:
+def _set_withdrawn(session: Session, numbers: Sequence[int], withdrawn_at: datetime | None) -> set[int]:
     """Mark the pairs; which were not so yet. It waits for raters who are saving, as `lock_pairs` does."""
     was = IN_USE if withdrawn_at is not None else ~IN_USE
     changed: set[int] = set()
@@ -538,7 +538,7 @@ def _count(session: Session, listing: Select[*tuple[Any, ...]]) -> int:
     return session.scalar(select(func.count()).select_from(listing.order_by(None).subquery())) or 0
 
 
-def _open_links(project_id: int, now: datetime) -> Select[int]:
+def _count_open_links(project_id: int, now: datetime) -> Select[int]:
     """How many links bring the project another rater: of accounts that can sign in and are none yet."""
     rates = exists().where(is_rater(Invitation.user_id, project_id))
     return (
@@ -555,7 +555,7 @@ def _open_links(project_id: int, now: datetime) -> Select[int]:
     )
 
 
-def _paused(project_id: int, now: datetime) -> Select[int]:
+def _count_paused(project_id: int, now: datetime) -> Select[int]:
     """How many raters who can come in are paused, but for those whose grades are set aside: they are never
     given these pairs again.
     """
@@ -574,13 +574,13 @@ def _paused(project_id: int, now: datetime) -> Select[int]:
     )
 
 
-def _may_grade(project_id: int, now: datetime) -> Select[int]:
+def _eligible_raters(project_id: int, now: datetime) -> Select[int]:
     """The ids of the raters who can be given pairs, now or once they have opened their link."""
     raters = select(UserRow.id).join(Membership, is_rater(UserRow.id, project_id))
     return raters.where(can_come_in(now), ~is_paused(UserRow.id, project_id))
 
 
-def _undecided(project_id: int) -> tuple[ColumnElement[bool], ...]:
+def _lacks_grades(project_id: int) -> tuple[ColumnElement[bool], ...]:
     return (Pair.project_id == project_id, HAS_SLOT, ~HAS_DECISION)
 
 
@@ -600,6 +600,6 @@ def _stuck_pairs(project_id: int, raters: Sequence[int]) -> Select[*tuple[Any, .
             of_pair(Assignment.state == "skipped"),
             _BROKEN,
         )
-        .where(*_undecided(project_id), left < Pair.open_slots)
+        .where(*_lacks_grades(project_id), left < Pair.open_slots)
         .order_by(Pair.import_order)
     )

@@ -110,7 +110,7 @@ class HandOvers:
             )
         return read_bundle(json.loads(zlib.decompress(found.content)))
 
-    def arrived(self, token: str, project_id: int) -> None:
+    def mark_sent(self, token: str, project_id: int) -> None:
         """Forget what was handed over, and remember for a day to which project it went."""
         with self._lock:
             self._drop_old()
@@ -149,7 +149,7 @@ def is_kept(session: Session, project_id: int, document: PredictedDocument) -> b
     if row is None:
         return False
     return all(
-        _kept_run(session, row.id, run.model) == [(phrase.text, phrase.score) for phrase in run.ranked()]
+        _kept_run(session, row.id, run.model) == [(phrase.text, phrase.score) for phrase in run.rank()]
         for run in document.runs
     )
 
@@ -431,7 +431,7 @@ class _Sending:
         self.session.add(kept)
         self.session.flush()
         rows: dict[int, dict[str, object]] = {}
-        for rank, phrase in enumerate(run.ranked(), start=1):
+        for rank, phrase in enumerate(run.rank(), start=1):
             said = {"rank": rank, "score": phrase.score, "text": phrase.text}
             phrase_id = phrases[phrase.key]
             rows.setdefault(phrase_id, {"run_id": kept.id, "phrase_id": phrase_id, **said})
@@ -466,7 +466,7 @@ class JudgementService:
                     row.body,
                     row.language,
                     tuple(phrases[row.id]),
-                    _ranked(runs[row.id], {phrase.id for phrase in phrases[row.id]}),
+                    _without_withdrawn(runs[row.id], {phrase.id for phrase in phrases[row.id]}),
                 )
                 for row in rows
             )
@@ -508,7 +508,7 @@ def _runs(session: Session, project_id: int) -> Runs:
     return runs
 
 
-def _ranked(
+def _without_withdrawn(
     runs: dict[str, list[tuple[int, float]]], in_use: set[int]
 ) -> dict[str, tuple[tuple[int, float], ...]]:
     """The runs without phrases whose pair is withdrawn, as if no model had predicted them."""

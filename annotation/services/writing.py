@@ -1,6 +1,5 @@
 """Writers: how pairs are written in a project, the larger items that writers have, and their texts.
 
-Handing larger items to writers, each at a grade that keeps the grades in balance, and keeping their texts.
 An item is with one writer at a time, which an index makes sure of. Whoever hands out items or takes them back
 holds the lock of the project's plan, so that the counts that a grade is chosen by stay true.
 """
@@ -529,7 +528,7 @@ class WritingService:
             WritingError: it is submitted, or the item is no longer theirs.
         """
         with self._database.reading() as session:
-            row = _own(session, writing_id, writer_id)
+            row = _find_own(session, writing_id, writer_id)
             admit(session, row.project_id, writer_id, Role.WRITER)
             check_consent(session, row.project_id, writer_id)
             _check_state(row)
@@ -552,17 +551,17 @@ class WritingService:
         """
 
         def keep(session: Session, now: datetime) -> tuple[datetime, int, str]:
-            row, project, plan = _opened(session, writing_id, writer_id, now)
+            row, project, plan = _lock_own(session, writing_id, writer_id, now)
             is_mine = row.state in WITH_WRITER or take_again(session, row, plan, now)
             lost = "" if is_mine else _why_lost(session, row)
-            _change(row, text, version, seconds, now)
+            _change_text(row, text, version, seconds, now)
             if row.state == "held":
                 row.lease_expires_at = now + lease_of(project)
             return now, row.version, lost
 
         at, kept, lost = in_transaction(self._database, self._clock, keep)
         with self._database.reading() as session:
-            row = _own(session, writing_id, writer_id)
+            row = _find_own(session, writing_id, writer_id)
             check = compare_with_earlier(
                 session, task_of(session, row, read_plan(session, row.project_id))
             ).check
@@ -591,13 +590,13 @@ class WritingService:
         """
 
         def submit(session: Session, now: datetime) -> int:
-            own = _own(session, writing_id, writer_id)
+            own = _find_own(session, writing_id, writer_id)
             if own.state == "submitted" and own.text == clean_text(text).strip():
                 return own.project_id
-            row, _, plan = _opened(session, writing_id, writer_id, now)
+            row, _, plan = _lock_own(session, writing_id, writer_id, now)
             if row.state not in WITH_WRITER and not take_again(session, row, plan, now):
                 raise WritingError(_why_lost(session, row))
-            _change(row, clean_text(text).strip(), version, seconds, now)
+            _change_text(row, clean_text(text).strip(), version, seconds, now)
             if senses is not None:
                 row.senses = dict(senses)
             item = session.get_one(LargerItem, row.item_id)
@@ -617,10 +616,10 @@ class WritingService:
         said = normalise_note(note, "note", LONGEST_NOTE)
 
         def leave(session: Session, now: datetime) -> int:
-            own = _own(session, writing_id, writer_id)
+            own = _find_own(session, writing_id, writer_id)
             if own.state == "blank":
                 return own.project_id
-            row, _, _ = _opened(session, writing_id, writer_id, now)
+            row, _, _ = _lock_own(session, writing_id, writer_id, now)
             was_mine = row.state in WITH_WRITER
             row.state, row.lease_expires_at, row.note, row.updated_at = "blank", None, said, now
             if was_mine:
@@ -688,7 +687,7 @@ def _why_lost(session: Session, row: Writing) -> str:
     return GONE if item.withdrawn_at is None else ITEM_WITHDRAWN
 
 
-def _own(session: Session, writing_id: int, writer_id: int, *, lock: bool = False) -> Writing:
+def _find_own(session: Session, writing_id: int, writer_id: int, *, lock: bool = False) -> Writing:
     statement = select(Writing).where(Writing.id == writing_id, Writing.writer_id == writer_id)
     if lock:
         statement = statement.with_for_update().execution_options(populate_existing=True)
@@ -698,14 +697,14 @@ def _own(session: Session, writing_id: int, writer_id: int, *, lock: bool = Fals
     return row
 
 
-def _opened(
+def _lock_own(
     session: Session, writing_id: int, writer_id: int, now: datetime
 ) -> tuple[Writing, Project, WritingPlan]:
     """The writer's text with its project and plan, both locked."""
-    project, _ = admit(session, _own(session, writing_id, writer_id).project_id, writer_id, Role.WRITER)
+    project, _ = admit(session, _find_own(session, writing_id, writer_id).project_id, writer_id, Role.WRITER)
     plan = lock_plan(session, project.id, now)
     check_consent(session, project.id, writer_id)
-    row = _own(session, writing_id, writer_id, lock=True)
+    row = _find_own(session, writing_id, writer_id, lock=True)
     _check_state(row)
     return row, project, plan
 
@@ -715,7 +714,7 @@ def _check_state(row: Writing) -> None:
         raise WritingError(_ENDED[row.state])
 
 
-def _change(row: Writing, text: str, version: int, seconds: float | None, now: datetime) -> None:
+def _change_text(row: Writing, text: str, version: int, seconds: float | None, now: datetime) -> None:
     kept = clean_text(text)
     if seconds is not None:
         row.seconds = max(row.seconds or 0.0, seconds)

@@ -205,7 +205,7 @@ def _build_review(services: Services, page: gr.Blocks) -> None:
     build_review_page(
         ReviewHandlers(services.accounts, services.editing),
         ReportHandlers(services.accounts, services.writing_reports, services.editing),
-        ItemsHandlers(services.accounts, services.projects, services.items, services.item_withdrawal),
+        ItemsHandlers(services.accounts, services.projects, services.items),
         page,
     )
 

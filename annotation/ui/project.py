@@ -363,7 +363,7 @@ class ProjectHandlers:
             before = self.projects.get(project_id).settings
             counts = self.projects.counts(project_id, viewer=user.id)
             kept = self.projects.update(project_id, mine, seen=seen, by=user).settings
-            anew = self.consents.lacking_anew(project_id) if kept.consent != before.consent else 0
+            anew = self.consents.count_to_renew(project_id) if kept.consent != before.consent else 0
             follows = [describe_renewal(anew)]
             counts_now = self.projects.counts(project_id, viewer=user.id)
             if kept.threshold != before.threshold:

@@ -36,6 +36,7 @@ from kpdemo.io.tables import escape_formula, open_stream, unescape_formula
 from tests.commands import main
 from tests.databases import row_problems
 from tests.rated import pair, rated_project
+from tests.workbooks import workbook
 
 
 @pytest.fixture
@@ -456,6 +457,14 @@ def test_a_table_that_a_group_made_itself_is_read(sqlite_database, name, text):
     with pytest.raises(ImportFileError, match="judith decided 3, scale already"):
         study.take(text, name=name)
     assert study.take(text, name=name, replaces=True) == DecisionSummary(1, 0, 0)
+
+
+def test_the_table_may_come_back_as_a_workbook(study):
+    far = next(row for row in study.rows() if row["id"] == "far")
+    content = workbook([list(far), list((far | {"grade": 3, "cause": "scale", "note": "'=1+1"}).values())])
+    source = open_stream(io.BufferedReader(io.BytesIO(content)), "flagged.xlsx")
+    assert study.tables.decide_all(study.id, read_decisions(source), "judith").decided == 1
+    assert study.decided()["far"] == (3.0, Cause.SCALE, "=1+1", "judith")
 
 
 def test_importing_the_table_as_pairs_brings_no_ratings(database):

@@ -168,7 +168,7 @@ def test_a_changed_consent_text_is_saved_with_the_number_who_have_to_agree_anew(
     first = replace(SETTINGS, consent="Take part?")
     project = projects.create(first).id
     projects.add_member(project, "Ana", Role.RATER)
-    asked = consents.asked(project, ana)
+    asked = consents.text_to_agree(project, ana)
     assert asked is not None
     consents.agree(project, ana, asked.sha256)
     handlers = ProjectHandlers(

@@ -61,7 +61,7 @@ def test_a_run_is_ranked_by_score_and_has_each_phrase_once():
     run = Run(
         "a", (phrase("b c", 0.5), phrase("a", 0.5, is_present=False), phrase("A", 0.9), phrase("d", 0.5))
     )
-    assert [ranked.text for ranked in run.ranked()] == ["A", "b c", "d"]
+    assert [ranked.text for ranked in run.rank()] == ["A", "b c", "d"]
 
 
 @pytest.mark.parametrize(
