@@ -554,10 +554,10 @@ def _latex_button(report: AgreementReport) -> str:
 
 SECONDS_BETWEEN_LOOKS = 10
 
-ASK_IN_USE = "before => (window.kpdemoParts.isInUse() ? String(Date.now()) : before)"
+ASK_IN_USE = "async (before) => ((await kpdemo).isInUse() ? String(Date.now()) : before)"
 """JavaScript: what changes only where somebody may see the figures."""
-KEEP_FOLDS = "(...now) => { window.kpdemoParts.keepFolds(); return now; }"
-OPEN_FOLDS = "() => { window.kpdemoParts.openFolds(); }"
+KEEP_FOLDS = "async (...now) => { (await kpdemo).keepFolds(); return now; }"
+OPEN_FOLDS = "async () => { (await kpdemo).openFolds(); }"
 
 
 @dataclass(frozen=True)

@@ -145,17 +145,8 @@ STYLES = tuple(
     ASSETS / f"{name}.css" for name in ("annotation", "rate", "write", "senses", "adjudicate", "figures")
 )
 """In this order: a later one may overrule an earlier one."""
-SCRIPTS = tuple(
-    ASSETS / f"{name}.js"
-    for name in (
-        *("annotation", "parts", "choice", "kept_form", "consent"),
-        *("rate_store", "rate_form", "rate_training", "rate_consent", "rate_sender"),
-        *("rate_keys", "rate_tabs", "rate_session", "rate_view", "rate"),
-        *("write_copies", "write_view", "write_consent", "write"),
-        *("adjudicate", "senses", "export"),
-    )
-)
-"""In this order: each takes what those before it have put into `window`."""
+SCRIPTS = ASSETS / "scripts"
+"""The ES modules of the pages of annotation, which import some of the public page."""
 MAX_FILE_SIZE = LARGEST_FILE
 MINUTE = 60
 
