@@ -39,14 +39,13 @@ from kpdemo.errors import ModelLoadError
 from kpdemo.predictors import available_models
 from kpdemo.ui.compare import CompareHandlers, build_compare_section
 from kpdemo.ui.evaluate import EvaluateHandlers, build_evaluate_tab
-from kpdemo.ui.files import FilesHandlers, build_files_tab
+from kpdemo.ui.files import DELETED_SECONDS, FilesHandlers, build_files_tab
 from kpdemo.ui.models import ModelShelf, no_index
 from kpdemo.ui.page import SCRIPTS, FooterHandlers, add_scripts, build_footer, mount_pages, new_server
 from kpdemo.ui.predict import PredictHandlers, build_predict_tab, load_examples
 from kpdemo.ui.send import SendHandlers, build_send_files_section, build_send_section
 from kpdemo.ui.serving import ServeError, add_health, add_security, address_of, listen, private_uploads, serve
 from kpdemo.ui.space import SpaceHandlers, build_space_tab
-from kpdemo.ui.uploads import DELETED_SECONDS
 from kpdemo.ui.widgets import PageLink, page_header
 
 NAME = "Keyphrases"
@@ -125,7 +124,7 @@ def build_server(context: AppContext) -> FastAPI:
             partial(annotation_pages.build_annotation_pages, services),
             "/annotate",
             max_file_size=annotation_pages.MAX_FILE_SIZE,
-            script=f"{scripts}/annotation/annotate.js",
+            scripts=scripts["annotation"],
             styles=annotation_pages.STYLES,
             user_of=guard.current_user,
         )
@@ -133,7 +132,7 @@ def build_server(context: AppContext) -> FastAPI:
         links = [PageLink("Annotate", "/annotate/", new_tab=context.in_space)]
         sends = SendHandlers(shelf, services.handovers.keep, new_tab=context.in_space)
     public = partial(build_app, shelf, links, sends, context.documentation)
-    mount_pages(server, public, "/", max_file_size=MAX_FILE_SIZE, script=f"{scripts}/kpdemo/public.js")
+    mount_pages(server, public, "/", max_file_size=MAX_FILE_SIZE, scripts=scripts["kpdemo"])
     shelf.warm_up_in_background()
     return server
 

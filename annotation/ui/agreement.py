@@ -29,14 +29,19 @@ from annotation.services.accounts import AccountService
 from annotation.services.agreement import AgreementService
 from annotation.services.bundle import DamagedError, UnreachableError
 from annotation.types import Clock, utcnow
-from annotation.ui.charts import CUSTOMARY_LINES, Series, alpha_chart, bias_chart, drift_chart, grades_chart
-from annotation.ui.tables import (
+from annotation.ui.figures import (
+    CUSTOMARY_LINES,
     UNDEFINED,
     Cell,
     Column,
+    Series,
     Table,
+    alpha_chart,
     alpha_of,
+    bias_chart,
+    drift_chart,
     file_name,
+    grades_chart,
     interval_text,
     latex_button,
     reasons_html,

@@ -56,19 +56,19 @@ from annotation.systems import (
     scores_text,
 )
 from annotation.types import Role
-from annotation.ui.charts import genre_chart
-from annotation.ui.pairs import box_after, refusal_html
-from annotation.ui.tables import (
+from annotation.ui.figures import (
     Cell,
     Column,
     Table,
     alpha_of,
     file_name,
+    genre_chart,
     latex_button,
     reasons_html,
     table_html,
     type_label,
 )
+from annotation.ui.pairs import box_after, refusal_html
 from annotation.ui.widgets import (
     PAGE_ERRORS,
     PageError,

@@ -30,8 +30,8 @@ from annotation.services.pairs import (
 from annotation.services.projects import ProjectService
 from annotation.services.ratings import Remark, RemarkKind, RemarkPage, RemarkService
 from annotation.types import ImportSummary, Role
+from annotation.ui.figures import Column, Table, listing_html, save_button
 from annotation.ui.rate import SKIP_REASONS
-from annotation.ui.tables import Column, Table, listing_html, save_button
 from annotation.ui.widgets import (
     PAGE_ERRORS,
     Filling,

@@ -22,12 +22,13 @@ from annotation.services.gold import ExportRecord, GoldCounts, GoldService
 from annotation.services.pairs import StuckPair, StuckPairs, StuckService
 from annotation.services.projects import ProjectService
 from annotation.types import Role
-from annotation.ui.members import (
+from annotation.ui.accounts import (
     ExclusionHandlers,
     MembersHandlers,
     build_exclusion_section,
     build_members_section,
 )
+from annotation.ui.figures import listing_html
 from annotation.ui.pairs import (
     ImportHandlers,
     PairListHandlers,
@@ -36,9 +37,8 @@ from annotation.ui.pairs import (
     build_pair_list,
     build_remarks_section,
 )
+from annotation.ui.projects import read_settings_form, saved_html, settings_fields, settings_values
 from annotation.ui.quality import QualityHandlers, build_quality_section
-from annotation.ui.settings_form import read_settings_form, saved_html, settings_fields, settings_values
-from annotation.ui.tables import listing_html
 from annotation.ui.widgets import (
     Filling,
     KeptForm,

@@ -20,9 +20,9 @@ from annotation.services.known_pairs import KnownLine, KnownPairService, KnownSu
 from annotation.services.projects import ProjectService
 from annotation.services.quality import FORMER, QualityOverview, QualityService, Standing, Work, WorkService
 from annotation.types import KnownPairInput, Role
+from annotation.ui.figures import Column, Table, listing_html, table_html
 from annotation.ui.pairs import checked_upload, import_event, import_result_html, refusal
-from annotation.ui.settings_form import saved_html
-from annotation.ui.tables import Column, Table, listing_html, table_html
+from annotation.ui.projects import saved_html
 from annotation.ui.widgets import (
     PAGE_ERRORS,
     Filling,

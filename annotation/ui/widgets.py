@@ -227,16 +227,24 @@ def answer_place(elem_id: str) -> gr.HTML:
 
 
 def answer_event(
-    listen: Callable[..., Dependency], handler: Callable[..., Any], inputs: Any, outputs: Any, **options: Any
+    listen: Callable[..., Dependency],
+    handler: Callable[..., Any],
+    inputs: Any,
+    outputs: Any,
+    *,
+    place: gr.HTML | None = None,
+    **options: Any,
 ) -> Dependency:
     """An event with an answer or, after a refusal, its reason; the form stays in view until it comes.
 
     Args:
         listen: of a component, such as `click` of a button.
         outputs: an `answer_place`, or one and what changes beside it.
+        place: that `answer_place`, where it is not the first of the outputs.
         options: of the event, with its `api_name`.
     """
-    place = outputs[0] if isinstance(outputs, list) else outputs
+    if place is None:
+        place = outputs[0] if isinstance(outputs, list) else outputs
     # Without a place of its own, progress is shown on each output: it would hide the fields.
     event = listen(handler, inputs, outputs, show_progress_on=place, **options)
     keep_reason(event, place)

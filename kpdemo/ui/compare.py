@@ -18,10 +18,10 @@ from kpdemo.ui.html import escape, filler_note, filler_word, score_html
 from kpdemo.ui.models import OF_ONE_MODEL, ModelShelf
 from kpdemo.ui.requests import read_request
 from kpdemo.ui.results import PredictionRequest, PredictionResult, note_of, nothing_present
-from kpdemo.ui.stop import Stops
 from kpdemo.ui.widgets import (
     MODEL_QUEUE,
     QuestionFields,
+    Stops,
     empty_html,
     forget_with,
     keep_reason,

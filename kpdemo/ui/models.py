@@ -21,11 +21,11 @@ from kpdemo.errors import (
     StoppedError,
 )
 from kpdemo.languages import identify
+from kpdemo.pdf_process import PdfProcesses
 from kpdemo.predictors import model_folder
 from kpdemo.routing import DEFAULT_MODEL, model_for
 from kpdemo.text import LONGEST_SHOWN, shorten
 from kpdemo.types import Document, Prediction, RetrievalPrediction, VectorSpace
-from kpdemo.ui.pdf_process import PdfProcesses
 from kpdemo.ui.requests import check_length
 from kpdemo.ui.results import PredictionRequest, PredictionResult
 from kpdemo.worker import Load, LocalModels, ModelQueue, RemotePredictor, Stop, listen_with, tell

@@ -25,7 +25,7 @@ from kpdemo import __version__
 from kpdemo.ui.html import escape
 from kpdemo.ui.models import WARM_UP_PATIENCE, ModelShelf
 from kpdemo.ui.results import device_name
-from kpdemo.ui.upload_guard import UploadGuard
+from kpdemo.ui.serving import UploadGuard
 from kpdemo.ui.widgets import QUIETLY
 
 ASSETS = Path(__file__).parent.parent / "assets"
@@ -121,30 +121,37 @@ class ModuleFiles(StaticFiles):
         return response
 
 
-def add_scripts(server: FastAPI, folders: Mapping[str, Path]) -> str:
+def add_scripts(server: FastAPI, folders: Mapping[str, Path]) -> dict[str, list[str]]:
     """Serve the ES modules of each folder under its name, so that they can import one another.
 
     Returns:
-        The path that the names follow, from the root of the server. It changes with any of the modules.
+        By the name of the folder, the paths of its modules from the root of the server; the first is that of
+        `main.js`, which a page loads. They change with any of the modules.
     """
-    digest = sha256()
-    for folder in folders.values():
-        for script in sorted(folder.rglob("*.js")):
-            digest.update(script.read_bytes())
-    root = f"scripts/{digest.hexdigest()[:12]}"
+    files = {
+        name: sorted(folder.rglob("*.js"), key=lambda file: (file.name != "main.js", file))
+        for name, folder in folders.items()
+    }
+    content = b"".join(file.read_bytes() for each in files.values() for file in each)
+    root = f"scripts/{sha256(content).hexdigest()[:12]}"
     for name, folder in folders.items():
         server.mount(f"/{root}/{name}", ModuleFiles(directory=folder))
-    return root
+    return {
+        name: [f"{root}/{name}/{file.relative_to(folders[name]).as_posix()}" for file in each]
+        for name, each in files.items()
+    }
 
 
-def head(script: str) -> str:
-    """For the head of a page: its style, and the entry module, whose names are those of the promise `kpdemo`.
+def head(modules: Sequence[str]) -> str:
+    """For the head of a page: its style, and its modules, the first of which it loads.
 
-    A promise, because Gradio may call the `js` of an event before the module has come.
+    What that exports is of the promise `kpdemo`: Gradio may call the `js` of an event before the module has
+    come. The others come at the same time, and not one after the other.
     """
+    links = "".join(f'<link rel="modulepreload" href="{escape(module)}">' for module in modules)
     return (
         f'<meta name="color-scheme" content="light dark"><style>{MEDIA.read_text(encoding="utf-8")}</style>'
-        f"<script>window.kpdemo = import({json.dumps(script)});</script>"
+        f"{links}<script>window.kpdemo = import({json.dumps(modules[0])});</script>"
     )
 
 
@@ -217,7 +224,7 @@ def mount_pages(
     path: str,
     *,
     max_file_size: str,
-    script: str,
+    scripts: Sequence[str],
     styles: Sequence[Path] = (),
     user_of: Callable[[Request], Awaitable[str | None]] | Callable[[Request], str | None] | None = None,
 ) -> None:
@@ -228,7 +235,7 @@ def mount_pages(
         build: makes the pages.
         path: where they are.
         max_file_size: of an upload, such as "20mb".
-        script: the path of the module that each page loads, from the root of the server.
+        scripts: those of one folder, as `add_scripts` gives them.
         styles: stylesheets besides the common one.
         user_of: the name of who asks, or None, which is refused; without it everybody may come in.
     """
@@ -249,7 +256,7 @@ def mount_pages(
             app_kwargs={**CLOSED_DOCS, "middleware": [Middleware(UploadGuard)]},
             theme=build_theme(),
             css_paths=[STYLE, *styles],
-            head=head(f"{to_root}{script}"),
+            head=head([f"{to_root}{script}" for script in scripts]),
             footer_links=[],
             run_history=False,
             ssr_mode=False,

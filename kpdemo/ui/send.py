@@ -22,21 +22,20 @@ from kpdemo.io.documents import LocatedDocument, read_numbered
 from kpdemo.io.files import is_whole
 from kpdemo.io.json_lines import LineError
 from kpdemo.io.predictions import bundle_of, count_phrases
+from kpdemo.pdf_process import PdfProcesses, ReadPdf, is_pdf
 from kpdemo.routing import refusal_of
 from kpdemo.types import Document, Prediction, Predictor
 from kpdemo.ui.compare import announce_each, build_model_choice, chosen_models, follow_model
-from kpdemo.ui.files import nothing_read
+from kpdemo.ui.files import BATCH_SIZE, OwnNames, in_turn_of_files, nothing_read, readable_copies
 from kpdemo.ui.html import count_noun, escape, group_digits, join_names
 from kpdemo.ui.models import OF_ONE_MODEL, ModelShelf
-from kpdemo.ui.pdf_process import PdfProcesses, ReadPdf, is_pdf
 from kpdemo.ui.requests import read_request
-from kpdemo.ui.stop import Stops
-from kpdemo.ui.uploads import BATCH_SIZE, OwnNames, in_turn_of_files, readable_copies
 from kpdemo.ui.widgets import (
     CHOOSE_AGAIN,
     FILES_QUEUE,
     MODEL_QUEUE,
     QuestionFields,
+    Stops,
     empty_html,
     forget_with,
     keep_reason,

@@ -39,10 +39,10 @@ from kpdemo.ui.html import count_noun, escape, group_digits, score_html
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.requests import read_request
 from kpdemo.ui.results import PredictionRequest
-from kpdemo.ui.stop import Stops
 from kpdemo.ui.widgets import (
     MODEL_QUEUE,
     QuestionFields,
+    Stops,
     empty_html,
     keep_reason,
     page_of,

@@ -31,7 +31,8 @@ ASLEEP = "() => { const { now } = Date; Date.now = () => now() - 600_000; }"
 
 
 HOLD = """async (milliseconds) => {
-  const { name } = performance.getEntriesByType("resource").find(({ name }) => name.endsWith("/rate/keys.js"));
+  const loaded = performance.getEntriesByType("resource");
+  const { name } = loaded.find(({ name }) => name.endsWith("/rate/keys.js"));
   (await import(name)).timing.hold = milliseconds;
 }"""
 """Sets how long no key counts for a pair that came without the rater's doing."""

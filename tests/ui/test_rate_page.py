@@ -15,7 +15,6 @@ from annotation.scale import CLSS_POINTS
 from annotation.services.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.types import Project, ProjectSettings, Role, SkipReason, User
-from annotation.ui.pages import STYLES
 from annotation.ui.rate import SKIP_REASONS, RateHandlers, form_html, storage_name
 from annotation.ui.wording import examples_html, scale_html
 from kpdemo.ui.html import markdown_html

@@ -15,8 +15,7 @@ from annotation.services.consents import ConsentService
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
 from annotation.types import ProjectSettings, Role
-from annotation.ui.members import LinksHandlers, MembersHandlers
-from annotation.ui.users import UsersHandlers, accounts_html
+from annotation.ui.accounts import LinksHandlers, MembersHandlers, UsersHandlers, accounts_html
 from tests.people import CHEAP, PASSWORD
 
 EVIL = "<img src=x onerror=alert(1)>"

@@ -6,7 +6,7 @@ import pytest
 
 from kpdemo.errors import StoppedError
 from kpdemo.ui import stop as module
-from kpdemo.ui.stop import Stops
+from kpdemo.ui.widgets import Stops
 
 
 def is_stopped(stop):

@@ -1,8 +1,8 @@
-"""Who works in a project: the list, links that invite, excluding a rater's grades."""
+"""Accounts, members of a project and the links that invite; excluding a rater's grades."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,17 +11,20 @@ import gradio as gr
 from annotation.consent import Consent
 from annotation.errors import AnnotationError, SettingsError
 from annotation.projects import Member
-from annotation.services.accounts import LASTS, AccountService, InvitationService
+from annotation.services.accounts import LASTS, Account, AccountService, InvitationService, renamed_text
+from annotation.services.audit import EventService
 from annotation.services.consents import ConsentService
 from annotation.services.excluded_ratings import ExclusionService, RaterGrades, Restoration
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
 from annotation.services.users import OpenInvitation
 from annotation.types import Role, User
-from annotation.ui.tables import listing_html
+from annotation.ui.figures import listing_html
+from annotation.ui.project import events_html
 from annotation.ui.widgets import (
     Filling,
     Keeping,
+    Parts,
     admit_member,
     answer_event,
     answer_place,
@@ -33,7 +36,7 @@ from annotation.ui.widgets import (
 from annotation.ui.wording import ROLE_CHOICES, ROLE_ORDER, parse_role, roles_text, time_html
 from annotation.wording import LONGEST_NOTE
 from kpdemo.ui.html import count_noun, escape, group_digits
-from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, section_heading, shown_to_user
+from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, keep_reason, section_heading, shown_to_user
 
 NO_OPEN_LINKS = "No links are open. A link is listed here until it is used, expires or is revoked."
 
@@ -59,7 +62,7 @@ class LinksHandlers:
                 raise SettingsError("No link is chosen: choose one.")
             self.invitations.revoke(int(link), project_id, by=by)
             said = done_html("The link is revoked: it can no longer be used.")
-            return said, *shown_links(self.invitations, project_id)
+            return said, *shown_links(self.invitations, project_id).values()
 
     def _asked(self, request: gr.Request) -> tuple[int | None, User]:
         project_id = project_of_page(request) if self.in_project else None
@@ -68,10 +71,15 @@ class LinksHandlers:
 
 @dataclass(frozen=True)
 class LinksSection:
-    places: tuple[Any, ...]
+    parts: Parts
     """What `shown_links` fills: the list, the choice of one, and its button."""
     revoking: Any
     """The event of revoking a link."""
+
+
+def choice_button(text: str, elem_id: str) -> gr.Button:
+    """Does something with what is chosen from a list; at first nothing is."""
+    return gr.Button(text, interactive=False, size="md", min_width=120, elem_id=elem_id)
 
 
 def build_links_section(handlers: LinksHandlers, prefix: str) -> LinksSection:
@@ -86,20 +94,27 @@ def build_links_section(handlers: LinksHandlers, prefix: str) -> LinksSection:
         link = gr.Dropdown([], label="Link", elem_id=f"{prefix}-open-link", scale=3)
         revoke = gr.Button("Revoke", interactive=False, elem_id=f"{prefix}-revoke", scale=1, min_width=120)
     revoked = answer_place(f"{prefix}-revoked")
-    places = (listing, link, revoke)
+    parts = Parts(links=listing, link=link, revoke=revoke)
     on_choice(link, handlers.choose_link, revoke, api_name=f"choose_link_of_{prefix}", show_progress="hidden")
     revoking = answer_event(
-        revoke.click, handlers.revoke_link, link, [revoked, *places], api_name=f"revoke_link_of_{prefix}"
+        revoke.click,
+        handlers.revoke_link,
+        link,
+        [revoked, *parts.outputs],
+        api_name=f"revoke_link_of_{prefix}",
     )
-    return LinksSection(places, revoking)
+    return LinksSection(parts, revoking)
 
 
-def shown_links(invitations: InvitationService, project_id: int | None) -> tuple[str, gr.Dropdown, gr.Button]:
+def shown_links(invitations: InvitationService, project_id: int | None) -> dict[str, Any]:
     """What the section shows: of one project, or of the whole server."""
     links = invitations.open_invitations(project_id)
     choices = [(f"{link_for(link)}: {link_gives(link)}, number {link.id}", link.id) for link in links]
-    choice = gr.Dropdown(choices=choices, value=None)
-    return open_links_html(links), choice, gr.Button(interactive=False)
+    return {
+        "links": open_links_html(links),
+        "link": gr.Dropdown(choices=choices, value=None),
+        "revoke": gr.Button(interactive=False),
+    }
 
 
 def note_field(prefix: str) -> gr.Textbox:
@@ -127,7 +142,7 @@ def open_links_html(links: Sequence[OpenInvitation]) -> str:
     """Whom each open link is for, what it gives, since when and until when."""
     if not links:
         return empty_html(NO_OPEN_LINKS)
-    rows = "".join(_row_html(link) for link in links)
+    rows = "".join(map(_link_row, links))
     return listing_html(("For", "Made", "By", "Valid until"), rows, label="Open links")
 
 
@@ -146,7 +161,7 @@ def link_gives(link: OpenInvitation) -> str:
     return "a password" if link.role is None else f"{link.role.value} in {link.project}"
 
 
-def _row_html(link: OpenInvitation) -> str:
+def _link_row(link: OpenInvitation) -> str:
     gives = f"{link_gives(link)}, number {link.id}"
     return (
         f'<tr><th scope="row" dir="auto">{escape(link_for(link))}<small>{escape(gives)}</small>'
@@ -251,7 +266,7 @@ class MembersHandlers:
                 f"within {LASTS.days} days, becomes {article} {chosen.value}. It is not shown again."
             )
             link = link_html(invitation_address(request, token), said)
-            return link, gr.Textbox(value=""), *shown_links(self.invitations, project_id)
+            return link, gr.Textbox(value=""), *shown_links(self.invitations, project_id).values()
 
     def remove(self, request: gr.Request, chosen: str | None) -> tuple[Any, ...]:
         """Take a role away; what its user graded stays."""
@@ -282,7 +297,7 @@ class MembersHandlers:
         """What can be done with the role that is chosen; what was said of another one goes."""
         with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
             members, paused = self.projects.members(project_id), self.quality.paused(project_id)
-            return "", *_buttons(chosen, members, paused)
+            return "", *_member_buttons(chosen, members, paused)
 
     def join(self, request: gr.Request) -> tuple[Any, ...]:
         """Make the user who asks a rater of the project, too."""
@@ -317,9 +332,9 @@ class MembersHandlers:
             members_html(members, paused, consents, is_asked=bool(text)),
             gr.Dropdown(choices=accounts, value=None),
             gr.Dropdown(choices=held, value=chosen),
-            *_buttons(chosen, members, paused),
+            *_member_buttons(chosen, members, paused),
             gr.Column(visible=not _has(members, user.name, Role.RATER)),
-            *shown_links(self.invitations, project_id),
+            *shown_links(self.invitations, project_id).values(),
         )
 
 
@@ -334,12 +349,12 @@ def build_members_section(handlers: MembersHandlers) -> tuple[Filling, tuple[Any
                 LinksHandlers(handlers.accounts, handlers.invitations, in_project=True), "members"
             )
             added = _build_addition()
-    shown = [listed.members, added.account, listed.held, *listed.buttons, added.joining, *links.places]
+    shown = [listed.members, added.account, listed.held, *listed.buttons, added.joining, *links.parts.outputs]
     inviting = answer_event(
         invitation.run.click,
         handlers.invite,
         [invitation.role, invitation.note],
-        [invitation.link, invitation.note, *links.places],
+        [invitation.link, invitation.note, *links.parts.outputs],
         api_name="invite_member",
     )
     said, held = listed.said, listed.held
@@ -367,7 +382,7 @@ class _MemberList:
     members: gr.HTML
     held: gr.Dropdown
     buttons: tuple[gr.Button, ...]
-    """Remove, pause, resume, as `_buttons` lets them be pressed."""
+    """Remove, pause, resume, as `_member_buttons` lets them be pressed."""
 
 
 def _build_list() -> _MemberList:
@@ -376,17 +391,15 @@ def _build_list() -> _MemberList:
     members = gr.HTML("", elem_id="members-list", js_on_load=None)
     held = gr.Dropdown([], label="Member", allow_custom_value=True, elem_id="members-held")
     with gr.Row(elem_id="members-actions"):
-        remove = _button("Remove this role", "members-remove")
-        pause = _button("Pause this rater", "members-pause")
-        resume = _button("Resume this rater", "members-resume")
+        remove = choice_button("Remove this role", "members-remove")
+        pause = choice_button("Pause this rater", "members-pause")
+        resume = choice_button("Resume this rater", "members-resume")
     return _MemberList(said, members, held, (remove, pause, resume))
 
 
-def _button(text: str, elem_id: str) -> gr.Button:
-    return gr.Button(text, interactive=False, size="md", elem_id=elem_id)
-
-
-def _buttons(chosen: str | None, members: Sequence[Member], paused: Collection[int]) -> tuple[gr.Button, ...]:
+def _member_buttons(
+    chosen: str | None, members: Sequence[Member], paused: Collection[int]
+) -> tuple[gr.Button, ...]:
     """Remove, pause, resume: those that make sense for this role can be pressed; all stay where they are."""
     role, _, name = (chosen or "").partition(_SEPARATOR)
     there = role in set(Role) and _has(members, name, Role(role))
@@ -570,3 +583,264 @@ def build_exclusion_section(handlers: ExclusionHandlers) -> tuple[Filling, tuple
         event.failure(handlers.look_again, rater, shown[1:], api_name=name, **QUIETLY)
     keeping = Keeping(kept, [reason], changed[:1], around=[(part, {"open": True})])
     return Filling(handlers.show, shown, "show_graded", keeping=keeping), changed
+
+
+LINK_HINT = f"A link lets one person in, within {LASTS.days} days. It cannot be looked up later."
+_SENT = (
+    f"Send this link to that person only. It works once, within {LASTS.days} days, and is not shown again."
+)
+
+
+@dataclass(frozen=True)
+class UsersHandlers:
+    """Each answer is of the parts of the page by name, see `build_users_page`."""
+
+    accounts: AccountService
+    invitations: InvitationService
+    projects: ProjectService
+    events: EventService
+
+    def open(self, request: gr.Request) -> dict[str, Any]:
+        """The accounts, and the projects to invite to; a sentence for users who may not see the page."""
+        try:
+            self._administrator(request)
+        except AnnotationError as error:
+            return {"closed": empty_html(str(error)), "body": gr.Row(visible=False)}
+        projects = [(project.name, project.id) for project in self.projects.list()]
+        return {
+            "closed": "",
+            "body": gr.Row(visible=True),
+            **self._shown(None),
+            "project": gr.Dropdown(choices=projects, value=None),
+            "events": self.show_events(request),
+        }
+
+    def show_events(self, request: gr.Request) -> str:
+        """What was done with accounts and whole projects."""
+        with shown_to_user(AnnotationError):
+            self._administrator(request)
+            return events_html(self.events.of_server())
+
+    def choose(self, request: gr.Request, name: str | None) -> dict[str, Any]:
+        """What can be done with the account that is chosen."""
+        with shown_to_user(AnnotationError):
+            self._administrator(request)
+            return _user_buttons(self.accounts.user(name) if name else None)
+
+    def add(self, request: gr.Request, name: str, is_administrator: bool) -> dict[str, Any]:
+        """A new account, and the link with which its owner chooses a password."""
+        with shown_to_user(AnnotationError):
+            by = self._administrator(request)
+            user = self.accounts.add_user(name or "", is_administrator=bool(is_administrator), by=by)
+            token = self.invitations.invite(user.name, by=by)
+            said = f"{user.name} is added, and chooses a password with this link. {_SENT}"
+            link = link_html(invitation_address(request, token), said)
+            return {"added": link, "name": "", "is_administrator": False, **self._shown(user.name)}
+
+    def invite_to_project(
+        self, request: gr.Request, project_id: int | None, role: str, note: str | None = ""
+    ) -> dict[str, Any]:
+        """A link for somebody who makes an account, or joins with the one they have."""
+        with shown_to_user(AnnotationError):
+            by = self._administrator(request)
+            if not project_id:
+                raise SettingsError("No project is chosen: choose one, or make one first.")
+            chosen = parse_role(role)
+            token = self.invitations.invite(project_id=int(project_id), role=chosen, note=note or "", by=by)
+            number = self.invitations.invitation(token).number
+            said = (
+                f"The first to use this link, number {number}, gets the role {chosen.value} in the "
+                f"project. {_SENT}"
+            )
+            link = link_html(invitation_address(request, token), said)
+            return {"invited": link, "note": "", **shown_links(self.invitations, None)}
+
+    def renew(self, request: gr.Request, name: str | None) -> dict[str, Any]:
+        """A link with which the owner of an account chooses another password."""
+        with shown_to_user(AnnotationError):
+            by, user = self._administrator(request), self._chosen(name)
+            token = self.invitations.invite(user.name, by=by)
+            said = f"{user.name} chooses a new password with this link; until then the old one stays. {_SENT}"
+            if not user.has_password:
+                said = f"{user.name} chooses a password with this link. {_SENT}"
+            return {
+                "changed": link_html(invitation_address(request, token), said),
+                **self._shown(user.name),
+            }
+
+    def rename(self, request: gr.Request, name: str | None, new_name: str | None) -> dict[str, Any]:
+        """Give an account another name, and empty the field."""
+        with shown_to_user(AnnotationError):
+            by, user = self._administrator(request), self._chosen(name)
+            renamed = self.accounts.rename(user.name, new_name or "", by=by)
+            return {**self._changed(renamed.name, renamed_text(user.name, renamed.name)), "new_name": ""}
+
+    def disable(self, request: gr.Request, name: str | None) -> dict[str, Any]:
+        """Disable an account."""
+        with shown_to_user(AnnotationError):
+            by, user = self._administrator(request), self._another(request, name)
+            self.accounts.disable(user.name, by=by)
+            return self._changed(user.name, f"{user.name} is disabled and signed out; grades are kept.")
+
+    def enable(self, request: gr.Request, name: str | None) -> dict[str, Any]:
+        """Let a disabled account in again."""
+        with shown_to_user(AnnotationError):
+            by, user = self._administrator(request), self._chosen(name)
+            self.accounts.enable(user.name, by=by)
+            return self._changed(user.name, f"{user.name} can sign in again.")
+
+    def promote(self, request: gr.Request, name: str | None) -> dict[str, Any]:
+        """Make somebody administrator of the server."""
+        with shown_to_user(AnnotationError):
+            by, user = self._administrator(request), self._chosen(name)
+            self.accounts.set_administrator(user.name, True, by=by)
+            return self._changed(user.name, f"{user.name} is an administrator of the server now.")
+
+    def demote(self, request: gr.Request, name: str | None) -> dict[str, Any]:
+        """Make an administrator an ordinary user."""
+        with shown_to_user(AnnotationError):
+            by, user = self._administrator(request), self._another(request, name)
+            self.accounts.set_administrator(user.name, False, by=by)
+            said = f"{user.name} is no longer an administrator of the server; roles in projects stay."
+            return self._changed(user.name, said)
+
+    def _administrator(self, request: gr.Request) -> User:
+        return self.accounts.require(request.username, None)
+
+    def _chosen(self, name: str | None) -> User:
+        if not name:
+            raise SettingsError("No account is chosen: choose one.")
+        return self.accounts.user(name)
+
+    def _another(self, request: gr.Request, name: str | None) -> User:
+        """The chosen account, if it is not one's own: nobody locks themselves out by mistake."""
+        user = self._chosen(name)
+        if user.name == request.username:
+            raise SettingsError(f"{user.name} is your own account: ask another administrator.")
+        return user
+
+    def _changed(self, name: str, said: str) -> dict[str, Any]:
+        return {"changed": done_html(said), **self._shown(name)}
+
+    def _shown(self, chosen: str | None) -> dict[str, Any]:
+        accounts = self.accounts.accounts()
+        names = [account.user.name for account in accounts]
+        user = next((account.user for account in accounts if account.user.name == chosen), None)
+        return {
+            "accounts": accounts_html(accounts),
+            "chosen": gr.Dropdown(choices=names, value=chosen),
+            **_user_buttons(user),
+            **shown_links(self.invitations, None),
+        }
+
+
+def build_users_page(handlers: UsersHandlers, page: gr.Blocks) -> None:
+    """Everything on accounts: those that are there on the left, new ones and open links on the right."""
+    parts = Parts(closed=gr.HTML(empty_html("Opening the accounts."), elem_id="users-closed"))
+    with gr.Row(visible=False, elem_classes="columns", elem_id="users-page") as parts["body"]:
+        with gr.Column(scale=6, min_width=320):
+            section_heading("All accounts", "users-heading")
+            parts["accounts"] = gr.HTML("", elem_id="users-list", js_on_load=None)
+            section_heading("Change an account", "users-change-heading")
+            parts["chosen"] = chosen = gr.Dropdown([], label="Account", elem_id="users-chosen")
+            with gr.Row(elem_id="users-actions"):
+                for name, label in CHANGES.items():
+                    parts[name] = choice_button(label, f"users-{name}")
+            with gr.Row(elem_classes="form-row"):
+                parts["new_name"] = gr.Textbox(
+                    label="New name", max_lines=1, elem_id="users-new-name", scale=3
+                )
+                rename = gr.Button("Rename", elem_id="users-rename", scale=1, min_width=120)
+            parts["changed"] = answer_place("users-changed")
+            section_heading("What was done", "users-events-heading")
+            parts["events"] = gr.HTML("", elem_id="users-events", js_on_load=None)
+        with gr.Column(scale=5, min_width=320):
+            section_heading("Add an account", "users-add-heading")
+            parts["name"] = gr.Textbox(label="Name", max_lines=1, elem_id="users-name")
+            parts["is_administrator"] = gr.Checkbox(
+                label="Administrator of the server", elem_id="users-administrator"
+            )
+            add = gr.Button("Add and make a link", variant="primary", elem_id="users-add")
+            gr.HTML(f'<p class="small">{LINK_HINT}</p>', elem_id="users-hint")
+            parts["added"] = answer_place("users-added")
+            section_heading("Invite to a project", "users-invite-heading")
+            with gr.Row(elem_classes="form-row"):
+                parts["project"] = gr.Dropdown([], label="Project", elem_id="users-project", scale=3)
+                role = gr.Dropdown(
+                    ROLE_CHOICES, value=Role.RATER.value, label="Role", elem_id="users-role", scale=2
+                )
+            parts["note"] = note_field("users")
+            invite = gr.Button("Make a link", elem_id="users-invite")
+            parts["invited"] = answer_place("users-invited")
+            links = LinksHandlers(handlers.accounts, handlers.invitations, in_project=False)
+            parts |= build_links_section(links, "users").parts
+
+    def on(
+        listen: Callable[..., Any], handler: Callable[..., Any], inputs: list[Any], said: str, api_name: str
+    ) -> Any:
+        filled = parts.fill(handler)
+        return answer_event(listen, filled, inputs, parts.outputs, place=parts[said], api_name=api_name)
+
+    opened = page.load(parts.fill(handlers.open), outputs=parts.outputs, api_name="open_users", **QUIETLY)
+    keep_reason(opened, parts["closed"])
+    buttons = Parts({name: parts[name] for name in CHANGES})
+    on_choice(
+        chosen,
+        buttons.fill(handlers.choose),
+        buttons.outputs,
+        api_name="choose_user",
+        show_progress="hidden",
+    )
+    new = [parts["name"], parts["is_administrator"]]
+    invited = [parts["project"], role, parts["note"]]
+    done = [
+        on(add.click, handlers.add, new, "added", "add_user"),
+        on(parts["name"].submit, handlers.add, new, "added", "add_user_by_enter"),
+        on(invite.click, handlers.invite_to_project, invited, "invited", "invite_to_project"),
+        on(rename.click, handlers.rename, [chosen, parts["new_name"]], "changed", "rename_user"),
+    ]
+    for name in CHANGES:
+        done.append(on(parts[name].click, getattr(handlers, name), [chosen], "changed", f"{name}_user"))
+    for number, event in enumerate(done, start=1):
+        name = f"show_server_events_{number}"
+        event.success(handlers.show_events, outputs=parts["events"], api_name=name, **QUIETLY)
+
+
+def accounts_html(accounts: Sequence[Account]) -> str:
+    """A table of accounts: whether they sign in, and what they may do where."""
+    rows = "".join(map(_account_row, accounts))
+    return listing_html(("Account", "State", "Projects", "Since"), rows, label="Accounts")
+
+
+def _account_row(account: Account) -> str:
+    by_project: dict[str, list[Role]] = {}
+    for project, role in account.roles:
+        by_project.setdefault(project, []).append(role)
+    roles = "<br>".join(
+        f"<bdi>{escape(project)}</bdi>: {escape(roles_text(held))}" for project, held in by_project.items()
+    )
+    return (
+        f'<tr><th scope="row" dir="auto">{escape(account.user.name)}</th><td>{escape(account.state)}</td>'
+        f"<td>{roles or '–'}</td><td>{time_html(account.created_at)}</td></tr>"
+    )
+
+
+CHANGES = {
+    "renew": "Make a password link",
+    "disable": "Disable",
+    "enable": "Enable",
+    "promote": "Make administrator",
+    "demote": "Make ordinary user",
+}
+"""What can be done with an account: the handler, and its button."""
+
+
+def _user_buttons(user: User | None) -> dict[str, gr.Button]:
+    """Those that make sense for this account can be pressed.
+
+    All stay where they are: under a second click must not lie another button.
+    """
+    there, out = user is not None, user is not None and user.is_disabled
+    rules = user is not None and user.is_administrator
+    sense = (there and not out, there and not out, out, there and not rules, rules)
+    return {name: gr.Button(interactive=makes) for name, makes in zip(CHANGES, sense, strict=True)}

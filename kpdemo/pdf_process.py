@@ -29,9 +29,7 @@ PATIENCE = 10
 TIME_IS_UP = 3
 """Exit status."""
 
-_PROGRAM = (
-    "import sys; sys.path[:] = sys.argv[3:]; from kpdemo.ui.pdf_process import tell; tell(*sys.argv[1:3])"
-)
+_PROGRAM = "import sys; sys.path[:] = sys.argv[3:]; from kpdemo.pdf_process import tell; tell(*sys.argv[1:3])"
 
 ReadPdf = Callable[[Path], Document]
 
