@@ -1,4 +1,4 @@
-"""Accounts, members of a project and the links that invite; excluding a rater's grades."""
+"""Accounts, members of a project, the links that invite, and what was done; excluding a rater's grades."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any
 
 import gradio as gr
 
+from annotation.changes import detail_words, earlier_texts
 from annotation.consent import Consent
 from annotation.errors import AnnotationError, SettingsError
 from annotation.projects import Member
 from annotation.services.accounts import LASTS, Account, AccountService, InvitationService, renamed_text
-from annotation.services.audit import EventService
+from annotation.services.audit import Event, EventService
 from annotation.services.consents import ConsentService
 from annotation.services.excluded_ratings import ExclusionService, RaterGrades, Restoration
 from annotation.services.projects import ProjectService
@@ -20,7 +21,6 @@ from annotation.services.quality import QualityService
 from annotation.services.users import OpenInvitation
 from annotation.types import Role, User
 from annotation.ui.figures import listing_html
-from annotation.ui.project import events_html
 from annotation.ui.widgets import (
     Filling,
     Keeping,
@@ -583,6 +583,40 @@ def build_exclusion_section(handlers: ExclusionHandlers) -> tuple[Filling, tuple
         event.failure(handlers.look_again, rater, shown[1:], api_name=name, **QUIETLY)
     keeping = Keeping(kept, [reason], changed[:1], around=[(part, {"open": True})])
     return Filling(handlers.show, shown, "show_graded", keeping=keeping), changed
+
+
+NO_EVENTS = "Nothing has been done yet."
+LONGEST_SHOWN = 10_000
+"""Characters of a text that was replaced."""
+LONG_TEXT = "The text before: python -m annotation events PROJECT --json, and the manifest of gold sets."
+
+
+def events_html(events: Sequence[Event]) -> str:
+    """What was done, the last thing first."""
+    if not events:
+        return empty_html(NO_EVENTS)
+    rows = "".join(
+        f"<tr><td>{time_html(event.at)}</td>"
+        f'<td dir="auto">{escape(event.user or "command line")}</td><td>{escape(event.action)}</td>'
+        f'<td dir="auto">{_detail_html(event)}</td></tr>'
+        for event in events
+    )
+    return listing_html(("When", "Who", "What", "Details"), rows, label="Events")
+
+
+def _detail_html(event: Event) -> str:
+    """In words; texts that were replaced can be read where they are not too long for a table."""
+    words = escape(detail_words(event.detail, group_digits))
+    return words + "".join(_earlier_html(*earlier) for earlier in earlier_texts(event.detail).items())
+
+
+def _earlier_html(name: str, text: str) -> str:
+    if len(text) > LONGEST_SHOWN:
+        return f"<br>{LONG_TEXT}"
+    return (
+        f"<details><summary>{escape(name.capitalize())} before</summary>"
+        f'<p class="earlier-text" dir="auto">{escape(text)}</p></details>'
+    )
 
 
 LINK_HINT = f"A link lets one person in, within {LASTS.days} days. It cannot be looked up later."

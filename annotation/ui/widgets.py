@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import wraps
-from typing import Any
+from typing import Any, ParamSpec
 
 import gradio as gr
 from gradio.events import Dependency
@@ -249,6 +249,33 @@ def answer_event(
     event = listen(handler, inputs, outputs, show_progress_on=place, **options)
     keep_reason(event, place)
     return event
+
+
+Answer = dict[str, Any]
+"""What changes on a page, by the names of its `Parts`."""
+P = ParamSpec("P")
+
+
+def answer_problems(
+    write: Callable[[str, str], str],
+) -> Callable[[Callable[P, Answer]], Callable[P, Answer]]:
+    """For a handler of a page whose script asks: a refusal is told as `said`, and all else stays as it is.
+
+    Args:
+        write: the sentence and the word "problem" as HTML.
+    """
+
+    def decorate(handler: Callable[P, Answer]) -> Callable[P, Answer]:
+        @wraps(handler)
+        def answer(*args: P.args, **kwargs: P.kwargs) -> Answer:
+            try:
+                return handler(*args, **kwargs)
+            except PAGE_ERRORS as error:
+                return {"said": write(reason_of(error), "problem")}
+
+        return answer
+
+    return decorate
 
 
 def event_script(name: str, events: Sequence[str]) -> str:

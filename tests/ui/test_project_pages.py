@@ -30,7 +30,7 @@ from annotation.services.project_rows import find_project
 from annotation.services.projects import OverviewService, ProjectLine, ProjectService
 from annotation.services.ratings import RatingService, RemarkService
 from annotation.types import Cause, ImportSummary, NewPair, ProjectSettings, Role, SkipReason, User
-from annotation.ui.accounts import members_html
+from annotation.ui.accounts import events_html, members_html
 from annotation.ui.figures import table_csv
 from annotation.ui.pages import HeaderHandlers
 from annotation.ui.pairs import (
@@ -43,7 +43,7 @@ from annotation.ui.pairs import (
     summary_html,
 )
 from annotation.ui.predictions import option_fields
-from annotation.ui.project import ProjectHandlers, counts_html, events_html
+from annotation.ui.project import ProjectHandlers, counts_html
 from annotation.ui.projects import (
     CHANGED_TEXT,
     HomeHandlers,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kpdemo.errors import StoppedError
-from kpdemo.ui import stop as module
+from kpdemo.ui import widgets as module
 from kpdemo.ui.widgets import Stops
 
 
