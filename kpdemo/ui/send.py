@@ -22,6 +22,7 @@ from kpdemo.io.documents import LocatedDocument, read_numbered
 from kpdemo.io.files import is_whole
 from kpdemo.io.json_lines import LineError
 from kpdemo.io.predictions import bundle_of, count_phrases
+from kpdemo.lines import with_title_line
 from kpdemo.pdf_process import PdfProcesses, ReadPdf, is_pdf
 from kpdemo.routing import refusal_of
 from kpdemo.types import Document, Prediction, Predictor
@@ -209,7 +210,9 @@ class SendHandlers:
                     found[model] = self.shelf.answer(replace(question, model=model), stop).prediction
                 except OF_ONE_MODEL as error:
                     problems.told.append(refusal_of(model, str(error)))
-            return self._handed([(question.read, found)] if found else [], problems, request, stop)
+            return self._handed(
+                [(with_title_line(question.document), found)] if found else [], problems, request, stop
+            )
 
     def send_files(
         self,

@@ -19,7 +19,7 @@ import app
 import kpdemo
 from kpdemo.errors import LanguageError, ModelLoadError, ModelStoppedError
 from kpdemo.languages import detect
-from kpdemo.types import Keyphrase, Prediction
+from kpdemo.types import Keyphrase, Prediction, PredictionRequest, PredictionResult
 from kpdemo.ui.compare import OWN_SCALES, STOPPED, UNCOUNTED, Column, CompareHandlers, columns_html
 from kpdemo.ui.files import (
     BATCH_SIZE,
@@ -34,7 +34,6 @@ from kpdemo.ui.models import TURN_CHARACTERS, ModelShelf
 from kpdemo.ui.page import FooterHandlers
 from kpdemo.ui.predict import PredictHandlers, load_examples
 from kpdemo.ui.requests import LONGEST_TEXT
-from kpdemo.ui.results import PredictionRequest, PredictionResult
 from kpdemo.worker import WARM_UP
 from tests.fakes import FakePredictor, FakeRetriever, MappedPredictor, absent_keyphrases
 from tests.pdfs import make_slow_pdf
