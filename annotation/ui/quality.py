@@ -35,6 +35,7 @@ from annotation.ui.widgets import (
     decimal_field,
     decimal_of,
     decimal_text,
+    file_box,
     require_member,
     whole_field,
     whole_of,
@@ -190,12 +191,7 @@ class Upload:
 
 
 def upload_box(kind: str) -> Upload:
-    file = gr.File(
-        label=f"A file of {KINDS[kind]}s",
-        type="filepath",
-        height=120,
-        elem_id=f"quality-{kind}-file",
-    )
+    file = file_box(f"A file of {KINDS[kind]}s", f"quality-{kind}-file")
     gr.HTML(f'<p class="small">{FIELDS[kind]}</p>', elem_id=f"quality-{kind}-fields")
     run = gr.Button(f"Import {KINDS[kind]}s", elem_id=f"quality-{kind}-run")
     return Upload(file, run, answer_place(f"quality-{kind}-result"))

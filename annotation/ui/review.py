@@ -9,7 +9,7 @@ from typing import Any
 
 import gradio as gr
 
-from annotation.authoring import BINS, GradeGap, ItemSummary, WritingReport, cumulative
+from annotation.authoring import BINS, GradeGap, WritingReport, cumulative
 from annotation.changes import print_settings, renew_prints
 from annotation.comparison import Bounds, PairBounds, check_range, comparison_type, guidance, size_of
 from annotation.errors import AnnotationError, NotFoundError, SettingsError, WritingError
@@ -48,6 +48,7 @@ from annotation.ui.widgets import (
     answer_event,
     answer_place,
     build_kept_form,
+    file_box,
     ids_in,
     on_choice,
     require_member,
@@ -543,12 +544,6 @@ def bounds_html(plan: WritingTerms, types: tuple[str, ...]) -> str:
     return f'<ul class="small">{lines}</ul>'
 
 
-def summary_html(summary: ItemSummary) -> str:
-    """What was imported, and what was there already."""
-    said = f"Imported {count_noun(summary.items, 'larger item')}."
-    return import_result_html(said, summary.duplicates, has_new=summary.items > 0, noun="item")
-
-
 def _state(line: ItemLine) -> str:
     """How far it is. Nothing shows that its grade is 0: a person who knows that must not grade its pair."""
     said = {"reserved": "unwritten", "paired": "accepted"}.get(line.state, line.state.replace("_", " "))
@@ -615,7 +610,9 @@ class ItemsHandlers:
         except PAGE_ERRORS as error:
             return refusal(error, upload)
         path.unlink(missing_ok=True)
-        return summary_html(summary), gr.File(value=None)
+        said = f"Imported {count_noun(summary.items, 'larger item')}."
+        result = import_result_html(said, summary.duplicates, has_new=summary.items > 0, noun="item")
+        return result, gr.File(value=None)
 
     def withdraw(self, request: gr.Request, ids: str, type: str | None) -> str:
         """Give items to nobody any more."""
@@ -684,12 +681,7 @@ def build_items_section(handlers: ItemsHandlers) -> tuple[Filling, Filling]:
 def _build_import(handlers: ItemsHandlers) -> tuple[gr.Dropdown, Any]:
     """The choice of a type, and the event of an import."""
     section_heading("Import", "items-import-heading")
-    upload = gr.File(
-        label="A file of larger items",
-        type="filepath",
-        height=140,
-        elem_id="items-file",
-    )
+    upload = file_box("A file of larger items", "items-file")
     gr.HTML(FORMATS_HTML, elem_id="items-formats")
     with gr.Row(elem_classes="form-row"):
         type = gr.Dropdown(

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import wraps
-from typing import Any, ParamSpec
+from typing import Any, Literal, ParamSpec
 
 import gradio as gr
 from gradio.events import Dependency
@@ -219,6 +219,14 @@ class Parts(dict[str, Any]):
             return [values.get(name, gr.skip()) for name in self]
 
         return answer
+
+
+def file_box(label: str, elem_id: str, *, many: bool = False, visible: bool = True) -> gr.File:
+    """Where a file is chosen, or `many`; handlers get their paths."""
+    count: Literal["single", "multiple"] = "multiple" if many else "single"
+    return gr.File(
+        label=label, file_count=count, type="filepath", height=140, visible=visible, elem_id=elem_id
+    )
 
 
 def answer_place(elem_id: str) -> gr.HTML:
