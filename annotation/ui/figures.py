@@ -12,7 +12,7 @@ from annotation.reliability.raters import Drift
 from annotation.scoring import Estimate
 from annotation.ui.wording import figure, time_html
 from annotation.wording import plain_name, share_text
-from kpdemo.io.spreadsheets import spreadsheet_csv
+from kpdemo.io.tables import spreadsheet_csv
 from kpdemo.ui.charts import (
     COLOURS,
     LINE,

@@ -18,11 +18,10 @@ import gradio as gr
 
 from kpdemo.batch import BatchSummary, predict_file
 from kpdemo.errors import InputError, KpdemoError, StoppedError
-from kpdemo.io.documents import LocatedDocument, count_documents, read_whole, unnamed_note
+from kpdemo.io.documents import ID_COLUMN, LocatedDocument, count_documents, read_whole, unnamed_note
 from kpdemo.io.files import DOCUMENT_SUFFIXES, is_whole
-from kpdemo.io.json_lines import LineError
 from kpdemo.io.predictions import write_predictions_table
-from kpdemo.io.tables import ID_COLUMN
+from kpdemo.io.tables import LineError
 from kpdemo.pdf_process import ReadPdf, is_pdf
 from kpdemo.routing import NO_MODEL_HERE, foreign_notes
 from kpdemo.types import Keyphrase, Predictor, languages_of
@@ -434,8 +433,8 @@ def build_files_tab(handlers: FilesHandlers) -> gr.File:
     """Upload, choose a model, predict, look at the first rows, download; returns the uploads."""
     section_heading("Predict the documents of whole files", "files-heading")
     gr.HTML(
-        "<p>A text, Markdown or PDF file is one document. JSON Lines, CSV and TSV have one document per "
-        "line, with <code>title</code> and <code>abstract</code> (or <code>text</code>), "
+        "<p>A text, Markdown or PDF file is one document. JSON Lines, CSV, TSV and XLSX have one document "
+        "per line, with <code>title</code> and <code>abstract</code> (or <code>text</code>), "
         "and <code>id</code> if there are ids.</p>",
         elem_id="files-help",
     )

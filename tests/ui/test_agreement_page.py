@@ -55,7 +55,7 @@ from annotation.ui.figures import (
     table_csv,
     table_html,
 )
-from kpdemo.io.spreadsheets import BYTE_ORDER_MARK
+from kpdemo.io.tables import BYTE_ORDER_MARK
 from kpdemo.ui.charts import LONGEST_LABEL
 from tests.latex_tables import saved_table
 from tests.people import MovableClock

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import kpdemo
-from kpdemo.io.spreadsheets import BYTE_ORDER_MARK
+from kpdemo.io.tables import BYTE_ORDER_MARK
 from kpdemo.lines import with_title_line
 from kpdemo.types import (
     Document,
