@@ -405,7 +405,7 @@ class SensesHandlers:
         done, missing = self.senses.describe(project.id, by=user)
         rest = f" WordNet does not have the senses of {group_digits(missing)}." if missing else ""
         said = answer_html(f"{count_noun(done, 'pair has', 'pairs have')} definitions now.{rest}", "saved")
-        return {**EMPTY, "task": task_html(project, self.senses.undescribed(project.id)), "said": said}
+        return {**EMPTY, "task": task_html(project, self.senses.count_undescribed(project.id)), "said": said}
 
     def _begun(self, user: User, project: Project, roles: frozenset[Role], done: str) -> Answer:
         """The form for a writer's next word; without one, for any word of an administrator's."""
@@ -416,7 +416,7 @@ class SensesHandlers:
             found = look_up(task.left, "", self.dictionary.open())
             return {**begun, "task": writer_task_html(project, task), "meanings": meanings_html(found)}
         if user.is_administrator or Role.ADMINISTRATOR in roles:
-            return {**begun, "task": task_html(project, self.senses.undescribed(project.id))}
+            return {**begun, "task": task_html(project, self.senses.count_undescribed(project.id))}
         return {**begun, "task": nothing_html(project, task)}
 
     def _admitted(self, request: gr.Request) -> tuple[User, Project, frozenset[Role]]:
