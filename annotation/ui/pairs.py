@@ -123,7 +123,7 @@ def build_import_section(handlers: ImportHandlers) -> tuple[Filling, Any]:
     section_heading("Import", "import-heading")
     upload = file_box("A file of pairs or ratings", "import-file")
     gr.HTML(
-        f'<p class="small">TSV, CSV or JSON Lines in UTF-8, at most {LARGEST_FILE[:-2]} MB. '
+        f'<p class="small">TSV, CSV, XLSX or JSON Lines in UTF-8, at most {LARGEST_FILE[:-2]} MB. '
         f"An upload is deleted once it is imported, or after {KEPT_MINUTES} minutes.</p>{FORMATS_HTML}",
         elem_id="import-formats",
     )

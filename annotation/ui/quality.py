@@ -171,7 +171,7 @@ def work_html(works: Sequence[Work], project: str) -> str:
 
 
 KINDS = {"training": "training pair", "checks": "check pair"}
-_COLUMNS = "TSV, CSV or JSON Lines with <code>id, type, left, right, grade</code>, the known grade"
+_COLUMNS = "TSV, CSV, XLSX or JSON Lines with <code>id, type, left, right, grade</code>, the known grade"
 FIELDS = {
     "training": f"{_COLUMNS}, and, if you wish, <code>explanation</code>, which raters see after grading.",
     "checks": f"{_COLUMNS}.",

@@ -550,7 +550,7 @@ def _state(line: ItemLine) -> str:
 
 
 FORMATS_HTML = (
-    '<p class="small">TSV, CSV or JSON Lines with <code>id, type, text</code> and, if you wish, '
+    '<p class="small">TSV, CSV, XLSX or JSON Lines with <code>id, type, text</code> and, if you wish, '
     f"<code>genre, source</code>. An upload is deleted after {KEPT_MINUTES} minutes.</p>"
 )
 WITHDRAWING_HTML = (

@@ -406,7 +406,7 @@ def _sentence_html(text: str) -> str:
 
 EMPTY = "No figures yet. Choose a gold file and predictions files, then press Evaluate."
 HELP = (
-    "<p>A gold file is JSON Lines, CSV or TSV, one document per line with its <code>keyphrases</code>, "
+    "<p>A gold file is JSON Lines, CSV, TSV or XLSX, one document per line with its <code>keyphrases</code>, "
     "separated by semicolons in CSV and TSV. To predict these documents, use <em>Download predictions</em> "
     "on the tab Files, or <code>python -m kpdemo predict --input GOLD --output FILE</code>. Predictions of "
     'another system are lines of <code>{"id": …, "keyphrases": […]}</code>, best first.</p>'

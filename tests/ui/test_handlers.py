@@ -388,7 +388,7 @@ def test_the_download_names_the_model_in_each_line(shelf, jsonl):
     assert [row["model"] for row in rows] == ["first"] * 3
 
 
-@pytest.mark.parametrize("name", ["report.docx", "table.xlsx", "REPORT"])
+@pytest.mark.parametrize("name", ["report.docx", "table.ods", "REPORT"])
 def test_a_file_of_another_kind_is_refused_when_it_is_chosen(shelf, name):
     files = FilesHandlers(shelf)
     told = files.check_files(["/tmp/a.txt", f"/tmp/{name}"])
@@ -570,7 +570,7 @@ def test_what_follows_an_open_quote_in_a_table_is_said_not_to_be_read(shelf, tmp
     path.write_text(f'id,text\n1,{TEXT}\n2,"{TEXT}\n3,{TEXT}\n', encoding="utf-8")
     html, rows = run_files(shelf, [path])
     assert [row["id"] for row in rows] == ["1"]
-    assert "table.csv, line 3: a cell begins with &quot;" in html
+    assert "table.csv, line 3: a field begins with &quot;" in html
     assert "what follows was not read" in html
 
 
