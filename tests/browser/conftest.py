@@ -229,17 +229,16 @@ def unused(tmp_path: Path) -> str:
 
 
 NOTES_KEPT_FORMS = """(() => {
-  let forms;
+  let scripts;
   window.keptForms = {};  // of each: how often the browser began to keep what is typed into it
-  Object.defineProperty(window, "kpdemoKept", {
-    get: () => forms,
-    set: (kept) => {
-      forms = { ...kept, restore: async (form, ...now) => {
-        const fields = await kept.restore(form, ...now);
-        window.keptForms[form.name] = (window.keptForms[form.name] ?? 0) + 1;
-        return fields;
-      } };
-    },
+  const noting = (kept) => ({ ...kept, restore: async (form, ...now) => {
+    const fields = await kept.restore(form, ...now);
+    window.keptForms[form.name] = (window.keptForms[form.name] ?? 0) + 1;
+    return fields;
+  } });
+  Object.defineProperty(window, "kpdemo", {
+    get: () => scripts,
+    set: (imported) => { scripts = imported.then((all) => ({ ...all, kept: noting(all.kept) })); },
   });
 })()"""
 
@@ -261,10 +260,15 @@ def choose_files(box: Locator, *files: Path | tuple[str, bytes]) -> None:
     expect(box.locator(".file-preview td.filename")).to_have_count(len(contents))
 
 
+SCRIPTS_ARE_THERE = "async () => { await kpdemo; }"
+"""Nobody presses a key as soon as a page is drawn, as a test does."""
+
+
 def open_annotation_page(page: Page, address: str) -> None:
     """Open a page of annotation and wait until it can be used: its header has come from the server."""
     page.goto(address)
     page.locator("#page-user").wait_for()
+    page.evaluate(SCRIPTS_ARE_THERE)
 
 
 def serious_violations(page: Page, part: str | None = None, *, rule: str | None = None) -> list[str]:
@@ -351,6 +355,7 @@ def open_page(page: Page, address: str) -> None:
     ):  # its first event is bound and sent
         page.goto(address)
     page.locator("#predict-run").wait_for()
+    page.evaluate(SCRIPTS_ARE_THERE)
 
 
 @pytest.fixture(scope="module")

@@ -31,6 +31,14 @@ PHONE = {"width": 390, "height": 844}
 ASLEEP = "() => { const { now } = Date; Date.now = () => now() - 600_000; }"
 
 
+HOLD = """async (milliseconds) => {
+  const loaded = performance.getEntriesByType("resource");
+  const { name } = loaded.find(({ name }) => name.endsWith("/rate/keys.js"));
+  (await import(name)).timing.hold = milliseconds;
+}"""
+"""Sets how long no key counts for a pair that came without the rater's doing."""
+
+
 def phrases(number: int) -> list[NewPair]:
     return [
         NewPair(f"p{at}", "sentence2phrase", f"The {at}th train was late.", f"late train {at}")
@@ -170,7 +178,7 @@ def test_each_grade_is_of_the_pair_that_was_on_the_page_when_its_key_was_pressed
     desk = open_desk(400)
     page = desk.open()
     page.evaluate(WITNESS)
-    page.evaluate("kpdemoRate.HOLD = 100")  # else most keys would be dropped, and little tested
+    page.evaluate(HOLD, 100)  # else most keys would be dropped, and little tested
     slow_down(page, latency)
     stop_at = time.monotonic() + 3
     for number in count():
@@ -502,7 +510,7 @@ def test_training_goes_on_in_a_tab_whose_answer_another_one_sent(open_desk):
 def test_keys_for_a_pair_that_another_tab_took_away_grade_no_other_and_the_count_follows(open_desk):
     desk = open_desk(6)
     first = desk.open()
-    first.evaluate("kpdemoRate.HOLD = 4000")  # so that the keys below are in time on a slow machine
+    first.evaluate(HOLD, 4000)  # so that the keys below are in time on a slow machine
     press(first, "4")
     second = desk.another_tab()
     second.route("**/rating", lambda route: (time.sleep(0.5), route.continue_()))  # asked before it is saved
@@ -522,7 +530,7 @@ def test_keys_for_a_pair_that_went_to_others_or_that_training_comes_before_grade
     desk = open_desk(8)
     other = desk.add_rater()
     page = desk.open()
-    page.evaluate("kpdemoRate.HOLD = 4000")
+    page.evaluate(HOLD, 4000)
     first_point, assignment = page.locator("#rate-scale [role=radio] >> nth=0"), desk.site.services.assignment
     assignment.give_back(desk.project.id, desk.rater.id)  # as when the lease has run out
     assignment.queue(desk.project.id, other.id)
@@ -532,7 +540,7 @@ def test_keys_for_a_pair_that_went_to_others_or_that_training_comes_before_grade
     expect(page.locator("#rate-value")).to_contain_text("Another pair: read it first")
     expect(page.locator("#rate-notices")).to_contain_text("no longer yours to grade")
     expect(first_point).to_be_enabled()
-    page.evaluate("kpdemoRate.HOLD = 100")
+    page.evaluate(HOLD, 100)
     press(page, "1", "Enter")
     expect(page.locator("#rate-notices")).to_be_empty()
     expect(page.locator("#rate-saved")).to_have_text(SAVED)
@@ -540,7 +548,7 @@ def test_keys_for_a_pair_that_went_to_others_or_that_training_comes_before_grade
 
     expect(page.locator("#rate-right")).to_have_text("late train 4")
     expect(first_point).to_be_enabled()
-    page.evaluate("kpdemoRate.HOLD = 4000")
+    page.evaluate(HOLD, 4000)
     press(page, "2")
     known = KnownPair(NewPair("t1", "sentence2phrase", "The cat sleeps.", "a sleeping cat"), Decimal(4))
     desk.site.services.known_pairs.import_training(desk.project.id, [known])
