@@ -1,8 +1,8 @@
 """All of SimCKP: present keyphrases are extracted, absent ones proposed and ranked.
 
-The folder of a model is that of its extractor, or of its extractor-generator, and may hold two folders
-more: `bank`, a phrase bank, and `reranker`. One that changes the model of another folder has that one's
-parts.
+The folder of a model is that of its extractor, or of its extractor-generator, and may hold three folders
+more: `bank`, a phrase bank, `reranker`, and `ranking` of the present keyphrases. One that changes the model
+of another folder has that one's bank and reranker.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from kpdemo.simckp.hub.tagger import HubTagger
 from kpdemo.simckp.labeller import load_labeller
 from kpdemo.simckp.pair_checkpoint import TermRetriever, load_bank, load_reranker
 from kpdemo.simckp.phrase_bank import RetrievedTerm
+from kpdemo.simckp.ranking_checkpoint import load_ranking
 from kpdemo.simckp.read_ahead import LEAST, DocumentReader, ReadAhead, ReadDocument, processes_for
 from kpdemo.simckp.reranker import RETRIEVED_TERMS, AbsentCandidate, Ranking, Reranker, merge_candidates
 from kpdemo.simckp.terms import TermIndex, TextTerms
@@ -134,7 +135,7 @@ def _score(candidate: AbsentCandidate) -> float:
     return score
 
 
-BANK, RERANKER = "bank", "reranker"
+BANK, RERANKER, RANKING = "bank", "reranker", "ranking"
 
 PART = 128
 """Documents that go through the networks together."""
@@ -204,8 +205,11 @@ class SystemPredictor:
         top_k: int | None,
         threshold: float | None,
     ) -> list[tuple[Prediction, Ranking]]:
-        scored = self.extractor.score_mined([(one.candidates, one.example) for one in read])
-        rankings = self._rank(documents, read)
+        vectors = self._vectors(read)
+        scored = self.extractor.score_mined(
+            documents, [(one.candidates, one.example) for one in read], vectors
+        )
+        rankings = self._rank(documents, read, vectors)
         answers = []
         for document, (candidates, scores), ranking in zip(documents, scored, rankings, strict=True):
             present = self.extractor.choose(document, candidates, scores, top_k=top_k, threshold=threshold)
@@ -238,12 +242,27 @@ class SystemPredictor:
         Documents are read, and refused, as `predict` does.
         """
         read = latin_documents(documents)
-        return self._rank(read, list(map(self.reader.read_one, read)))
+        ready = list(map(self.reader.read_one, read))
+        return self._rank(read, ready, self._vectors(ready))
 
-    def _rank(self, documents: Sequence[Document], read: Sequence[ReadDocument]) -> list[Ranking]:
+    def _vectors(self, read: Sequence[ReadDocument]) -> NDArray[np.float32] | None:
+        """(B, D) of documents by the bank's encoder; None without a bank."""
+        retriever = self.proposer.retriever
+        return retriever.encoder.read_documents([one.tokens for one in read]) if retriever else None
+
+    def _rank(
+        self,
+        documents: Sequence[Document],
+        read: Sequence[ReadDocument],
+        vectors: NDArray[np.float32] | None,
+    ) -> list[Ranking]:
         own = [number for number, document in enumerate(documents) if self._reads(document)]
         rankings = [Ranking((), 0, 0)] * len(documents)
-        found = self._rank_own([documents[number] for number in own], [read[number] for number in own])
+        found = self._rank_own(
+            [documents[number] for number in own],
+            [read[number] for number in own],
+            None if vectors is None else vectors[own],
+        )
         for number, ranking in zip(own, found, strict=True):
             rankings[number] = ranking
         return rankings
@@ -251,11 +270,15 @@ class SystemPredictor:
     def _reads(self, document: Document) -> bool:
         return not document.language or document.language in self.languages
 
-    def _rank_own(self, documents: Sequence[Document], read: Sequence[ReadDocument]) -> list[Ranking]:
+    def _rank_own(
+        self,
+        documents: Sequence[Document],
+        read: Sequence[ReadDocument],
+        vectors: NDArray[np.float32] | None,
+    ) -> list[Ranking]:
         if not documents:
             return []
         retriever = self.proposer.retriever
-        vectors = retriever.encoder.read_documents([one.tokens for one in read]) if retriever else None
         candidates = list(self.proposer.propose(documents, vectors, [one.terms for one in read]))
         if self.reranker is not None:
             shares = retriever is not None and self.reranker.encoder is retriever.encoder
@@ -346,6 +369,10 @@ def load_system(
         extractor = load_checkpoint(folder, device=device)
     bank, ranks = part_folder(folder, BANK), part_folder(folder, RERANKER)
     retriever = load_bank(bank, device=device) if bank else None
+    if part_folder(folder, RANKING):
+        encoder = retriever.encoder if retriever else None
+        ranker, selection = load_ranking(folder / RANKING, folder, encoder)
+        extractor = replace(extractor, ranker=ranker, selection=selection)
     if retriever is None and generator is None:
         return extractor
     reranker = load_reranker(ranks, device=device, retriever=retriever) if ranks else None
@@ -361,8 +388,11 @@ def load_system(
 
 
 def part_folder(folder: Path, name: str) -> Path | None:
-    """Where a part of the model is: in its own folder, or in that of the model which it changes."""
-    places = [folder, base_of(folder)]
+    """Where a part of the model is: in its own folder, or in that of the model which it changes.
+
+    A ranking belongs to one extractor, so that of the other model is none.
+    """
+    places = [folder, base_of(folder) if name != RANKING else None]
     return next((place / name for place in places if place and (place / name).is_dir()), None)
 
 

@@ -187,17 +187,18 @@ def _present(config: ExtractorTraining, selection: Selection, metrics: Metrics) 
 
 def selection_section(model: ExtractorConfig, selection: Selection, metrics: Metrics) -> str:
     """How a raw score becomes the one that is shown, and how many keyphrases are kept."""
+    head = "cosine" if model.head == "similarity" else "logit"
+    scored = f"The sum of {head} and learnt prior" if model.prior else f"A {head}"
+    return describe_selection(scored, model.minimum, selection, metrics)
+
+
+def describe_selection(scored: str, minimum: int, selection: Selection, metrics: Metrics) -> str:
+    """How what is `scored` becomes the score that is shown, and how many keyphrases stay, at least."""
     calibration = selection.calibration
-    return f"""{_scored(model)}, s, becomes the score
+    return f"""{scored}, s, becomes the score
 1 / (1 + exp(-({calibration.slope:.3f} s + {calibration.intercept:.3f}))),
 the share of candidates of that s which were gold. {_kept(selection)}, and the best
-{model.minimum} when that is fewer.{_gain(metrics)}"""
-
-
-def _scored(model: ExtractorConfig) -> str:
-    """What the calibration turns into a score."""
-    head = "cosine" if model.head == "similarity" else "logit"
-    return f"The sum of {head} and learnt prior" if model.prior else f"A {head}"
+{minimum} when that is fewer.{_gain(metrics)}"""
 
 
 def _gain(metrics: Metrics) -> str:
