@@ -1,10 +1,10 @@
 """Reading pairs, ratings and decisions from files.
 
-Tables (TSV, CSV with comma or semicolon) have a header, JSON Lines an object a line; names of fields in any
-case, .gz may follow the suffix, the file is UTF-8. Fields that are not named here are passed over. In CSV a
-text may stand in quotes; in TSV a quotation mark is a character like any other, unless the header is in
-quotes too; where a program may have put single cells in quotes, `resolve_quotes` in `annotation.files.tables`
-decides. A JSON array of objects is read like JSON Lines.
+Tables (TSV, CSV with comma or semicolon, the first sheet of an XLSX workbook) have a header, JSON Lines an
+object a line; names of fields in any case, .gz or .xz may follow the suffix, text is UTF-8. Fields that are
+not named here are passed over. In CSV a text may stand in quotes; in TSV a quotation mark is a character like
+any other, unless the header is in quotes too; where a program may have put single cells in quotes,
+`kpdemo.io.tables` decides. A JSON array of objects is read like JSON Lines.
 
 - Pairs: `id`, `type` (may be left out where it is given otherwise), `left` (what the type names first),
   `right` and, if wished, `genre`, `intended` (the grade that the author aimed at) and `source`.
@@ -41,27 +41,286 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import Any, NoReturn, TypeVar, cast
+from enum import StrEnum
+from functools import partial
+from itertools import chain
+from pathlib import Path, PurePath
+from typing import Any, NoReturn, TypeVar
 
 from annotation.adjudication import NOTE_LENGTH, DecisionInput, NewDecision, is_version
 from annotation.authoring import LargerItemInput, NewItem
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import GradeError, ImportFileError
-from annotation.files.formats import (
-    FileFormat,
-    Source,
-    decision_columns,
-    item_columns,
-    rows_or_errors,
-    type_of_name,
-)
-from annotation.files.tables import RATING_COLUMN, VERSION_COLUMN, Row
 from annotation.scale import CLSS
 from annotation.sense_pairs import read_senses
 from annotation.senses import WORD_TO_SENSE
 from annotation.types import Cause, ItemInput, KnownPair, KnownPairInput, NewPair, NewRating
 from annotation.wording import HALF, LONGEST_NAME, quote_value
+from kpdemo.errors import InputError
+from kpdemo.io.tables import (
+    FORMATS,
+    WORKBOOK_SUFFIX,
+    Line,
+    Row,
+    RowError,
+    Source,
+    TableFormat,
+    TableRules,
+    column_name,
+    describe_bad_byte,
+    format_of,
+    is_workbook,
+    open_source,
+    parse_lines,
+    read_lines,
+    workbook_rows,
+)
+
+GOLD_COLUMN = "gold_source"
+"""The column that tells a CSV of ours, whose cells were made safe for spreadsheets and are restored."""
+REVISIONS_COLUMN = "revisions"
+"""The same of single ratings."""
+VERSION_COLUMN = "version_seen"
+"""The same of decisions, which are for spreadsheets with tabs between the cells too."""
+RATING_COLUMN = "rating:"
+"""Begins the header of a column with the grades of one rater: "rating:ana"."""
+PAIR_FIELDS = frozenset({"id", "left", "right"})
+RATING_FIELDS = frozenset({"id", "rater", "grade"})
+ITEM_FIELDS = ("id", "text")
+DECISION_FIELDS = ("id", "grade", "cause")
+FILE_SUFFIXES = (*FORMATS, ".json", WORKBOOK_SUFFIX)
+"""Of the files that can be read, besides those of compressed ones and of the task."""
+
+_NAMED_TYPE = re.compile(r"[^\W\d]\w*2\w+")
+_COLUMN_NAME = re.compile(r"[a-z_][a-z0-9_]*")
+_NUMBER = re.compile(r"[+-]?[\d.,]+%?")
+
+
+class FileFormat(StrEnum):
+    TSV = "tsv"
+    CSV = "csv"
+    JSONL = "jsonl"
+    """Or one array of objects."""
+    SEMEVAL = "semeval"
+    """The task's own input files: no header, no quotes, the comparison type in the file's name."""
+
+
+@dataclass(slots=True)
+class MadeIds:
+    """Of a file: how many ids were made of comparison type and line, and the first."""
+
+    count: int = 0
+    first: str = ""
+
+    def made(self, id: str) -> str:
+        """Take down an id that was made."""
+        self.first = self.first or id
+        self.count += 1
+        return id
+
+    def sentence(self, name: str) -> str:
+        """What to know of the file that is called `name`; nothing where no id was made."""
+        if not self.count:
+            return ""
+        has = f"{self.count:,} pairs have no id and got" if self.count > 1 else "a pair has no id and got"
+        return (
+            f"{name} has no header and was read as an input file of SemEval-2014 Task 3: {has} the number of "
+            f"the line, first {self.first}."
+        )
+
+
+@contextmanager
+def import_errors() -> Iterator[None]:
+    """Raise ImportFileError for what cannot be read."""
+    try:
+        yield
+    except InputError as error:
+        raise ImportFileError(str(error)) from None
+
+
+@contextmanager
+def open_file(path: Path, *, name: str = "") -> Iterator[Source]:
+    """Open a file, compressed or not; `name` is what messages call it, by default its path.
+
+    Raises:
+        OSError: it cannot be opened.
+        ImportFileError: it cannot be read.
+    """
+    with import_errors(), open_source(path, name=name) as source:
+        yield source
+
+
+def read_rows(
+    source: Source,
+    *,
+    format: FileFormat | None = None,
+    type: str | None = None,
+    needs: Sequence[str] | None = None,
+) -> Iterator[Row]:
+    """The rows of an open file; arguments are those of `rows_or_errors`.
+
+    Raises:
+        ImportFileError: a line is no row.
+    """
+    for row in rows_or_errors(source, format=format, type=type, needs=needs):
+        if isinstance(row, ImportFileError):
+            raise row
+        yield row
+
+
+def rows_or_errors(
+    source: Source,
+    *,
+    format: FileFormat | None = None,
+    type: str | None = None,
+    needs: Sequence[str] | None = None,
+    made_ids: MadeIds | None = None,
+) -> Iterator[Row | ImportFileError]:
+    """The rows of an open file; an error stands in the place of a line that is no row.
+
+    Args:
+        source: the file.
+        format: None finds it out from the name's suffix and what is in the file.
+        type: the comparison type of the task's own files, which name none.
+        needs: the columns of files of which the task has none; None for pairs and ratings.
+        made_ids: takes down the ids that are made for pairs of the task's files.
+
+    Raises:
+        ImportFileError: nothing of the file can be read, or nothing more.
+    """
+    lacking = _lacking_for_pairs if needs is None else partial(_lacking, needs)
+    rules = TableRules(lacking, marks_are_text=True, is_escaped=_is_escaped, decimals=True)
+    with import_errors():
+        if is_workbook(source):
+            rows = workbook_rows(source, rules)
+        else:
+            lines = read_lines(source)
+            first = next((line for line in lines if line[1].strip()), None)
+            if first is None:
+                raise ImportFileError(f"{source.name}: the file is empty; give one with at least one row.")
+            found = format or FileFormat(format_of(source.name, first[1]))
+            lines = chain([first], lines)
+            is_task = found is FileFormat.SEMEVAL or (found is FileFormat.TSV and _has_no_header(first[1]))
+            if is_task and needs is None:
+                rows = _task_rows(source.name, lines, type, made_ids or MadeIds())
+            elif found is FileFormat.JSONL:
+                parsed = parse_lines(source.name, lines, first[1], TableFormat.JSONL, rules)
+                rows = (_with_column_names(source.name, row) for row in parsed)
+            else:
+                of_table = TableFormat.CSV if found is FileFormat.CSV else TableFormat.TSV
+                rows = parse_lines(source.name, lines, first[1], of_table, rules)
+        for row in rows:
+            yield ImportFileError(str(row)) if isinstance(row, RowError) else row
+
+
+def _with_column_names(name: str, row: Row | RowError) -> Row | RowError:
+    """An object with its fields called as columns are."""
+    if isinstance(row, RowError):
+        return row
+    fields = {column_name(key): value for key, value in row.fields.items()}
+    if len(fields) < len(row.fields):
+        return RowError(f"{name}, {row.place}: two fields have the same name; rename one.", row.line)
+    return Row(row.line, fields, row.unit)
+
+
+def _is_escaped(names: Sequence[str], delimiter: str) -> bool:
+    marks = {VERSION_COLUMN} if delimiter == "\t" else {VERSION_COLUMN, GOLD_COLUMN, REVISIONS_COLUMN}
+    return not marks.isdisjoint(names)
+
+
+def text_lines(source: Source) -> Iterator[Line]:
+    """The lines of an open file with their numbers, for files of one value a line.
+
+    Raises:
+        ImportFileError: the file is no UTF-8 text, or damaged.
+    """
+    with import_errors():
+        for number, text in read_lines(source):
+            if problem := describe_bad_byte(text):
+                raise ImportFileError(f"{source.name}, line {number}: {problem}")
+            yield number, text
+
+
+def type_of_name(name: str) -> str | None:
+    """The comparison type that a file's name begins with, as in paragraph2sentence.test.input.tsv."""
+    base = PurePath(name).name
+    stem = base.split(".")[0]
+    if stem in COMPARISON_TYPES or _NAMED_TYPE.fullmatch(stem) or (stem and ".input." in base):
+        return stem
+    return None
+
+
+def column_names(text: str, delimiter: str) -> list[str]:
+    """Those of a header, in lower case."""
+    return [cell.strip().strip('"').strip().lower() for cell in text.split(delimiter)]
+
+
+def _has_no_header(first_line: str) -> bool:
+    """A line of single words is taken for a header too: imported as a pair, it would go to raters unseen."""
+    names = {*column_names(first_line, "\t")} - {""}
+    known = PAIR_FIELDS | RATING_FIELDS | {"type", "genre", "intended", "source", "ratings"}
+    are_words = all(_COLUMN_NAME.fullmatch(name) for name in names)
+    return not ("id" in names or are_words or len(names & known) > 1)
+
+
+def _lacking_for_pairs(names: Sequence[str]) -> str:
+    if PAIR_FIELDS.issubset(names) or RATING_FIELDS.issubset(names):
+        return ""
+    return "it needs id, left and right, or, for ratings, id, rater and grade."
+
+
+def _lacking(needs: Sequence[str], names: Sequence[str]) -> str:
+    *others, last = needs
+    return "" if set(needs).issubset(names) else f"it needs {', '.join(others)} and {last}."
+
+
+def _task_rows(
+    name: str, lines: Iterable[Line], type: str | None, made_ids: MadeIds
+) -> Iterator[Row | RowError]:
+    if type is None:
+        raise InputError(
+            f"{name}, line 1: no header with id, left and right (or id, rater and grade); add one, or, "
+            "for an input file of SemEval-2014 Task 3, name its comparison type."
+        )
+    for number, text in lines:
+        if not text.strip():
+            continue
+        cells = text.rstrip("\r\n").split("\t")
+        if problem := describe_bad_byte(text) or _no_task_row(cells, 4 if type == WORD_TO_SENSE else 3):
+            yield RowError(f"{name}, line {number}: {problem}", number)
+            continue
+        id = cells[-1].strip() if len(cells) > 2 else ""
+        fields: dict[str, Any] = {
+            "id": id or made_ids.made(f"{type}-{number}"),
+            "type": type,
+            "left": cells[0],
+            "right": cells[1],
+        }
+        if type == WORD_TO_SENSE:
+            fields["source"] = cells[2] if len(cells) == 4 else None
+        elif "-" in id:
+            fields["genre"] = id.rpartition("-")[0]
+        yield Row(number, fields)
+
+
+def _no_task_row(cells: Sequence[str], most: int) -> str:
+    """Why the cells are no pair of the task; nothing when they are."""
+    if not 2 <= len(cells) <= most:
+        return (
+            f"{len(cells)} fields between tabs, not 2 to {most} (left item, right item, "
+            f"{'sense number, ' if most == 4 else ''}id); add what is missing, or a header."
+        )
+    if all(_NUMBER.fullmatch(cell.strip()) for cell in cells[:2]):
+        left, right = (cell.strip()[:40] for cell in cells[:2])
+        return (
+            f"{left!r} and {right!r} are numbers, no texts to grade; give a file of pairs, or add a header "
+            "with id, left and right."
+        )
+    return ""
+
 
 MOST_TOLD = 5
 
@@ -417,7 +676,7 @@ def _is_empty(value: object) -> bool:
     return value is None or (isinstance(value, str) and not value.strip())
 
 
-_Read = TypeVar("_Read")
+_Item = TypeVar("_Item")
 
 
 def read_items_or_errors(
@@ -426,6 +685,7 @@ def read_items_or_errors(
     format: FileFormat | None = None,
     type: str | None = None,
     only_type: str | None = None,
+    made_ids: MadeIds | None = None,
 ) -> Iterator[ItemInput]:
     """The pairs and ratings of an open file, one at a time, as they are needed.
 
@@ -433,12 +693,16 @@ def read_items_or_errors(
     message; it is the last where no row can be read after it.
 
     Args:
-        source: from `annotation.files.formats.open_source`.
-        format: None finds it out from the name's suffix and the first line.
+        source: from `open_file`, or `open_stream` of `kpdemo.io.tables`.
+        format: None finds it out from the name's suffix and what is in the file.
         type: the comparison type of rows that name none.
         only_type: that of the project, where it has one: of rows whose file names none either.
+        made_ids: takes down the ids that are made for pairs of the task's files.
     """
-    return _or_errors(source.name, _row_readers(source, format, type, only_type), RowReader.item)
+    named = type_of_name(source.name)
+    default = type or (named if named in COMPARISON_TYPES else only_type)
+    rows = rows_or_errors(source, format=format, type=type or named or only_type, made_ids=made_ids)
+    return _items(source.name, rows, default, RowReader.item)
 
 
 def read_known_pairs(
@@ -448,59 +712,48 @@ def read_known_pairs(
 
     Arguments and errors are those of `read_items_or_errors`.
     """
-    return _or_errors(source.name, _row_readers(source, None, type, only_type), RowReader.known_pair)
+    named = type_of_name(source.name)
+    default = type or (named if named in COMPARISON_TYPES else only_type)
+    rows = rows_or_errors(source, type=type or named or only_type)
+    return _items(source.name, rows, default, RowReader.known_pair)
 
 
 def read_larger_items(
     source: Source, *, format: FileFormat | None = None, type: str | None = None
 ) -> Iterator[LargerItemInput]:
     """The larger items of an open file; arguments and errors are those of `read_items_or_errors`."""
-    rows = rows_or_errors(source, format=format, type=type, needs=item_columns)
-    return _or_errors(source.name, _readers(source, rows, type), RowReader.larger_item)
+    rows = rows_or_errors(source, format=format, type=type, needs=ITEM_FIELDS)
+    return _items(source.name, rows, type, RowReader.larger_item)
 
 
 def read_decisions(source: Source) -> Iterator[DecisionInput]:
     """The decisions of an open table, such as `annotation.cli.adjudication` writes; None of a row
     without grade, cause and note. Errors are those of `read_items_or_errors`."""
-    rows = rows_or_errors(source, format=None, type=None, needs=decision_columns)
-    return _or_errors(source.name, _readers(source, rows, None), RowReader.decision)
+    rows = rows_or_errors(source, needs=DECISION_FIELDS)
+    return _items(source.name, rows, None, RowReader.decision)
 
 
-def _or_errors(
-    name: str, readers: Iterable[RowReader | ImportFileError], read: Callable[[RowReader], _Read]
-) -> Iterator[_Read | ImportFileError]:
+def _items(
+    name: str, rows: Iterable[Row | ImportFileError], type: str | None, read: Callable[[RowReader], _Item]
+) -> Iterator[_Item | ImportFileError]:
+    """What `read` makes of each row; `type` is of rows that name none."""
     is_empty = True
     try:
-        for reader in readers:
+        for row in rows:
             is_empty = False
+            if isinstance(row, ImportFileError):
+                yield row
+                continue
+            reader = RowReader(row.fields, f"{name}, {row.place}", type)
             try:
-                found = reader if isinstance(reader, ImportFileError) else read(reader)
+                found: _Item | ImportFileError = read(reader)
             except ImportFileError as error:
-                found, error.pair_id = error, cast(RowReader, reader).pair_id
+                found, error.pair_id = error, reader.pair_id
             yield found
         if is_empty:
-            yield ImportFileError(f"{name}: the file has a header and no rows; add one row or more.")
+            yield ImportFileError(f"{name}: the file has no rows; add one or more.")
     except ImportFileError as error:  # of the file: nothing after it can be read
         yield error
-
-
-def _row_readers(
-    source: Source, format: FileFormat | None, type: str | None, only_type: str | None
-) -> Iterator[RowReader | ImportFileError]:
-    """Of each row; its type is the one named here, else by the file's name, else the project's only one."""
-    named = type_of_name(source.name)
-    default = type or (named if named in COMPARISON_TYPES else only_type)
-    return _readers(source, rows_or_errors(source, format=format, type=type or named or only_type), default)
-
-
-def _readers(
-    source: Source, rows: Iterable[Row | ImportFileError], default: str | None
-) -> Iterator[RowReader | ImportFileError]:
-    for row in rows:
-        if isinstance(row, ImportFileError):
-            yield row
-        else:
-            yield RowReader(row.fields, f"{source.name}, {row.place}", default)
 
 
 def fingerprint(type: str, left: str, right: str) -> str:

@@ -21,7 +21,7 @@ from annotation.adjudication import CAUSES
 from annotation.agreement import PartSize, few_pairs_text
 from annotation.changes import LONG_TEXTS
 from annotation.comparison import comparison_type, types_in_order
-from annotation.files.tables import GOLD_COLUMN, RATING_COLUMN
+from annotation.exchange import GOLD_COLUMN, RATING_COLUMN
 from annotation.gold import Format, GoldSource
 from annotation.reliability.upper_bound import mean_of_text
 from annotation.wording import figure_text, number_of, range_text

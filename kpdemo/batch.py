@@ -36,7 +36,7 @@ from typing import Any, BinaryIO, TypeVar, cast
 
 from kpdemo.errors import InputError, KpdemoError
 from kpdemo.identity import document_identity
-from kpdemo.io.documents import BatchInput, LocatedDocument, SeeUnnamed, name_of, read_located
+from kpdemo.io.documents import ID_COLUMN, BatchInput, LocatedDocument, SeeUnnamed, name_of, read_located
 from kpdemo.io.files import (
     COMPRESSIONS,
     LINE_SUFFIXES,
@@ -46,9 +46,8 @@ from kpdemo.io.files import (
     parse_json,
     replace_file,
 )
-from kpdemo.io.json_lines import LineError, ReportLine
 from kpdemo.io.predictions import prediction_row
-from kpdemo.io.tables import ID_COLUMN, column_name
+from kpdemo.io.tables import LineError, ReportLine, column_name
 from kpdemo.languages import language_name
 from kpdemo.pipeline import read_with_passages
 from kpdemo.routing import Foreign, is_foreign, lacks_absent

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from annotation.errors import ImportFileError
-from annotation.exchange import read_items_or_errors
-from annotation.files.formats import FileFormat, Source
+from annotation.exchange import FileFormat, read_items_or_errors
 from annotation.types import NewPair, NewRating
+from kpdemo.io.tables import Source
 
 
 def read_items(

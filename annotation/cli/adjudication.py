@@ -1,9 +1,9 @@
 """`python -m annotation adjudications` and `adjudicate`: pairs whose raters disagree, and decisions.
 
 Flagged pairs as a table that a group fills in with a spreadsheet: `grade`, `cause` and `note`.
-Every cell is in quotes, so that texts keep their tabs and line breaks also between tabs, and is made safe
-(files/tables.py). The column `version_seen` tells, when the table is read again, whether somebody rated or
-decided since. The grades of raters are not called `ratings`, or an import would take them for new ones.
+Every cell is in quotes, so that texts keep their tabs and line breaks also between tabs, and is made safe for
+spreadsheets. The column `version_seen` tells, when the table is read again, whether somebody rated or decided
+since. The grades of raters are not called `ratings`, or an import would take them for new ones.
 """
 
 from __future__ import annotations
@@ -34,14 +34,13 @@ from annotation.cli.options import (
     write_all,
 )
 from annotation.cli.pairs import file_sizes, open_input
-from annotation.exchange import read_decisions
-from annotation.files.tables import VERSION_COLUMN
+from annotation.exchange import VERSION_COLUMN, read_decisions
 from annotation.senses import ItemView, item_views
 from annotation.services.adjudication import AdjudicationService, DecisionTableService
 from annotation.wording import beginning, number_of
 from db import DEFAULT_URL, Database
 from kpdemo.command import CallError
-from kpdemo.io.spreadsheets import BYTE_ORDER_MARK, escape_formula
+from kpdemo.io.tables import BYTE_ORDER_MARK, escape_formula
 from kpdemo.terminal import show_json, show_line, show_table
 
 DECISION_COLUMNS = (

@@ -22,8 +22,7 @@ from annotation.cli.options import (
     check_file,
     open_project,
 )
-from annotation.exchange import read_items_or_errors
-from annotation.files.formats import FileFormat, MadeIds, Source, open_source, open_stream
+from annotation.exchange import FileFormat, MadeIds, open_file, read_items_or_errors
 from annotation.sense_pairs import Dictionary, add_senses
 from annotation.services.imports import ImportService
 from annotation.services.pairs import (
@@ -37,6 +36,7 @@ from annotation.types import ItemInput, Project
 from annotation.wording import beginning, number_of
 from db import DEFAULT_URL
 from kpdemo.command import CallError
+from kpdemo.io.tables import Source, open_stream
 from kpdemo.terminal import ProgressLine, show_json, show_line, show_table
 
 STDIN = "-"
@@ -58,13 +58,14 @@ type and id: the same texts under two ids are two pairs, unless --merge-equal-te
 
 
 FilesArgument = Annotated[
-    list[str], typer.Argument(metavar="FILE…", help="TSV, CSV, JSON Lines or .gz; - is standard input.")
+    list[str], typer.Argument(metavar="FILE…", help="TSV, CSV, XLSX, JSON Lines or .gz; - is standard input.")
 ]
 TypeOption = Annotated[
     str | None, typer.Option(metavar="TYPE", help="The comparison type of pairs without one in the file.")
 ]
 FormatOption = Annotated[
-    FileFormat | None, typer.Option(help="Format of the files, instead of the one by their names.")
+    FileFormat | None,
+    typer.Option(help="Format of files of text, instead of the one by their names."),
 ]
 MergeOption = Annotated[
     bool,
@@ -174,8 +175,8 @@ class _Reader:
         for name in self._files:
             with open_input(name, self._stdin) as source:
                 self._open = source
-                self.made_ids[source.name] = source.made_ids
-                yield from read_items_or_errors(source, format=self._format, **self._types)
+                made_ids = self.made_ids[source.name] = MadeIds()
+                yield from read_items_or_errors(source, format=self._format, made_ids=made_ids, **self._types)
                 self._open = None
                 self._done += source.size or 0
 
@@ -215,7 +216,7 @@ def open_input(name: str, stdin: BinaryIO | None = None) -> Iterator[Source]:
     if name == STDIN:
         yield open_stream(cast(io.BufferedReader, stdin or sys.stdin.buffer), "standard input")
     else:
-        with open_source(Path(name)) as source:
+        with open_file(Path(name)) as source:
             yield source
 
 

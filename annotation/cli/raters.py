@@ -23,8 +23,7 @@ from annotation.cli.options import (
 )
 from annotation.cli.pairs import TypeOption, summary_text
 from annotation.consent import Consent
-from annotation.exchange import read_known_pairs
-from annotation.files.formats import open_source
+from annotation.exchange import open_file, read_known_pairs
 from annotation.quality import QualitySettings, check_quality_settings
 from annotation.sense_pairs import Dictionary, add_senses_to_known
 from annotation.services.known_pairs import KnownPairService, KnownSummary
@@ -166,7 +165,7 @@ def quality(
 
 
 def _read_pairs(file: str, project: Project, type: str | None, wordnet: Path | None) -> list[KnownPairInput]:
-    with open_source(check_file(file)) as source:
+    with open_file(check_file(file)) as source:
         pairs = read_known_pairs(source, type=type, only_type=project.settings.only_type)
         return list(add_senses_to_known(pairs, Dictionary(wordnet).open_or_none))
 

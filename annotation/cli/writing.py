@@ -20,8 +20,7 @@ from annotation.cli.options import (
 )
 from annotation.cli.pairs import FilesArgument, FormatOption, file_sizes, open_input, summary_text
 from annotation.comparison import Bounds, PairBounds, bounds_json, check_range, guidance, size_of
-from annotation.exchange import read_larger_items
-from annotation.files.formats import FileFormat
+from annotation.exchange import FileFormat, read_larger_items
 from annotation.services.editing import EditingService, WritingReportService
 from annotation.services.larger_items import ItemService, ItemWithdrawalService
 from annotation.wording import beginning, figure_text, number_of, share_text

@@ -3,7 +3,7 @@
 Files of a gold set, one row at a time: constant memory, and the same bytes for the same rows.
 
 jsonl: gold.jsonl, grades as numbers, `ratings` as [{"rater": …, "grade": …}].
-csv: gold.csv, UTF-8 with a header, a column "rating:LABEL" for each rater; cells made safe (files/tables.py).
+csv: gold.csv, UTF-8 with a header, a column "rating:LABEL" for each rater; cells made safe for spreadsheets.
 parquet: gold.parquet, the columns of jsonl.
 semeval: the layout of SemEval-2014 Task 3, TYPE.input.tsv (larger, smaller, id; for word2sense word, sense
 key, word#pos#number, id) and TYPE.gs.tsv (a grade), line by line the same pairs, without header or quotes;
@@ -14,7 +14,7 @@ Unfinished pairs that are listed go to unfinished.jsonl, .csv, .parquet or, for 
 reason), with the column `reason`.
 
 Single ratings in long form, a row each, which can be imported again: id, type, rater, grade and more.
-jsonl: an object a line, grades as numbers. csv: with a header, cells made safe (files/tables.py). tsv: with a
+jsonl: an object a line, grades as numbers. csv: with a header, cells made safe. tsv: with a
 header, without quotes, and so without ids that have tabs or line breaks.
 """
 
@@ -35,11 +35,11 @@ from typing import IO, Any, Self
 
 from annotation.adjudication import grade_text
 from annotation.errors import ExportError
-from annotation.files.tables import GOLD_COLUMN, RATING_COLUMN, REVISIONS_COLUMN
+from annotation.exchange import GOLD_COLUMN, RATING_COLUMN, REVISIONS_COLUMN
 from annotation.gold import Format, GoldRow
 from annotation.sense_pairs import LISTS, SENSE_COLUMNS, sense_values
 from annotation.senses import WORD_TO_SENSE
-from kpdemo.io.spreadsheets import escape_formula
+from kpdemo.io.tables import escape_formula
 
 
 @dataclass(frozen=True, slots=True)

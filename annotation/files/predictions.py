@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from annotation.errors import ImportFileError
-from annotation.exchange import LONGEST_TEXT
-from annotation.files.formats import FileFormat, open_source, read_rows
+from annotation.exchange import LONGEST_TEXT, FileFormat, open_file, read_rows
 from annotation.predictions import PredictedDocument, PredictedPhrase, Run
 from annotation.wording import UNSTORABLE, clean_text, quote_value
 from kpdemo.text import measured_languages, phrase_key, presence
@@ -166,8 +165,8 @@ def _only_model(path: Path) -> str:
 def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The objects of a file of JSON Lines, each with what begins messages about it."""
     try:
-        with open_source(path, name=path.name) as source:
-            for row in read_rows(source, format=FileFormat.JSONL, type=None):
+        with open_file(path, name=path.name) as source:
+            for row in read_rows(source, format=FileFormat.JSONL):
                 yield f"{path.name}, {row.place}", row.fields
     except FileNotFoundError:
         raise ImportFileError(f"{path}: no such file; check the name.") from None

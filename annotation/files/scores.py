@@ -32,14 +32,22 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from hashlib import sha256
-from itertools import chain
+from itertools import chain, dropwhile
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from annotation.comparison import COMPARISON_TYPES, rank_of_type, types_in_order
 from annotation.errors import AnnotationError, ScoreFileError
-from annotation.exchange import RowReader
-from annotation.files.formats import FileFormat, open_source, read_lines, read_rows, type_of_name
+from annotation.exchange import (
+    FileFormat,
+    RowReader,
+    column_names,
+    import_errors,
+    open_file,
+    read_rows,
+    text_lines,
+    type_of_name,
+)
 from annotation.files.gold_files import safe_stem
 from annotation.files.gold_folder import (
     exported_type,
@@ -48,8 +56,18 @@ from annotation.files.gold_folder import (
     refuse_empty_export,
     undecided_pairs,
 )
-from annotation.files.tables import Row, column_names, only_rows, separator, table_rows
 from annotation.wording import HALF, number_of, quote_value
+from kpdemo.io.tables import (
+    WORKBOOK_SUFFIX,
+    Line,
+    Row,
+    TableFormat,
+    TableRules,
+    is_workbook,
+    parse_lines,
+    report_errors,
+    separator,
+)
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
@@ -88,7 +106,7 @@ def numbers_of_lines(file: Path, lines: Iterable[tuple[int, str]], noun: str) ->
             continue
         if empty:
             raise ScoreFileError(f"{file}, line {empty}: is empty; write the {noun} of its pair.")
-        yield number, number_in(line.split("\t")[0], f"{file}, line {number}", noun)
+        yield number, number_in(line.rstrip("\r\n").split("\t")[0], f"{file}, line {number}", noun)
 
 
 def check_count(file: Path, found: Sequence[tuple[int, float]], wanted: int, who: str, noun: str) -> None:
@@ -318,9 +336,13 @@ def _read_gold_file(file: Path, named: Sequence[Path], *, is_changed: bool) -> I
 
 def _ungraded_keys(file: Path) -> Iterator[Key]:
     if file.suffix == ".tsv":  # beside the task's files, and without a header as these
-        with open_source(file) as source:
-            cells = [(number, [*line.split("\t"), ""]) for number, line in read_lines(source) if line.strip()]
-        rows = [Row(number, {"type": row[0], "id": row[1]}, "line") for number, row in cells]
+        with open_file(file) as source:
+            cells = [
+                (number, [*line.rstrip("\r\n").split("\t"), ""])
+                for number, line in text_lines(source)
+                if line.strip()
+            ]
+        rows = [Row(number, {"type": row[0], "id": row[1]}) for number, row in cells]
     else:
         rows = list(_table_rows(file))
     for row in rows:
@@ -330,19 +352,19 @@ def _ungraded_keys(file: Path) -> Iterator[Key]:
 
 
 def _table_rows(file: Path) -> Iterator[Row]:
-    with open_source(file) as source:
+    with open_file(file) as source:
         is_parquet = file.suffix.lower() == ".parquet"
-        yield from _parquet_rows(file) if is_parquet else read_rows(source, format=None, type=None)
+        yield from _parquet_rows(file) if is_parquet else read_rows(source)
 
 
 def _task_pairs(texts: Path, grades: Path) -> Iterator[GoldPair]:
     """The pairs of an input file of the task, or in its layout, with the grades, line by line the same."""
     type = _task_type(texts)
     is_ours = exported_type(texts) is not None  # with ids of any kind, which tell no genre
-    with open_source(texts) as source:
+    with open_file(texts) as source:
         rows = list(read_rows(source, format=FileFormat.SEMEVAL, type=type))
-    with open_source(grades) as source:
-        found = list(numbers_of_lines(grades, read_lines(source), "grade"))
+    with open_file(grades) as source:
+        found = list(numbers_of_lines(grades, text_lines(source), "grade"))
     check_count(grades, found, len(rows), f"{texts.name} has", "grade")
     for row, (number, grade) in zip(rows, found, strict=True):
         fields = {**row.fields, "genre": None} if is_ours else row.fields
@@ -467,14 +489,17 @@ def _system_files(folder: Path, gold: Sequence[GoldPair]) -> list[Path]:
 def _read_score_file(
     file: Path, gold: Sequence[GoldPair], ungraded: Collection[Key]
 ) -> Iterator[tuple[Key, float]]:
-    with open_source(file) as source:
+    with open_file(file) as source:
         if is_json(file):
-            json_rows = read_rows(source, format=FileFormat.JSONL, type=None)
+            json_rows = read_rows(source, format=FileFormat.JSONL)
             yield from _scores_by_id(file, json_rows, gold, ungraded)
             return
-        lines = list(read_lines(source))
-    if table := _table(file, lines):
-        rows = list(table)
+        if is_workbook(source):
+            rows: list[Row] | None = list(read_rows(source, needs=("id", "score")))
+        else:
+            lines = list(text_lines(source))
+            rows = _table(file, lines)
+    if rows is not None:
         if not rows:
             raise ScoreFileError(f"{file}: there is no score under the header; add those of all pairs.")
         yield from _scores_by_id(file, rows, gold, ungraded)
@@ -495,13 +520,17 @@ def _read_score_file(
     yield from ((pair.key, score) for pair, (_, score) in zip(wanted, found, strict=True))
 
 
-def _table(file: Path, lines: Sequence[tuple[int, str]]) -> Iterator[Row] | None:
+def _table(file: Path, lines: Sequence[Line]) -> list[Row] | None:
     """The rows under a header that names `id` and `score`; None of a file without one."""
-    first = next((text for _, text in lines if text.strip()), "")
+    held = list(dropwhile(lambda line: not line[1].strip(), lines))
+    first = held[0][1] if held else ""
     delimiter = separator(first)
     if not {"id", "score"}.issubset(column_names(first, delimiter)):
         return None
-    return only_rows(table_rows(str(file), lines, delimiter, first, needs=lambda _: ""))
+    format = TableFormat.TSV if delimiter == "\t" else TableFormat.CSV
+    with import_errors():
+        rows = parse_lines(str(file), held, first, format, TableRules(marks_are_text=True))
+        return list(report_errors(rows, None))
 
 
 def _refuse_header(file: Path, lines: Sequence[tuple[int, str]]) -> None:
@@ -573,8 +602,8 @@ def _known_key(id: str, type: object, graded: Sequence[str], others: Sequence[st
     return chosen, id
 
 
-PLAIN = (".tsv", ".tab", ".csv", ".txt", ".jsonl", ".ndjson")
-"""Nothing compressed: a small file may hold gigabytes."""
+PLAIN = (".tsv", ".tab", ".csv", ".txt", ".jsonl", ".ndjson", WORKBOOK_SUFFIX)
+"""No .gz: a small one may hold gigabytes."""
 GOLD_SUFFIXES = (*PLAIN, ".parquet")
 _Read = TypeVar("_Read")
 

@@ -36,7 +36,7 @@ from annotation.wording import check_name, is_id, name_key, number_of
 from db import Database
 from db.models import GoldGrade, GoldSet, Pair, Project, ScoredSystem, SystemScore
 from db.models import User as UserRow
-from kpdemo.io.spreadsheets import spreadsheet_csv
+from kpdemo.io.tables import spreadsheet_csv
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,7 @@ from annotation.authoring import ItemSummary
 from annotation.changes import print_settings, renew_prints
 from annotation.comparison import Bounds, PairBounds, check_range, comparison_type, guidance, size_of
 from annotation.errors import SettingsError, WritingError
-from annotation.exchange import read_larger_items
-from annotation.files.formats import open_source
+from annotation.exchange import open_file, read_larger_items
 from annotation.services.accounts import AccountService
 from annotation.services.editing import EDITORS
 from annotation.services.larger_items import LISTED, ItemLine, ItemService, ItemWithdrawalService
@@ -144,7 +143,7 @@ class ItemsHandlers:
         try:
             project_id, user = require_member(request, self.accounts, *EDITORS)
             path = checked_upload(upload)
-            with open_source(path, name=path.name) as source:
+            with open_file(path, name=path.name) as source:
                 only = self.projects.get(project_id).settings.only_type
                 found = list(read_larger_items(source, type=type or only))
             summary = self.items.import_items(project_id, found, by=user, files=[path.name])

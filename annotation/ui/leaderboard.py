@@ -574,7 +574,7 @@ FORMATS_HTML = (
     "<details><summary>File formats</summary><ul>"
     "<li><b>One score per line</b>, as in the task, in the order of the exported gold set; only those of one "
     "type if the name of the file begins with that type, as in <code>phrase2word.output.tsv</code>.</li>"
-    "<li><b>JSON Lines</b> <code>{id, score}</code>, or CSV or TSV with these columns; with "
+    "<li><b>JSON Lines</b> <code>{id, score}</code>, or CSV, TSV or XLSX with these columns; with "
     "<code>type</code> where two types share an id.</li>"
     "<li>A system may leave out whole types. If a score is missing, not a number or one too many, the "
     "message names its line and nothing is added. Scores by id are left out for pairs that have no gold "

@@ -12,8 +12,7 @@ from gradio.events import Dependency
 
 from annotation.comparison import comparison_type
 from annotation.errors import AnnotationError, ImportFileError, PairError
-from annotation.exchange import WrongLinesError, read_items_or_errors
-from annotation.files.formats import SUFFIXES, open_source
+from annotation.exchange import FILE_SUFFIXES, MadeIds, WrongLinesError, open_file, read_items_or_errors
 from annotation.sense_pairs import Dictionary, add_senses
 from annotation.senses import item_views
 from annotation.services.accounts import AccountService
@@ -65,10 +64,9 @@ WAKE = """async () => {
   await new Promise((done) => setTimeout(done, 600));
   return [{ __type__: 'update', interactive: true }];
 }"""
-_SUFFIXES = (*SUFFIXES, ".json")
 FORMATS_HTML = (
     "<details><summary>File formats</summary><ul>"
-    "<li><b>TSV, CSV</b>: a header with <code>id, type, left, right</code> and, if you wish, "
+    "<li><b>TSV, CSV, XLSX</b>: a header with <code>id, type, left, right</code> and, if you wish, "
     "<code>genre, intended, source</code>; left is what the type names first, such as the paragraph in "
     "<code>paragraph2sentence</code>.</li>"
     "<li><b>JSON Lines</b>: one object per line with the same names; or <b>JSON</b>, one array of them.</li>"
@@ -105,10 +103,11 @@ class ImportHandlers:
             project_id, user = require_member(request, self.accounts, Role.ADMINISTRATOR)
             path = checked_upload(upload)
             progress(None, desc="Reading")
-            with open_source(path, name=path.name) as source:
+            made_ids = MadeIds()
+            with open_file(path, name=path.name) as source:
                 # All of it before the transaction begins: nobody can save a grade while that lasts.
                 only = self.projects.get(project_id).settings.only_type
-                read = read_items_or_errors(source, type=type, only_type=only)
+                read = read_items_or_errors(source, type=type, only_type=only, made_ids=made_ids)
                 items = list(add_senses(read, self.dictionary.open_or_none))
             summary = self.importing.import_pairs(
                 project_id,
@@ -121,7 +120,7 @@ class ImportHandlers:
         except PAGE_ERRORS as error:
             return refusal(error, upload)
         path.unlink(missing_ok=True)
-        told = [source.made_ids.sentence(path.name) if summary.pairs else "", *summary.notes]
+        told = [made_ids.sentence(path.name) if summary.pairs else "", *summary.notes]
         notes = "".join(note_html(said) for said in told if said)
         return f"{summary_html(summary)}{notes}", gr.File(value=None)
 
@@ -245,8 +244,10 @@ def checked_upload(upload: str | None) -> Path:
     if not upload:
         raise ImportFileError("No file is chosen: choose one or drop it on the box.")
     path = Path(upload)
-    if path.suffix.lower() not in _SUFFIXES:  # nothing compressed: a small one may hold gigabytes
-        raise ImportFileError(f"{path.name} cannot be read here: save it as one of {', '.join(_SUFFIXES)}.")
+    if path.suffix.lower() not in FILE_SUFFIXES:  # no .gz: a small one may hold gigabytes
+        raise ImportFileError(
+            f"{path.name} cannot be read here: save it as one of {', '.join(FILE_SUFFIXES)}."
+        )
     if not path.is_file():
         raise ImportFileError(
             f"{path.name} is gone: uploads are deleted after {KEPT_MINUTES} minutes, so choose it again."

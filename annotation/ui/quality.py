@@ -11,8 +11,7 @@ import gradio as gr
 
 from annotation.changes import print_settings
 from annotation.errors import ImportFileError, SettingsError
-from annotation.exchange import read_known_pairs
-from annotation.files.formats import open_source
+from annotation.exchange import open_file, read_known_pairs
 from annotation.quality import QualitySettings
 from annotation.sense_pairs import Dictionary, add_senses_to_known
 from annotation.services.accounts import AccountService
@@ -500,7 +499,7 @@ def _on_correction(known: KnownFields, handlers: QualityHandlers, shown: list[An
 
 
 def _read(path: Path, only_type: str | None) -> list[KnownPairInput]:
-    with open_source(path, name=path.name) as source:
+    with open_file(path, name=path.name) as source:
         pairs = list(read_known_pairs(source, only_type=only_type))
     if not pairs:
         raise ImportFileError(f"{path.name} has no pairs: write a header and a row for each pair.")

@@ -11,7 +11,7 @@ from annotation.comparison import comparison_type
 from annotation.scoring import Estimate
 from annotation.ui.wording import figure, time_html
 from annotation.wording import plain_name, share_text
-from kpdemo.io.spreadsheets import spreadsheet_csv
+from kpdemo.io.tables import spreadsheet_csv
 from kpdemo.ui.html import escape, group_digits
 
 Cell = str | int | float | datetime | Alpha | None

@@ -36,10 +36,9 @@ from kpdemo.command import CallError
 from kpdemo.errors import InputError
 from kpdemo.evaluation.metrics import Convention, Cut, read_cuts, with_further
 from kpdemo.identity import model_identity
-from kpdemo.io.documents import read_gold
+from kpdemo.io.documents import ID_COLUMN, read_gold
 from kpdemo.io.files import LINE_SUFFIXES, replacing
-from kpdemo.io.json_lines import LineError
-from kpdemo.io.tables import ID_COLUMN
+from kpdemo.io.tables import LineError
 from kpdemo.types import Document, Prediction, Predictor
 
 if TYPE_CHECKING:

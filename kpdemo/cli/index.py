@@ -34,10 +34,9 @@ from kpdemo.cli.options import (
 )
 from kpdemo.command import INTERRUPTED, CallError
 from kpdemo.errors import InputError, PassageIndexError
-from kpdemo.io.documents import parse_documents, read_numbered
+from kpdemo.io.documents import document_from_row, parse_documents, read_numbered
 from kpdemo.io.files import LINE_SUFFIXES, TABLE_SUFFIXES, read_text, replace_file
-from kpdemo.io.json_lines import LineError, ReportLine, line_name, read_rows
-from kpdemo.io.tables import document_from_row
+from kpdemo.io.tables import LineError, ReportLine, line_name, read_rows
 from kpdemo.passages import chance_note
 from kpdemo.ramkg.settings import EncoderConfig, IndexConfig, IndexType, Pooling
 from kpdemo.routing import DEFAULT_MODEL

@@ -28,7 +28,7 @@ from kpdemo.io.files import (
     plain_name,
     read_head,
 )
-from kpdemo.io.json_lines import LineError
+from kpdemo.io.tables import LineError
 
 if TYPE_CHECKING:
     from kpdemo.pipeline import Pipeline

@@ -38,7 +38,7 @@ from kpdemo.cli.options import (
 )
 from kpdemo.command import INTERRUPTED, CallError
 from kpdemo.identity import index_identity, model_identity
-from kpdemo.io.documents import read_whole, text_document
+from kpdemo.io.documents import ID_COLUMN, read_whole, text_document
 from kpdemo.io.files import (
     COMPRESSIONS,
     DOCUMENT_SUFFIXES,
@@ -49,7 +49,6 @@ from kpdemo.io.files import (
     replacing,
 )
 from kpdemo.io.predictions import write_predictions_table
-from kpdemo.io.tables import ID_COLUMN
 from kpdemo.lines import with_title_line
 from kpdemo.types import Document, Predictor, RetrievalPrediction, finds_absent, languages_of
 

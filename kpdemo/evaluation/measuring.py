@@ -23,8 +23,8 @@ from kpdemo.evaluation.protocol import (
     summarise_languages,
 )
 from kpdemo.evaluation.report import Report, shares
-from kpdemo.io.json_lines import LineError, ReportLine, read_rows
 from kpdemo.io.predictions import read_predictions
+from kpdemo.io.tables import LineError, ReportLine, read_rows
 from kpdemo.languages import identify_together
 from kpdemo.selection import SCORE_DIGITS
 from kpdemo.types import Document, Keyphrase, Prediction

@@ -7,24 +7,24 @@ and continues, one without it stops at the first.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from kpdemo.errors import InputError
 from kpdemo.io.files import (
     DOCUMENT_SUFFIXES,
     KINDS_ADVICE,
     LINE_SUFFIXES,
-    NOT_UTF8,
     OTHER_SUFFIXES,
     TABLE_SUFFIXES,
-    UTF8_MARK,
     WHOLE_SUFFIXES,
     decode_text,
     document_suffix,
@@ -34,23 +34,173 @@ from kpdemo.io.files import (
     open_bytes,
     plain_name,
 )
-from kpdemo.io.json_lines import LineError, ReportLine, line_name, parse_rows
 from kpdemo.io.pdf import read_pdf
 from kpdemo.io.tables import (
-    ID_COLUMN,
-    OWN_IDS,
-    KeyphraseTexts,
-    NameRow,
-    RowIds,
-    SeeRow,
-    documents_from_rows,
+    FORMATS,
+    LineError,
+    ReportLine,
+    Row,
+    RowError,
+    Source,
+    TableFormat,
+    TableRules,
+    column_name,
+    describe_bad_byte,
+    line_name,
+    parse_lines,
+    read_lines,
     read_table,
+    report,
+    report_errors,
 )
 from kpdemo.languages import names_language
 from kpdemo.lines import join_cut_words, with_title_line
+from kpdemo.text import SURROGATE, shorten
 from kpdemo.types import Document
 
 _LINE_END = re.compile(r"[\r\n]")
+
+SEPARATOR = ";"
+OTHER_SEPARATORS = (",", "|", "，", "、", "；")
+_FIELDS = ("keyphrases", "keyword", "keywords")
+
+
+def keyphrase_field(row: Mapping[str, Any]) -> tuple[str, Any]:
+    """The name and the value of the field with the keyphrases; None where there is none."""
+    name = next((name for name in _FIELDS if row.get(name) is not None), _FIELDS[0])
+    return name, row.get(name)
+
+
+class KeyphraseTexts:
+    """Looks through the rows of a file; `problem` says whether a list of it would pass for one phrase.
+
+    A phrase may hold a comma itself. So it is a problem only where most texts hold the same mark and none
+    holds a semicolon.
+    """
+
+    def __init__(self) -> None:
+        self._texts = 0
+        self._separated = False
+        self._marks: Counter[str] = Counter()
+
+    def see(self, row: Mapping[str, Any]) -> None:
+        _, value = keyphrase_field(row)
+        if isinstance(value, str) and value.strip():
+            self._texts += 1
+            self._separated = self._separated or SEPARATOR in value
+            self._marks.update(mark for mark in OTHER_SEPARATORS if mark in value)
+
+    def problem(self) -> str:
+        """What is wrong with the keyphrases and what to do; nothing where they can be read."""
+        [(mark, times)] = self._marks.most_common(1) or [("", 0)]
+        if self._separated or 2 * times <= self._texts:
+            return ""
+        return (
+            f'the keyphrases of {times:,} of {self._texts:,} documents have "{mark}" but no "{SEPARATOR}", '
+            f'so each list would count as one phrase; separate phrases by "{SEPARATOR}", and put one '
+            f'after a phrase that has "{mark}" itself.'
+        )
+
+
+BODY_FIELDS = ("abstract", "text")
+
+SeeRow = Callable[[Mapping[str, Any]], None]
+"""Called with the row of each document that can be used."""
+NameRow = Callable[[int], str]
+"""The id of a document that has none, by the number of its line; called for such documents only."""
+
+ID_COLUMN = "id"
+
+
+@dataclass(frozen=True, slots=True)
+class RowIds:
+    """Where the ids of rows are: in a field, or in a column whatever the case of its name."""
+
+    column: str = ID_COLUMN
+    name_row: NameRow = str
+
+
+OWN_IDS = RowIds()
+
+
+def document_from_row(
+    row: Mapping[str, Any], *, where: str, default_id: str = "", id_column: str = ID_COLUMN
+) -> Document:
+    """The document of one row: our own fields, or those of KP20k.
+
+    Args:
+        row: `id`, `title`, `abstract` or `text`, `keyphrases` (or `keyword`, `keywords`; a list, or
+            one text with semicolons) and `language`; only `abstract` or `text` must be there.
+        where: begins the message when something is wrong, such as "docs.jsonl, line 3".
+        default_id: the id of a row that has none.
+        id_column: the field with the id.
+
+    Raises:
+        InputError: a field is missing or of the wrong kind.
+    """
+    body = next((_text_field(row, name, where) for name in BODY_FIELDS if row.get(name) is not None), None)
+    if body is None:
+        raise InputError(f'{where}: no field "abstract" or "text"; add one or empty the line.')
+    return Document(
+        body=body,
+        title=_text_field(row, "title", where),
+        id=_id_field(row, id_column, where) or default_id,
+        keyphrases=_keyphrase_field(row, where),
+        language=_text_field(row, "language", where),
+    )
+
+
+def _documents_of(
+    rows: Iterable[Row | RowError], name: str, on_error: ReportLine | None, on_row: SeeRow | None, ids: RowIds
+) -> Iterator[tuple[int, Document]]:
+    """The documents of rows with their line numbers."""
+    for row in report_errors(rows, on_error):
+        # An empty field is one left out, except that an empty text is an empty document.
+        fields = {key: value for key, value in row.fields.items() if value != "" or key in BODY_FIELDS}
+        try:
+            document = document_from_row(fields, where=f"{name}, {row.place}", id_column=ids.column)
+        except InputError as error:
+            report(error, row.line, on_error)
+        else:
+            if on_row is not None:
+                on_row(fields)
+            yield row.line, document if document.id else replace(document, id=ids.name_row(row.line))
+
+
+def _text_field(row: Mapping[str, Any], name: str, where: str) -> str:
+    value = row.get(name)
+    return "" if value is None else _checked_text(value, name, where)
+
+
+def _checked_text(value: object, name: str, where: str) -> str:
+    if not isinstance(value, str):
+        raise InputError(
+            f'{where}: "{name}" is {_short(value)}, not text; put it in quotes or empty the line.'
+        )
+    if SURROGATE.search(value):
+        raise InputError(f'{where}: "{name}" holds half a character; save the file as UTF-8 again.')
+    return value
+
+
+def _id_field(row: Mapping[str, Any], name: str, where: str) -> str:
+    value = row.get(name)
+    return str(value) if type(value) is int else _text_field(row, name, where)
+
+
+def _keyphrase_field(row: Mapping[str, Any], where: str) -> tuple[str, ...]:
+    name, value = keyphrase_field(row)
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        value = value.split(SEPARATOR)
+    if not isinstance(value, list):
+        raise InputError(f'{where}: "{name}" is {_short(value)}, not a list of texts; fix or empty the line.')
+    phrases = (_checked_text(phrase, name, where).strip() for phrase in value)
+    return tuple(phrase for phrase in phrases if phrase)
+
+
+def _short(value: object) -> str:
+    return shorten(json.dumps(value, ensure_ascii=False, default=str), 40)
 
 
 def read_whole(path: Path, *, title: str = "") -> Document:
@@ -112,15 +262,12 @@ def _heading_text(line: str) -> str:
     return open_end.rstrip() if open_end[-1:].strip() == "" else text  # "C#" keeps its mark
 
 
-_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-
-
 def read_documents(path: str | Path, *, on_error: ReportLine | None = None) -> Iterator[Document]:
     """The documents of a file, by its suffix; .gz and .xz may follow it.
 
-    .csv and .tsv hold a document a row under a header, .jsonl and .json a document a line with fields of the
-    same names, and so does a file without a suffix that is known, such as a pipe. A .txt, .md or .pdf file is
-    one document, with the file's name as its id:
+    .csv, .tsv and .xlsx hold a document a row under a header, .jsonl and .json a document a line with fields
+    of the same names, and so does a file without a suffix that is known, such as a pipe. A .txt, .md or .pdf
+    file is one document, with the file's name as its id:
 
     - text is taken as it is, so that offsets count from the file's own characters; where its first line is a
       title (`kpdemo.lines`), that is the document's, here and in the two others, except a line that heads
@@ -148,11 +295,24 @@ def read_numbered(
     with file_errors(path):
         if suffix in WHOLE_SUFFIXES:
             yield 1, read_whole(path)
-        elif suffix in TABLE_SUFFIXES:
-            yield from read_table(path, suffix, on_error, on_row, ids)
         else:
             with open_bytes(path) as stream:
-                yield from parse_documents(stream, name=str(path), on_error=on_error, on_row=on_row, ids=ids)
+                if suffix in TABLE_SUFFIXES:
+                    ids = replace(ids, column=column_name(ids.column))
+                    rules = TableRules(needs=partial(_lacking_columns, ids.column))
+                    rows = read_table(Source(str(path), stream), FORMATS.get(suffix), rules)
+                    yield from _documents_of(rows, str(path), on_error, on_row, ids)
+                else:
+                    yield from parse_documents(
+                        stream, name=str(path), on_error=on_error, on_row=on_row, ids=ids
+                    )
+
+
+def _lacking_columns(id_column: str, names: Sequence[str]) -> str:
+    """What a header of these names lacks for documents."""
+    if not set(BODY_FIELDS) & set(names):
+        return 'it needs "abstract" or "text".'
+    return "" if id_column in (ID_COLUMN, *names) else f'it needs "{id_column}" for the ids.'
 
 
 def count_documents(path: Path) -> int:
@@ -174,7 +334,7 @@ def count_documents(path: Path) -> int:
 
 
 def parse_documents(
-    lines: Iterable[bytes],
+    stream: BinaryIO,
     *,
     name: str,
     on_error: ReportLine | None = None,
@@ -186,41 +346,19 @@ def parse_documents(
     Raises:
         InputError: as `read_documents`; also where the first line shows that none will hold a document.
     """
-    rows = parse_rows(_of_this_kind(lines, name), name=name, on_error=on_error)
-    return documents_from_rows(rows, name, on_error, on_row, ids)
-
-
-def _of_this_kind(lines: Iterable[bytes], name: str) -> Iterator[bytes]:
-    """The lines; raises for a file that is not text, or is JSON neither by name nor by its first line."""
-    found = False
-    for line in lines:
-        if not found and (content := line.removeprefix(UTF8_MARK).strip()):
-            _refuse_another_kind(content, name)
-            found = True
-        yield line
-
-
-def _refuse_another_kind(first: bytes, name: str) -> None:
-    """Raise InputError for a file whose first line shows that it is not JSON Lines in UTF-8."""
-    if first.startswith(_UTF16_MARKS) or b"\x00" in first[:2]:
-        raise InputError(f"{name}: {NOT_UTF8}")
-    if first.startswith(b"{"):
-        return  # if broken, only its own document is lost
+    lines = read_lines(Source(name, stream))
+    first = next((line for line in lines if line[1].strip()), None)
+    if first is None:
+        return
     suffix = file_suffix(Path(name))
-    if suffix and suffix not in LINE_SUFFIXES:
-        is_text = b"\x00" not in first and _is_utf8(first)
+    if not first[1].lstrip().startswith(("{", "[")) and suffix and suffix not in LINE_SUFFIXES:
+        is_text = "\0" not in first[1] and not describe_bad_byte(first[1])
         found = "the first line is not a JSON object" if is_text else "it is not a text file"
         raise InputError(
             f"{name}: files that end in {suffix} are read as JSON Lines, but {found}; {KINDS_ADVICE}"
         )
-
-
-def _is_utf8(content: bytes) -> bool:
-    try:
-        content.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
+    rows = parse_lines(name, chain([first], lines), first[1], TableFormat.JSONL, TableRules())
+    yield from _documents_of(rows, name, on_error, on_row, ids)
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,13 +153,13 @@ def read_json_gz(path: Path) -> Any:
 
 COMPRESSIONS = (".gz", ".xz")
 LINE_SUFFIXES = (".jsonl", ".json")
-TABLE_SUFFIXES = (".csv", ".tsv")
+TABLE_SUFFIXES = (".csv", ".tsv", ".xlsx")
 WHOLE_SUFFIXES = (".txt", ".md", ".pdf")
 DOCUMENT_SUFFIXES = (*LINE_SUFFIXES, *TABLE_SUFFIXES, *WHOLE_SUFFIXES)
 
 OTHER_SUFFIXES = (
     *(".doc", ".docx", ".odt", ".rtf", ".epub", ".htm", ".html", ".xml", ".ppt", ".pptx"),
-    *(".xls", ".xlsx", ".ods", ".parquet", ".7z", ".bz2", ".tar", ".tgz", ".zip", ".zst"),
+    *(".xls", ".ods", ".parquet", ".7z", ".bz2", ".tar", ".tgz", ".zip", ".zst"),
 )
 """Kinds of files that are not read; any other name says nothing of what is in it."""
 

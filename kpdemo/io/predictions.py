@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from kpdemo.errors import InputError
-from kpdemo.io.json_lines import ReportLine, line_name, read_rows, report
-from kpdemo.io.spreadsheets import BYTE_ORDER_MARK, escape_formula
+from kpdemo.io.tables import BYTE_ORDER_MARK, ReportLine, escape_formula, line_name, read_rows, report
 from kpdemo.passages import passage_rows
 from kpdemo.selection import SCORE_DIGITS
 from kpdemo.text import phrase_key

@@ -1,174 +1,505 @@
-"""The document of a row, of JSON Lines or of a table with a document a row (CSV, TSV).
+"""Rows of tables and JSON: TSV, CSV, XLSX, JSON Lines and arrays of objects; plain, .gz or .xz.
 
-A text that begins with a quotation mark, in a file without quotes, makes a reader of quotes take all that
-follows, as far as the next mark before a tab or line break, for one cell.
+Every reader is lazy: a file costs the memory of a row or a few, an array and a workbook that of the file. An
+error stands in the place of a row that cannot be used, as long as it is known where the next one begins.
+
+Quotation marks in a TSV whose header has none are characters like any other, unless a writer put them
+there: whoever types a TSV means a mark as it stands, while pandas and spreadsheets put a cell in marks where
+it holds a tab, a line break or a mark, Excel also where it holds a comma. A header tells nothing of them:
+
+- `"5"" pipe"`: all marks between the outer two are doubled, as nobody types them. It is `5" pipe`.
+- `"one` and, further on, `two"`: one cell with a tab or line break in it, or two with a mark each. The
+  reading that fits the header counts; where both do, the row is refused.
+- `"one, two"` in one cell: Excel's marks, if all cells with a comma have them and no others. Only the end of
+  the file tells, when its rows are read, so that the error stands there.
 """
 
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
+import lzma
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import zipfile
+import zlib
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from decimal import Decimal
+from enum import StrEnum
 from itertools import chain
-from pathlib import Path
-from typing import Any, TextIO
+from pathlib import Path, PurePath
+from typing import Any, BinaryIO, cast
 
 from kpdemo.errors import InputError
-from kpdemo.io.files import NOT_UTF8, open_bytes
-from kpdemo.io.json_lines import ReportLine, line_name, report
-from kpdemo.text import SURROGATE, shorten
-from kpdemo.types import Document
+from kpdemo.io.files import COMPRESSIONS, NOT_UTF8, UTF8_MARK, file_errors, open_bytes
 
-SEPARATOR = ";"
-OTHER_SEPARATORS = (",", "|", "，", "、", "；")
-_FIELDS = ("keyphrases", "keyword", "keywords")
+LONGEST_LINE = 16 * 2**20
+"""Bytes of a line, and characters of a cell or row that runs over several lines."""
+LARGEST_FILE = 100 * 2**20
+"""Bytes, unpacked, of an array or a workbook, which are held in memory as a whole."""
+MOST_EMPTY_LINES = 100_000
+MOST_WHOLE_LINES = 100
+"""A cell in quotes that runs over more lines, each of them a whole row, is none."""
+FEWEST_COMMAS = 2
+"""One cell in marks that holds a comma may be any writer's."""
+MOST_COLUMNS = 1_000
+"""Of a workbook: a cell far to the right makes every row as long."""
 
-
-def keyphrase_field(row: Mapping[str, Any]) -> tuple[str, Any]:
-    """The name and the value of the field with the keyphrases; None where there is none."""
-    name = next((name for name in _FIELDS if row.get(name) is not None), _FIELDS[0])
-    return name, row.get(name)
-
-
-class KeyphraseTexts:
-    """Looks through the rows of a file; `problem` says whether a list of it would pass for one phrase.
-
-    A phrase may hold a comma itself. So it is a problem only where most texts hold the same mark and none
-    holds a semicolon.
-    """
-
-    def __init__(self) -> None:
-        self._texts = 0
-        self._separated = False
-        self._marks: Counter[str] = Counter()
-
-    def see(self, row: Mapping[str, Any]) -> None:
-        _, value = keyphrase_field(row)
-        if isinstance(value, str) and value.strip():
-            self._texts += 1
-            self._separated = self._separated or SEPARATOR in value
-            self._marks.update(mark for mark in OTHER_SEPARATORS if mark in value)
-
-    def problem(self) -> str:
-        """What is wrong with the keyphrases and what to do; nothing where they can be read."""
-        [(mark, times)] = self._marks.most_common(1) or [("", 0)]
-        if self._separated or 2 * times <= self._texts:
-            return ""
-        return (
-            f'the keyphrases of {times:,} of {self._texts:,} documents have "{mark}" but no "{SEPARATOR}", '
-            f'so each list would count as one phrase; separate phrases by "{SEPARATOR}", and put one '
-            f'after a phrase that has "{mark}" itself.'
-        )
+_GZIP_MARK, _XZ_MARK = b"\x1f\x8b", b"\xfd7zXZ\x00"
+_ZIP_MARK = b"PK\x03\x04"
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_OTHER_KINDS = {
+    b"%PDF": "a PDF",
+    _ZIP_MARK: "a zipped file",
+    b"\xd0\xcf\x11\xe0": "a workbook of an old Excel",
+}
+_SAVE_AS_UTF8 = "save the file as UTF-8 (in Excel: Save As, “CSV UTF-8”)"
+_BAD_BYTE = re.compile("[\udc80-\udcff]")
+"""As `surrogateescape` reads it: it spoils its own row and no other."""
 
 
-BODY_FIELDS = ("abstract", "text")
+class RowError(InputError):
+    """A row cannot be used, or nothing more of the file; the message names the file and the row."""
 
-SeeRow = Callable[[Mapping[str, Any]], None]
-"""Called with the row of each document that can be used."""
-NameRow = Callable[[int], str]
-"""The id of a document that has none, by the number of its line; called for such documents only."""
-
-ID_COLUMN = "id"
+    def __init__(self, message: str, line: int = 0) -> None:
+        super().__init__(message)
+        self.line = line
+        """Where the row begins, from 1; 0 of the file as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
-class RowIds:
-    """Where the ids of rows are: in a field, or in a column whatever the case of its name."""
+class Row:
+    line: int
+    """Where it begins, from 1."""
+    fields: dict[str, Any]
+    """Cells of tables are text."""
+    unit: str = "line"
+    """What `line` counts where it is no line, as "entry" of a JSON array or "row" of a workbook."""
 
-    column: str = ID_COLUMN
-    name_row: NameRow = str
+    @property
+    def place(self) -> str:
+        """As messages call it."""
+        return f"{self.unit} {self.line}"
 
 
-OWN_IDS = RowIds()
+class TableFormat(StrEnum):
+    TSV = "tsv"
+    CSV = "csv"
+    """With commas, semicolons or tabs, whichever the header has most of."""
+    JSONL = "jsonl"
+    """Or one array of objects."""
 
 
-def document_from_row(
-    row: Mapping[str, Any], *, where: str, default_id: str = "", id_column: str = ID_COLUMN
-) -> Document:
-    """The document of one row: our own fields, or those of KP20k.
+FORMATS = {
+    ".tsv": TableFormat.TSV,
+    ".tab": TableFormat.TSV,
+    ".csv": TableFormat.CSV,
+    ".jsonl": TableFormat.JSONL,
+    ".ndjson": TableFormat.JSONL,
+}
+"""By the suffix of a name; others, and workbooks, are told by what is in the file."""
+WORKBOOK_SUFFIX = ".xlsx"
 
-    Args:
-        row: `id`, `title`, `abstract` or `text`, `keyphrases` (or `keyword`, `keywords`; a list, or
-            one text with semicolons) and `language`; only `abstract` or `text` must be there.
-        where: begins the message when something is wrong, such as "docs.jsonl, line 3".
-        default_id: the id of a row that has none.
-        id_column: the field with the id.
+Needs = Callable[[Sequence[str]], str]
+"""What a header with these names lacks, as "it needs id and text."; nothing when it will do."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableRules:
+    """How tables of a kind are read."""
+
+    needs: Needs = lambda names: ""
+    marks_are_text: bool = False
+    """Whether a cell such as `"yes"` between tabs, in marks that it does not need, keeps them."""
+    is_escaped: Callable[[Sequence[str], str], bool] = lambda names, delimiter: False
+    """Whether cells were made safe by `escape_formula`, by the names of columns and what is between them."""
+    decimals: bool = False
+    """Whether numbers of JSON are `Decimal` instead of float."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """An open file of rows."""
+
+    name: str
+    """As messages call it."""
+    stream: BinaryIO
+    size: int | None = None
+    """Bytes on the disk."""
+    position: Callable[[], int] | None = None
+    """How many of them have been read."""
+
+
+@contextmanager
+def open_source(path: Path, *, name: str = "") -> Iterator[Source]:
+    """Open a file, compressed or not; `name` is what messages call it, by default its path.
 
     Raises:
-        InputError: a field is missing or of the wrong kind.
+        OSError: it cannot be opened.
+        InputError: it cannot be read.
     """
-    body = next((_text_field(row, name, where) for name in BODY_FIELDS if row.get(name) is not None), None)
-    if body is None:
-        raise InputError(f'{where}: no field "abstract" or "text"; add one or empty the line.')
-    return Document(
-        body=body,
-        title=_text_field(row, "title", where),
-        id=_id_field(row, id_column, where) or default_id,
-        keyphrases=_keyphrase_field(row, where),
-        language=_text_field(row, "language", where),
-    )
+    with path.open("rb") as stream:
+        yield open_stream(stream, name or str(path), path.stat().st_size)
 
 
-def documents_from_rows(
-    rows: Iterable[tuple[int, Mapping[str, Any]]],
-    name: str,
-    on_error: ReportLine | None,
-    on_row: SeeRow | None = None,
-    ids: RowIds = OWN_IDS,
-) -> Iterator[tuple[int, Document]]:
-    """The documents of rows with their line numbers."""
-    for number, row in rows:
-        try:
-            document = document_from_row(row, where=line_name(name, number), id_column=ids.column)
-        except InputError as error:
-            report(error, number, on_error)
+def open_stream(stream: io.BufferedReader, name: str, size: int | None = None) -> Source:
+    """A stream that is open already, compressed or not.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    with file_errors(name):
+        head = stream.peek(len(_XZ_MARK))
+    unpacked: Any = stream
+    if head.startswith(_GZIP_MARK):
+        unpacked = gzip.GzipFile(fileobj=stream)
+    elif head.startswith(_XZ_MARK):
+        unpacked = lzma.open(stream)  # noqa: SIM115  # its owner closes the stream
+    return Source(name, cast(BinaryIO, unpacked), size, None if size is None else stream.tell)
+
+
+def read_table(
+    source: Source, format: TableFormat | None = None, rules: TableRules | None = None
+) -> Iterator[Row | RowError]:
+    """The rows of an open file; an error stands in the place of one that cannot be used.
+
+    Args:
+        format: of a file that is no workbook; None finds it out from the name's suffix and the first line.
+        rules: of the kind of table; by default any header will do.
+
+    Raises:
+        InputError: nothing of the file can be read, or nothing more.
+    """
+    rules = rules or TableRules()
+    if is_workbook(source):
+        yield from workbook_rows(source, rules)
+        return
+    lines = read_lines(source)
+    first = next((line for line in lines if line[1].strip()), None)
+    if first is not None:
+        found = format or format_of(source.name, first[1])
+        yield from parse_lines(source.name, chain([first], lines), first[1], found, rules)
+
+
+def read_rows(
+    path: str | Path, *, on_error: ReportLine | None = None
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of a JSON Lines file with their line numbers, from 1; blank lines are skipped.
+
+    A file that is one JSON array of objects is read too; its entries are numbered.
+
+    Raises:
+        InputError: the file cannot be read; without `on_error`, also the first line that is not an object.
+    """
+    with open_bytes(Path(path)) as stream:
+        rows = read_table(Source(str(path), stream), TableFormat.JSONL)
+        yield from ((row.line, row.fields) for row in report_errors(rows, on_error))
+
+
+@dataclass(frozen=True, slots=True)
+class LineError:
+    """A line of a file that could not be used; `message` is the whole sentence for the user."""
+
+    line: int
+    message: str
+
+
+ReportLine = Callable[[LineError], None]
+
+
+def report(error: InputError, line: int, on_error: ReportLine | None) -> None:
+    """Tell of a line that cannot be used, or raise its error where nobody listens."""
+    if on_error is None:
+        raise error
+    on_error(LineError(line, str(error)))
+
+
+def report_errors(rows: Iterable[Row | RowError], on_error: ReportLine | None) -> Iterator[Row]:
+    """The rows that can be used; the others as by `report`."""
+    for row in rows:
+        if isinstance(row, RowError):
+            report(row, row.line, on_error)
         else:
-            if on_row is not None:
-                on_row(row)
-            yield number, document if document.id else replace(document, id=ids.name_row(number))
+            yield row
 
 
-def _text_field(row: Mapping[str, Any], name: str, where: str) -> str:
-    value = row.get(name)
-    return "" if value is None else _checked_text(value, name, where)
+def line_name(name: str, line: int) -> str:
+    """What messages call a line."""
+    return f"{name}, line {line}"
 
 
-def _checked_text(value: object, name: str, where: str) -> str:
-    if not isinstance(value, str):
-        raise InputError(
-            f'{where}: "{name}" is {_short(value)}, not text; put it in quotes or empty the line.'
-        )
-    if SURROGATE.search(value):
-        raise InputError(f'{where}: "{name}" holds half a character; save the file as UTF-8 again.')
-    return value
+Line = tuple[int, str]
+"""Its number, from 1, and its text with the line's end."""
 
 
-def _id_field(row: Mapping[str, Any], name: str, where: str) -> str:
-    value = row.get(name)
-    return str(value) if type(value) is int else _text_field(row, name, where)
+def read_lines(source: Source) -> Iterator[Line]:
+    """Lines, decoded one at a time; a byte that is not UTF-8 is half a character, see `describe_bad_byte`.
+
+    Raises:
+        InputError: the file is not text, is damaged, or has a line that is too long.
+    """
+    number = empty = 0
+    with file_errors(source.name):
+        while line := source.stream.readline(LONGEST_LINE + 1):
+            is_first = empty == number  # of those that hold something
+            number += 1
+            where = line_name(source.name, number)
+            if number == 1:
+                for mark, kind in _OTHER_KINDS.items():
+                    if line.startswith(mark):
+                        advice = "save it as TSV, CSV, XLSX or JSON Lines"
+                        raise InputError(f"{source.name}: this is {kind}, not a text file; {advice}.")
+                if line.startswith(_UTF16_MARKS) or b"\0" in line[:2]:
+                    raise InputError(f"{source.name}: {NOT_UTF8}")
+                line = line.removeprefix(UTF8_MARK)
+            empty = empty + 1 if line.isspace() else 0
+            if empty > MOST_EMPTY_LINES:  # a small .gz may hold billions of them
+                raise InputError(
+                    f"{where}: {MOST_EMPTY_LINES:,} empty lines one after the other; delete them."
+                )
+            longest = LONGEST_LINE
+            if is_first and len(line) > LONGEST_LINE and line.lstrip().startswith(b"["):
+                longest = LARGEST_FILE  # as many programs write an array: without a line break
+                line += source.stream.readline(LARGEST_FILE)
+            if len(line) > longest:
+                raise InputError(f"{where}: longer than {longest:,} bytes; shorten its texts.")
+            yield number, line.decode("utf-8", "surrogateescape")
 
 
-def _keyphrase_field(row: Mapping[str, Any], where: str) -> tuple[str, ...]:
-    name, value = keyphrase_field(row)
-    if value is None:
-        return ()
-    if isinstance(value, str):
-        value = value.split(SEPARATOR)
-    if not isinstance(value, list):
-        raise InputError(f'{where}: "{name}" is {_short(value)}, not a list of texts; fix or empty the line.')
-    phrases = (_checked_text(phrase, name, where).strip() for phrase in value)
-    return tuple(phrase for phrase in phrases if phrase)
+def describe_bad_byte(text: str) -> str:
+    """What is wrong with a text of `read_lines` that has a byte that is not UTF-8; nothing of another."""
+    if found := _BAD_BYTE.search(text):
+        return f"not UTF-8 text (byte 0x{ord(found[0]) - 0xDC00:02x}); {_SAVE_AS_UTF8}."
+    return ""
 
 
-def _short(value: object) -> str:
-    return shorten(json.dumps(value, ensure_ascii=False, default=str), 40)
+def format_of(name: str, first_line: str) -> TableFormat:
+    """The format of a file of text, by the suffix of its name, else by its first line that is not blank."""
+    suffixes = [suffix.lower() for suffix in PurePath(name).suffixes]
+    if suffixes and suffixes[-1] in COMPRESSIONS:
+        suffixes.pop()
+    if suffixes and suffixes[-1] in FORMATS:
+        return FORMATS[suffixes[-1]]
+    text = first_line.lstrip()
+    if text.startswith(("{", "[")):
+        return TableFormat.JSONL
+    return TableFormat.TSV if "\t" in text else TableFormat.CSV
 
 
-def may_be_rows(cells: Sequence[str], columns: int) -> bool:
+def parse_lines(
+    name: str, lines: Iterable[Line], first: str, format: TableFormat, rules: TableRules
+) -> Iterator[Row | RowError]:
+    """The rows of a file of text.
+
+    Args:
+        name: what messages call the file.
+        lines: of `read_lines`, from the first that is not blank.
+        first: the text of that one.
+
+    Raises:
+        InputError: nothing of the file can be read, or nothing more.
+    """
+    if format is TableFormat.JSONL:
+        return _json_rows(name, lines, first, rules.decimals)
+    delimiter = "\t" if format is TableFormat.TSV else separator(first)
+    if delimiter == "\t" and '"' not in first:
+        cells = _plain_cells(name, iter(lines), _ExcelMarks(name) if rules.marks_are_text else None)
+        return _table_rows(name, cells, delimiter, rules, "take the tabs out of its texts")
+    cells = _quoted_cells(name, lines, delimiter)
+    return _table_rows(name, cells, delimiter, rules, "put fields with the separator in quotes")
+
+
+def separator(header: str) -> str:
+    """Comma, semicolon or tab: whichever stands most often in it."""
+    return max((",", ";", "\t"), key=header.count)
+
+
+def column_name(cell: str) -> str:
+    """What a column is found by: in small letters as far as a colon, as in "rating:Ana"."""
+    kind, colon, label = cell.strip().partition(":")
+    return f"{kind.strip().lower()}{colon}{label.strip()}"
+
+
+# Tables
+
+Cells = tuple[int, list[str]]
+"""A row's line, and its cells."""
+
+_OLD_LINE_BREAK = "a line break of an old Macintosh in it; save the file with usual ones"
+_CSV_ADVICE = {
+    "unexpected end of data": 'a field begins with " and is never closed; close it',
+    "field larger than field limit": f"a field of more than {LONGEST_LINE:,} characters; "
+    'look for a " that is never closed, or shorten it',
+    "new-line character seen": _OLD_LINE_BREAK,
+    "expected after": 'a field begins with " and continues after the closing one; put the whole field in '
+    'quotes and write "" for each " in it',
+}
+
+
+def _header(name: str, unit: str, number: int, cells: Sequence[str], needs: Needs) -> list[str]:
+    """The names of the columns.
+
+    Raises:
+        InputError: the table cannot be read by them.
+    """
+    where = f"{name}, {unit} {number}"
+    text = "".join(cells)
+    if "\0" in text:
+        raise InputError(f"{name}: {NOT_UTF8}")
+    if "\r" in text:
+        raise InputError(f"{where}: {_OLD_LINE_BREAK}.")
+    if problem := describe_bad_byte(text):
+        raise InputError(f"{where}: {problem}")
+    names = [column_name(cell) for cell in cells]
+    times = Counter(names)
+    twice = next((column for column in names if column and times[column] > 1), None)
+    if twice is not None:
+        raise InputError(f"{where}: the column {twice!r} occurs twice; delete one.")
+    if lacking := needs(names):
+        raise InputError(f"{where}: the header has {', '.join(names)[:200]}; {lacking}")
+    return names
+
+
+def _table_rows(
+    name: str,
+    rows: Iterator[Cells | RowError],
+    delimiter: str,
+    rules: TableRules,
+    advice: str,
+    unit: str = "line",
+) -> Iterator[Row | RowError]:
+    """The rows of a table under their header's names; `advice` is on rows that are too long."""
+    columns: list[str] = []
+    is_escaped = False
+    for row in rows:
+        if isinstance(row, RowError):
+            if not columns:
+                raise row
+            yield row
+            continue
+        number, cells = row
+        if not any(cell.strip() for cell in cells):
+            continue
+        if not columns:
+            columns = _header(name, unit, number, cells, rules.needs)
+            is_escaped = rules.is_escaped(columns, delimiter)
+            continue
+        problem = describe_bad_byte("".join(cells))
+        if any(cells[len(columns) :]):  # a spreadsheet may end all rows with empty ones
+            problem = f"{len(cells)} fields under a header of {len(columns)}; {advice}."
+        if problem:
+            yield RowError(f"{name}, {unit} {number}: {problem}", number)
+        else:
+            texts = map(unescape_formula, cells) if is_escaped else cells
+            yield Row(number, dict(zip(columns, texts, strict=False)), unit)
+
+
+def _quoted_cells(name: str, lines: Iterable[Line], delimiter: str) -> Iterator[Cells | RowError]:
+    """Rows whose cells may be in quotes, and hold line breaks then."""
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
+    begin, latest = 0, ""
+
+    def texts() -> Iterator[str]:
+        nonlocal begin, latest
+        for number, latest in lines:
+            begin = begin or number
+            yield latest
+
+    reader = csv.reader(texts(), delimiter=delimiter, strict=True)
+    while True:
+        before = reader.line_num
+        try:
+            cells = next(reader, None)
+        except csv.Error as error:
+            number = begin + before
+            advice = next((text for part, text in _CSV_ADVICE.items() if part in str(error)), str(error))
+            is_one_line = reader.line_num == before + 1 and latest.count('"') % 2 == 0
+            if not (is_one_line and "expected after" in str(error)):
+                yield RowError(f"{line_name(name, number)}: {advice} (what follows was not read).", number)
+                return
+            yield RowError(f"{line_name(name, number)}: {advice}.", number)
+            continue
+        if cells is None:
+            return
+        yield begin + before, cells
+
+
+def _plain_cells(name: str, lines: Iterator[Line], marks: _ExcelMarks | None) -> Iterator[Cells | RowError]:
+    """Rows cut at their tabs, or read with quotes where only that fits the header, which is the first.
+
+    Args:
+        marks: sees cells in marks that they do not need, which stay; None takes these marks off.
+    """
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
+    number, text = next(lines)
+    header = text.rstrip("\r\n").split("\t")
+    width = len(header)
+    yield number, header
+    waiting: deque[Line] = deque()
+    while (line := waiting.popleft() if waiting else next(lines, None)) is not None:
+        number, text = line
+        cells = text.rstrip("\r\n").split("\t")
+        if any("\r" in cell for cell in cells):
+            yield RowError(f"{line_name(name, number)}: {_OLD_LINE_BREAK}.", number)
+            continue
+        if '"' not in text:
+            if marks is not None and "," in text:
+                marks.see(number, cells)
+            yield number, cells
+            continue
+        taken: list[Line] = []
+        quoted = _cells_in_quotes(text, waiting, lines, width, taken)
+        if quoted is None or any(quoted[width:]):
+            waiting.extendleft(reversed(taken))
+        elif taken or len(quoted) != len(cells):
+            if _may_be_rows(quoted, width):
+                yield _ambiguous(name, number, taken[-1][0] if taken else number)
+            else:
+                yield number, quoted
+            continue
+        elif marks is None:
+            yield number, quoted
+            continue
+        if marks is not None:
+            marks.see(number, cells)
+        yield number, [_unquote(cell) for cell in cells]
+    if marks is not None and (error := marks.error()):
+        yield error
+
+
+def _cells_in_quotes(
+    first: str, waiting: deque[Line], lines: Iterator[Line], width: int, taken: list[Line]
+) -> list[str] | None:
+    """The cells of a row that begins in the line `first`, if its marks are those of a writer.
+
+    Args:
+        waiting: lines that come before `lines`.
+        taken: gets the lines after the first that were looked at, all of the row if it is one.
+    """
+    size, whole = len(first), 0
+
+    def texts() -> Iterator[str]:
+        nonlocal size, whole
+        yield first
+        while (line := waiting.popleft() if waiting else next(lines, None)) is not None:
+            taken.append(line)
+            size += len(line[1])
+            whole += line[1].count("\t") == width - 1
+            if size > LONGEST_LINE or whole > MOST_WHOLE_LINES:
+                return
+            yield line[1]
+
+    try:
+        return next(csv.reader(texts(), delimiter="\t", strict=True), None)
+    except csv.Error:
+        return None
+
+
+def _may_be_rows(cells: Sequence[str], columns: int) -> bool:
     """Whether the row may also be one or several rows of that many columns without quotes.
 
     Rows may lack their last cells or have one too many, and blank lines may separate them.
@@ -180,8 +511,7 @@ def may_be_rows(cells: Sequence[str], columns: int) -> bool:
             _holds_rows(cell.split("\n"), place, len(cells) - place - 1, columns)
             for place, cell in enumerate(cells)
         )
-    inside = sum(cell.count("\t") for cell in cells)
-    return inside > 0 and len(cells) + inside == columns
+    return len(cells) + sum(cell.count("\t") for cell in cells) <= columns
 
 
 def _holds_rows(lines: Sequence[str], before: int, after: int, columns: int) -> bool:
@@ -193,117 +523,297 @@ def _holds_rows(lines: Sequence[str], before: int, after: int, columns: int) -> 
     if first == 0 or not all(0 < tabs <= columns for tabs in between):
         return False
     are_whole = first == last + after == columns - 1
-    return are_whole or 0 < last <= columns
+    are_many = len(between) > 1 and all(tabs == columns - 1 for tabs in between)
+    return are_whole or are_many or 0 < last <= columns
 
 
-_BAD_BYTE = re.compile("[\udc80-\udcff]")  # as `surrogateescape` reads it
-_UTF16_MARKS = ("\udcff\udcfe", "\udcfe\udcff")  # as `surrogateescape` reads them
-_LARGEST_CELL = 64 * 1024 * 1024  # csv refuses cells over 128 KiB unless told otherwise
-
-
-def read_table(
-    path: Path,
-    suffix: str,
-    on_error: ReportLine | None,
-    on_row: SeeRow | None = None,
-    ids: RowIds = OWN_IDS,
-) -> Iterator[tuple[int, Document]]:
-    """The documents of a table, each with the line where its row begins.
-
-    Raises:
-        InputError: the file cannot be read; without `on_error`, also the first bad row.
-    """
-    # A bad byte becomes half a character, which spoils its own row and no other.
-    with io.TextIOWrapper(open_bytes(path), "utf-8-sig", errors="surrogateescape", newline="") as stream:
-        ids = replace(ids, column=column_name(ids.column))
-        rows = _table_rows(stream, path, suffix, on_error, ids.column)
-        yield from documents_from_rows(rows, str(path), on_error, on_row, ids)
-
-
-def _table_rows(
-    stream: TextIO, path: Path, suffix: str, on_error: ReportLine | None, id_column: str
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    csv.field_size_limit(_LARGEST_CELL)
-    header_line = stream.readline()
-    delimiter = _delimiter(header_line, suffix)
-    may_swallow = delimiter == "\t" and '"' not in header_line
-    reader = csv.reader(chain([header_line], stream), delimiter=delimiter, strict=True)
-    if header_line.startswith(_UTF16_MARKS) or "\x00" in header_line:
-        raise InputError(f"{path}: {NOT_UTF8}")
-    header = [column_name(name) for name in _next_row(reader, line_name(str(path), 1)) or ()]
-    if not set(BODY_FIELDS) & set(header):
-        raise InputError(f'{path}: no column "abstract" or "text" in the first line; name the columns there.')
-    if id_column not in (ID_COLUMN, *header):
-        columns = ", ".join(filter(None, header))
-        raise InputError(f'{path}: no column "{id_column}" for the ids; name one of {columns}.')
-    while True:
-        first = reader.line_num + 1
-        where = line_name(str(path), first)
-        try:
-            cells = _next_row(reader, where)
-        except InputError as error:
-            report(error, first, on_error)
-            return  # which of the lines after it begin a row is not known
-        if cells is None:
-            return
-        if any(cells[len(header) :]):  # a spreadsheet may end all rows with empty cells
-            problem = f"{len(cells)} cells under {len(header)} columns; quote the text."
-            report(InputError(f"{where}: {problem}"), first, on_error)
-        elif may_swallow and may_be_rows(cells, len(header)):
-            report(_swallowed(where, first, reader.line_num), first, on_error)
-        elif any(cells):
-            # An empty cell is a field left out, except that an empty text is an empty document.
-            named = zip(header, cells, strict=False)
-            row = {name: cell for name, cell in named if cell or name in BODY_FIELDS}
-            if problem := _no_utf8(row):
-                report(InputError(f"{where}: {problem}"), first, on_error)
-            else:
-                yield first, row
-
-
-def column_name(written: str) -> str:
-    """What a column is found by, however its name is written."""
-    return written.strip().lower()
-
-
-def _no_utf8(row: dict[str, Any]) -> str:
-    """What is wrong with a row that has a cell with a byte that is not UTF-8."""
-    for name, cell in row.items():
-        if bad := _BAD_BYTE.search(cell):
-            byte = f"0x{ord(bad.group()) - 0xDC00:02x}"
-            return (
-                f'"{name}" is not UTF-8 text (byte {byte}); save the file as UTF-8, which Excel calls '
-                '"CSV UTF-8".'
-            )
-    return ""
-
-
-def _swallowed(where: str, first: int, last: int) -> InputError:
-    line = "the same line" if last == first else f"line {last}"
-    rows = "that line is a whole row" if last == first else "each line up to there reads as a row"
-    return InputError(
-        f'{where}: a cell begins with " and one in {line} ends with it, but {rows} without them; put the '
-        'cell in quotes and write "" for each " in it, or save the file as CSV.'
+def _ambiguous(name: str, first: int, last: int) -> RowError:
+    where = "the same line" if last == first else f"line {last}"
+    return RowError(
+        f'{line_name(name, first)}: a cell begins with " and one in {where} ends with it, which may be one '
+        "cell with a tab or line break in it or two cells; write the header in quotes too, or save the file "
+        "as CSV.",
+        first,
     )
 
 
-def _next_row(reader: Iterator[list[str]], where: str) -> list[str] | None:
+class _ExcelMarks:
+    """Whether cells stand in marks exactly where Excel puts them."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._lines: list[int] = []
+        """Of cells in marks for the sake of a comma alone; the first few."""
+        self._may_be_excels = True
+
+    def see(self, number: int, cells: Iterable[str]) -> None:
+        if not self._may_be_excels:
+            return
+        for cell in cells:
+            is_whole = _is_whole(cell)
+            text = cell[1:-1] if is_whole else cell
+            if is_whole != ("," in text or '"' in text):
+                self._may_be_excels = False
+            elif is_whole and '"' not in text and len(self._lines) < FEWEST_COMMAS:
+                self._lines.append(number)
+
+    def error(self) -> RowError | None:
+        """After the last row: what to say if they do."""
+        if not self._may_be_excels or len(self._lines) < FEWEST_COMMAS:
+            return None
+        return RowError(
+            f"{line_name(self._name, self._lines[0])}: from here on only cells with a comma are in quotation "
+            "marks, as Excel writes them; save the file as “CSV UTF-8” instead.",
+            self._lines[0],
+        )
+
+
+def _is_whole(cell: str) -> bool:
+    """Whether the cell begins with a mark, ends with one, and has others only in twos."""
+    return len(cell) > 1 and cell[0] == cell[-1] == '"' and '"' not in cell[1:-1].replace('""', "")
+
+
+def _unquote(cell: str) -> str:
+    """`"a ""b"" c"` as the `a "b" c` that a writer was given; any other cell as it is."""
+    inner = cell[1:-1]
+    return inner.replace('""', '"') if '""' in inner and _is_whole(cell) else cell
+
+
+# Workbooks
+
+
+_DAMAGES = (
+    *(zipfile.BadZipFile, zlib.error, EOFError, SyntaxError, RuntimeError),
+    *(ArithmeticError, AttributeError, LookupError, TypeError, ValueError),
+)
+"""What a damaged workbook makes of its reader."""
+
+
+def is_workbook(source: Source) -> bool:
+    """Whether the file is zipped, as workbooks are."""
+    with file_errors(source.name):
+        return cast(io.BufferedReader, source.stream).peek(len(_ZIP_MARK)).startswith(_ZIP_MARK)
+
+
+def workbook_rows(source: Source, rules: TableRules) -> Iterator[Row | RowError]:
+    """The rows of the first sheet of a workbook of Excel (XLSX); formulas as they were computed last.
+
+    Raises:
+        InputError: it is another zipped file, damaged or too large.
+    """
+    from openpyxl import load_workbook  # here, because few files are workbooks
+
+    name = source.name
+    with file_errors(name):
+        content = source.stream.read(LARGEST_FILE + 1)
+    too_large = InputError(f"{name}: a workbook of more than {LARGEST_FILE:,} bytes; save it as CSV.")
+    if len(content) > LARGEST_FILE:
+        raise too_large
     try:
-        return next(reader, None)
-    except csv.Error as error:
-        if "field larger" in str(error):
-            raise InputError(
-                f"{where}: a cell of more than {_LARGEST_CELL:,} characters, so reading ends here; look for "
-                'a " that is never closed, or shorten the text.'
-            ) from None
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            if sum(part.file_size for part in archive.infolist()) > LARGEST_FILE:
+                raise too_large  # of a few bytes, a file may unpack to gigabytes
+        book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
+        sheet = book.worksheets[0]
+        sheet.reset_dimensions()  # which the file may tell wrongly
+        rows = _sheet_cells(name, sheet)
+        yield from _table_rows(name, rows, "", rules, "delete what is right of it", "row")
+    except InputError:
+        raise
+    except _DAMAGES as error:
         raise InputError(
-            f'{where}: a cell begins with " and has no " at its end, so reading ends here; '
-            'put the whole cell in quotes and write "" for each " in it.'
+            f"{name}: not a workbook that can be read ({error}); save it as XLSX again, or as CSV."
         ) from None
 
 
-def _delimiter(header: str, suffix: str) -> str:
-    if suffix == ".tsv":
-        return "\t"
-    # Spreadsheets of half of Europe write semicolons.
-    return ";" if ";" in header and "," not in header else ","
+def _sheet_cells(name: str, sheet: Any) -> Iterator[Cells | RowError]:
+    """The rows of a sheet with their numbers, from the header on."""
+    begin, width, empty = 1, MOST_COLUMNS, 0
+    for number, values in enumerate(sheet.iter_rows(max_col=width, values_only=True), 1):
+        if any(value is not None for value in values):
+            begin, width = number, max(place for place, value in enumerate(values, 1) if value is not None)
+            break
+    rows = sheet.iter_rows(min_row=begin, max_col=width + 1, values_only=True)
+    for number, values in enumerate(rows, begin):
+        cells = [_cell_text(value) for value in values]
+        while len(cells) > width and not cells[-1]:
+            cells.pop()
+        empty = 0 if any(cells) else empty + 1
+        if empty > MOST_EMPTY_LINES:
+            raise InputError(
+                f"{name}, row {number}: {MOST_EMPTY_LINES:,} empty rows one after the other; delete them."
+            )
+        yield number, cells
+
+
+def _cell_text(value: Any) -> str:
+    """The value of a cell as CSV would have it.
+
+    >>> _cell_text(3.0), _cell_text(2.75), _cell_text(None)
+    ('3', '2.75', '')
+    """
+    if value is None:
+        return ""
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
+
+
+# JSON
+
+_GAP = re.compile(r"[ \t\r\n]*")
+_FAILS = (ValueError, ArithmeticError, RecursionError)
+"""The second of an exponent beyond those of Decimal, the last of brackets without end."""
+_DECODERS = {
+    False: json.JSONDecoder(),
+    True: json.JSONDecoder(parse_float=Decimal, parse_constant=Decimal),
+}
+
+
+def _json_rows(name: str, lines: Iterable[Line], first: str, decimals: bool) -> Iterator[Row | RowError]:
+    """The objects of a file; an error stands in the place of a value that is none."""
+    decoder = _DECODERS[decimals]
+    if not first.lstrip().startswith("["):
+        yield from _rows_of_lines(name, lines, decoder)
+        return
+    held: list[Line] = []
+    size = 0
+    for line in lines:
+        held.append(line)
+        size += len(line[1])
+        if size > LARGEST_FILE:
+            raise InputError(
+                f"{name}: an array of more than {LARGEST_FILE:,} characters; write JSON Lines, one object a "
+                "line."
+            )
+    if any(text.strip() for _, text in held[1:]) and _is_json(first, decoder):
+        yield from _rows_of_lines(name, held, decoder)  # which begin with a wrong one
+    else:
+        yield from _rows_of_array(name, held[0][0], "".join(text for _, text in held), decoder)
+
+
+def _rows_of_lines(name: str, lines: Iterable[Line], decoder: json.JSONDecoder) -> Iterator[Row | RowError]:
+    for number, text in lines:
+        if not (content := text.strip()):
+            continue
+        where = line_name(name, number)
+        if problem := describe_bad_byte(content):
+            yield RowError(f"{where}: {problem}", number)
+            continue
+        try:
+            value = decoder.decode(content)
+        except _FAILS as error:
+            yield RowError(f"{where}: {_reason(error)}; fix or empty the line.", number)
+            continue
+        if isinstance(value, dict):
+            yield Row(number, value)
+        else:
+            yield RowError(f"{where}: JSON, but not an object; write one object {{…}} a line.", number)
+
+
+def _rows_of_array(name: str, line: int, text: str, decoder: json.JSONDecoder) -> Iterator[Row | RowError]:
+    """The entries of an array, called by their lines or, where not all begin on lines of their own, counted.
+
+    Args:
+        line: where `text` begins.
+    """
+    if problem := describe_bad_byte(text):
+        raise InputError(f"{name}: {problem}")
+    begins: list[int] = []
+    at = 0
+    with suppress(InputError):
+        for begin, _ in _entries(name, text, decoder):
+            line += text.count("\n", at, begin)
+            at = begin
+            begins.append(line)
+    has_lines = len(set(begins)) == len(begins)
+    for number, (_, value) in enumerate(_entries(name, text, decoder), 1):
+        row = Row(begins[number - 1], {}) if has_lines else Row(number, {}, "entry")
+        if isinstance(value, dict):
+            yield replace(row, fields=value)
+        else:
+            advice = "write an array of objects {…}"
+            yield RowError(f"{name}, {row.place}: JSON, but not an object; {advice}.", row.line)
+
+
+def _entries(name: str, text: str, decoder: json.JSONDecoder) -> Iterator[tuple[int, Any]]:
+    """The values in an array, each with the offset where it begins.
+
+    Raises:
+        InputError: what follows the last one is not JSON.
+    """
+    at = _end_of_gap(text, text.index("[") + 1)
+    if text[at:].rstrip() == "]":
+        return
+    number, mark = 0, ","
+    try:
+        while mark == ",":
+            number += 1
+            value, after = decoder.raw_decode(text, at)
+            yield at, value
+            at = _end_of_gap(text, after)
+            mark = text[at : at + 1]
+            if mark not in (",", "]"):
+                raise json.JSONDecodeError("no comma and no ] follows", text, at)
+            at = _end_of_gap(text, at + 1)
+        if at < len(text):
+            raise json.JSONDecodeError("something follows the array", text, at)
+    except _FAILS as error:
+        raise InputError(
+            f"{name}, entry {number}: {_reason(error)}; fix it (what follows was not read)."
+        ) from None
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    if isinstance(error, json.JSONDecodeError):
+        place = f"column {error.colno}" if error.lineno == 1 else f"line {error.lineno}"
+        return f"not JSON ({error.msg} at {place})"
+    return "not JSON (a number with too many digits)"
+
+
+def _is_json(text: str, decoder: json.JSONDecoder) -> bool:
+    try:
+        decoder.decode(text)
+    except _FAILS:
+        return False
+    return True
+
+
+def _end_of_gap(text: str, start: int) -> int:
+    gap = _GAP.match(text, start)
+    return gap.end() if gap else start
+
+
+# Cells for spreadsheets: what they would run as a formula is made safe in CSV, and read back as it was.
+
+BYTE_ORDER_MARK = "\ufeff"
+"""Without it Excel takes a file for one of Western Europe, whatever its letters."""
+
+_RISKY = re.compile(r"'*[=+\-@\t\r\n]")
+_ESCAPED = re.compile(r"'+[=+\-@\t\r\n]")
+
+
+def escape_formula(cell: str) -> str:
+    """`cell` as a spreadsheet shows it without running it.
+
+    What begins with = + - @, a tab or a line break gets an apostrophe before it; so does what begins with
+    apostrophes and then one of these, so that `unescape_formula` is exact.
+
+    >>> escape_formula("=1+1"), escape_formula("'@anna"), escape_formula("1+1")
+    ("'=1+1", "''@anna", '1+1')
+    """
+    return f"'{cell}" if _RISKY.match(cell) else cell
+
+
+def unescape_formula(cell: str) -> str:
+    """What `escape_formula` was given."""
+    return cell[1:] if _ESCAPED.match(cell) else cell
+
+
+def spreadsheet_csv(rows: Iterable[Sequence[str | float | None]]) -> str:
+    """A table as CSV, its headings the first row: no text runs as a formula, and None is an empty cell."""
+    out = io.StringIO()
+    csv.writer(out).writerows(
+        [escape_formula(cell) if isinstance(cell, str) else cell for cell in row] for row in rows
+    )
+    return BYTE_ORDER_MARK + out.getvalue()

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from kpdemo.errors import InputError, PassageIndexError
 from kpdemo.io.files import lock_folder
-from kpdemo.io.json_lines import ReportLine, line_name, report
+from kpdemo.io.tables import ReportLine, line_name, report
 from kpdemo.languages import identify
 from kpdemo.ramkg.passage_index import (
     ENDS,

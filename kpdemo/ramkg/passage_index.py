@@ -31,8 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kpdemo.errors import ConfigError, InputError, KpdemoError, MissingIndexError, PassageIndexError
+from kpdemo.io.documents import document_from_row
 from kpdemo.io.files import parse_json, replace_file, replacing
-from kpdemo.io.tables import document_from_row
 from kpdemo.ramkg.settings import EncoderConfig, IndexConfig
 from kpdemo.types import Document, RetrievedPassage
 

@@ -30,9 +30,9 @@ from tqdm import tqdm
 
 from kpdemo.errors import ConfigError, InputError, TrainingError
 from kpdemo.identity import sha256_of
+from kpdemo.io.documents import document_from_row
 from kpdemo.io.files import replacing
-from kpdemo.io.json_lines import line_name, read_rows
-from kpdemo.io.tables import document_from_row
+from kpdemo.io.tables import line_name, read_rows
 from kpdemo.markup import plain_document
 from kpdemo.types import Document
 from kpdemo.worker import usable_cores

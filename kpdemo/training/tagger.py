@@ -15,7 +15,7 @@ from pydantic import Field
 from kpdemo.candidates.tagger import TAGGER_ASSET, load_tagger, save_tagger, tagger_form
 from kpdemo.errors import InputError
 from kpdemo.io.files import check_place, file_errors, open_bytes, parse_json
-from kpdemo.io.json_lines import line_name
+from kpdemo.io.tables import line_name
 from kpdemo.training.data import Positive
 
 Sentence = list[tuple[str, str]]

@@ -18,8 +18,8 @@ from scipy.sparse import csr_matrix
 from tokenizers import Tokenizer
 
 from kpdemo.errors import ConfigError, InputError
+from kpdemo.io.documents import document_from_row
 from kpdemo.io.files import parse_json, replace_file
-from kpdemo.io.tables import document_from_row
 from kpdemo.markup import plain_document
 from kpdemo.simckp.examples import document_tokens
 from kpdemo.simckp.phrase_bank import Associations

@@ -159,8 +159,8 @@ def build_files_tab(handlers: FilesHandlers) -> gr.File:
     """Upload, choose a model, predict, look at the first rows, download; returns the uploads."""
     section_heading("Predict the documents of whole files", "files-heading")
     gr.HTML(
-        "<p>A text, Markdown or PDF file is one document. JSON Lines, CSV and TSV have one document per "
-        "line, with <code>title</code> and <code>abstract</code> (or <code>text</code>), "
+        "<p>A text, Markdown or PDF file is one document. JSON Lines, CSV, TSV and XLSX have one document "
+        "per line, with <code>title</code> and <code>abstract</code> (or <code>text</code>), "
         "and <code>id</code> if there are ids.</p>",
         elem_id="files-help",
     )

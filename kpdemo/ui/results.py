@@ -19,7 +19,7 @@ from kpdemo.io.predictions import (
     score_cell,
     table_text,
 )
-from kpdemo.io.spreadsheets import escape_formula
+from kpdemo.io.tables import escape_formula
 from kpdemo.languages import NAMES, SEGMENTED, language_name
 from kpdemo.lines import with_title_line
 from kpdemo.passages import Used, help_note, passage_rows, unrelated_note, used_keyphrases

@@ -20,8 +20,8 @@ from kpdemo.batch import ask_each
 from kpdemo.errors import InputError, KpdemoError
 from kpdemo.io.documents import LocatedDocument, read_numbered
 from kpdemo.io.files import is_whole
-from kpdemo.io.json_lines import LineError
 from kpdemo.io.predictions import bundle_of, count_phrases
+from kpdemo.io.tables import LineError
 from kpdemo.routing import refusal_of
 from kpdemo.types import Document, Prediction, Predictor
 from kpdemo.ui.compare import announce_each, build_model_choice, chosen_models, follow_model

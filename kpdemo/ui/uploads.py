@@ -16,11 +16,10 @@ import gradio as gr
 
 from kpdemo.batch import BatchSummary, predict_file
 from kpdemo.errors import InputError, StoppedError
-from kpdemo.io.documents import LocatedDocument, count_documents, read_whole, unnamed_note
+from kpdemo.io.documents import ID_COLUMN, LocatedDocument, count_documents, read_whole, unnamed_note
 from kpdemo.io.files import DOCUMENT_SUFFIXES, is_whole
-from kpdemo.io.json_lines import LineError
 from kpdemo.io.predictions import write_predictions_table
-from kpdemo.io.tables import ID_COLUMN
+from kpdemo.io.tables import LineError
 from kpdemo.routing import NO_MODEL_HERE, foreign_notes
 from kpdemo.types import Predictor, languages_of
 from kpdemo.ui.models import ModelShelf

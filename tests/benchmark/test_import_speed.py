@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from annotation.files.formats import open_source
 from annotation.services.imports import ImportService
 from annotation.services.projects import ProjectService
 from annotation.types import ProjectSettings
 from db import Database
+from kpdemo.io.tables import open_source
 from tests.reading import read_items
 
 pytestmark = pytest.mark.benchmark

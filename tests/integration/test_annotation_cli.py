@@ -280,7 +280,7 @@ def test_a_file_without_rows_is_refused(call, tmp_path, command, header):
     call("project", "create", "News")
     (tmp_path / "new.tsv").write_text(header)
     refused = call(*command.split(), "News", "new.tsv")
-    assert refused == (1, "", "new.tsv: the file has a header and no rows; add one row or more.\n")
+    assert refused == (1, "", "new.tsv: the file has no rows; add one or more.\n")
 
 
 def test_examples_of_commands_can_be_copied(call):

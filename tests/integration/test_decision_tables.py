@@ -19,7 +19,6 @@ from annotation.adjudication import Which
 from annotation.cli.adjudication import DECISION_COLUMNS, decision_lines
 from annotation.errors import AccessError, ImportFileError, NotFoundError
 from annotation.exchange import WrongLinesError, read_decisions, read_items_or_errors
-from annotation.files.formats import open_stream
 from annotation.gold import ExportOptions, Unfinished
 from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService, DecisionSummary, DecisionTableService
@@ -33,7 +32,7 @@ from annotation.services.projects import ProjectService
 from annotation.services.ratings import RatingService
 from annotation.types import Cause, KnownPair, NewPair, Role
 from db.models import Adjudication, AdjudicationChange, Assignment, Pair
-from kpdemo.io.spreadsheets import escape_formula, unescape_formula
+from kpdemo.io.tables import escape_formula, open_stream, unescape_formula
 from tests.commands import main
 from tests.databases import row_problems
 from tests.rated import pair, rated_project
@@ -429,7 +428,7 @@ def test_many_wrong_rows_are_told_together(study):
     [
         ("", "t.csv: the file is empty; give one with at least one row."),
         ("id,grade\nfar,1\n", "t.csv, line 1: the header has id, grade; it needs id, grade and cause."),
-        ("id,grade,cause\n", "t.csv: the file has a header and no rows; add one row or more."),
+        ("id,grade,cause\n", "t.csv: the file has no rows; add one or more."),
         ('id,grade,cause\nfar,1,"scale\n', 't.csv, line 2: a field begins with " and is never closed; close '
          "it (what follows was not read)."),
     ],

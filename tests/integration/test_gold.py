@@ -21,7 +21,6 @@ from sqlalchemy.exc import OperationalError
 
 from annotation.cli.options import open_database
 from annotation.errors import ExportError, ImportFileError
-from annotation.files.formats import open_source
 from annotation.files.gold_folder import GoldFolder, write_manifest
 from annotation.files.scores import (
     count_undecided,
@@ -53,6 +52,7 @@ from annotation.ui.project import export_counts_html as export_html
 from annotation.wording import figure_text, range_text
 from db.errors import UnreachableError
 from db.models import Adjudication, AuditEvent, Comment, Pair, RaterNumber, ServerKey
+from kpdemo.io.tables import open_source
 from tests.commands import main
 from tests.predicted import pairs_of, sent_project
 from tests.rated import pair, rated_pairs, rated_project

@@ -676,7 +676,7 @@ def test_however_ratings_arrive_the_counts_are_right(sqlite_database, triples, s
 
 
 def test_the_projects_own_data_format_imports_as_it_is(database, tmp_path):
-    from annotation.files.formats import open_source
+    from kpdemo.io.tables import open_source
     from tests.reading import read_items
 
     rows = [

@@ -12,7 +12,6 @@ import pytest
 
 from annotation.errors import ExportError
 from annotation.exchange import read_items_or_errors
-from annotation.files.formats import open_source
 from annotation.files.gold_files import RatingFormat
 from annotation.gold import ExportOptions, Unfinished
 from annotation.quality import QualitySettings
@@ -21,6 +20,7 @@ from annotation.services.bundle import open_services
 from annotation.services.ratings import RatingExportService, RatingService
 from annotation.types import KnownPair, NewPair, ProjectSettings
 from db.models import ServerKey
+from kpdemo.io.tables import open_source
 from tests.commands import main
 from tests.raters import LONG_AGO, TYPE, new_world
 

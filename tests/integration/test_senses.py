@@ -11,7 +11,6 @@ from sqlalchemy import event
 
 from annotation.authoring import NewItem
 from annotation.errors import TextError
-from annotation.files.formats import open_source
 from annotation.gold import ExportOptions, Format
 from annotation.sense_pairs import SenseChoice, SenseError, add_senses, describe_sense
 from annotation.senses import PairSenses, WordFlag
@@ -21,6 +20,7 @@ from annotation.types import NewPair, ProjectSettings, Role, User
 from annotation.ui.review import text_html
 from annotation.wordnet import WordNet
 from db.models import Writing
+from kpdemo.io.tables import open_source
 from tests import tiny_wordnet as tiny
 from tests.reading import read_items
 

@@ -45,7 +45,7 @@ from annotation.ui.agreement import (
 )
 from annotation.ui.charts import Series, alpha_chart, bias_chart, drift_chart, grades_chart
 from annotation.ui.tables import Column, Table, file_name, table_csv, table_html
-from kpdemo.io.spreadsheets import BYTE_ORDER_MARK
+from kpdemo.io.tables import BYTE_ORDER_MARK
 from kpdemo.ui.charts import LONGEST_LABEL
 from tests.latex_tables import saved_table
 from tests.people import MovableClock

@@ -565,7 +565,7 @@ def test_what_follows_an_open_quote_in_a_table_is_said_not_to_be_read(shelf, tmp
     html, rows = run_files(shelf, [path])
     assert [row["id"] for row in rows] == ["1"]
     assert "table.csv, line 3: a cell begins with &quot;" in html
-    assert "so reading ends here" in html
+    assert "what follows was not read" in html
 
 
 def test_a_text_that_is_too_long_is_refused_by_name_and_the_others_are_read(shelf, tmp_path):
@@ -620,7 +620,7 @@ def test_uploads_may_go_while_they_are_read_and_earlier_ones_are_asked_for_again
         ("a.txt.gz", b"", "a.txt.gz cannot be read here"),
         ("a.txt", b"\xff\xfe\x00", "a.txt: not a text file"),
         ("a.jsonl", b"", "a.jsonl: contains no documents; give a file with one document per line"),
-        ("a.csv", b"x,y\n1,2\n", "a.csv: no column"),
+        ("a.csv", b"x,y\n1,2\n", "a.csv, line 1: the header has x, y; it needs"),
     ],
 )
 def test_a_file_without_documents_is_a_toast(shelf, tmp_path, name, content, sentence):

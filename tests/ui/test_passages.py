@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from kpdemo.batch import BatchSummary
-from kpdemo.io.spreadsheets import BYTE_ORDER_MARK
+from kpdemo.io.tables import BYTE_ORDER_MARK
 from kpdemo.passages import passage_rows, used_keyphrases
 from kpdemo.pipeline import Pipeline
 from kpdemo.routing import NO_MODEL, NO_MODEL_HERE, TRAIN_ONE, language_note

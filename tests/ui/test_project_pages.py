@@ -526,7 +526,7 @@ def test_an_import_that_another_one_keeps_from_being_written_is_told(imports, tm
 def test_a_json_array_can_be_chosen(imports, tmp_path):
     path = tmp_path / "pairs.json"
     path.write_text('[{"id": "s1", "type": "sentence2phrase", "left": " ", "right": "C D"}]')
-    assert "pairs.json, entry 1, field &#x27;left&#x27;: is empty" in import_file(imports, path)[0]
+    assert "pairs.json, line 1, field &#x27;left&#x27;: is empty" in import_file(imports, path)[0]
 
 
 @pytest.mark.parametrize(
@@ -534,7 +534,8 @@ def test_a_json_array_can_be_chosen(imports, tmp_path):
     [
         (None, "No file is chosen"),
         ("pairs.tsv.gz", "cannot be read here"),
-        ("pairs.xlsx", "pairs.xlsx cannot be read here: save it as one of "),
+        ("pairs.xls", "pairs.xls cannot be read here: save it as one of "),
+        ("pairs.xlsx", "pairs.xlsx: not a workbook that can be read ("),
         ("gone.csv", "gone.csv is gone"),
     ],
 )
@@ -617,7 +618,7 @@ def test_an_import_of_nothing_new_is_no_success(imports, tmp_path):
     assert said.startswith('<div class="note" role="status"><p>Nothing new was imported. 1 pair was already')
     path.write_text(rows.splitlines()[0], encoding="utf-8")
     said, _ = import_file(imports, path)
-    assert "<b>Nothing was imported.</b> new.tsv: the file has a header and no rows;" in said
+    assert "<b>Nothing was imported.</b> new.tsv: the file has no rows;" in said
 
 
 def test_a_file_that_names_no_type_has_the_only_one_of_its_project(imports, tmp_path):

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import kpdemo
-from kpdemo.io.spreadsheets import BYTE_ORDER_MARK
+from kpdemo.io.tables import BYTE_ORDER_MARK
 from kpdemo.types import Document, Keyphrase, Kind, Origin, Prediction, RetrievalPrediction, RetrievedPassage
 from kpdemo.ui.html import count_noun, group_digits, score_html
 from kpdemo.ui.models import ModelShelf

@@ -28,8 +28,8 @@ from kpdemo.batch import (
     settings_path,
 )
 from kpdemo.errors import InputError
-from kpdemo.io.json_lines import LineError
 from kpdemo.io.predictions import read_predictions
+from kpdemo.io.tables import LineError
 from kpdemo.types import Document, Prediction
 from tests.fakes import FakePredictor, FakeRetriever
 

@@ -8,6 +8,7 @@ import io
 import json
 import re
 import tracemalloc
+import zipfile
 from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
@@ -16,12 +17,12 @@ import pandas as pd
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from openpyxl import Workbook
 
 from annotation.errors import ImportFileError
-from annotation.exchange import fingerprint, read_items_or_errors
-from annotation.files.formats import FileFormat, open_source, open_stream
+from annotation.exchange import FileFormat, fingerprint, read_items_or_errors
 from annotation.types import NewPair, NewRating
-from kpdemo.io.spreadsheets import escape_formula
+from kpdemo.io.tables import LARGEST_FILE, escape_formula, open_source, open_stream
 from tests.reading import read_items
 
 PAIR = {"id": "a", "type": "phrase2word", "left": "a small boat", "right": "canoe"}
@@ -158,10 +159,8 @@ HEADER = "id\ttype\tleft\tright\tgenre\n"
     [
         # A tab, or a line break, that pandas put in quotes, read into other columns or pairs
         ('a\tt\tx\ty\nb\tt\t"one\ttwo"\tz\n', 'line 3: a cell begins with " and one in the same line ends'),
-        ('b\tt\t"one\ttwo"\tz\tTravel\n', "line 2: a cell begins with \" and one in the same line ends"),
         ('b\tt\tx\ty\t"one\nc\tt\tx\ty\ttwo"\n', "line 2: a cell begins with \" and one in line 3 ends"),
-        ('b\tt\tx\ty\t"one\n\n ""two"" \nthree"\n', "line 2: a cell begins with \" and one in line 5 ends"),
-        ('b\tt\tx\t"one\nc\tt\tx\ttwo"\n', "line 2: the last of 4 cells under a header of 5 begins with"),
+        ('b\tt\tx\t"one\nc\tt\tx\ttwo"\n', "line 2: a cell begins with \" and one in line 3 ends"),
         ('b\tt\tx\ty\t"one\n' + "c\tt\tx\ty\tz\n" * 99 + '"\n', "and one in line 102 ends with it"),
     ],
 )  # fmt: skip
@@ -169,8 +168,61 @@ def test_a_cell_of_tsv_that_may_go_on_in_the_next_is_refused(rows, part):
     told = message(HEADER + rows, "p.tsv")
     assert told.startswith("p.tsv, line ")
     assert part in told
-    assert told.endswith("or save the file as CSV (what follows was not read).")
+    assert told.endswith("; write the header in quotes too, or save the file as CSV.")
     assert told.count(". ") == 0
+
+
+@pytest.mark.parametrize(
+    ("rows", "cells"),
+    [
+        ('b\tt\t"one\ttwo"\tz\tTravel\n', ("one\ttwo", "z")),
+        ('b\tt\tx\t"one\n\n ""two"" \nthree"\tTravel\n', ("x", 'one\n\n "two" \nthree')),
+    ],
+)
+def test_a_cell_of_tsv_that_only_a_writer_can_have_put_in_quotes_is_read(rows, cells):
+    [pair] = read(HEADER + rows, "p.tsv")
+    assert (pair.left, pair.right, pair.genre) == (*cells, "Travel")
+
+
+def workbook(rows, name: str = "p.xlsx") -> bytes:
+    book = Workbook()
+    for row in rows:
+        book.active.append(row)
+    stream = io.BytesIO()
+    book.save(stream)
+    return stream.getvalue()
+
+
+def test_a_workbook_is_read_whatever_it_is_called():
+    rows = [
+        ("ID", "type", "left", "right", "rating:Ana", "rating:ben"),
+        (1, "phrase2word", "x", "'-y", 2.75, None),
+        (),
+        (2, "phrase2word", "", "y"),
+        (3, "phrase2word", "x", "y", None, None, "more"),
+    ]
+    content = workbook(rows)
+    for name in ("p.xlsx", "p.csv", "standard input"):
+        source = open_stream(io.BufferedReader(io.BytesIO(content)), name)
+        pair, empty, long = read_items_or_errors(source)
+        assert pair == NewPair("1", "phrase2word", "x", "'-y", ratings=(("Ana", Decimal("2.75")),))
+        assert str(empty).startswith(f"{name}, row 4, field 'left': is empty")
+        assert str(long) == f"{name}, row 5: 7 fields under a header of 6; delete what is right of it."
+
+
+def test_a_workbook_that_unpacks_to_too_much_or_is_none_is_told():
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/worksheets/sheet1.xml", bytes(LARGEST_FILE + 1))
+    assert message(packed.getvalue(), "p.xlsx") == (
+        "p.xlsx: a workbook of more than 104,857,600 bytes; save it as CSV."
+    )
+    whole = workbook([("id", "type", "left", "right"), ("a", "t", "x", "y")])
+    for content in (b"PK\x03\x04\x00", whole[: len(whole) // 2], whole[:100] + whole[200:]):
+        told = message(content, "p.xlsx")
+        assert told.startswith("p.xlsx: not a workbook that can be read (")
+        assert told.endswith("; save it as XLSX again, or as CSV.")
+    assert message(workbook([]), "p.xlsx") == "p.xlsx: the file has no rows; add one or more."
 
 
 @pytest.mark.parametrize(
@@ -315,7 +367,7 @@ def test_a_header_of_other_columns_and_scores_are_no_pairs(content, told):
         ('{"id": "a", "rater": "ana"}', "field 'grade': is missing"),
         ('{"id": "a", "rater": "ana", "grade": 1, "rating:ben": 2}', "there are a rater and a grade too"),
         (line(rater="", grade=2), "field 'rater': a grade without rater; name the rater or empty the grade"),
-        (line(**{"rating:Ana": 1, "Rating:ana": 2}), "line 1: two fields have the same name; rename one"),
+        (line(**{"rating:ana": 1, "Rating:ana": 2}), "line 1: two fields have the same name; rename one"),
         ("{broken\n", "line 1: not JSON"),
         ('"text"', "line 1: JSON, but not an object"),
         (line() + "[1]\n", "line 2: JSON, but not an object"),
@@ -323,11 +375,10 @@ def test_a_header_of_other_columns_and_scores_are_no_pairs(content, told):
         ('{"id": ' + "9" * 5_000 + "}", "a number with too many digits"),
         ('{"id": 1e99999999999999999999}', "a number with too many digits"),
         (line(ratings="[1e99999999999999999999]"), "is not a list; write 3;2.5 or [3, 2.5]"),
-        (b'\xff\xfe{\x00"\x00', "UTF-16; save it as UTF-8"),
-        (line().encode() + b'{"id": "\xe9"}', "line 2: byte 9 is not UTF-8 (0xe9)"),
-        (b'{"id": "\xe9"}', "save it as UTF-8 (in Excel: Save As, “CSV UTF-8”)."),
-        (b"%PDF-1.7 \xe2", "pairs.jsonl: this is a PDF, not a text file; save it as TSV, CSV or JSON Lines."),
-        (b"PK\x03\x04\x00", "this is a workbook of a spreadsheet or another zipped file, not a text file"),
+        (b'\xff\xfe{\x00"\x00', "not UTF-8 but UTF-16 text, or not text at all; save it as UTF-8"),
+        (line().encode() + b'{"id": "\xe9"}', "line 2: not UTF-8 text (byte 0xe9)"),
+        (b'{"id": "\xe9"}', "save the file as UTF-8 (in Excel: Save As, “CSV UTF-8”)."),
+        (b"%PDF-1.7 \xe2", "pairs.jsonl: this is a PDF, not a text file; save it as TSV, CSV, XLSX or"),
         (b"\xd0\xcf\x11\xe0", "this is a workbook of an old Excel, not a text file"),
         ("", "the file is empty"),
         (" \n\n", "the file is empty"),
@@ -402,11 +453,11 @@ class Endless(io.RawIOBase):
 def test_a_line_of_200_mb_is_refused_before_it_is_read():
     endless = Endless(b'{"id": "')
     tracemalloc.start()
-    with pytest.raises(ImportFileError, match=r"line 1: longer than 8,388,608 bytes"):
+    with pytest.raises(ImportFileError, match=r"line 1: longer than 16,777,216 bytes"):
         list(read_items(open_stream(io.BufferedReader(endless), "p.jsonl")))
     assert tracemalloc.get_traced_memory()[1] < 40_000_000
     tracemalloc.stop()
-    assert endless.left > 190_000_000 - 8_388_608
+    assert endless.left > 190_000_000 - 16_777_216
 
 
 def test_files_stream():

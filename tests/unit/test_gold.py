@@ -42,7 +42,7 @@ from annotation.gold import (
 )
 from annotation.scale import CLSS_POINTS
 from annotation.types import Cause, ProjectSettings, RatedPair
-from kpdemo.io.spreadsheets import escape_formula, unescape_formula
+from kpdemo.io.tables import escape_formula, unescape_formula
 
 SETTINGS = ProjectSettings("harbour", raters_per_pair=2)
 QUARTER = Decimal("0.25")

@@ -25,7 +25,7 @@ from annotation.gold_card import COLUMNS, GRADES, MOST_GENRES, TASK_BIBTEX, fron
 from annotation.reliability.report import AgreementTally
 from annotation.senses import PairSenses, SenseText
 from annotation.types import Cause, ProjectSettings, RatedPair, RaterComment
-from kpdemo.io.spreadsheets import escape_formula
+from kpdemo.io.tables import escape_formula
 
 ROOT = Path(__file__).parent.parent.parent
 SETTINGS = ProjectSettings("harbour", raters_per_pair=2)

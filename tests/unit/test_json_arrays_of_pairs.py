@@ -8,8 +8,8 @@ import json
 import pytest
 
 from annotation.exchange import read_items_or_errors, read_larger_items
-from annotation.files import formats, tables
-from annotation.files.formats import open_stream
+from kpdemo.io import tables
+from kpdemo.io.tables import open_stream
 
 PAIRS = [{"id": f"p{number}", "type": "t", "left": "x [1], {2}", "right": "y"} for number in range(3)]
 
@@ -39,12 +39,12 @@ def test_a_line_of_an_array_may_be_longer_than_another_line():
 
 
 def test_a_long_line_of_an_array_may_come_after_empty_ones(monkeypatch):
-    monkeypatch.setattr(formats, "LONGEST_LINE", 100)
+    monkeypatch.setattr(tables, "LONGEST_LINE", 100)
     assert read("\n \n" + json.dumps(PAIRS)) == ["p0", "p1", "p2"]
 
 
 def test_an_array_that_is_too_large_is_refused(monkeypatch):
-    monkeypatch.setattr(tables, "LARGEST_ARRAY", 100)
+    monkeypatch.setattr(tables, "LARGEST_FILE", 100)
     assert read(json.dumps(PAIRS, indent=1)) == [
         "pairs.json: an array of more than 100 characters; write JSON Lines, one object a line."
     ]
@@ -57,11 +57,11 @@ def test_an_array_that_is_too_large_is_refused(monkeypatch):
             json.dumps([PAIRS[0], 7, {**PAIRS[1], "left": ""}, PAIRS[2]]),
             ["p0", "entry 2: JSON, but not an object", "entry 3, field 'left': is empty", "p2"],
         ),
-        (json.dumps(PAIRS)[:-1], ["p0", "p1", "p2", "entry 3: not JSON (no comma and no ] follows)"]),
-        (json.dumps(PAIRS[:1])[:-1] + ",]", ["p0", "entry 2: not JSON (Expecting value)"]),
-        (json.dumps(PAIRS[:1], indent=1) + "x", ["p0", "entry 1: not JSON (something follows the array)"]),
+        (json.dumps(PAIRS)[:-1], ["p0", "p1", "p2", "entry 3: not JSON (no comma and no ] follows at"]),
+        (json.dumps(PAIRS[:1])[:-1] + ",]", ["p0", "entry 2: not JSON (Expecting value at"]),
+        (json.dumps(PAIRS[:1], indent=1) + "x", ["p0", "entry 1: not JSON (something follows the array at"]),
         ("[\n" + "[" * 100_000, ["entry 1: nested too deeply"]),
-        (" [ ] ", ["pairs.json: the array is empty; give one with at least one object."]),
+        (" [ ] ", ["pairs.json: the file has no rows; add one or more."]),
         ("[1]\n" + json.dumps(PAIRS[0]), ["line 1: JSON, but not an object", "p0"]),
     ],
 )

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from kpdemo.errors import ConfigError, InputError, PassageIndexError
-from kpdemo.io.json_lines import LineError
+from kpdemo.io.tables import LineError
 from kpdemo.ramkg import index_building
 from kpdemo.ramkg.index_building import add_passages, build_index, lock, partial_folder
 from kpdemo.ramkg.passage_index import MANIFEST, PASSAGES, VECTORS, PassageIndex, passage_key

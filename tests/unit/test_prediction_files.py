@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from kpdemo.errors import InputError
-from kpdemo.io.json_lines import LineError
 from kpdemo.io.predictions import document_record, prediction_row, read_predictions
+from kpdemo.io.tables import LineError
 from kpdemo.types import Document, Keyphrase, Kind, Origin, Prediction
 from tests.fakes import FakePredictor
 

@@ -290,7 +290,7 @@ def test_ids_of_two_types_need_the_type(tmp_path):
         ),
         (
             "run.jsonl", '{"id": "News-1", "score": 1e99999999999999999999}\n',
-            "run.jsonl, line 1: not JSON (a number with too many digits); write one object a line.",
+            "run.jsonl, line 1: not JSON (a number with too many digits); fix or empty the line.",
         ),
         ("run.tsv", "1\n\n3\n", "run.tsv, line 2: is empty; write the score of its pair."),
         (
@@ -439,7 +439,7 @@ def test_of_types_that_files_call_the_same_the_one_that_is_so_called_has_the_fil
 
 def test_a_file_of_bytes_is_explained(tmp_path):
     (tmp_path / "run.tsv").write_bytes(b"1\n\xff\xfe\n")
-    with pytest.raises(ImportFileError, match=r"line 2: byte 1 is not UTF-8"):
+    with pytest.raises(ImportFileError, match=r"line 2: not UTF-8 text"):
         read_scores(tmp_path / "run.tsv", PAIRS)
 
 

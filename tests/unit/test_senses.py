@@ -9,7 +9,6 @@ from io import BufferedReader, BytesIO
 import pytest
 
 from annotation.errors import ImportFileError, WordNetError
-from annotation.files.formats import open_stream
 from annotation.files.gold_files import Extras, open_gold
 from annotation.gold import Format, GoldRow, gold_row
 from annotation.sense_pairs import Dictionary, add_senses, describe_sense, senses_from_json, senses_to_json
@@ -25,6 +24,7 @@ from annotation.senses import (
 )
 from annotation.types import NewPair, ProjectSettings, RatedPair
 from annotation.wordnet import WordNet
+from kpdemo.io.tables import open_stream
 from tests import tiny_wordnet as tiny
 from tests.reading import read_items
 

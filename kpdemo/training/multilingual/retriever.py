@@ -23,8 +23,8 @@ from torch.nn import functional
 from kpdemo.errors import ConfigError, InputError
 from kpdemo.evaluation.metrics import recall_at
 from kpdemo.identity import CARD, content_identity
-from kpdemo.io.json_lines import line_name, read_rows
-from kpdemo.io.tables import document_from_row
+from kpdemo.io.documents import document_from_row
+from kpdemo.io.tables import line_name, read_rows
 from kpdemo.markup import plain_document
 from kpdemo.ramkg.settings import EncoderConfig, Pooling
 from kpdemo.ramkg.subwords import (
