@@ -31,13 +31,13 @@ def encoder(name: str) -> Callable[[Sequence[tuple[str, str]]], list[float]]:
 
     similarities = load_similarities(name)
 
-    def compared(pairs: Sequence[tuple[str, str]]) -> list[float]:
+    def compare(pairs: Sequence[tuple[str, str]]) -> list[float]:
         try:
             return similarities(pairs)
         except KpdemoError as error:
             raise ModelError(str(error)) from error
 
-    return compared
+    return compare
 
 
 if __name__ == "__main__":

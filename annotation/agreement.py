@@ -20,7 +20,7 @@ import krippendorff
 import numpy as np
 import numpy.typing as npt
 
-from annotation.wording import number_of
+from kpdemo.text import number_of
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotation.errors import SettingsError
-from annotation.wording import number_of, quote_value
+from annotation.wording import quote_value
+from kpdemo.text import number_of
 
 _RANKS = {
     **dict.fromkeys(("document", "article"), 5),

@@ -31,20 +31,20 @@ class WrongSettings:
     """Gathers what is wrong with several settings, so that all of it is told at once."""
 
     def __init__(self) -> None:
-        self._told: list[str] = []
+        self._problems: list[str] = []
 
-    def read(self, checked: Callable[..., Value], *given: object, instead: Value) -> Value:
-        """What `checked` makes of what was given; where it cannot, that is noted, and it is `instead`."""
+    def check(self, check: Callable[..., Value], *given: object, instead: Value) -> Value:
+        """What `check` makes of what was given; where it cannot, that is noted, and it is `instead`."""
         try:
-            return checked(*given)
+            return check(*given)
         except SettingsError as error:
-            self._told.append(str(error))
+            self._problems.append(str(error))
             return instead
 
-    def tell(self) -> None:
+    def raise_if_any(self) -> None:
         """Raise what was noted, as one SettingsError with a sentence for each; nothing where all is right."""
-        if self._told:
-            raise SettingsError(" ".join(self._told))
+        if self._problems:
+            raise SettingsError(" ".join(self._problems))
 
 
 class NotFoundError(AnnotationError, LookupError):
@@ -72,7 +72,7 @@ class SignInError(AnnotationError):
 
 
 class TooManyAttemptsError(SignInError):
-    """The door is closed for a while."""
+    """No more attempts are allowed for a while."""
 
     def __init__(self, minutes: int) -> None:
         noun = "minute" if minutes == 1 else "minutes"

@@ -191,7 +191,7 @@ def rows_or_errors(
     Raises:
         ImportFileError: nothing of the file can be read, or nothing more.
     """
-    lacking = _lacking_for_pairs if needs is None else partial(_lacking, needs)
+    lacking = _describe_lacking_for_pairs if needs is None else partial(_describe_lacking, needs)
     rules = TableRules(lacking, marks_are_text=True, is_escaped=_is_escaped, decimals=True)
     with import_errors():
         if is_workbook(source):
@@ -266,13 +266,13 @@ def _has_no_header(first_line: str) -> bool:
     return not ("id" in names or are_words or len(names & known) > 1)
 
 
-def _lacking_for_pairs(names: Sequence[str]) -> str:
+def _describe_lacking_for_pairs(names: Sequence[str]) -> str:
     if PAIR_FIELDS.issubset(names) or RATING_FIELDS.issubset(names):
         return ""
     return "it needs id, left and right, or, for ratings, id, rater and grade."
 
 
-def _lacking(needs: Sequence[str], names: Sequence[str]) -> str:
+def _describe_lacking(needs: Sequence[str], names: Sequence[str]) -> str:
     *others, last = needs
     return "" if set(needs).issubset(names) else f"it needs {', '.join(others)} and {last}."
 
@@ -322,7 +322,7 @@ def _no_task_row(cells: Sequence[str], most: int) -> str:
     return ""
 
 
-MOST_TOLD = 5
+MOST_LISTED = 5
 
 
 class WrongLinesError(ImportFileError):
@@ -362,10 +362,10 @@ class WrongLines:
 
     def add(self, error: ImportFileError) -> None:
         self._total += 1
-        if len(self._first) < MOST_TOLD:
+        if len(self._first) < MOST_LISTED:
             self._first.append(error)
 
-    def tell(self) -> None:
+    def raise_if_any(self) -> None:
         """Do nothing where there are none.
 
         Raises:
@@ -378,10 +378,10 @@ class WrongLines:
             raise WrongLinesError([str(error) for error in self._first], self._total, self._done)
 
 
-MOST_WITHHELD = 100_000
+MOST_FOLLOWING = 100_000
 
 
-class Withheld:
+class FollowingLines:
     """Lines that can be used and come after a wrong one: later lines are compared with them too.
 
     A limited number is kept, so that a large file costs no more memory than these. Beyond them a line with an
@@ -393,7 +393,7 @@ class Withheld:
         self._taken: set[str] = set()
 
     def add(self, type: str, id: str, fingerprint: str) -> None:
-        if len(self._prints) < MOST_WITHHELD:
+        if len(self._prints) < MOST_FOLLOWING:
             self._prints[type, id] = fingerprint
             self._taken.add(fingerprint)
 
@@ -433,11 +433,11 @@ class RowReader:
     def item(self) -> NewPair | NewRating:
         fields = self._fields
         if self._is_long_form():
-            rater, grade = self._long_form()
+            rater, grade = self._single_rating()
             if len(self.ratings()) > 1:
                 raise self._error("ratings", "there are a rater and a grade too; give each a row of its own")
-            type = self._short("type", LONGEST_NAME) or self._type
-            return NewRating(self._needed("id", LONGEST_ID), rater, grade, type, self._where)
+            type = self._value_of("type", LONGEST_NAME) or self._type
+            return NewRating(self._require("id", LONGEST_ID), rater, grade, type, self._where)
         if "rater" in fields and not _is_empty(fields.get("grade")) and _is_empty(fields["rater"]):
             raise self._error("rater", "a grade without rater; name the rater or empty the grade")
         return self._pair()
@@ -446,15 +446,15 @@ class RowReader:
         fields = self._fields
         type = self._pair_type()
         is_sense = type == WORD_TO_SENSE
-        source = self._short("source", LONGEST_TEXT)
+        source = self._value_of("source", LONGEST_TEXT)
         if source is None and is_sense:
-            source = self._short("sense", LONGEST_ID)
+            source = self._value_of("sense", LONGEST_ID)
         return NewPair(
-            id=self._needed("id", LONGEST_ID),
+            id=self._require("id", LONGEST_ID),
             type=type,
-            left=self._text("left"),
-            right=self._sense() if is_sense else self._text("right"),
-            genre=self._short("genre", LONGEST_ID),
+            left=self._require_text("left"),
+            right=self._sense() if is_sense else self._require_text("right"),
+            genre=self._value_of("genre", LONGEST_ID),
             intended=None
             if _is_empty(fields.get("intended"))
             else self._grade(fields["intended"], "intended"),
@@ -467,16 +467,16 @@ class RowReader:
     def _sense(self) -> str:
         """A sense key or, in its place, a sense number such as "pot#n#2"."""
         if _is_empty(self._fields.get("right")) and not _is_empty(self._fields.get("sense")):
-            return self._needed("sense", LONGEST_ID)
-        return self._text("right")
+            return self._require("sense", LONGEST_ID)
+        return self._require_text("right")
 
     def larger_item(self) -> NewItem:
         return NewItem(
-            id=self._needed("id", LONGEST_ID),
+            id=self._require("id", LONGEST_ID),
             type=self._pair_type(),
-            text=self._text("text"),
-            genre=self._short("genre", LONGEST_ID),
-            source=self._short("source", LONGEST_TEXT),
+            text=self._require_text("text"),
+            genre=self._value_of("genre", LONGEST_ID),
+            source=self._value_of("source", LONGEST_TEXT),
             place=self._where,
         )
 
@@ -487,7 +487,7 @@ class RowReader:
         name = "gold" if "gold" in self._fields and _is_empty(self._fields.get("grade")) else "grade"
         if _is_empty(self._fields.get(name)):
             raise self._blank(name, "write the known grade, 0 to 4, or delete the row")
-        explanation = self._short("explanation", LONGEST_EXPLANATION) or ""
+        explanation = self._value_of("explanation", LONGEST_EXPLANATION) or ""
         return KnownPair(pair, self._grade(self._fields[name], name), explanation)
 
     def decision(self) -> NewDecision | None:
@@ -497,18 +497,18 @@ class RowReader:
         if _is_empty(self._fields.get("grade")):
             raise self._blank("grade", "write it, or empty cause and note too")
         return NewDecision(
-            pair=self._needed("id", LONGEST_ID),
-            type=self._short("type", LONGEST_NAME),
+            pair=self._require("id", LONGEST_ID),
+            type=self._value_of("type", LONGEST_NAME),
             grade=self._grade(self._fields["grade"], "grade"),
             cause=self._cause(),
-            note=self._short("note", NOTE_LENGTH) or "",
+            note=self._value_of("note", NOTE_LENGTH) or "",
             version=self._version(),
             place=self._where,
         )
 
     def _cause(self) -> Cause:
         """By its value or name: "true_ambiguity", "True ambiguity"."""
-        text = self._short("cause", LONGEST_NAME)
+        text = self._value_of("cause", LONGEST_NAME)
         if text is None:
             raise self._blank("cause", f"write one of {', '.join(Cause)}")
         cause = "_".join(text.lower().split())
@@ -517,7 +517,7 @@ class RowReader:
         return Cause(cause)
 
     def _version(self) -> str | None:
-        text = self._short(VERSION_COLUMN, LONGEST_NAME)
+        text = self._value_of(VERSION_COLUMN, LONGEST_NAME)
         if text is not None and not is_version(text):
             problem = (
                 f"{quote_value(text)} is not a value that a table of decisions has there; restore the "
@@ -528,12 +528,12 @@ class RowReader:
         return text
 
     def _pair_type(self) -> str:
-        type = self._short("type", LONGEST_NAME) or self._type
+        type = self._value_of("type", LONGEST_NAME) or self._type
         if type is None:
             raise self._blank("type", "add it, or name the type of the whole file")
         return type
 
-    def _text(self, name: str) -> str:
+    def _require_text(self, name: str) -> str:
         text = self._fields.get(name)
         if _is_empty(text):
             raise self._blank(name, "write its text or delete the row")
@@ -541,13 +541,13 @@ class RowReader:
         self._check(name, text, LONGEST_TEXT)
         return str(text)
 
-    def _needed(self, name: str, longest: int) -> str:
-        value = self._short(name, longest)
+    def _require(self, name: str, longest: int) -> str:
+        value = self._value_of(name, longest)
         if value is None:
             raise self._blank(name, "fill it in or delete the row")
         return value
 
-    def _short(self, name: str, longest: int) -> str | None:
+    def _value_of(self, name: str, longest: int) -> str | None:
         """A value that is known by its text, without space around it; None when there is none."""
         value = self._fields.get(name)
         if value is None:
@@ -570,8 +570,8 @@ class RowReader:
         if found := HALF.search(value):
             raise self._error(name, f"holds half a character, U+{ord(found[0]):04X}; write it as UTF-8")
 
-    def _long_form(self) -> tuple[str, Decimal]:
-        rater = self._needed("rater", LONGEST_NAME)
+    def _single_rating(self) -> tuple[str, Decimal]:
+        rater = self._require("rater", LONGEST_NAME)
         if _is_empty(self._fields.get("grade")):
             raise self._blank("grade", "fill it in or delete the row")
         return rater, self._grade(self._fields["grade"], "grade")
@@ -582,13 +582,13 @@ class RowReader:
         Raises:
             ImportFileError: a rating has no rater or no grade of the scale, or a rater has two.
         """
-        found = list(self._listed(self._fields["ratings"])) if "ratings" in self._fields else []
+        found = list(self._parse_entries(self._fields["ratings"])) if "ratings" in self._fields else []
         for name, value in self._fields.items():
             if name.startswith(RATING_COLUMN) and not _is_empty(value):
                 rater = self._rater(name.removeprefix(RATING_COLUMN), name)
                 found.append((rater, self._grade(value, name)))
         if not _is_empty(self._fields.get("rater")):
-            found.append(self._long_form())
+            found.append(self._single_rating())
         if not found:
             return ()
         times = Counter(rater for rater, _ in found)
@@ -599,7 +599,7 @@ class RowReader:
             raise self._error("scale", f"{quote_value(scale)} is not 0-4; convert the grades first")
         return tuple(found)
 
-    def _listed(self, value: object) -> Iterator[tuple[str, Decimal]]:
+    def _parse_entries(self, value: object) -> Iterator[tuple[str, Decimal]]:
         if _is_empty(value):
             return
         for number, entry in enumerate(self._split(value), start=1):
@@ -618,7 +618,8 @@ class RowReader:
         """The entries of `ratings`: a list, or the text of a cell."""
         if isinstance(value, str):
             if not value.lstrip().startswith("["):
-                return [self._named(part) for part in value.split(";")]
+                parts = (part.rpartition("=") for part in value.split(";"))
+                return [{"rater": rater, "grade": grade} if mark else grade for rater, mark, grade in parts]
             try:
                 value = json.loads(value, parse_float=Decimal, parse_constant=Decimal)
             except (ValueError, ArithmeticError, RecursionError):
@@ -628,10 +629,6 @@ class RowReader:
         if not isinstance(value, list):
             raise self._error("ratings", f"{quote_value(value)} is not a list; write [3, 2.5]")
         return value
-
-    def _named(self, part: str) -> object:
-        rater, separator, grade = part.rpartition("=")
-        return {"rater": rater, "grade": grade} if separator else part
 
     def _rater(self, value: object, field: str) -> str:
         if isinstance(value, int) and not isinstance(value, bool):

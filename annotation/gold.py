@@ -224,19 +224,19 @@ class Tally:
         """Counts of all pairs, and per type and genre; unknown genres stand under an empty name."""
         types = sorted({type for type, _ in self._counts})
         return {
-            **_counted(self._counts.values()),
+            **_sum_counts(self._counts.values()),
             "by_type": {type: self._of_type(type) for type in types},
         }
 
     def _of_type(self, type: str) -> dict[str, Any]:
         genres = {genre: counts for (of, genre), counts in sorted(self._counts.items()) if of == type}
         return {
-            **_counted(genres.values()),
-            "by_genre": {genre: _counted([counts]) for genre, counts in genres.items()},
+            **_sum_counts(genres.values()),
+            "by_genre": {genre: _sum_counts([counts]) for genre, counts in genres.items()},
         }
 
 
-def _counted(many: Iterable[Counter[str]]) -> dict[str, int]:
+def _sum_counts(many: Iterable[Counter[str]]) -> dict[str, int]:
     total: Counter[str] = Counter()
     for counts in many:
         total.update(counts)

@@ -24,7 +24,8 @@ from annotation.comparison import comparison_type, types_in_order
 from annotation.exchange import GOLD_COLUMN, RATING_COLUMN
 from annotation.gold import Format, GoldSource
 from annotation.reliability.upper_bound import mean_of_text
-from annotation.wording import figure_text, number_of, range_text
+from annotation.wording import figure_text, range_text
+from kpdemo.text import number_of
 
 _MARKUP = re.compile(r"[\\`*_{}\[\]<>#|~$&!@]|(?<=:)(?=//)|(?<=www)\.")
 """What begins markup, formulas, mentions or links within a line."""
@@ -40,7 +41,7 @@ def plain(text: str) -> str:
     return _MARKUP.sub(lambda found: f"\\{found[0]}", " ".join(text.split()))
 
 
-def fenced(text: str, language: str = "") -> str:
+def fence(text: str, language: str = "") -> str:
     """A block of lines, whatever fences these have themselves."""
     fence = "`" * max(3, _longest(text) + 1)
     return f"{fence}{language}\n{text.rstrip()}\n{fence}"
@@ -233,7 +234,7 @@ def gold_card(manifest: Mapping[str, Any]) -> str:
         whose_words = " in the project's own words"
     grades = [point["value"] for point in protocol["scale"]]
     columns = list(dict.fromkeys(name for file in files for name in file["columns"]))
-    graded = _graded(counts)
+    graded = _count_graded(counts)
     return _template().render(
         **{"consent": None, "set_aside": (), "protocol_changes": (), **manifest},
         **_agreement(manifest["agreement"]),
@@ -269,7 +270,7 @@ def _template() -> Template:
     environment.filters |= {
         "plain": plain,
         "code": code,
-        "fenced": lambda text, language: fenced(text, language) + "\n",
+        "fenced": lambda text, language: fence(text, language) + "\n",
         "line": lambda text: " ".join(text.split()) + "\n",
         "number_of": number_of,
         "thousands": "{:,}".format,
@@ -287,7 +288,7 @@ def _template() -> Template:
     return environment.get_template("gold_card.md.jinja")
 
 
-def _graded(counts: Mapping[str, Any]) -> int:
+def _count_graded(counts: Mapping[str, Any]) -> int:
     return sum(counts[source.value] for source in GoldSource)
 
 
@@ -303,7 +304,7 @@ def _genres(by_type: Mapping[str, Any]) -> dict[str, int]:
     """Pairs with a gold grade by genre, of those that have any; unknown genres under an empty name."""
     found: Counter[str] = Counter()
     for counts in by_type.values():
-        found.update({genre: _graded(of_genre) for genre, of_genre in counts["by_genre"].items()})
+        found.update({genre: _count_graded(of_genre) for genre, of_genre in counts["by_genre"].items()})
     return {genre: pairs for genre, pairs in found.items() if pairs}
 
 

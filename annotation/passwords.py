@@ -54,7 +54,7 @@ def check_password(password: str, name: str) -> None:
 
 
 class Passwords:
-    """Makes and checks hashes, a few at a time: a crowd at the door must not use up the memory."""
+    """Makes and checks hashes, a few at a time: many who sign in at once must not use up the memory."""
 
     def __init__(self, *, memory_kib: int = MEMORY_KIB, passes: int = PASSES, lanes: int = LANES) -> None:
         self._hasher = PasswordHasher(time_cost=passes, memory_cost=memory_kib, parallelism=lanes)
@@ -64,7 +64,7 @@ class Passwords:
 
     def hash(self, password: str) -> str:
         with self._turns:
-            return self._hasher.hash(_encoded(password))
+            return self._hasher.hash(_encode(password))
 
     def checked_hash(self, password: str, name: str) -> str:
         """The hash of a new password for the account of that name.
@@ -81,7 +81,7 @@ class Passwords:
             return False
         with self._turns:
             try:
-                self._hasher.verify(password_hash or self._nobody, _encoded(password))
+                self._hasher.verify(password_hash or self._nobody, _encode(password))
             except (VerificationError, InvalidHashError):
                 return False
         return password_hash is not None
@@ -96,5 +96,5 @@ def _normal(password: str) -> str:
     return unicodedata.normalize("NFKC", password)
 
 
-def _encoded(password: str) -> bytes:
+def _encode(password: str) -> bytes:
     return _normal(password).encode("utf-8", "surrogatepass")

@@ -1,6 +1,5 @@
 """Predicted keyphrases that are graded: the pool of several models, and in which order raters meet it.
 
-Predicted keyphrases as they come to annotation, and how those of several models become one pool.
 A pool tells nothing of its models: its order is that of a hash, and a phrase that several models predict
 stands in it once, in the spelling that most of them use.
 """
@@ -37,7 +36,7 @@ class Run:
     model: str
     phrases: tuple[PredictedPhrase, ...]
 
-    def ranked(self) -> tuple[PredictedPhrase, ...]:
+    def rank(self) -> tuple[PredictedPhrase, ...]:
         """Best first, each phrase once: by score, at the same score the present ones, then as listed."""
         best: dict[str, PredictedPhrase] = {}
         for phrase in sorted(self.phrases, key=lambda phrase: (-phrase.score, not phrase.is_present)):
@@ -85,7 +84,7 @@ def pool(document: PredictedDocument) -> tuple[PooledPhrase, ...]:
     spellings: dict[str, Counter[str]] = {}
     present: set[str] = set()
     for run in document.runs:
-        for phrase in run.ranked():
+        for phrase in run.rank():
             spellings.setdefault(phrase.key, Counter())[phrase.text] += 1
             if phrase.is_present:
                 present.add(phrase.key)

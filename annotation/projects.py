@@ -12,7 +12,8 @@ from annotation.comparison import types_in_order
 from annotation.errors import SettingsError, WrongSettings
 from annotation.scale import check_scale_words
 from annotation.types import ProjectSettings, Role, User
-from annotation.wording import UNSTORABLE, name_key, normalise_name, number_of, quote_value
+from annotation.wording import UNSTORABLE, name_key, normalise_name, quote_value
+from kpdemo.text import number_of
 
 LONGEST_PROJECT_NAME = 120
 LONGEST_PROJECT_KEY = 360
@@ -126,8 +127,8 @@ def check_settings(settings: ProjectSettings) -> ProjectSettings:
         SettingsError: some of them cannot be used; it tells all of these.
     """
     wrong, was = WrongSettings(), settings
-    name = wrong.read(check_project_name, was.name, instead="")
-    types = wrong.read(_check_types, was.types, instead=was.types)
+    name = wrong.check(check_project_name, was.name, instead="")
+    types = wrong.check(_check_types, was.types, instead=was.types)
     for check in (
         ("number of raters per pair", was.raters_per_pair, 1, MOST_RATERS),
         (
@@ -139,18 +140,18 @@ def check_settings(settings: ProjectSettings) -> ProjectSettings:
         ("lease", was.lease_minutes, 1, LONGEST_LEASE, "minutes"),
         ("seed", was.seed, 0, LARGEST_SEED),
     ):
-        wrong.read(_check_whole, *check, instead=None)
+        wrong.check(_check_whole, *check, instead=None)
     kept = replace(
         was,
         name=name,
         types=types,
-        guidelines=wrong.read(_check_text, "guidelines", was.guidelines, instead=""),
-        consent=wrong.read(_check_text, "consent text", _one_way(was.consent), instead=""),
-        scale_words=wrong.read(check_scale_words, was.scale_words, types, instead=""),
-        threshold=wrong.read(_check_threshold, was.threshold, instead=was.threshold),
-        step=wrong.read(_check_step, was.step, instead=was.step),
+        guidelines=wrong.check(_check_text, "guidelines", was.guidelines, instead=""),
+        consent=wrong.check(_check_text, "consent text", _one_way(was.consent), instead=""),
+        scale_words=wrong.check(check_scale_words, was.scale_words, types, instead=""),
+        threshold=wrong.check(_check_threshold, was.threshold, instead=was.threshold),
+        step=wrong.check(_check_step, was.step, instead=was.step),
     )
-    wrong.tell()
+    wrong.raise_if_any()
     return kept
 
 

@@ -1,7 +1,5 @@
 """Graded phrases: relevance judgements, TREC's files, and nDCG, precision and F1 of each model.
 
-How good a ranking of graded phrases is: nDCG, precision and F1 for each model.
-
 nDCG is that of Järvelin and Kekäläinen (2002) with the discount of `ndcg` of trec_eval and `ndcg_score` of
 scikit-learn, log2(r + 1) of rank r; the gain of a phrase is its gold grade, 0 to 4. The ideal ranking is that
 of all graded phrases of the document, whoever predicted them.
@@ -41,6 +39,7 @@ from annotation.errors import NotFoundError, SettingsError
 from annotation.predictions import QueueOrder
 from annotation.types import QUARTERS_PER_POINT
 from annotation.wording import quote_value
+from kpdemo.statistics import harmonic_mean
 
 DEFAULT_CUT = 5
 """Of F1@5, as everywhere in this program."""
@@ -121,10 +120,6 @@ def ndcg(gains: Sequence[float], every: Iterable[float], k: int) -> float | None
 def precision_at(relevant: Sequence[bool], k: int) -> float:
     """The share of the first k ranks that is relevant; ranks that are empty are not."""
     return sum(relevant[:k]) / k
-
-
-def harmonic_mean(precision: float, recall: float) -> float:
-    return 2 * precision * recall / (precision + recall) if precision + recall > 0 else 0.0
 
 
 def score_model(
@@ -258,7 +253,7 @@ class GradedDocument:
     """By model: ids of phrases with their scores, best first."""
 
     @property
-    def judged(self) -> Judged:
+    def judgement(self) -> Judged:
         return Judged(
             {phrase.id: float(phrase.grade) for phrase in self.phrases if phrase.grade is not None},
             frozenset(phrase.id for phrase in self.phrases if phrase.is_present),
@@ -311,9 +306,9 @@ class JudgedPool:
             documents=len(self.documents),
             predictions=sum(len(run) for document in self.documents for run in document.runs.values()),
             phrases=sum(len(document.phrases) for document in self.documents),
-            graded=sum(len(document.judged.grades) for document in self.documents),
+            graded=sum(len(document.judgement.grades) for document in self.documents),
             undecided=self.undecided,
-            documents_graded=sum(bool(document.judged.grades) for document in self.documents),
+            documents_graded=sum(bool(document.judgement.grades) for document in self.documents),
             gold=sum(gold),
             documents_with_gold=sum(map(bool, gold)),
         )
@@ -325,16 +320,15 @@ class JudgedPool:
     def gold_lines(self, threshold: Decimal) -> Iterator[str]:
         """The gold file."""
         for document in self.documents:
-            if document.judged.grades:
-                yield _json_line(
-                    {
-                        "id": document.id,
-                        "title": document.title,
-                        "abstract": document.body,
-                        "keyphrases": document.gold(threshold),
-                        **({"language": document.language} if document.language else {}),
-                    }
-                )
+            if document.judgement.grades:
+                row = {
+                    "id": document.id,
+                    "title": document.title,
+                    "abstract": document.body,
+                    "keyphrases": document.gold(threshold),
+                    **({"language": document.language} if document.language else {}),
+                }
+                yield json.dumps(row, ensure_ascii=False) + "\n"
 
     def qrels_lines(self) -> Iterator[str]:
         """The relevance of every phrase that has a gold grade."""
@@ -365,7 +359,7 @@ class JudgedPool:
     def _score(self, model: str, options: JudgingOptions) -> ModelFigures:
         return score_model(
             [
-                (document.judged, [phrase for phrase, _ in document.runs[model]])
+                (document.judgement, [phrase for phrase, _ in document.runs[model]])
                 for document in self.documents
                 if model in document.runs
             ],
@@ -435,10 +429,6 @@ def _kind_json(kind: KindAverages) -> dict[str, Any]:
         "skip_empty": {name: average.skip_empty for name, average in named.items()},
         "count_empty": {name: average.count_empty for name, average in named.items()},
     }
-
-
-def _json_line(row: Mapping[str, Any]) -> str:
-    return json.dumps(row, ensure_ascii=False) + "\n"
 
 
 def trec_id(text: str) -> str:

@@ -23,7 +23,7 @@ from annotation.agreement import (
     batch_sizes,
     percentile_interval,
 )
-from annotation.wording import number_of
+from kpdemo.text import number_of
 
 FEWEST_PAIRS = 3
 _DIGITS = 12
@@ -169,7 +169,7 @@ class _Ranks:
         order = np.argsort(classes, kind="stable")
         return cls(order, np.searchsorted(classes[order], np.arange(len(domain))), classes)
 
-    def summed(self, cells: Floats) -> Floats:
+    def sum_by_class(self, cells: Floats) -> Floats:
         """The rows of `cells` (N, R), summed by class (V, R)."""
         ordered = cells[self.order]
         is_tied = len(self.starts) < len(self.order)
@@ -185,14 +185,14 @@ def _spearmans(gold: _Ranks, scores: Sequence[_Ranks], counts: Floats) -> Floats
     for place, row in enumerate(scores):
         sizes, ranks = _midranks(row, counts)
         spread = np.einsum("vr,vr,vr->r", sizes, ranks, ranks)
-        together = np.einsum("vr,vr->r", ranks, row.summed(weighed))
+        together = np.einsum("vr,vr->r", ranks, row.sum_by_class(weighed))
         found[place] = _ratio(together, spread * gold_spread, (spread > 0) & (gold_spread > 0))
     return found
 
 
 def _midranks(row: _Ranks, counts: Floats) -> tuple[Floats, Floats]:
     """The weighted size of each class (V, R), and its centred midrank (V, R)."""
-    sizes = row.summed(counts)
+    sizes = row.sum_by_class(counts)
     last = np.cumsum(sizes, axis=0)
     return sizes, np.asarray(last - sizes / 2 - last[-1] / 2)
 

@@ -1,8 +1,8 @@
 """Pairs of a word and a sense: a writer's choice, what WordNet says of them, and the fields of files.
 
-What a pair of a word and a sense says besides its texts: the word's meaning, and the sense in words.
-It is taken from WordNet once, when the pair is made or imported, and kept with the pair: raters and exports
-see the same texts ever after, also where there is no WordNet.
+The meaning of the word and the sense in words are what a pair says besides its texts. They are taken
+from WordNet once, when the pair is made or imported, and kept with the pair: raters and exports see the same
+texts ever after, also where there is no WordNet.
 
 A writer's choice of senses, checked and made into a pair (Jurgens et al. 2014, section 3.3).
 The word is associated with the sense that it is meant in; the sense to compare it with is chosen from the

@@ -1,6 +1,5 @@
 """Senses of words: keys and labels, the senses around one in a network, how they are shown and drawn.
 
-Senses of words: their keys and labels, and the senses that lie around one in a network.
 The neighbourhood is that of Jurgens et al. 2014, section 3.3: all synsets connected by at most three edges of
 WordNet's network. Every pointer is an edge, also those between single words of two synsets (antonyms,
 derived forms), without which most adjectives would have hardly any neighbours.

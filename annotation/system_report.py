@@ -29,8 +29,8 @@ from annotation.scoring import (
     why_undefined,
     williams_test,
 )
-from annotation.wording import number_of
 from kpdemo.io.latex import Cell, latex_table
+from kpdemo.text import number_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,13 +284,13 @@ def _system_report(
             )
             for genre, (whole, parts) in by_genre.items()
         },
-        _sum([part.pearson for part in types.values()], [drawn.pearson[place] for drawn in defined]),
-        _sum([part.spearman for part in types.values()], [drawn.spearman[place] for drawn in defined]),
+        _sum_types([part.pearson for part in types.values()], [drawn.pearson[place] for drawn in defined]),
+        _sum_types([part.spearman for part in types.values()], [drawn.spearman[place] for drawn in defined]),
         system.remark,
     )
 
 
-def _sum(parts: Sequence[Estimate], drawn: Sequence[Floats]) -> Estimate:
+def _sum_types(parts: Sequence[Estimate], drawn: Sequence[Floats]) -> Estimate:
     values = [part.value for part in parts if part.value is not None]
     if not values:
         return Estimate(None, reason=next(part.reason for part in parts))
@@ -476,13 +476,13 @@ def _comments(report: ScoreReport) -> Iterator[str]:
     yield from dict.fromkeys(system.remark for system in report.systems if system.remark)
     if uncertain := wide_intervals_text(report):
         yield uncertain
-    undefined = [said for system in report.systems for said in _undefined(system)]
+    undefined = [said for system in report.systems for said in _describe_undefined(system)]
     yield from undefined
     if undefined:
         yield "A type without a figure adds nothing to the sums."
 
 
-def _undefined(system: SystemReport) -> Iterator[str]:
+def _describe_undefined(system: SystemReport) -> Iterator[str]:
     for type, part in system.types.items():
         if part.pearson.reason:
             yield f"--: {system.name}, {type}: {part.pearson.reason}"

@@ -27,7 +27,7 @@ from annotation.scale import CLSS_POINTS
 from annotation.senses import WORD_TO_SENSE, is_sense_key, word_of
 from annotation.similarity import substring_similarity, tiling_similarity
 from annotation.system_report import System
-from annotation.wording import number_of
+from kpdemo.text import number_of
 
 Similarities = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
 """How alike the two texts of each pair are, 0 to 1."""
@@ -85,7 +85,7 @@ def baseline_scores(
         similarities: is asked once, for all texts that are compared.
         knows_words: whether it is to compare words rather than their definitions with senses.
     """
-    compared = [_compared(pair, senses, knows_words=knows_words) for pair in pairs]
+    compared = [_texts_to_compare(pair, senses, knows_words=knows_words) for pair in pairs]
     found = iter(similarities([texts for several in compared for texts in several]))
     scores = [_HIGHEST * max(next(found) for _ in several) if several else None for several in compared]
     if senses is None:
@@ -99,7 +99,7 @@ def baseline_scores(
     return [instead if score is None else score for score in scores]
 
 
-def _compared(pair: GoldPair, senses: Senses | None, *, knows_words: bool) -> list[tuple[str, str]]:
+def _texts_to_compare(pair: GoldPair, senses: Senses | None, *, knows_words: bool) -> list[tuple[str, str]]:
     """The texts to compare, of which the two most similar count; none where a word or sense is unknown."""
     if pair.type != WORD_TO_SENSE:
         return [(pair.left, pair.right)]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import ImportFileError
 from annotation.senses import PairSenses
-from annotation.wording import number_of
+from kpdemo.text import number_of
 
 Clock = Callable[[], datetime]
 

@@ -7,12 +7,13 @@ import unicodedata
 from decimal import Decimal
 
 from annotation.errors import NoteError, SettingsError
+from kpdemo.text import shorten
 
 HALF = re.compile("[\ud800-\udfff]")
 """Half a character: JSON can write one, UTF-8 cannot."""
 UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 """What no database takes."""
-MOST_SHOWN = 60
+MOST_SHOWN = 61
 BEGINNING_LENGTH = 80
 """Characters of a text that stand for it in a list."""
 LONG_BEGINNING = 160
@@ -26,11 +27,7 @@ def can_be_stored(text: str) -> bool:
 
 def quote_value(value: object) -> str:
     """A value that is wrong, short enough for a sentence."""
-    return shorten(str(value) if isinstance(value, Decimal) else repr(value))
-
-
-def shorten(text: str, length: int = MOST_SHOWN) -> str:
-    return text if len(text) <= length else f"{text[:length].rstrip()}…"
+    return shorten(str(value) if isinstance(value, Decimal) else repr(value), MOST_SHOWN)
 
 
 def beginning(text: str, length: int = BEGINNING_LENGTH) -> str:
@@ -181,11 +178,6 @@ def range_text(low: float | None, high: float | None, *, sign: str = "") -> str:
     if low is None or high is None:
         return UNKNOWN
     return f"{figure_text(low, sign=sign)} to {figure_text(high, sign=sign)}"
-
-
-def number_of(count: int, noun: str) -> str:
-    """1 pair, 2 pairs."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def share_text(share: float, decimals: int = 0) -> str:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from io import TextIOWrapper
 from itertools import pairwise
+from pathlib import Path
 
 import typer
 
@@ -115,6 +116,20 @@ def _open_closed_streams() -> None:
 def _is_foreign(argument: str) -> bool:
     """Whether an argument is not UTF-8, as the name of a file may be."""
     return any("\ud800" <= character <= "\udfff" for character in argument)
+
+
+def check_file(name: str | Path) -> Path:
+    """The path of a file, or a pipe, that is there.
+
+    Raises:
+        CallError: there is none, or it is a folder.
+    """
+    path = Path(name)
+    if path.is_dir():
+        raise CallError(f"{name}: a folder, not a file; name a file in it.")
+    if not path.exists():
+        raise CallError(f"{name}: no such file; check the name.")
+    return path
 
 
 def call_problem(error: typer.TyperException) -> str:

@@ -43,6 +43,11 @@ def standard_error(values: Sequence[float]) -> float | None:
     return stdev(values) / math.sqrt(len(values)) if len(values) > 1 else None
 
 
+def harmonic_mean(precision: float, recall: float) -> float:
+    """F1; 0 where both are 0."""
+    return 2 * precision * recall / (precision + recall) if precision + recall > 0 else 0.0
+
+
 def f1_contributions(pairs: Sequence[tuple[float, float]]) -> list[float]:
     """What each document adds to 2PR / (P + R), which is their mean; P and R are the means over documents.
 

@@ -193,6 +193,11 @@ def shorten(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
+def number_of(count: int, noun: str) -> str:
+    """1 pair, 1,200 pairs."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 class PhraseFinder:
     """A document prepared for many questions of the kind "where does this phrase occur?".
 

@@ -26,7 +26,7 @@ from annotation.services.assignment import AssignmentService, refresh_pairs
 from annotation.services.editing import WritingReportService
 from annotation.services.gold import GoldService
 from annotation.services.leaderboard import SystemService
-from annotation.services.pairs import PairListService, PairState, StuckService
+from annotation.services.pairs import PairService, PairState
 from annotation.services.projects import OverviewService, ProjectService
 from annotation.services.ratings import RatingService
 from annotation.types import Cause, NewPair, Role
@@ -160,7 +160,7 @@ def shown(rated: Rated) -> dict[str, object]:
         "plan": repr(agreement.plan(id, 0.5, resamples=50)),
         "overview": replace(line, id=0, withdrawn=0),
         "counts": replace(ProjectService(database).counts(id), withdrawn=0),
-        "stuck": StuckService(database).stuck(id, limit=None).items,
+        "stuck": PairService(database).stuck(id, limit=None).items,
         "queue": [_queue(rated, which, type) for which in Which for type in (None, *TYPES)],
         "gold": replace(gold.counts(id), withdrawn=0),
         "refused": _refused(rated),
@@ -179,7 +179,7 @@ def _refused(rated: Rated) -> str:
 
 
 def _states(rated: Rated) -> list[object]:
-    service = PairListService(rated.database)
+    service = PairService(rated.database)
     return [
         [(line.external_id, line.grades) for line in service.pairs(rated.id, state=state).items]
         for state in PairState

@@ -19,7 +19,6 @@ import typer
 from annotation.adjudication import (
     NO_ADJUDICATION,
     AdjudicationItem,
-    ItemComment,
     QueueEntry,
     QueuePage,
     Which,
@@ -35,13 +34,14 @@ from annotation.cli.options import (
 )
 from annotation.cli.pairs import file_sizes, open_input
 from annotation.exchange import VERSION_COLUMN, read_decisions
-from annotation.senses import ItemView, item_views
+from annotation.senses import item_views
 from annotation.services.adjudication import AdjudicationService, DecisionTableService
-from annotation.wording import beginning, number_of
+from annotation.wording import beginning
 from db import DEFAULT_URL, Database
 from kpdemo.command import CallError
 from kpdemo.io.tables import BYTE_ORDER_MARK, escape_formula
 from kpdemo.terminal import show_json, show_line, show_table
+from kpdemo.text import number_of
 
 DECISION_COLUMNS = (
     *("id", "type", "left", "right"),
@@ -68,26 +68,23 @@ def decision_lines(items: Iterable[AdjudicationItem], delimiter: str) -> Iterato
 
 
 def _decision_cells(item: AdjudicationItem) -> Sequence[str]:
-    left, right = map(_explain_item, item_views(item.type, item.left, item.right, item.senses))
+    left, right = (
+        ": ".join(filter(None, [view.text, view.definition]))
+        for view in item_views(item.type, item.left, item.right, item.senses)
+    )
     rated = "; ".join(map(grade_text, item.grades))
-    comments = "\n".join(map(_comment, item.comments))
+    comments = "\n".join(
+        ": ".join(filter(None, ["problem" * comment.is_problem, comment.text])) for comment in item.comments
+    )
     decided = ("", "", "")
     if item.decision is not None and not item.is_open:
         grade, cause = item.decision.grade, item.decision.cause
         decided = ("" if grade is None else grade_text(grade), cause or "", item.decision.note)
-    said = (rated, comments, _earlier(item))
+    said = (rated, comments, _describe_earlier(item))
     return item.external_id, item.type, left, right, *said, *decided, item.version
 
 
-def _explain_item(item: ItemView) -> str:
-    return ": ".join(filter(None, [item.text, item.definition]))
-
-
-def _comment(comment: ItemComment) -> str:
-    return ": ".join(filter(None, ["problem" * comment.is_problem, comment.text]))
-
-
-def _earlier(item: AdjudicationItem) -> str:
+def _describe_earlier(item: AdjudicationItem) -> str:
     """An open pair's last decision with its cause and note, "2, scale: both hold"; empty where none is."""
     last = next((one for one in item.history if one.grade is not None), None)
     if last is None or last.grade is None or not item.is_open:
@@ -183,13 +180,13 @@ def _write(
     """How many pairs the table has."""
     count = 0
 
-    def counted() -> Iterator[AdjudicationItem]:
+    def count_items() -> Iterator[AdjudicationItem]:
         nonlocal count
         for item in items:
             count += 1
             yield item
 
-    write_all([Output(output, decision_lines(counted(), delimiter))], database, replaces=force)
+    write_all([Output(output, decision_lines(count_items(), delimiter))], database, replaces=force)
     return count
 
 

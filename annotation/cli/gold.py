@@ -26,10 +26,10 @@ from annotation.files.gold_files import RatingFormat, format_of
 from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
 from annotation.services.gold import ExportedGold, GoldService
 from annotation.services.ratings import RatingExportService
-from annotation.wording import number_of
 from db import DEFAULT_URL, Database
 from kpdemo.command import CallError
 from kpdemo.terminal import ProgressLine, show_json, show_line
+from kpdemo.text import number_of
 
 _PRINTED = (Format.JSONL, Format.CSV)
 _EXPORT_EXAMPLES = """

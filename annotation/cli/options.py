@@ -98,20 +98,6 @@ def refuse_two_forms(*, as_json: bool, as_latex: bool, as_csv: bool = False) -> 
         raise CallError(f"{' and '.join(asked)} cannot be combined; give one of them.")
 
 
-def check_file(name: str | Path) -> Path:
-    """The path of a file, or a pipe, that is there.
-
-    Raises:
-        CallError: there is none, or it is a folder.
-    """
-    path = Path(name)
-    if path.is_dir():
-        raise CallError(f"{name}: a folder, not a file; name the files in it.")
-    if not path.exists():
-        raise CallError(f"{name}: no such file; check the name.")
-    return path
-
-
 @contextmanager
 def whole_files(paths: Sequence[Path]) -> Iterator[list[Path]]:
     """The files, each of which can be read again; a pipe, which cannot, is copied, and keeps its name."""
@@ -170,7 +156,7 @@ class Output:
 
 
 @contextmanager
-def folder_made(folder: Path) -> Iterator[None]:
+def make_folder(folder: Path) -> Iterator[None]:
     """The folder is there within the block; what was missing of it goes again if the block fails."""
     made = [each for each in reversed((folder, *folder.parents)) if not each.exists()]
     try:
@@ -205,7 +191,7 @@ def write_all(outputs: Sequence[Output], database: Database, *, replaces: bool =
     devices = [output for output in outputs if output.path.exists() and not output.path.is_file()]
     moved: list[tuple[Path, Path]] = []
     with ExitStack() as stack:
-        parts = [(output.path, _part(output, stack)) for output in outputs if output not in devices]
+        parts = [(output.path, _write_part(output, stack)) for output in outputs if output not in devices]
         try:
             for path, part in parts:
                 with _disk_errors(path):
@@ -235,7 +221,7 @@ def _refuse_places(paths: Sequence[Path], database: Database) -> None:
         taken[place] = "given for two outputs"
 
 
-def _part(output: Output, stack: ExitStack) -> Path:
+def _write_part(output: Output, stack: ExitStack) -> Path:
     """The file as it will be, in a folder of its own from where it can be renamed to its place."""
     with _place_errors(output.path):
         beside = resolve_links(output.path).parent

@@ -19,25 +19,19 @@ from annotation.cli.options import (
     JsonOption,
     ProjectArgument,
     WordNetOption,
-    check_file,
     open_project,
 )
 from annotation.exchange import FileFormat, MadeIds, open_file, read_items_or_errors
 from annotation.sense_pairs import Dictionary, add_senses
 from annotation.services.imports import ImportService
-from annotation.services.pairs import (
-    PairLine,
-    PairListService,
-    PairRemovalService,
-    PairState,
-    PairWithdrawalService,
-)
+from annotation.services.pairs import PairLine, PairService, PairState
 from annotation.types import ItemInput, Project
-from annotation.wording import beginning, number_of
+from annotation.wording import beginning
 from db import DEFAULT_URL
-from kpdemo.command import CallError
+from kpdemo.command import CallError, check_file
 from kpdemo.io.tables import Source, open_stream
 from kpdemo.terminal import ProgressLine, show_json, show_line, show_table
+from kpdemo.text import number_of
 
 STDIN = "-"
 _MOST_NAMED = 5
@@ -98,7 +92,7 @@ def import_files(
     names = [Path(name).name for name in files]
     total = None if None in sizes else sum(size or 0 for size in sizes)
     with (
-        _whole(sys.stdin.buffer) if STDIN in files else nullcontext() as stdin,
+        _copy_stream(sys.stdin.buffer) if STDIN in files else nullcontext() as stdin,
         ProgressLine("Importing", total=total, unit="rows") as line,
     ):
         reader = _Reader(files, stdin, format, type, into.settings.only_type)
@@ -185,7 +179,7 @@ class _Reader:
         return self._done + here
 
 
-def _whole(stream: BinaryIO) -> BinaryIO:
+def _copy_stream(stream: BinaryIO) -> BinaryIO:
     """All of a stream, read before the import begins: a slow pipe would keep raters from saving."""
     copy = TemporaryFile()  # noqa: SIM115  # for as long as the command runs
     shutil.copyfileobj(stream, copy)
@@ -271,7 +265,7 @@ def list_pairs(
     if len(search) > _LONGEST_SEARCH:
         raise CallError(f"--search has {len(search):,} characters: give at most {_LONGEST_SEARCH:,}.")
     database, found = open_project(database_url, project)
-    page = PairListService(database).pairs(
+    page = PairService(database).pairs(
         found.id, search=search, state=state, limit=None, has_whole_texts=as_json
     )
     if as_json:
@@ -306,7 +300,7 @@ def remove_pairs(
     """Remove pairs that no rater was given or graded from a project. All of them or none."""
     named = read_ids(ids)
     database, found = open_project(database_url, project)
-    count = PairRemovalService(database).remove(found.id, named, type=type)
+    count = PairService(database).remove(found.id, named, type=type)
     _show_count(count, found, "removed", as_json=as_json)
 
 
@@ -322,7 +316,7 @@ def withdraw_pairs(
     """Stop giving pairs to raters and leave them out of all figures; grades are kept. All of them or none."""
     named = read_ids(ids)
     database, found = open_project(database_url, project)
-    count = PairWithdrawalService(database).withdraw(found.id, named, type=type, reason=reason)
+    count = PairService(database).withdraw(found.id, named, type=type, reason=reason)
     _show_count(count, found, "withdrawn", as_json=as_json)
 
 
@@ -338,7 +332,7 @@ def restore_pairs(
     """Restore withdrawn pairs. All of them or none."""
     named = read_ids(ids)
     database, found = open_project(database_url, project)
-    count = PairWithdrawalService(database).restore(found.id, named, type=type, reason=reason)
+    count = PairService(database).restore(found.id, named, type=type, reason=reason)
     _show_count(count, found, "restored", as_json=as_json)
 
 

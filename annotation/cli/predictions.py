@@ -17,9 +17,8 @@ from annotation.cli.options import (
     JsonOption,
     Output,
     ProjectArgument,
-    check_file,
     decimal_option,
-    folder_made,
+    make_folder,
     open_project,
     option_errors,
     whole_files,
@@ -41,9 +40,11 @@ from annotation.relevance import (
 from annotation.services.predictions import JudgementService, SendService, SentSummary
 from annotation.services.projects import ProjectService
 from annotation.types import Project
-from annotation.wording import figure_text, number_of, share_text
+from annotation.wording import figure_text, share_text
 from db import DEFAULT_URL, Database
+from kpdemo.command import check_file
 from kpdemo.terminal import ProgressLine, show_json, show_line, show_note, show_table
+from kpdemo.text import number_of
 
 _SEND_EXAMPLES = """
 Examples:
@@ -70,7 +71,7 @@ Examples:
 def register_predictions(app: typer.Typer) -> None:
     """Add the commands of this file."""
     app.command("send", epilog=_SEND_EXAMPLES)(send)
-    app.command("bridge", epilog=_POOLED_EXAMPLES)(bridge)
+    app.command("bridge", epilog=_POOLED_EXAMPLES)(evaluate_pooled)
 
 
 def send(
@@ -146,7 +147,7 @@ def _show_sent(project: str, summary: SentSummary, counts: ProjectCounts, order:
     show_line(f"Order of rating: {ORDER_NAMES[order]}.")
 
 
-def bridge(
+def evaluate_pooled(
     project: ProjectArgument,
     threshold: Annotated[
         Decimal,
@@ -254,7 +255,7 @@ def _write(
         outputs.append(Output(gold, pool.gold_lines(options.threshold)))
     if qrels is not None:
         outputs.append(Output(qrels, pool.qrels_lines()))
-    with nullcontext() if runs is None else folder_made(runs):
+    with nullcontext() if runs is None else make_folder(runs):
         if runs is not None:
             outputs += [
                 Output(runs / f"{number}-{_file_name(model)}.run", pool.run_lines(model))

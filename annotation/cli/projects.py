@@ -27,13 +27,13 @@ from annotation.projects import (
 )
 from annotation.scale import earlier_words_text, read_scale_words
 from annotation.services.consents import ConsentService
-from annotation.services.pairs import StuckPair, StuckPairs, StuckService
+from annotation.services.pairs import PairService, StuckPair, StuckPairs
 from annotation.services.projects import ProjectService
 from annotation.types import Project, ProjectSettings, Role
-from annotation.wording import number_of
 from db import DEFAULT_URL
 from kpdemo.command import CallError
 from kpdemo.terminal import show_json, show_line, show_table
+from kpdemo.text import number_of
 
 
 class Order(StrEnum):
@@ -208,7 +208,9 @@ def settings_of_options(
         CallError: a file cannot be read.
     """
     said: dict[str, Any] = {
-        "types": None if types is None else _names(types),
+        "types": None
+        if types is None
+        else tuple(part for text in types for part in text.split(",") if part.strip()),
         "guidelines": None if guidelines is None else _read_text(guidelines),
         "raters_per_pair": raters,
         "threshold": threshold,
@@ -226,10 +228,6 @@ def settings_of_options(
     if threshold == _NEVER:
         named["threshold"] = None
     return named
-
-
-def _names(texts: list[str]) -> tuple[str, ...]:
-    return tuple(part for text in texts for part in text.split(",") if part.strip())
 
 
 def _read_text(path: Path) -> str:
@@ -440,7 +438,7 @@ def change(
     if changes:
         show_line(f"Changed {project.name}: {changes}.")
         is_asked = project.settings.consent != before.settings.consent
-        if is_asked and (said := describe_renewal(ConsentService(database).lacking_anew(project.id))):
+        if is_asked and (said := describe_renewal(ConsentService(database).count_to_renew(project.id))):
             show_line(said)
         is_reworded = project.settings.scale_words != before.settings.scale_words
         if is_reworded and (said := earlier_words_text(service.counts(project.id).ratings)):
@@ -485,7 +483,7 @@ def show(name: NameArgument, as_json: JsonOption = False, database_url: Database
     service = ProjectService(database)
     project = service.get(name)
     members, counts = service.members(project.id), service.counts(project.id)
-    stuck = StuckService(database).stuck(project.id, limit=None if as_json else _MOST_STUCK)
+    stuck = PairService(database).stuck(project.id, limit=None if as_json else _MOST_STUCK)
     if as_json:
         more = {"to_adjudicate": counts.to_adjudicate}
         if counts.withdrawn:

@@ -16,7 +16,6 @@ from annotation.cli.options import (
     JsonOption,
     ProjectArgument,
     WordNetOption,
-    check_file,
     decimal_option,
     open_project,
     option_errors,
@@ -30,9 +29,11 @@ from annotation.services.known_pairs import KnownPairService, KnownSummary
 from annotation.services.quality import FORMER, QualityOverview, QualityService, Standing, Work, WorkService
 from annotation.services.ratings import Remark, RemarkKind, RemarkService
 from annotation.types import KnownPairInput, Project
-from annotation.wording import UNKNOWN, beginning, figure_text, number_of, share_text
+from annotation.wording import UNKNOWN, beginning, figure_text, share_text
 from db import DEFAULT_URL
+from kpdemo.command import check_file
 from kpdemo.terminal import show_json, show_line, show_table
+from kpdemo.text import number_of
 
 _FIELDS = """
 Files have the fields id, type, left, right and grade (the known one) and, if wished, explanation.
@@ -300,6 +301,7 @@ def raters(
 
 
 def _work_json(work: Work) -> dict[str, Any]:
+    consent = work.consent
     return {
         "rater": work.rater,
         "former": work.is_former,
@@ -316,12 +318,10 @@ def _work_json(work: Work) -> dict[str, Any]:
         "per_hour": work.per_hour,
         "first_at": None if work.first_at is None else work.first_at.isoformat(),
         "last_at": None if work.last_at is None else work.last_at.isoformat(),
-        "consent": None if work.consent is None else _consent_json(work.consent),
+        "consent": None
+        if consent is None
+        else {"at": consent.at.isoformat(), "sha256": consent.sha256, "current": consent.is_current},
     }
-
-
-def _consent_json(consent: Consent) -> dict[str, Any]:
-    return {"at": consent.at.isoformat(), "sha256": consent.sha256, "current": consent.is_current}
 
 
 def _work_cells(work: Work) -> tuple[str, ...]:

@@ -61,9 +61,10 @@ from annotation.systems import (
     needs_senses,
     open_senses,
 )
-from annotation.wording import figure_text, number_of, range_text
+from annotation.wording import figure_text, range_text
 from kpdemo.command import CallError
 from kpdemo.terminal import show_json, show_line, show_note, show_table
+from kpdemo.text import number_of
 
 Request: TypeAlias = ScoreFile | BuiltInSystem
 GOLD_HELP = "Gold grades: files or folders; repeatable."
@@ -263,7 +264,11 @@ def _show_ranks(report: ScoreReport) -> None:
         rows.append(
             (
                 system.name,
-                *(_rank_cell(system.types[type].pearson, ranks[type][place]) for type in report.types),
+                *(
+                    _value(system.types[type].pearson)
+                    + ("" if ranks[type][place] is None else f" ({ranks[type][place]})")
+                    for type in report.types
+                ),
                 _value(system.sum_pearson),
                 ranks["sum_pearson"][place] or "–",
                 _value(system.sum_spearman),
@@ -271,10 +276,6 @@ def _show_ranks(report: ScoreReport) -> None:
             )
         )
     show_table(("System", *columns), rows, title="Pearson (rank); ranked by its sum", right=columns)
-
-
-def _rank_cell(value: Estimate, rank: int | None) -> str:
-    return _value(value) if rank is None else f"{_value(value)} ({rank})"
 
 
 def _show_system(system: SystemReport, report: ScoreReport) -> None:
@@ -287,18 +288,12 @@ def _show_system(system: SystemReport, report: ScoreReport) -> None:
         *_genre_rows(system),
     ]
     show_table(("", *_FIGURES), rows, title=system.name, right=_FIGURES)
-    for name, part in _parts_by_name(system):
+    genres = [(f"Genre {name}", part) for _, name, part in _genre_parts(system) if not _is_small(part)]
+    for name, part in (*system.types.items(), *genres):
         reason = part.pearson.reason or part.pearson.interval_reason or part.spearman.interval_reason
         is_remarked = name == WORD_TO_SENSE and LEFT_OUT in system.remark
         if reason and reason != NO_RESAMPLES and not is_remarked:
             show_line(f"{name}: {reason}")
-
-
-def _parts_by_name(system: SystemReport) -> Iterator[tuple[str, Correlations]]:
-    yield from system.types.items()
-    for _, named, part in _genre_parts(system):
-        if not _is_small(part):
-            yield f"Genre {named}", part
 
 
 def _genre_rows(system: SystemReport) -> Iterator[Sequence[str]]:

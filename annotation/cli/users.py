@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import urlsplit
 
 import typer
@@ -12,16 +12,16 @@ from annotation.changes import detail_words
 from annotation.cli.options import DatabaseOption, JsonOption, open_database, open_project
 from annotation.passwords import LONGEST_PASSWORD
 from annotation.services.accounts import LASTS, Account, AccountService, InvitationService, renamed_text
-from annotation.services.audit import USUAL_LIMIT, Event, EventService
+from annotation.services.audit import USUAL_LIMIT, EventService
 from annotation.services.excluded_ratings import ExclusionService
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
 from annotation.services.users import OpenInvitation
 from annotation.types import Role
-from annotation.wording import number_of
 from db import DEFAULT_URL
 from kpdemo.command import CallError
 from kpdemo.terminal import show_json, show_line, show_table
+from kpdemo.text import number_of
 
 _LONGEST_LINE = 4 * LONGEST_PASSWORD + 2
 DEFAULT_ADDRESS = "http://127.0.0.1:7860"
@@ -372,22 +372,21 @@ def events(
         database, of = open_project(database_url, project)
         name, found = of.name, EventService(database).recent(of.id, limit)
     if as_json:
-        show_json({"project": name, "events": [_event_json(event) for event in found]})
+        events = [
+            {"at": event.at.isoformat(), "user": event.user, "action": event.action, "detail": event.detail}
+            for event in found
+        ]
+        show_json({"project": name, "events": events})
     elif found:
-        show_table(_EVENT_HEADERS, [_event_cells(event) for event in found])
+        rows = [
+            (
+                f"{event.at:%Y-%m-%d %H:%M}",
+                event.user or COMMAND_LINE,
+                event.action,
+                detail_words(event.detail),
+            )
+            for event in found
+        ]
+        show_table(_EVENT_HEADERS, rows)
     else:
         show_line("No events yet.")
-
-
-def _event_json(event: Event) -> dict[str, Any]:
-    return {
-        "at": event.at.isoformat(),
-        "user": event.user,
-        "action": event.action,
-        "detail": event.detail,
-    }
-
-
-def _event_cells(event: Event) -> tuple[str, ...]:
-    when = f"{event.at:%Y-%m-%d %H:%M}"
-    return when, event.user or COMMAND_LINE, event.action, detail_words(event.detail)

@@ -22,11 +22,12 @@ from annotation.cli.pairs import FilesArgument, FormatOption, file_sizes, open_i
 from annotation.comparison import Bounds, PairBounds, bounds_json, check_range, guidance, size_of
 from annotation.exchange import FileFormat, read_larger_items
 from annotation.services.editing import EditingService, WritingReportService
-from annotation.services.larger_items import ItemService, ItemWithdrawalService
-from annotation.wording import beginning, figure_text, number_of, share_text
+from annotation.services.larger_items import ItemService
+from annotation.wording import beginning, figure_text, share_text
 from db import DEFAULT_URL
 from kpdemo.command import CallError
 from kpdemo.terminal import ProgressLine, show_json, show_line, show_table
+from kpdemo.text import number_of
 
 _SHOWN = 56
 _ITEM_EXAMPLES = """
@@ -121,7 +122,7 @@ def withdraw_items(
 ) -> None:
     """Stop giving larger items to writers; drafts are kept. All of them or none."""
     database, found = open_project(database_url, project)
-    changed = ItemWithdrawalService(database).withdraw(found.id, ids, type=type)
+    changed = ItemService(database).withdraw(found.id, ids, type=type)
     show_line(f"{number_of(changed, 'larger item')} of {found.name} withdrawn.")
 
 
@@ -134,7 +135,7 @@ def restore_items(
 ) -> None:
     """Give withdrawn items to writers again."""
     database, found = open_project(database_url, project)
-    changed = ItemWithdrawalService(database).restore(found.id, ids, type=type)
+    changed = ItemService(database).restore(found.id, ids, type=type)
     show_line(f"{number_of(changed, 'larger item')} of {found.name} given to writers again.")
 
 

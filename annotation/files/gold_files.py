@@ -1,7 +1,5 @@
 """Files of a gold set and of single ratings, a row at a time: the same bytes for the same rows.
 
-Files of a gold set, one row at a time: constant memory, and the same bytes for the same rows.
-
 jsonl: gold.jsonl, grades as numbers, `ratings` as [{"rater": …, "grade": …}].
 csv: gold.csv, UTF-8 with a header, a column "rating:LABEL" for each rater; cells made safe for spreadsheets.
 parquet: gold.parquet, the columns of jsonl.
@@ -349,18 +347,15 @@ def tsv_line(fields: Iterable[str]) -> str:
     return "\t".join(FIELD_ENDS.sub(" ", field) for field in fields) + "\n"
 
 
-def _parquet_comment(pa: Any) -> Any:
-    words = [pa.field(name, pa.string()) for name in ("rater", "text")]
-    return pa.struct([*words, pa.field("problem", pa.bool_())])
-
-
 def _parquet_schema(pa: Any, extras: Extras) -> Any:
     text = pa.struct([pa.field("words", pa.string()), pa.field("definition", pa.string())])
+    said = [pa.field(name, pa.string()) for name in ("rater", "text")]
+    comment = pa.struct([*said, pa.field("problem", pa.bool_())])
     kinds = {
         **dict.fromkeys(("gold", "mean", "spread", "intended"), pa.float64()),
         **dict.fromkeys(("rating_count", "sense_sibling_count"), pa.int32()),
         **dict.fromkeys(LISTS, pa.list_(text)),
-        "comments": pa.list_(_parquet_comment(pa)),
+        "comments": pa.list_(comment),
     }
     fields = [pa.field(name, kinds.get(name, pa.string())) for name in extras.columns]
     if extras.has_ratings:
@@ -412,7 +407,7 @@ def rating_lines(ratings: Iterable[SingleRating], format: RatingFormat) -> Itera
     Raises:
         ExportError: the id of a pair would not be the same in a TSV file.
     """
-    rows = map(_values, ratings)
+    rows = map(_rating_values, ratings)
     if format is RatingFormat.JSONL:
         yield from map(json_line, rows)
     elif format is RatingFormat.CSV:
@@ -429,7 +424,7 @@ def rating_lines(ratings: Iterable[SingleRating], format: RatingFormat) -> Itera
             yield tsv_line(value if isinstance(value, str) else cell_text(value) for value in row.values())
 
 
-def _values(rating: SingleRating) -> dict[str, Any]:
+def _rating_values(rating: SingleRating) -> dict[str, Any]:
     at = None if rating.at is None else rating.at.isoformat(timespec="seconds")
     cells = (rating.id, rating.type, rating.rater, float(rating.grade), rating.seconds, at, rating.revisions)
     return dict(zip(RATING_COLUMNS, cells, strict=True))

@@ -1,20 +1,17 @@
 """Reading gold grades, and the scores that systems gave to their pairs: files, folders, uploads.
 
-Reading gold grades.
-
-They stand in
+Gold grades stand in
 
 - a gold set of ours: gold.jsonl, gold.csv or gold.parquet, or the folder of an export in any format;
-- JSON Lines, CSV or TSV with a header: `id, type, left, right, gold` and, if wished, `genre`;
+- JSON Lines, CSV, TSV or XLSX with a header: `id, type, left, right, gold` and, if wished, `genre`;
 - the task's own files: TYPE.….input.tsv with TYPE.….gs.tsv, both named or lying side by side.
 
-Reading the scores that a system gave to gold pairs.
-
-They stand in
+The scores that a system gave to gold pairs stand in
 
 - the task's format: a score a line, what follows a tab is passed over; all pairs in the order of the gold
   grades, or those of one type if the file's name begins with it, as in phrase2word.test.output.tsv;
-- JSON Lines `{"id", "score"}`, or CSV or TSV with a header of these, with `type` where two types share an id;
+- JSON Lines `{"id", "score"}`, or CSV, TSV or XLSX with a header of these, with `type` where two types share
+  an id;
 - a folder of such files.
 
 A system may leave out whole types, as in the task. Within a type nothing may be missing, double or too much,
@@ -56,7 +53,7 @@ from annotation.files.gold_folder import (
     refuse_empty_export,
     undecided_pairs,
 )
-from annotation.wording import HALF, number_of, quote_value
+from annotation.wording import HALF, quote_value
 from kpdemo.io.tables import (
     WORKBOOK_SUFFIX,
     Line,
@@ -68,6 +65,7 @@ from kpdemo.io.tables import (
     report_errors,
     separator,
 )
+from kpdemo.text import number_of
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
@@ -210,7 +208,7 @@ def read_gold_with_changes(paths: Sequence[Path]) -> tuple[list[GoldPair], list[
         if _may_be_exported(path):
             refuse_empty_export(path)
     files = [file for path in paths for file in _gold_files(path)]
-    changed = _changed(files)
+    changed = _find_changed(files)
     for file in dict.fromkeys(_without_grades_of_inputs(files)):
         for pair in _read_gold_file(file, files, is_changed=file in changed):
             if (other := pairs.get(pair.key)) is not None:
@@ -289,12 +287,12 @@ def _without_grades_of_inputs(files: Sequence[Path]) -> list[Path]:
     """The files to read: a file of the task's grades stands for its input file, which has the texts."""
     inputs = {_stem(file, _INPUT): file for file in files if _INPUT in file.name}
     return [
-        inputs.get(_stem(file, _GRADES)) or _beside(file, _GRADES, _INPUT) if _GRADES in file.name else file
+        inputs.get(_stem(file, _GRADES)) or _sibling(file, _GRADES, _INPUT) if _GRADES in file.name else file
         for file in files
     ]
 
 
-def _changed(files: Sequence[Path]) -> list[Path]:
+def _find_changed(files: Sequence[Path]) -> list[Path]:
     """Of these files, and the files of texts and grades that belong to them."""
     texts = _without_grades_of_inputs(files)
     grades = [file.with_name(file.name.replace(_INPUT, _GRADES, 1)) for file in texts]
@@ -307,7 +305,7 @@ def _stem(file: Path, part: str) -> str:
     return file.name.partition(part)[0]
 
 
-def _beside(file: Path, old: str, new: str) -> Path:
+def _sibling(file: Path, old: str, new: str) -> Path:
     found = file.with_name(file.name.replace(old, new, 1))
     if not found.is_file():
         raise ScoreFileError(f"{file} needs {found.name}: put it beside it, or name both with --gold.")
@@ -320,7 +318,7 @@ def _read_gold_file(file: Path, named: Sequence[Path], *, is_changed: bool) -> I
             (path for path in named if _GRADES in path.name and _stem(path, _GRADES) == _stem(file, _INPUT)),
             None,
         )
-        yield from _task_pairs(file, grades or _beside(file, _INPUT, _GRADES))
+        yield from _task_pairs(file, grades or _sibling(file, _INPUT, _GRADES))
         return
     is_as_written = is_exported(file) and not is_changed
     raters_of = f"{file}: " if len(named) > 1 else ""

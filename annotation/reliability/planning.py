@@ -32,7 +32,7 @@ from annotation.agreement import (
     why_undefined,
 )
 from annotation.errors import SettingsError
-from annotation.wording import number_of
+from kpdemo.text import number_of
 
 DEFAULT_WIDTH = 0.05
 NARROWEST, WIDEST = 0.001, 2.0

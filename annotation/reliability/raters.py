@@ -198,8 +198,9 @@ def conspicuous_raters(raters: Sequence[RaterFigures], names: Sequence[str]) -> 
 def _remarks(row: RaterFigures, raters: Sequence[RaterFigures]) -> Iterator[str]:
     if row.ratings >= FEWEST_GRADES and row.spread == 0:
         yield f"gave the same grade, {row.mean:g}, to all {row.ratings:,} pairs"
-    own = _timed(row)
-    others = [seconds for other in raters if other is not row and (seconds := _timed(other)) is not None]
+    own = _comparable_seconds(row)
+    all_others = [_comparable_seconds(other) for other in raters if other is not row]
+    others = [seconds for seconds in all_others if seconds is not None]
     if own is not None and len(others) >= 2:
         usual = statistics.median(others)
         if own * FASTER <= usual:
@@ -210,7 +211,7 @@ def _remarks(row: RaterFigures, raters: Sequence[RaterFigures]) -> Iterator[str]
         yield f"grades {abs(row.bias):.2f} {side} the others on average"
 
 
-def _timed(row: RaterFigures) -> float | None:
+def _comparable_seconds(row: RaterFigures) -> float | None:
     return row.median_seconds if row.timed >= FEWEST_GRADES else None
 
 

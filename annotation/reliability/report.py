@@ -405,7 +405,11 @@ def agreement_to_json(report: AgreementReport) -> dict[str, Any]:
         ],
         "leave_one_out": [{"without": names[row.rater], **_alpha_json(row.alpha)} for row in report.left_out],
         "upper_bound": {bound.type: bound_json(bound, names) for bound in report.upper_bounds},
-        "histogram": {"buckets": list(BUCKET_NAMES), **_histograms(report)},
+        "histogram": {
+            "buckets": list(BUCKET_NAMES),
+            "counts": list(report.whole.buckets),
+            "by_type": {part.name: list(part.buckets) for part in report.by_type},
+        },
         "widest": [_wide_json(pair) for pair in report.widest],
         "plan": plan_to_json(report.plan),
         "method": "Krippendorff's alpha, interval level; percentile bootstrap over pairs, 95 %",
@@ -472,13 +476,6 @@ def _decisions_json(part: Part) -> dict[str, int]:
         "decided": part.decided,
         "decided_unflagged": part.decided_unflagged,
         "reopened": part.reopened,
-    }
-
-
-def _histograms(report: AgreementReport) -> dict[str, Any]:
-    return {
-        "counts": list(report.whole.buckets),
-        "by_type": {part.name: list(part.buckets) for part in report.by_type},
     }
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from annotation.agreement import ALL, Floats, Grades, Integers, batch_sizes, draw, run_starts
 from annotation.scoring import FEWEST_PAIRS, Estimate, correlations, estimate, single_value_text
-from annotation.wording import number_of
+from kpdemo.text import number_of
 
 _CELLS_AT_ONCE = 2_000_000
 
@@ -76,7 +76,7 @@ class _Own:
     others: Floats
     """The mean of the others' grades there (V,)."""
 
-    def summed(self, counts: Floats) -> Floats:
+    def sum_classes(self, counts: Floats) -> Floats:
         """The counts of points (V, R) that follow from counts of classes (C, R)."""
         return np.asarray(np.add.reduceat(counts[self.classes], self.starts, axis=0))
 
@@ -102,7 +102,7 @@ def upper_bound(type: str, grades: Grades, *, resamples: int, seed: int) -> Uppe
     rows = tuple(
         AgainstOthers(
             one.rater,
-            *(found.get(one.rater) or _undefined(reasons[one.rater])),
+            *(found.get(one.rater) or _no_estimates(reasons[one.rater])),
             pairs=int(sizes[one.classes].sum()),
         )
         for one in own
@@ -112,7 +112,7 @@ def upper_bound(type: str, grades: Grades, *, resamples: int, seed: int) -> Uppe
     else:
         told = max(((row.pairs, reasons[row.rater]) for row in rows), default=(0, ""))[1]
         told = f"No rater has a correlation. {told}" if own else ALL.none
-        pearson, spearman = _undefined(told)
+        pearson, spearman = _no_estimates(told)
     return UpperBound(type, pearson, spearman, int(sizes.sum()), rows)
 
 
@@ -121,7 +121,7 @@ def _both(whole: Floats, drawn: Floats) -> tuple[Estimate, Estimate]:
     return estimate(float(whole[0, 0]), drawn[0]), estimate(float(whole[1, 0]), drawn[1])
 
 
-def _undefined(reason: str) -> tuple[Estimate, Estimate]:
+def _no_estimates(reason: str) -> tuple[Estimate, Estimate]:
     return Estimate(None, reason=reason), Estimate(None, reason=reason)
 
 
@@ -175,7 +175,7 @@ def _correlations(usable: Sequence[_Own], counts: Floats) -> Floats:
     """Both correlations (2, U, R) of each rater, with the classes weighted by their counts (C, R)."""
     table = np.empty((2, len(usable), counts.shape[1]))
     for place, one in enumerate(usable):
-        found = correlations(one.others, one.grades[None, :], one.summed(counts))
+        found = correlations(one.others, one.grades[None, :], one.sum_classes(counts))
         table[0, place], table[1, place] = found.pearson[0], found.spearman[0]
     return table
 

@@ -36,7 +36,7 @@ from annotation.services.users import (
     roles_of,
     take_back,
 )
-from annotation.services.writing_plan import return_all_writings
+from annotation.services.writing import return_all_writings
 from annotation.types import Clock, Role, User, utcnow
 from annotation.wording import LONGEST_NOTE_OF_LINK, check_name, name_key, normalise_name, normalise_note
 from db import Database, models
@@ -351,7 +351,7 @@ class InvitationService:
         self._passwords = passwords or Passwords()
 
     def has_administrator(self) -> bool:
-        """Whether somebody can administer the server; until then the set-up link is the only door."""
+        """Whether somebody can administer the server; until then there is only the set-up link."""
         with self._database.reading() as session:
             return has_administrator(session)
 

@@ -267,7 +267,10 @@ def decide_within(
     note = check_decision(grade, note, from_quarters(project.step_quarters))
     standing = record.standing
     wanted = (by, to_quarters(grade), cause.value, note)
-    if standing is not None and _same(standing, wanted) and not record.is_changed:
+    before = None
+    if standing is not None:
+        before = (standing.adjudicator_id, standing.quarters, standing.cause, standing.note)
+    if before == wanted and not record.is_changed:
         return  # the first click's answer was lost: saved already
     _refuse_withdrawn_pair(pair)
     _check_version(record, expected)
@@ -338,10 +341,6 @@ def unflagged_text(pair: Pair, project: Project) -> str:
 def _now(record: PairRecord, clock: Clock) -> datetime:
     """This moment, but not before the ratings that the decision is about: clocks differ."""
     return max(clock(), record.last_rated_at) if record.last_rated_at else clock()
-
-
-def _same(standing: Adjudication, wanted: tuple[int, int, str, str]) -> bool:
-    return wanted == (standing.adjudicator_id, standing.quarters, standing.cause, standing.note)
 
 
 def _change(
@@ -602,7 +601,7 @@ class _Table:
 
     def decide(self, rows: Sequence[NewDecision | ImportFileError], *, empty: int) -> DecisionSummary:
         pairs = self._lock_pairs({row.pair for row in rows if isinstance(row, NewDecision)})
-        self._read(pair.id for by_type in pairs.values() for pair in by_type.values())
+        self._load_records(pair.id for by_type in pairs.values() for pair in by_type.values())
         wrong, decided, unchanged = WrongLines("used"), 0, 0
         for row in rows:
             try:
@@ -613,7 +612,7 @@ class _Table:
                 wrong.add(error)
             else:
                 decided, unchanged = decided + is_new, unchanged + (not is_new)
-        wrong.tell()
+        wrong.raise_if_any()
         return DecisionSummary(decided, unchanged, empty)
 
     def _lock_pairs(self, ids: Iterable[str]) -> dict[str, dict[str, Pair]]:
@@ -631,7 +630,7 @@ class _Table:
                 found.setdefault(pair.external_id, {})[pair.type] = pair
         return found
 
-    def _read(self, pair_ids: Iterable[int]) -> None:
+    def _load_records(self, pair_ids: Iterable[int]) -> None:
         """Read what decisions depend on; each pair is decided once, so that it stays true."""
         is_held_back = held_back_from(self._session, self._project, self._adjudicator.id)
         for ids in parts(pair_ids):
@@ -684,14 +683,14 @@ class _Table:
             ImportFileError: it cannot be taken.
         """
         record = self._records[pair.id]
-        if record.standing is not None and self._stands(row, pair, record, record.standing):
+        if record.standing is not None and self._is_standing(row, pair, record, record.standing):
             return False
         if pair.id in self._held_back:
             raise ImportFileError(
                 f"{row.place}: {self._adjudicator.name} may still grade the pair {row.pair!r} and so must "
                 "not decide on it; leave the row out, or let another adjudicator decide."
             )
-        expected = self._expected(row, record)
+        expected = self._expected_version(row, record)
         try:
             decide_within(
                 self._session,
@@ -716,7 +715,7 @@ class _Table:
             return True
         raise ImportFileError(f"{row.place}: {problem}")
 
-    def _stands(self, row: NewDecision, pair: Pair, record: PairRecord, standing: Adjudication) -> bool:
+    def _is_standing(self, row: NewDecision, pair: Pair, record: PairRecord, standing: Adjudication) -> bool:
         """Whether it is the decision on the pair already, whoever took it, and the pair is not open again."""
         is_same = (to_quarters(row.grade), row.cause.value, row.note) == (
             standing.quarters,
@@ -725,7 +724,7 @@ class _Table:
         )
         return is_same and not (is_flagged(self._project, pair) and record.is_changed)
 
-    def _expected(self, row: NewDecision, record: PairRecord) -> str | None:
+    def _expected_version(self, row: NewDecision, record: PairRecord) -> str | None:
         """The version of the pair at which the decision is taken; None for any."""
         found = record.version
         if row.version is None:

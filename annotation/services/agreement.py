@@ -239,7 +239,7 @@ class AgreementService:
         Raises:
             NotFoundError: there is no such project.
         """
-        kept, key = self._place(project_id, resamples, seed), self._keys.raters(project_id)
+        kept, key = self._cache_entry(project_id, resamples, seed), self._keys.raters(project_id)
         # Whoever opens the page while the report is being made for somebody else waits for that one.
         with kept.lock, self._database.reading() as session:
             project = find_project(session, project_id)
@@ -298,10 +298,10 @@ class AgreementService:
     def may_renew(self, project_id: int) -> bool:
         """Whether a page that renews itself may ask for a new report: making them takes at most a 20th of
         the time, so that a project of 100,000 pairs can be watched while it is graded."""
-        kept = self._place(project_id, DEFAULT_RESAMPLES, DEFAULT_SEED)
+        kept = self._cache_entry(project_id, DEFAULT_RESAMPLES, DEFAULT_SEED)
         return time.monotonic() - kept.made_at >= kept.seconds / SHARE_OF_TIME
 
-    def _place(self, *question: int) -> _Kept:
+    def _cache_entry(self, *question: int) -> _Kept:
         with self._lock:
             kept = self._kept.setdefault(question, _Kept())
             self._kept.move_to_end(question)

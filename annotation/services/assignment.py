@@ -108,7 +108,7 @@ def recount(connection: Connection, pair_id: int) -> None:
     connection.execute(_COUNT_ONE, {"pair": pair_id})
 
 
-def _count_anew(chosen: ColumnElement[bool]) -> Update:
+def _update_counts(chosen: ColumnElement[bool]) -> Update:
     low, high = func.min(RATINGS.c.quarters), func.max(RATINGS.c.quarters)
 
     def of_its_ratings(value: ColumnElement[int]) -> ColumnElement[int]:
@@ -136,8 +136,8 @@ def _count_anew(chosen: ColumnElement[bool]) -> Update:
 
 _CHOSEN = PAIRS.c.id.in_(bindparam("ids", expanding=True))
 _LOCK_CHOSEN = select(PAIRS.c.id).where(_CHOSEN).order_by(PAIRS.c.id).with_for_update(key_share=True)
-_COUNT_CHOSEN = _count_anew(_CHOSEN)
-_COUNT_ONE = _count_anew(PAIRS.c.id == bindparam("pair"))
+_COUNT_CHOSEN = _update_counts(_CHOSEN)
+_COUNT_ONE = _update_counts(PAIRS.c.id == bindparam("pair"))
 
 
 EXACT_UP_TO = 2_000
@@ -184,7 +184,7 @@ def _counts(connection: Connection, context: RaterContext) -> tuple[int, int, in
 
 
 @dataclass(frozen=True, slots=True)
-class _Counted:
+class _ProgressCount:
     progress: Progress
     at: float
     serves: float
@@ -200,23 +200,23 @@ class ProgressCounter:
     """
 
     def __init__(self) -> None:
-        self._counted: dict[tuple[int, int], _Counted] = {}
+        self._counts: dict[tuple[int, int], _ProgressCount] = {}
 
     def recall(self, context: RaterContext, *, rated: int = 0, skipped: int = 0) -> Progress | None:
         """What was counted a moment ago and what the rater has done since; None when it must be counted."""
         key = (context.project.id, context.rater_id)
-        counted = self._counted.get(key)
+        counted = self._counts.get(key)
         if counted is None or time.monotonic() - counted.at > counted.serves:
             return None
         before = counted.progress
         progress = Progress(before.rated + rated, before.total - skipped)
-        self._counted[key] = replace(counted, progress=progress)
+        self._counts[key] = replace(counted, progress=progress)
         return progress
 
     def forget(self, rater_id: int) -> None:
         """Forget the counts of a rater: a transaction that changed them was undone."""
-        for key in [key for key in list(self._counted) if key[1] == rater_id]:
-            self._counted.pop(key, None)
+        for key in [key for key in list(self._counts) if key[1] == rater_id]:
+            self._counts.pop(key, None)
 
     def count(self, connection: Connection, context: RaterContext) -> Progress:
         """Counted now, and recall if that takes long."""
@@ -225,7 +225,9 @@ class ProgressCounter:
         serves = pairs * SECONDS_A_PAIR if pairs > EXACT_UP_TO else 0.0
         if progress.total - progress.rated <= NEAR_THE_END:
             serves /= 10
-        self._counted[context.project.id, context.rater_id] = _Counted(progress, time.monotonic(), serves)
+        self._counts[context.project.id, context.rater_id] = _ProgressCount(
+            progress, time.monotonic(), serves
+        )
         return progress
 
 

@@ -21,10 +21,10 @@ from annotation.services.excluded_ratings import ExclusionService
 from annotation.services.gold import GoldService
 from annotation.services.imports import ImportService
 from annotation.services.known_pairs import KnownPairService
-from annotation.services.larger_items import ItemService, ItemWithdrawalService
+from annotation.services.larger_items import ItemService
 from annotation.services.leaderboard import SystemService
 from annotation.services.numbering import KeyService
-from annotation.services.pairs import PairListService, PairRemovalService, PairWithdrawalService, StuckService
+from annotation.services.pairs import PairService
 from annotation.services.predictions import HandOvers, JudgementService, SendService
 from annotation.services.projects import OverviewService, ProjectService
 from annotation.services.quality import QualityService, TrainingService, WorkService
@@ -59,16 +59,12 @@ class Services:
     gold: GoldService
     events: EventService
     overview: OverviewService
-    stuck: StuckService
-    pair_list: PairListService
-    pair_removal: PairRemovalService
-    pair_withdrawal: PairWithdrawalService
+    pairs: PairService
     remarks: RemarkService
     sending: SendService
     judgements: JudgementService
     dictionary: Dictionary
     items: ItemService
-    item_withdrawal: ItemWithdrawalService
     writing: WritingService
     editing: EditingService
     writing_reports: WritingReportService
@@ -123,15 +119,11 @@ def open_services(
         gold=GoldService(database),
         events=EventService(database),
         overview=OverviewService(database),
-        stuck=StuckService(database),
-        pair_list=PairListService(database),
-        pair_removal=PairRemovalService(database),
-        pair_withdrawal=PairWithdrawalService(database),
+        pairs=PairService(database),
         remarks=RemarkService(database),
         sending=SendService(database),
         judgements=JudgementService(database),
         items=ItemService(database),
-        item_withdrawal=ItemWithdrawalService(database),
         writing=writing,
         editing=EditingService(database, dictionary=dictionary),
         writing_reports=WritingReportService(database),

@@ -31,7 +31,7 @@ class ConsentService:
         self._database = database
         self._clock = clock
 
-    def asked(self, project_id: int, user_id: int) -> ConsentText | None:
+    def text_to_agree(self, project_id: int, user_id: int) -> ConsentText | None:
         """What the user has to agree to before they work; None where there is nothing, or they did.
 
         Raises:
@@ -75,7 +75,7 @@ class ConsentService:
             if connection.scalar(_ADD[connection.dialect.name], {**mine, "at": now}) is not None:
                 record(session, now, AGREED, user_id=user_id, project_id=project_id, text_sha256=sha256)
 
-    def given(self, project_id: int) -> dict[int, Consent] | None:
+    def consents(self, project_id: int) -> dict[int, Consent] | None:
         """By user who agreed, to the text as it reads now or else to an earlier one; None without any text.
 
         Raises:
@@ -85,7 +85,7 @@ class ConsentService:
             project = find_project(session, project_id)
             return consents_of(session, project) if _ever_asked(session, project) else None
 
-    def lacking_anew(self, project_id: int) -> int:
+    def count_to_renew(self, project_id: int) -> int:
         """How many raters and writers agreed to an earlier text alone, and have to agree to the one now.
 
         Paused raters are asked once they are resumed, and not counted before.

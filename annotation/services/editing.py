@@ -57,6 +57,8 @@ from annotation.services.writing import (
     admit,
     balance_of,
     compare_with_earlier,
+    lock_plan,
+    read_plan,
     refuse_absent,
     remember,
     remember_viewer,
@@ -64,12 +66,12 @@ from annotation.services.writing import (
     task_of,
     viewers_of,
 )
-from annotation.services.writing_plan import lock_plan, read_plan
 from annotation.types import QUARTERS_PER_POINT, Clock, Project, Role, User, utcnow
-from annotation.wording import LONGEST_NOTE, clean_text, normalise_note, shorten
+from annotation.wording import LONGEST_NOTE, MOST_SHOWN, clean_text, normalise_note
 from db import Database
 from db.models import LargerItem, Pair, Writing, WritingChange
 from db.models import User as UserRow
+from kpdemo.text import shorten
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,11 +207,6 @@ def add_pair(
     return pair.id
 
 
-def _fingerprints(session: Session, project_id: int) -> set[str]:
-    """Those of the pairs, check and training pairs among them: raters would meet them twice."""
-    return {*session.scalars(_pair_prints(session, project_id)), *training_prints(session, project_id)}
-
-
 def _pair_prints(session: Session, project_id: int) -> Select[str]:
     return select(Pair.fingerprint).where(
         Pair.project_id.in_((project_id, checks_project_of(session, project_id)))
@@ -227,7 +224,10 @@ def make_zeros(session: Session, project_id: int, now: datetime) -> Zeros:
     )
     # Sorted here: databases differ in what comes first.
     reserved = sorted(found, key=lambda item: (item.type, item.genre or "", item.import_order))
-    there = _fingerprints(session, project_id) if reserved else set()
+    there: set[str] = set()
+    if reserved:  # check and training pairs count: raters would meet them twice
+        there.update(session.scalars(_pair_prints(session, project_id)))
+        there.update(training_prints(session, project_id))
     made = 0
     for (type, genre), group in groupby(reserved, key=lambda item: (item.type, item.genre)):
         items = {item.external_id: item for item in group}
@@ -386,7 +386,7 @@ class EditingService:
             project, _ = admit(session, project_id, editor_id, *EDITORS)
             find_project(session, project_id, lock=True)
             row = _lock(session, project_id, writing_id, version)
-            if text is not None and (edited := _checked(text)) != row.text:
+            if text is not None and (edited := _check_edited(text)) != row.text:
                 row.text, row.version = edited, row.version + 1
                 remember(session, row, "edited", editor_id, now)
             item = session.get_one(LargerItem, row.item_id)
@@ -452,8 +452,8 @@ class EditingService:
         if found is not None:
             return found, ""
         return None, (
-            f"WordNet has no sense with the key “{shorten(text)}”, which raters would see without meaning: "
-            "write one such as top%2:38:04::, or send it back."
+            f"WordNet has no sense with the key “{shorten(text, MOST_SHOWN)}”, which raters would see "
+            "without meaning: write one such as top%2:38:04::, or send it back."
         )
 
     def _refuse(
@@ -508,7 +508,7 @@ def _lock(session: Session, project_id: int, writing_id: int, version: int) -> W
     return row
 
 
-def _checked(text: str) -> str:
+def _check_edited(text: str) -> str:
     kept = clean_text(text).strip()
     if not kept:
         raise WritingError("The text is empty: write it, or send it back.")
@@ -532,20 +532,26 @@ class WritingReportService:
         with self._database.reading() as session:
             project = as_project(find_project(session, project_id))
             writers = _writers_of_pairs(session, project_id)
-            names = names_of(session, sorted(_writers(session, project_id)))
+            writer_ids = select(Writing.writer_id).where(Writing.project_id == project_id).distinct()
+            names = names_of(session, sorted(session.scalars(writer_ids)))
+            of_project = LargerItem.project_id == project_id
+            is_unpaired = LargerItem.grade == UNRELATED, LargerItem.pair_id.is_(None)
+            left_blank = exists().where(Writing.item_id == LargerItem.id, Writing.state == "blank")
+            is_open = LargerItem.grade.is_(None), LargerItem.withdrawn_at.is_(None)
+            is_submitted = Writing.project_id == project_id, Writing.state == "submitted"
             return writing_report(
                 project.name,
                 project.settings.types,
-                list(_judged(session, project, writers, names)),
+                list(_judge_pairs(session, project, writers, names)),
                 balance_of(session, project_id, project.settings.types),
                 _counts(session, project_id, names),
-                reserved=_reserved(session, project_id),
-                waiting=_waiting(session, project_id),
-                not_understood=_not_understood(session, project_id),
+                reserved=count_where(session, of_project, *is_unpaired),
+                waiting=count_where(session, *is_submitted),
+                not_understood=count_where(session, of_project, *is_open, left_blank),
             )
 
 
-def _judged(
+def _judge_pairs(
     session: Session, project: Project, writers: dict[int, int], names: dict[int, str]
 ) -> Iterator[JudgedPair]:
     for pair in stream_pairs(session, project.id):
@@ -553,10 +559,6 @@ def _judged(
         obtained = standing.gold(project.settings)
         writer = writers.get(pair.id)
         yield JudgedPair(pair.type, pair.intended, obtained, None if writer is None else names[writer])
-
-
-def _writers(session: Session, project_id: int) -> set[int]:
-    return set(session.scalars(select(Writing.writer_id).where(Writing.project_id == project_id).distinct()))
 
 
 def _writers_of_pairs(session: Session, project_id: int) -> dict[int, int]:
@@ -600,18 +602,3 @@ def _counts(session: Session, project_id: int, names: dict[int, str]) -> list[Wr
         )
         for writer, name in sorted(names.items(), key=lambda each: each[1].casefold())
     ]
-
-
-def _waiting(session: Session, project_id: int) -> int:
-    return count_where(session, Writing.project_id == project_id, Writing.state == "submitted")
-
-
-def _reserved(session: Session, project_id: int) -> int:
-    unpaired = LargerItem.grade == 0, LargerItem.pair_id.is_(None)
-    return count_where(session, LargerItem.project_id == project_id, *unpaired)
-
-
-def _not_understood(session: Session, project_id: int) -> int:
-    left_blank = exists().where(Writing.item_id == LargerItem.id, Writing.state == "blank")
-    is_open = LargerItem.grade.is_(None), LargerItem.withdrawn_at.is_(None)
-    return count_where(session, LargerItem.project_id == project_id, *is_open, left_blank)

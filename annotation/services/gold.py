@@ -273,8 +273,11 @@ def _lacks(project: Project) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
 def other_counts(session: Session, project: Project) -> dict[str, int]:
     """Of a manifest: raters, and what there is of adjudicators whose decisions stand, of grades from files,
     and of withdrawn, reopened and marked pairs."""
+    in_use = of_pair_in_use(Adjudication.pair_id, project.id)
+    adjudicators = select(func.count(Adjudication.adjudicator_id.distinct()))
     found = {
-        "adjudicators": _count_adjudicators(session, project.id),
+        "adjudicators": session.scalar(adjudicators.where(Adjudication.project_id == project.id, in_use))
+        or 0,
         "imported_ratings": _count_imported(session, project.id),
         "withdrawn": count_withdrawn(session, project.id),
         "marked_as_problem": count_problems(session, project),
@@ -299,13 +302,6 @@ def quality_for_manifest(session: Session, project_id: int) -> dict[str, Any]:
         distance = float(settings.check_distance)
         told["checks"] = {"pairs": checks, "every": settings.check_every, "distance": distance}
     return told
-
-
-def _count_adjudicators(session: Session, project_id: int) -> int:
-    counted = select(func.count(Adjudication.adjudicator_id.distinct())).where(
-        Adjudication.project_id == project_id, of_pair_in_use(Adjudication.pair_id, project_id)
-    )
-    return session.scalar(counted) or 0
 
 
 def _count_imported(session: Session, project_id: int) -> int:

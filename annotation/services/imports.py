@@ -41,6 +41,16 @@ from db.models import Pair
 
 MOST_WRONG_IDS = 100_000
 """No more are kept, so that a large file costs no more memory than these."""
+MOST_ITEMS = 500
+MOST_CHARACTERS = 2_000_000
+"""What a part holds at most; SQLite also limits the parameters of a statement."""
+
+# The statistics of PostgreSQL miss rows that this transaction inserts: it would read whole tables for each
+# part, or compile the statement, which takes longer than running it.
+_NOT_NOW = ("enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit")
+_BY_INDEX = select(*(func.set_config(setting, "off", True) for setting in _NOT_NOW))
+_COUNT_ROWS = text("ANALYZE (SKIP_LOCKED) pairs (project_id)")  # another import may be counting until its end
+_COUNTED_AFTER = 4 * MOST_ITEMS
 
 
 @dataclass(slots=True)
@@ -75,15 +85,19 @@ class _Part:
 
 
 class PairImporter:
-    """The transaction of one import; `merges` says what becomes of new ids whose texts are there already."""
+    """An import in a transaction of the caller's, who has locked the project's row; nothing is audited."""
 
     def __init__(
-        self, session: Session, project: Project, clock: Clock, wrong: WrongLines, *, merges: bool
+        self, session: Session, project: Project, clock: Clock, *, merges_equal_texts: bool = False
     ) -> None:
+        """`merges_equal_texts` is as of `ImportService.import_pairs`."""
         self._session = session
         self._project = project
-        self._merges = merges
-        self._wrong = wrong
+        self._merges = merges_equal_texts
+        self._wrong = WrongLines()
+        self._counts_rows = session.connection().dialect.name == "postgresql"
+        if self._counts_rows:
+            session.execute(_BY_INDEX)
         self._ratings = RatingWriter(session, project, clock)
         self._shelf = checks_project_of(session, project.id)
         self._training = training_prints(session, project.id)
@@ -96,7 +110,25 @@ class PairImporter:
         self._wrong_ids: set[str] = set()
         """Of lines that would have been pairs, as far as they say it."""
 
+    def add(self, items: Iterable[ItemInput], progress: Callable[[int], None] | None = None) -> None:
+        """Import them part by part; `progress` is called after each with the number of items done."""
+        done, count_at = 0, _COUNTED_AFTER
+        for part in _parts(items):
+            self._add_part(part)
+            done += len(part)
+            if self._counts_rows and done >= count_at:
+                self._session.execute(_COUNT_ROWS)
+                count_at *= 4
+            if progress is not None:
+                progress(done)
+
     def summary(self) -> ImportSummary:
+        """What came of all items so far.
+
+        Raises:
+            ImportFileError: an item cannot be used; others may be written, which the caller must undo.
+        """
+        self._wrong.raise_if_any()
         pairs = self._order - self._first_order
         raters = self._ratings.raters
         merged = (
@@ -113,26 +145,29 @@ class PairImporter:
             left_out=tuple(self._ratings.left_out),
         )
 
-    def add(self, items: Sequence[ItemInput]) -> None:
+    def _add_part(self, items: Sequence[ItemInput]) -> None:
         """Import a part, but for its wrong lines, which are put among those of the import.
 
         What follows a wrong line is written too, as later lines are compared with it; all of it is undone
         in the end.
         """
-        part = self._look_up([item for item in items if not isinstance(item, ImportFileError)])
-        for row, item in enumerate(items):
+        checked = [_check_item(item, self._project.settings) for item in items]
+        part = self._look_up([item for item in checked if not isinstance(item, ImportFileError)])
+        for row, item in enumerate(checked):
             part.rows[id(item)] = row
             problem = item if isinstance(item, ImportFileError) else self._sort(item, part)
             if problem is not None:
                 part.wrong[row] = problem
-                self._note_id(problem.pair_id or ("" if isinstance(item, ImportFileError) else _id(item)))
-        self._write(part)
+                if len(self._wrong_ids) < MOST_WRONG_IDS:
+                    named = "" if isinstance(item, ImportFileError) else _id(item)
+                    self._wrong_ids.add(problem.pair_id or named)
+        if part.new:
+            self._insert(part)
+        new = [rating for pair, known in part.new for rating in self._ratings_of(pair, known, part)]
+        part.wrong.update(self._ratings.write(new))
+        self._merge(part)
         for row in sorted(part.wrong):
             self._wrong.add(part.wrong[row])
-
-    def _note_id(self, id: str) -> None:
-        if len(self._wrong_ids) < MOST_WRONG_IDS:
-            self._wrong_ids.add(id)
 
     def _look_up(self, items: Sequence[NewPair | NewRating]) -> _Part:
         part = _Part()
@@ -204,13 +239,6 @@ class PairImporter:
             part.new.append((item, types[item.type]))
         return None
 
-    def _write(self, part: _Part) -> None:
-        if part.new:
-            self._insert(part)
-        new = [rating for pair, known in part.new for rating in self._ratings_of(pair, known, part)]
-        part.wrong.update(self._ratings.write(new))
-        self._merge(part)
-
     def _insert(self, part: _Part) -> None:
         rows = [self._row(pair, known, order) for order, (pair, known) in enumerate(part.new, self._order)]
         insert_rows(self._session, Pair, rows)
@@ -251,7 +279,7 @@ class PairImporter:
         found: list[NewPair | NewRating] = []  # under the ids of their pairs
         ratings: list[ImportedRating] = []
         for item, its_pair in part.again:
-            known = its_pair or self._rated(cast(NewRating, item), part)
+            known = its_pair or self._find_pair(cast(NewRating, item), part)
             if known is not None:
                 if known.external_id == _id(item):
                     found.append(item)
@@ -262,7 +290,7 @@ class PairImporter:
             if part.rows[id(item)] not in brought:
                 self._duplicates[_id(item)] = None
 
-    def _rated(self, rating: NewRating, part: _Part) -> _Known | None:
+    def _find_pair(self, rating: NewRating, part: _Part) -> _Known | None:
         """The pair of a rating in long form; None where there is none, which is noted."""
         types = part.by_id.get(rating.pair_id, {})
         fitting = [known for type, known in types.items() if rating.type in (None, type)]
@@ -295,16 +323,47 @@ def _id(item: NewPair | NewRating) -> str:
     return item.id if isinstance(item, NewPair) else item.pair_id
 
 
-MOST_ITEMS = 500
-MOST_CHARACTERS = 2_000_000
-"""What a part holds at most; SQLite also limits the parameters of a statement."""
+def _check_item(item: ItemInput, settings: ProjectSettings) -> ItemInput:
+    """The item or, where it cannot be used by what it says alone, why."""
+    if isinstance(item, ImportFileError):
+        return item
+    problem = _problem_of(item, settings)
+    if not problem:
+        return item
+    error = ImportFileError(f"{item.where}{problem}")
+    error.pair_id = item.id if isinstance(item, NewPair) else None
+    return error
 
-# The statistics of PostgreSQL miss rows that this transaction inserts: it would read whole tables for each
-# part, or compile the statement, which takes longer than running it.
-_NOT_NOW = ("enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit")
-_BY_INDEX = select(*(func.set_config(setting, "off", True) for setting in _NOT_NOW))
-_COUNT_ROWS = text("ANALYZE (SKIP_LOCKED) pairs (project_id)")  # another import may be counting until its end
-_COUNTED_AFTER = 4 * MOST_ITEMS
+
+def _problem_of(item: NewPair | NewRating, settings: ProjectSettings) -> str:
+    if item.type is not None and item.type not in settings.types:
+        return foreign_type_text(item.type, settings.types)
+    grades = [grade for _, grade in item.ratings] if isinstance(item, NewPair) else [item.grade]
+    for grade in grades:
+        if grade % settings.step != 0:
+            return (
+                f": the grade {grade} is off the project's steps of {settings.step}; "
+                "fix it or make the step finer."
+            )
+    if isinstance(item, NewPair) and len(item.ratings) > settings.raters_per_pair:
+        return (
+            f": {len(item.ratings)} ratings, but the project asks for {settings.raters_per_pair} of a pair; "
+            "raise that number or leave ratings out."
+        )
+    return ""
+
+
+def _parts(items: Iterable[ItemInput]) -> Iterator[list[ItemInput]]:
+    part: list[ItemInput] = []
+    characters = 0
+    for item in items:
+        part.append(item)
+        characters += len(item.left) + len(item.right) if isinstance(item, NewPair) else 0
+        if len(part) == MOST_ITEMS or characters > MOST_CHARACTERS:
+            yield part
+            part, characters = [], 0
+    if part:
+        yield part
 
 
 class ImportService:
@@ -345,14 +404,9 @@ class ImportService:
         """
         with self._database.session() as session:
             project = as_project(find_project(session, project_id, lock=True))
-            summary = import_within(
-                session,
-                project,
-                items,
-                self._clock,
-                merges_equal_texts=merges_equal_texts,
-                progress=progress,
-            )
+            importer = PairImporter(session, project, self._clock, merges_equal_texts=merges_equal_texts)
+            importer.add(items, progress)
+            summary = importer.summary()
             of_equal_texts = {
                 "equal_texts": summary.equal_texts,
                 "merged": summary.merged,
@@ -374,103 +428,3 @@ class ImportService:
                 **{name: len(found) for name, found in of_equal_texts.items() if found},
             )
         return summary
-
-
-class Importing:
-    """An import in a transaction of the caller's, who has locked the project's row; nothing is audited."""
-
-    def __init__(
-        self, session: Session, project: Project, clock: Clock, *, merges_equal_texts: bool = False
-    ) -> None:
-        self._session, self._settings = session, project.settings
-        self._counts_rows = session.connection().dialect.name == "postgresql"
-        if self._counts_rows:
-            session.execute(_BY_INDEX)
-        self._done, self._count_at = 0, _COUNTED_AFTER
-        self._wrong = WrongLines()
-        self._importer = PairImporter(session, project, clock, self._wrong, merges=merges_equal_texts)
-
-    def add(self, items: Iterable[ItemInput]) -> Iterator[int]:
-        """Import them part by part; how many there were in each."""
-        for read in _parts(items):
-            self._importer.add([_checked(item, self._settings) for item in read])
-            self._done += len(read)
-            if self._counts_rows and self._done >= self._count_at:
-                self._session.execute(_COUNT_ROWS)
-                self._count_at *= 4
-            yield len(read)
-
-    def summary(self) -> ImportSummary:
-        """What came of all of them so far.
-
-        Raises:
-            ImportFileError: an item cannot be used; others may be written, which the caller must undo.
-        """
-        self._wrong.tell()
-        return self._importer.summary()
-
-
-def import_within(
-    session: Session,
-    project: Project,
-    items: Iterable[ItemInput],
-    clock: Clock,
-    *,
-    merges_equal_texts: bool = False,
-    progress: Callable[[int], None] | None = None,
-) -> ImportSummary:
-    """The whole of an `Importing`.
-
-    Raises:
-        ImportFileError: an item cannot be used; others may be written by then, which the caller must undo.
-    """
-    done = 0
-    importing = Importing(session, project, clock, merges_equal_texts=merges_equal_texts)
-    for count in importing.add(items):
-        done += count
-        if progress is not None:
-            progress(done)
-    return importing.summary()
-
-
-def _checked(item: ItemInput, settings: ProjectSettings) -> ItemInput:
-    """The item or, where it cannot be used by what it says alone, why."""
-    if isinstance(item, ImportFileError):
-        return item
-    problem = _problem(item, settings)
-    if not problem:
-        return item
-    error = ImportFileError(f"{item.where}{problem}")
-    error.pair_id = item.id if isinstance(item, NewPair) else None
-    return error
-
-
-def _problem(item: NewPair | NewRating, settings: ProjectSettings) -> str:
-    if item.type is not None and item.type not in settings.types:
-        return foreign_type_text(item.type, settings.types)
-    grades = [grade for _, grade in item.ratings] if isinstance(item, NewPair) else [item.grade]
-    for grade in grades:
-        if grade % settings.step != 0:
-            return (
-                f": the grade {grade} is off the project's steps of {settings.step}; "
-                "fix it or make the step finer."
-            )
-    if isinstance(item, NewPair) and len(item.ratings) > settings.raters_per_pair:
-        return (
-            f": {len(item.ratings)} ratings, but the project asks for {settings.raters_per_pair} of a pair; "
-            "raise that number or leave ratings out."
-        )
-    return ""
-
-
-def _parts(items: Iterable[ItemInput]) -> Iterator[list[ItemInput]]:
-    part: list[ItemInput] = []
-    characters = 0
-    for item in items:
-        part.append(item)
-        characters += len(item.left) + len(item.right) if isinstance(item, NewPair) else 0
-        if len(part) == MOST_ITEMS or characters > MOST_CHARACTERS:
-            yield part
-            part, characters = [], 0
-    if part:
-        yield part

@@ -40,9 +40,9 @@ from annotation.types import (
     to_quarters,
     utcnow,
 )
-from annotation.wording import number_of
 from db import Database
 from db.models import Pair, Project, TrainingPair
+from kpdemo.text import number_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ def _new_pairs(
             there[pair.type, pair.id] = as_read
             met[as_read.fingerprint] = _Twin("pair further up", pair.id)
             new.append(known)
-    wrong.tell()
+    wrong.raise_if_any()
     if (count := before + len(new)) > most:
         raise ImportFileError(
             f"There would be {count:,} such pairs in the project: it takes {most:,} at most."

@@ -16,19 +16,12 @@ from annotation.authoring import ItemSummary, LargerItemInput, NewItem
 from annotation.changes import merge_settings
 from annotation.comparison import PairBounds, bounds_json, comparison_type, foreign_type_text, size_of
 from annotation.errors import ImportFileError, SettingsError, WritingError
-from annotation.exchange import Withheld, WrongLines, fingerprint
+from annotation.exchange import FollowingLines, WrongLines, fingerprint
 from annotation.services.audit import record
 from annotation.services.project_rows import as_project, find_by_ids, find_project, next_order
 from annotation.services.transactions import count_where, in_transaction, insert_rows, is_among, parts
 from annotation.services.users import id_of
-from annotation.services.writing_plan import (
-    WITH_WRITER,
-    WritingTerms,
-    lock_plan,
-    read_plan,
-    terms_of,
-    type_terms,
-)
+from annotation.services.writing import WITH_WRITER, WritingTerms, lock_plan, read_plan, terms_of, type_terms
 from annotation.types import Clock, Project, User, utcnow
 from db import Database
 from db.models import LargerItem, Writing
@@ -54,13 +47,17 @@ class ItemImporter:
         self._wrong = wrong
         self._bounds = {type: plan.of(type) for type in project.settings.types}
         self._order = next_order(session, LargerItem, project.id)
-        self._withheld = Withheld()
+        self._following = FollowingLines()
         self.added = 0
         self.duplicates: dict[str, None] = {}
 
     def add(self, items: Sequence[LargerItemInput]) -> None:
         """Import a part, if no line of it or before it is wrong; else only find out which are."""
-        prints = {id(item): _fingerprint(item) for item in items if isinstance(item, NewItem)}
+        prints = {
+            id(item): sha256(f"item\0{fingerprint(item.type, item.text, '')}".encode()).hexdigest()
+            for item in items
+            if isinstance(item, NewItem)
+        }
         part = self._look_up([item for item in items if isinstance(item, NewItem)], set(prints.values()))
         for item in items:
             problem = item if isinstance(item, ImportFileError) else self._sort(item, prints[id(item)], part)
@@ -68,7 +65,7 @@ class ItemImporter:
                 self._wrong.add(problem)
         if self._wrong:
             for item, print in part.new:
-                self._withheld.add(item.type, item.id, print)
+                self._following.add(item.type, item.id, print)
             return
         rows = [self._row(item, print, order) for order, (item, print) in enumerate(part.new, self._order)]
         insert_rows(self._session, LargerItem, rows)
@@ -92,13 +89,13 @@ class ItemImporter:
         """Put the item where it belongs in the part, or tell why it cannot be used."""
         if problem := self._problem(item):
             return problem
-        there = part.by_id.get((item.type, item.id)) or self._withheld.fingerprint_of(item.type, item.id)
+        there = part.by_id.get((item.type, item.id)) or self._following.fingerprint_of(item.type, item.id)
         if there not in (None, print):
             return ImportFileError(
                 f"{item.where}, field 'id': {item.id!r} already exists with another text; give this item "
                 "another id."
             )
-        if print in part.taken or print in self._withheld:
+        if print in part.taken or print in self._following:
             self.duplicates[item.id] = None
         else:
             part.taken.add(print)
@@ -132,10 +129,6 @@ class ItemImporter:
             "position": position_in(settings, item.type, item.id, order),
             "import_order": order,
         }
-
-
-def _fingerprint(item: NewItem) -> str:
-    return sha256(f"item\0{fingerprint(item.type, item.text, '')}".encode()).hexdigest()
 
 
 LISTED = 100
@@ -192,7 +185,7 @@ class ItemService:
                 done += len(part)
                 if progress is not None:
                     progress(done)
-            wrong.tell()
+            wrong.raise_if_any()
             summary = ItemSummary(importer.added, tuple(importer.duplicates))
             record(
                 session,
@@ -289,22 +282,6 @@ class ItemService:
             record(session, now, "writing changed", user_id=id_of(by), project_id=project_id, **detail)
             return terms_of(row)
 
-
-def _state(row: LargerItem, found: str | None) -> str:
-    if row.withdrawn_at is not None:
-        return "withdrawn"
-    if row.grade == 0:
-        return "reserved" if row.pair_id is None else "paired"
-    return found or "unwritten"
-
-
-class ItemWithdrawalService:
-    """Who is allowed to is for the caller to `require`."""
-
-    def __init__(self, database: Database, clock: Clock = utcnow) -> None:
-        self._database = database
-        self._clock = clock
-
     def withdraw(
         self, project_id: int, ids: Sequence[str], *, type: str | None = None, by: User | None = None
     ) -> int:
@@ -319,15 +296,20 @@ class ItemWithdrawalService:
         """
 
         def withdraw(session: Session, now: datetime) -> int:
-            items = [
-                item for item in self._found(session, project_id, ids, type, now) if not item.withdrawn_at
-            ]
+            found = self._lock_items(session, project_id, ids, type, now)
+            items = [item for item in found if not item.withdrawn_at]
             for item in items:
                 if item.pair_id is not None:
                     raise WritingError(
                         f"The item {item.external_id!r} is a pair already, which stays: leave it out."
                     )
-            _take_from_writers(session, [item.id for item in items])
+            for some in parts([item.id for item in items]):
+                is_out = Writing.state.in_((*WITH_WRITER, "submitted"))
+                session.execute(
+                    update(Writing)
+                    .where(Writing.item_id.in_(some), is_out)
+                    .values(state="returned", lease_expires_at=None)
+                )
             for item in items:
                 item.grade, item.withdrawn_at = None, now
             self._record(session, now, "items withdrawn", project_id, items, by)
@@ -346,7 +328,8 @@ class ItemWithdrawalService:
         """
 
         def restore(session: Session, now: datetime) -> int:
-            items = [item for item in self._found(session, project_id, ids, type, now) if item.withdrawn_at]
+            found = self._lock_items(session, project_id, ids, type, now)
+            items = [item for item in found if item.withdrawn_at]
             for item in items:
                 item.withdrawn_at = None
             self._record(session, now, "items restored", project_id, items, by)
@@ -354,7 +337,7 @@ class ItemWithdrawalService:
 
         return in_transaction(self._database, self._clock, restore)
 
-    def _found(
+    def _lock_items(
         self, session: Session, project_id: int, ids: Sequence[str], type: str | None, now: datetime
     ) -> list[LargerItem]:
         """The items in the order of their ids, nobody else handing them out until the transaction ends."""
@@ -383,10 +366,9 @@ class ItemWithdrawalService:
             record(session, now, action, user_id=id_of(by), project_id=project_id, items=ids)
 
 
-def _take_from_writers(session: Session, item_ids: Sequence[int]) -> None:
-    for some in parts(item_ids):
-        session.execute(
-            update(Writing)
-            .where(Writing.item_id.in_(some), Writing.state.in_((*WITH_WRITER, "submitted")))
-            .values(state="returned", lease_expires_at=None)
-        )
+def _state(row: LargerItem, found: str | None) -> str:
+    if row.withdrawn_at is not None:
+        return "withdrawn"
+    if row.grade == 0:
+        return "reserved" if row.pair_id is None else "paired"
+    return found or "unwritten"

@@ -32,11 +32,12 @@ from annotation.system_report import (
 )
 from annotation.systems import Similarities
 from annotation.types import Clock, User, utcnow
-from annotation.wording import check_name, is_id, name_key, number_of
+from annotation.wording import check_name, is_id, name_key
 from db import Database
 from db.models import GoldGrade, GoldSet, Pair, Project, ScoredSystem, SystemScore
 from db.models import User as UserRow
 from kpdemo.io.tables import spreadsheet_csv
+from kpdemo.text import number_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -478,7 +479,7 @@ class SystemService:
                 version = as_version(find_gold_set(session, project_id, gold_id))
                 entries = read_entries(session, gold_id)
                 key = (version, entries)  # not their ids alone: SQLite gives those of removed rows anew
-                if (kept := self._kept(key)) is not None:
+                if (kept := self._cached_board(key)) is not None:
                     return kept
                 pairs = read_pairs(session, gold_id)
                 systems = read_systems(session, entries, len(pairs))
@@ -489,7 +490,7 @@ class SystemService:
                     self._boards.popitem(last=False)
             return board
 
-    def _kept(self, key: tuple[GoldVersion, tuple[Entry, ...]]) -> Board | None:
+    def _cached_board(self, key: tuple[GoldVersion, tuple[Entry, ...]]) -> Board | None:
         with self._lock:
             if key in self._boards:
                 self._boards.move_to_end(key)

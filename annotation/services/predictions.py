@@ -30,7 +30,7 @@ from annotation.predictions import TYPE, PooledPhrase, PredictedDocument, QueueO
 from annotation.relevance import GradedDocument, GradedPhrase, JudgedPool
 from annotation.services.audit import PROJECT_CHANGED, record
 from annotation.services.gold import pairs_with_sums, standing_in
-from annotation.services.imports import Importing
+from annotation.services.imports import PairImporter
 from annotation.services.known_pairs import known_prints
 from annotation.services.project_rows import as_project, find_project, order_of, reorder, usual_order
 from annotation.services.sign_in import address_key
@@ -110,7 +110,7 @@ class HandOvers:
             )
         return read_bundle(json.loads(zlib.decompress(found.content)))
 
-    def arrived(self, token: str, project_id: int) -> None:
+    def mark_sent(self, token: str, project_id: int) -> None:
         """Forget what was handed over, and remember for a day to which project it went."""
         with self._lock:
             self._drop_old()
@@ -149,7 +149,7 @@ def is_kept(session: Session, project_id: int, document: PredictedDocument) -> b
     if row is None:
         return False
     return all(
-        _kept_run(session, row.id, run.model) == [(phrase.text, phrase.score) for phrase in run.ranked()]
+        _kept_run(session, row.id, run.model) == [(phrase.text, phrase.score) for phrase in run.rank()]
         for run in document.runs
     )
 
@@ -320,7 +320,7 @@ class _Sending:
         self.documents = self.pairs = self.known = 0
         self.models: dict[str, None] = {}
         self.with_known_grades = known_prints(session, project.id)
-        self.importing = Importing(session, as_project(project), clock, merges_equal_texts=True)
+        self.importer = PairImporter(session, as_project(project), clock, merges_equal_texts=True)
 
     def summary(self) -> SentSummary:
         return SentSummary(self.documents, self.pairs, self.known, tuple(self.models))
@@ -394,9 +394,8 @@ class _Sending:
                     f"The phrase {pair.right!r} of the document {name!r} is a {what} of the project, whose "
                     f"grade is known: stop using the {what}s on the tab Quality, or choose another project."
                 )
-        for _ in self.importing.add(pairs):
-            pass
-        self.pairs = self.importing.summary().pairs
+        self.importer.add(pairs)
+        self.pairs = self.importer.summary().pairs
         of_project = Pair.project_id == self.project.id
         found = self.session.execute(
             select(Pair.fingerprint, Pair.id, SentPhrase.id.label("phrase_id"))
@@ -432,7 +431,7 @@ class _Sending:
         self.session.add(kept)
         self.session.flush()
         rows: dict[int, dict[str, object]] = {}
-        for rank, phrase in enumerate(run.ranked(), start=1):
+        for rank, phrase in enumerate(run.rank(), start=1):
             said = {"rank": rank, "score": phrase.score, "text": phrase.text}
             phrase_id = phrases[phrase.key]
             rows.setdefault(phrase_id, {"run_id": kept.id, "phrase_id": phrase_id, **said})
@@ -467,7 +466,7 @@ class JudgementService:
                     row.body,
                     row.language,
                     tuple(phrases[row.id]),
-                    _ranked(runs[row.id], {phrase.id for phrase in phrases[row.id]}),
+                    _without_withdrawn(runs[row.id], {phrase.id for phrase in phrases[row.id]}),
                 )
                 for row in rows
             )
@@ -509,7 +508,7 @@ def _runs(session: Session, project_id: int) -> Runs:
     return runs
 
 
-def _ranked(
+def _without_withdrawn(
     runs: dict[str, list[tuple[int, float]]], in_use: set[int]
 ) -> dict[str, tuple[tuple[int, float], ...]]:
     """The runs without phrases whose pair is withdrawn, as if no model had predicted them."""

@@ -339,7 +339,7 @@ def reorder(session: Session, project: Project, *, before: QueueOrder | None = N
     if before is QueueOrder.DOCUMENT:
         moving = _all_that_move(session, project)
         _move(session, project, moving, {pair.pair_id: pair.own for pair in moving})
-    waiting = _predicted(session, project, with_given=False)
+    waiting = _predicted_pairs(session, project, with_given=False)
     _move(session, project, waiting, new_positions(waiting, order))
 
 
@@ -375,7 +375,7 @@ def _all_that_move(session: Session, project: Project) -> list[Moving]:
     In a random order positions are so far apart that a document has room between two pairs; in the order of
     import it has none, and the pairs after it move up.
     """
-    predicted = _predicted(session, project, with_given=True)
+    predicted = _predicted_pairs(session, project, with_given=True)
     if project.is_random:
         return predicted
     is_predicted = select(SentPhrase.id).where(SentPhrase.pair_id == Pair.id).exists()
@@ -385,7 +385,7 @@ def _all_that_move(session: Session, project: Project) -> list[Moving]:
     return predicted + [Moving(id, position, own, 0, own) for id, position, own in others]
 
 
-def _predicted(session: Session, project: Project, *, with_given: bool) -> list[Moving]:
+def _predicted_pairs(session: Session, project: Project, *, with_given: bool) -> list[Moving]:
     is_waiting = ~select(Assignment.id).where(_IS_GIVEN).exists()
     scores: dict[int, list[float]] = defaultdict(list)
     for phrase_id, score in session.execute(

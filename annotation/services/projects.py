@@ -56,7 +56,7 @@ from annotation.services.users import (
     id_of,
     roles_of,
 )
-from annotation.services.writing_plan import return_writings
+from annotation.services.writing import return_writings
 from annotation.types import Clock, Project, ProjectSettings, Role, User, from_quarters, to_quarters, utcnow
 from annotation.wording import name_key
 from db import Database, models
@@ -142,11 +142,12 @@ class OverviewService:
             rated = [id for id, held in roles.items() if Role.RATER in held]
             held_back = and_(Pair.project_id.in_(rated), may_still_grade(ProjectRow, user.id))
             opened = dict(session.execute(to_adjudicate(ids).where(~held_back)).all())
-            raters = dict(session.execute(_raters(ids, self._clock())).all())
-            unwritten = dict(session.execute(_unwritten(ids)).all())
-            to_review = dict(session.execute(_to_review(ids)).all())
-            withdrawn = dict(session.execute(_withdrawn(ids)).all())
-            paused = set(session.scalars(_paused(user)))
+            raters = dict(session.execute(_count_raters(ids, self._clock())).all())
+            unwritten = dict(session.execute(_count_unwritten(ids)).all())
+            to_review = dict(session.execute(_count_to_review(ids)).all())
+            withdrawn = dict(session.execute(_count_withdrawn(ids)).all())
+            is_paused = RaterState.user_id == user.id, RaterState.paused_at.is_not(None)
+            paused = set(session.scalars(select(RaterState.project_id).where(*is_paused)))
             changed = set(session.scalars(select(ProjectRow.id).where(agreed_before(literal(user.id)))))
         return [
             ProjectLine(
@@ -204,17 +205,11 @@ def _counts(project_ids: list[int]) -> Select[int, int, Any]:
     )
 
 
-def _withdrawn(project_ids: list[int]) -> Select[int, int]:
+def _count_withdrawn(project_ids: list[int]) -> Select[int, int]:
     return (
         select(Pair.project_id, func.count())
         .where(Pair.project_id.in_(project_ids), ~IN_USE)
         .group_by(Pair.project_id)
-    )
-
-
-def _paused(user: User) -> Select[int]:
-    return select(RaterState.project_id).where(
-        RaterState.user_id == user.id, RaterState.paused_at.is_not(None)
     )
 
 
@@ -229,7 +224,7 @@ def to_adjudicate(project_ids: list[int]) -> Select[int, int]:
     )
 
 
-def _raters(project_ids: list[int], now: datetime) -> Select[int, int]:
+def _count_raters(project_ids: list[int], now: datetime) -> Select[int, int]:
     return (
         select(Membership.project_id, func.count())
         .join(models.User, models.User.id == Membership.user_id)
@@ -238,7 +233,7 @@ def _raters(project_ids: list[int], now: datetime) -> Select[int, int]:
     )
 
 
-def _unwritten(project_ids: list[int]) -> Select[int, int]:
+def _count_unwritten(project_ids: list[int]) -> Select[int, int]:
     return (
         select(LargerItem.project_id, func.count())
         .where(
@@ -250,7 +245,7 @@ def _unwritten(project_ids: list[int]) -> Select[int, int]:
     )
 
 
-def _to_review(project_ids: list[int]) -> Select[int, int]:
+def _count_to_review(project_ids: list[int]) -> Select[int, int]:
     return (
         select(Writing.project_id, func.count())
         .where(Writing.project_id.in_(project_ids), Writing.state == "submitted")

@@ -311,7 +311,7 @@ class QualityService:
                 state.excused_at = self._clock()
                 self._record(session, "rater excused from training", project_id, user, by)
 
-    def paused(self, project_id: int) -> frozenset[int]:
+    def paused_raters(self, project_id: int) -> frozenset[int]:
         """The ids of the users who are paused in a project."""
         statement = select(RaterState.user_id).where(
             RaterState.project_id == project_id, RaterState.paused_at.is_not(None)
@@ -463,7 +463,10 @@ class TrainingService:
             context.check_consent()  # also of a grade that is sent again: the next pair comes with its answer
             quarters = to_quarters(Scale(context.project.step).check(grade))
             attempt = _latest(session, context, lock=True)
-            given = None if attempt is None else _grade_of(session, attempt, pair.id)
+            given = None
+            if attempt is not None:
+                is_this = TrainingGrade.attempt_id == attempt.id, TrainingGrade.training_pair_id == pair.id
+                given = session.scalar(select(TrainingGrade).where(*is_this))
             if attempt is None or (
                 given is None and (not context.must_train or attempt.finished_at is not None)
             ):
@@ -570,18 +573,6 @@ def _count_accepted(graded: Sequence[tuple[TrainingPair, int]], attempt: Trainin
     return sum(is_accepted(quarters, pair.quarters, attempt.accepted_quarters) for pair, quarters in graded)
 
 
-def _grade_of(session: Session, attempt: TrainingAttempt, pair_id: int) -> TrainingGrade | None:
-    return session.scalar(
-        select(TrainingGrade).where(
-            TrainingGrade.attempt_id == attempt.id, TrainingGrade.training_pair_id == pair_id
-        )
-    )
-
-
-def _as_pair(pair: TrainingPair) -> PairForRater:
-    return PairForRater(pair.id, pair.type, pair.left, pair.right, senses=senses_from_json(pair.senses))
-
-
 def _queue(session: Session, context: RaterContext, attempt: TrainingAttempt) -> TrainingQueue:
     graded, left = _sorted_pairs(session, context, attempt)
     is_finished = attempt.finished_at is not None
@@ -595,8 +586,10 @@ def _queue(session: Session, context: RaterContext, attempt: TrainingAttempt) ->
         distance=from_quarters(attempt.accepted_quarters),
         pass_percent=attempt.pass_percent,
     )
-    shown = () if is_finished else tuple(left[:1])
-    pairs = tuple(_as_pair(pair) for pair in shown)
+    pairs = tuple(
+        PairForRater(pair.id, pair.type, pair.left, pair.right, senses=senses_from_json(pair.senses))
+        for pair in ([] if is_finished else left[:1])
+    )
     return TrainingQueue(context.project, progress, pairs)
 
 

@@ -154,7 +154,7 @@ class ImportedRaters:
                 self.joined.append(self._names[rater_id])
         self._session.flush()
 
-    def account(self, name: str, place: str) -> int:
+    def find_or_add(self, name: str, place: str) -> int:
         """The id of the rater's account; a new one cannot sign in until it is invited.
 
         Raises:
@@ -164,7 +164,7 @@ class ImportedRaters:
         if found is not None:
             return found
         number = number_in(name)
-        row = find_user(self._session, name) if number is None else self.numbered(number)
+        row = find_user(self._session, name) if number is None else self.find_numbered(number)
         if row is None:
             row = self._new_account(name, place, number)
         elif row.id not in self._made:  # else it is another spelling of a name of this file
@@ -184,7 +184,7 @@ class ImportedRaters:
             self._numbers[number] = row
         return row
 
-    def numbered(self, number: str) -> models.User | None:
+    def find_numbered(self, number: str) -> models.User | None:
         """The account of a numbered rater, of this project or of this file; None where there is none yet."""
         if number not in self._numbers:
             project = self._project
@@ -246,8 +246,8 @@ class RatingWriter:
         wrong: dict[int, ImportFileError] = {}
         rows = []
         for rating in ratings:
-            with self._told(rating, wrong):
-                key = (rating.pair_id, self.raters.account(rating.rater, rating.place))
+            with self._collect_error(rating, wrong):
+                key = (rating.pair_id, self.raters.find_or_add(rating.rater, rating.place))
                 self._check_counts(rating, key[1])
                 if key in known:
                     raise ImportFileError(
@@ -272,14 +272,14 @@ class RatingWriter:
         rows: list[tuple[int, ImportedRating]] = []
         if not ratings:
             return set(), wrong
-        pairs = self._pairs(sorted({rating.pair_id for rating in ratings}))
+        pairs = self._lock_pairs(sorted({rating.pair_id for rating in ratings}))
         for rating in ratings:
-            with self._told(rating, wrong):
+            with self._collect_error(rating, wrong):
                 if self._is_of_export(rating, pairs):
                     if rating.is_of_another_id:
                         self._leave_out(rating, rating.quarters)
                     continue
-                rater_id = self.raters.account(rating.rater, rating.place)
+                rater_id = self.raters.find_or_add(rating.rater, rating.place)
                 key = (rating.pair_id, rater_id)
                 kept = pairs.ratings.get(key, pairs.set_aside.get(key))
                 differs = rating.is_of_another_id or kept != rating.quarters
@@ -296,7 +296,7 @@ class RatingWriter:
         self.left_out.append(LeftOutRating(rating.external_id, rating.rater, *grades))
 
     @contextmanager
-    def _told(self, rating: ImportedRating, wrong: dict[int, ImportFileError]) -> Iterator[None]:
+    def _collect_error(self, rating: ImportedRating, wrong: dict[int, ImportFileError]) -> Iterator[None]:
         """Keep the error of a rating by its row, of which only the first is told."""
         try:
             yield
@@ -305,7 +305,7 @@ class RatingWriter:
                 raise
             wrong.setdefault(rating.row, error)
 
-    def _pairs(self, ids: Sequence[int]) -> _Pairs:
+    def _lock_pairs(self, ids: Sequence[int]) -> _Pairs:
         locked = select(Pair.id, Pair.open_slots).where(Pair.id.in_(ids)).order_by(Pair.id)
         slots = self._session.execute(locked.with_for_update(key_share=True))
         states = select(Assignment.pair_id, Assignment.rater_id, Assignment.state)
@@ -364,13 +364,13 @@ class RatingWriter:
         number = exported_number(rating.rater)
         if number is None:
             return False
-        if number not in self._exported:
+        if number not in self._exported_numbers:
             return False
-        exported = self._exported[number]
+        exported = self._exported_numbers[number]
         key = (rating.pair_id, exported or 0)
         if rating.quarters in (pairs.ratings.get(key), pairs.set_aside.get(key)):
             return True
-        own = self.raters.numbered(str(number))
+        own = self.raters.find_numbered(str(number))
         if own is not None and own.id == exported:
             return False
         if own is not None and pairs.ratings.get((rating.pair_id, own.id)) == rating.quarters:
@@ -382,14 +382,14 @@ class RatingWriter:
         )
 
     def _check_counts(self, rating: ImportedRating, rater_id: int) -> None:
-        if rater_id in self._sent_away:
+        if rater_id in self._excluded_raters:
             raise ImportFileError(
                 f"{rating.place}: the grades of {rating.rater!r} are set aside in this project; leave the "
                 "rating out, or let the rater continue first."
             )
 
     @cached_property
-    def _sent_away(self) -> frozenset[int]:
+    def _excluded_raters(self) -> frozenset[int]:
         """Whose grades are set aside, and who are still paused."""
         here = and_(RaterState.project_id == SetAside.project_id, RaterState.user_id == SetAside.rater_id)
         paused = select(SetAside.rater_id).join(RaterState, here)
@@ -397,7 +397,7 @@ class RatingWriter:
         return frozenset(self._session.scalars(paused.where(of_project, RaterState.paused_at.is_not(None))))
 
     @cached_property
-    def _exported(self) -> dict[int, int | None]:
+    def _exported_numbers(self) -> dict[int, int | None]:
         return exported_numbers(self._session, self._project.id)
 
     def _take_slot(self, rating: ImportedRating, pairs: _Pairs) -> None:

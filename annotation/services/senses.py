@@ -24,7 +24,7 @@ from annotation.sense_pairs import (
 )
 from annotation.senses import WORD_TO_SENSE, is_sense_key
 from annotation.services.audit import record
-from annotation.services.imports import import_within
+from annotation.services.imports import PairImporter
 from annotation.services.project_rows import as_project, checks_project_of, find_project, next_order
 from annotation.services.rater_queue import bar_raters
 from annotation.services.transactions import count_where
@@ -70,13 +70,16 @@ class SenseService:
         wanted = pair_of_choice(choice, grade, "", self._dictionary.open())
         with self._database.session() as session:
             project = as_project(find_project(session, project_id, lock=True))
-            pair = replace(wanted, id=_free_id(session, project_id))
-            summary = import_within(session, project, [pair], self._clock)
-            if summary.equal_texts:
+            ids = (f"w2s-{number}" for number in count(next_order(session, Pair, project_id) + 1))
+            free = next(id for id in ids if session.scalar(_pairs_of_id(project_id, id)) is None)
+            pair = replace(wanted, id=free)
+            importer = PairImporter(session, project, self._clock)
+            importer.add([pair])
+            if importer.summary().equal_texts:
                 raise SenseError(
                     f"The pair of {pair.left} and {pair.right} already exists: choose another sense."
                 )
-            row = session.scalars(_named(project_id, pair.id)).one()
+            row = session.scalars(_pairs_of_id(project_id, pair.id)).one()
             now = self._clock()
             bar_raters(session.connection(), row, [by.id], now)
             record(session, now, "pairs imported", user_id=by.id, project_id=project_id, pairs=1)
@@ -103,7 +106,7 @@ class SenseService:
         spent = None if seconds is None else task.seconds + seconds
         return self._writing.submit(writing_id, writer_id, choice.key, task.version, spent, senses)
 
-    def undescribed(self, project_id: int) -> int:
+    def count_undescribed(self, project_id: int) -> int:
         """How many pairs have a sense key and no definitions: they were imported without WordNet.
 
         Raises:
@@ -139,7 +142,10 @@ class SenseService:
                         )
                         missing += senses is None
                         if senses is not None:
-                            _describe(session, kind, id, senses_to_json(senses))
+                            # Somebody else may have asked at the same moment.
+                            is_lacking = kind.id == id, kind.senses.is_(None)
+                            found = senses_to_json(senses)
+                            session.execute(update(kind).where(*is_lacking).values(senses=found))
                             done += 1
                 if not rows:
                     break
@@ -151,20 +157,10 @@ class SenseService:
         return done, missing
 
 
-def _free_id(session: Session, project_id: int) -> str:
-    names = (f"w2s-{number}" for number in count(next_order(session, Pair, project_id) + 1))
-    return next(name for name in names if session.scalars(_named(project_id, name)).first() is None)
-
-
-def _named(project_id: int, external_id: str) -> Select[Pair]:
+def _pairs_of_id(project_id: int, external_id: str) -> Select[Pair]:
     return select(Pair).where(
         Pair.project_id == project_id, Pair.type == WORD_TO_SENSE, Pair.external_id == external_id
     )
-
-
-def _describe(session: Session, kind: _Kind, pair_id: int, senses: dict[str, object]) -> None:
-    """Only where nothing is known yet: somebody else may have asked at the same moment."""
-    session.execute(update(kind).where(kind.id == pair_id, kind.senses.is_(None)).values(senses=senses))
 
 
 def _lacking(session: Session, kind: _Kind, project_id: int) -> tuple[ColumnElement[bool], ...]:

@@ -1,10 +1,10 @@
 """Signing in and out: limited attempts, sessions of browsers, and changing one's own password.
 
-How often a sign-in may be tried. An attempt is written down before its password is looked at.
+An attempt is written down before its password is looked at.
 Three limits over a quarter of an hour. The narrow one, a name from one address, stops a guesser. The two wide
 ones stop a guesser with many names, or many addresses. The wide ones could be used to shut somebody out, so
 they do not hold for a browser in which that user had signed in before; it is counted by itself. A refused
-attempt is not counted: a closed door opens by itself, also while somebody keeps knocking.
+attempt is not counted: the limit ends by itself, also while somebody keeps trying.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _MINUTE = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Knock:
+class Attempt:
     """Who wants to come in, from where."""
 
     name_key: str
@@ -57,14 +57,14 @@ class Knock:
         return self.address == KNOWN_BROWSER
 
 
-def knock_of(key: str, address: str, *, is_known: bool = False) -> Knock:
-    """The knock as it is counted; neither long nor odd names and addresses reach the table."""
+def attempt_of(key: str, address: str, *, is_known: bool = False) -> Attempt:
+    """The attempt as it is counted; neither long nor odd names and addresses reach the table."""
     plain = (
         key
         if key.isprintable() and len(key) <= 80
         else hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()
     )
-    return Knock(plain, KNOWN_BROWSER if is_known else address_key(address))
+    return Attempt(plain, KNOWN_BROWSER if is_known else address_key(address))
 
 
 def address_key(address: str) -> str:
@@ -80,34 +80,34 @@ def address_key(address: str) -> str:
     return str(ipaddress.ip_network((parsed, _IPV6_HOME), strict=False))
 
 
-def admit(session: Session, knock: Knock, now: datetime) -> None:
+def admit(session: Session, attempt: Attempt, now: datetime) -> None:
     """Count an attempt, or refuse it.
 
     Raises:
-        TooManyAttemptsError: the door is closed for a while.
+        TooManyAttemptsError: no more attempts are allowed for a while.
     """
     if session.get_bind().dialect.name == "postgresql":  # two attempts at once must not both be the last
         session.execute(select(func.pg_advisory_xact_lock(_LOCK_NUMBER)))
     session.execute(delete(SignInAttempt).where(SignInAttempt.at <= now - WINDOW))
-    waits = [_wait(session, limit, now, *which) for limit, which in _limits(knock)]
+    waits = [_wait(session, limit, now, *which) for limit, which in _limits(attempt)]
     if any(waits):
         raise TooManyAttemptsError(math.ceil(max(waits) / _MINUTE))
-    session.add(SignInAttempt(name_key=knock.name_key, address=knock.address, at=now))
+    session.add(SignInAttempt(name_key=attempt.name_key, address=attempt.address, at=now))
 
 
-def forget(session: Session, knock: Knock) -> None:
+def forget(session: Session, attempt: Attempt) -> None:
     """The right password was given: what was mistyped before does not count."""
     session.execute(
         delete(SignInAttempt).where(
-            SignInAttempt.name_key == knock.name_key, SignInAttempt.address == knock.address
+            SignInAttempt.name_key == attempt.name_key, SignInAttempt.address == attempt.address
         )
     )
 
 
-def _limits(knock: Knock) -> list[tuple[int, tuple[ColumnElement[bool], ...]]]:
-    name, address = SignInAttempt.name_key == knock.name_key, SignInAttempt.address == knock.address
+def _limits(attempt: Attempt) -> list[tuple[int, tuple[ColumnElement[bool], ...]]]:
+    name, address = SignInAttempt.name_key == attempt.name_key, SignInAttempt.address == attempt.address
     narrow: tuple[int, tuple[ColumnElement[bool], ...]] = (PER_NAME_AND_ADDRESS, (name, address))
-    if knock.is_known:
+    if attempt.is_known:
         return [narrow]
     strange = SignInAttempt.address != KNOWN_BROWSER
     return [narrow, (PER_ADDRESS, (address,)), (PER_NAME, (name, strange))]
@@ -215,7 +215,7 @@ class _Admitted:
     user_id: int
     password_hash: str
     """The one that it was compared with: it may change before the session begins."""
-    knock: Knock
+    attempt: Attempt
 
 
 class SignInService:
@@ -239,9 +239,9 @@ class SignInService:
 
         Raises:
             SignInError: they do not fit, or the account is disabled or has no password; nothing tells which.
-            TooManyAttemptsError: the door is closed for a while.
+            TooManyAttemptsError: no more attempts are allowed for a while.
         """
-        admitted = self._admitted(name, password, address, mark)
+        admitted = self._authenticate(name, password, address, mark)
         renewed = None
         if self._passwords.is_outdated(admitted.password_hash):
             renewed = self._passwords.hash(password)
@@ -250,7 +250,7 @@ class SignInService:
             if user.disabled_at is not None or user.password_hash != admitted.password_hash:
                 raise SignInError(WRONG)  # changed while argon2 was at work
             user.password_hash = renewed or user.password_hash
-            forget(session, admitted.knock)
+            forget(session, admitted.attempt)
             return start_session(session, user.id, self._clock())
 
     def browser_mark(self, name: str) -> str:
@@ -297,7 +297,7 @@ class SignInService:
         check_password(new, user.name)
         with self._database.reading() as session:
             mark = _mark_of(get_user(session, user.name))
-        admitted = self._admitted(user.name, current, "", mark)
+        admitted = self._authenticate(user.name, current, "", mark)
         password_hash = self._passwords.hash(new)
         now = self._clock()
         with self._database.session() as session:
@@ -306,23 +306,23 @@ class SignInService:
             if row.disabled_at is not None or row.password_hash != admitted.password_hash:
                 raise SignedOutError(NOT_SIGNED_IN)
             row.password_hash = password_hash
-            forget(session, admitted.knock)
+            forget(session, admitted.attempt)
             end_sessions_of(session, row.id)
             record(session, now, "password changed", user_id=row.id)
             return start_session(session, row.id, now)
 
-    def _admitted(self, name: str, password: str, address: str, mark: str | None) -> _Admitted:
+    def _authenticate(self, name: str, password: str, address: str, mark: str | None) -> _Admitted:
         """Whose password it is, as slow for a name that nobody has; the errors are those of `sign_in`."""
         with self._database.reading() as session:
             user = find_user(session, name)
-        knock = knock_of(name_key(name), address, is_known=_is_marked(user, mark))
+        attempt = attempt_of(name_key(name), address, is_known=_is_marked(user, mark))
         with self._database.session() as session:
-            admit(session, knock, self._clock())
+            admit(session, attempt, self._clock())
         password_hash = None if user is None or user.disabled_at is not None else user.password_hash
         # Nothing is open meanwhile: argon2 takes its time on purpose.
         if not self._passwords.fits(password_hash, password) or user is None or password_hash is None:
             raise SignInError(WRONG)
-        return _Admitted(user.id, password_hash, knock)
+        return _Admitted(user.id, password_hash, attempt)
 
 
 def _mark_of(user: models.User) -> str:

@@ -24,10 +24,11 @@ from sqlalchemy.orm import Session, aliased
 from annotation.consent import Consent
 from annotation.errors import ConsentError, NotFoundError, SettingsError
 from annotation.types import Role, User
-from annotation.wording import can_be_name, check_name, is_id, name_key, shorten
+from annotation.wording import can_be_name, check_name, is_id, name_key
 from db import models
 from db.models import Invitation, Membership, Project, RaterState
 from db.models import User as UserRow
+from kpdemo.text import shorten
 
 
 def find_user(session: Session, name: str, *, lock: bool = False) -> models.User | None:

@@ -1,6 +1,5 @@
-"""Writers: the larger items that they have, at grades that keep the balance, and their texts.
+"""Writers: how pairs are written in a project, the larger items that writers have, and their texts.
 
-Handing larger items to writers, each at a grade that keeps the grades in balance, and keeping their texts.
 An item is with one writer at a time, which an index makes sure of. Whoever hands out items or takes them back
 holds the lock of the project's plan, so that the counts that a grade is chosen by stay true.
 """
@@ -12,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, exists, func, or_, select, union
+from sqlalchemy import ColumnElement, and_, exists, func, or_, select, union, update
 from sqlalchemy.orm import Session
 
 from annotation.authoring import (
@@ -27,24 +26,136 @@ from annotation.authoring import (
     next_grade,
     text_problem,
 )
+from annotation.comparison import Bounds, PairBounds, bounds_of
 from annotation.errors import AccessError, NotFoundError, StaleTextError, TextError, WritingError
 from annotation.projects import Member
 from annotation.services.project_rows import as_project, find_project
 from annotation.services.transactions import in_transaction, insert_if_missing
 from annotation.services.users import as_user, check_consent, roles_of
-from annotation.services.writing_plan import (
-    NOT_AGAIN,
-    WITH_WRITER,
-    WritingTerms,
-    lock_plan,
-    read_plan,
-    return_expired_writings,
-    terms_of,
-)
 from annotation.types import Clock, Project, Role, utcnow
 from annotation.wording import LONGEST_NOTE, clean_text, normalise_note
 from db import Database
 from db.models import GradeViewer, LargerItem, User, Writing, WritingChange, WritingPlan
+
+WITH_WRITER = ("held", "sent_back")
+SENT_BACK_TIME = timedelta(days=7)
+"""How long a text that was sent back waits for its writer, who may not come every day."""
+NOT_AGAIN = ("blank", "handed_on")
+"""A writer is not offered the item again."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypeTerms:
+    """How pairs of one type are written, setting by setting."""
+
+    larger_words: tuple[int, int]
+    larger_sentences: tuple[int, int]
+    smaller_words: tuple[int, int]
+    smaller_sentences: tuple[int, int]
+    has_zeros: bool
+    """The same of all types."""
+
+    @property
+    def bounds(self) -> PairBounds:
+        larger = Bounds(self.larger_words, self.larger_sentences)
+        return PairBounds(larger, Bounds(self.smaller_words, self.smaller_sentences))
+
+
+@dataclass(frozen=True, slots=True)
+class WritingTerms:
+    """How pairs are written in a project."""
+
+    has_zeros: bool = True
+    bounds: Mapping[str, Any] | None = None
+    """By type, where they are not the usual ones."""
+
+    def of(self, type: str) -> PairBounds:
+        return bounds_of(type, self.bounds or {})
+
+    def of_type(self, type: str) -> TypeTerms:
+        return type_terms(self.of(type), self.has_zeros)
+
+
+def type_terms(bounds: PairBounds, has_zeros: bool) -> TypeTerms:
+    larger, smaller = bounds.larger, bounds.smaller
+    return TypeTerms(larger.words, larger.sentences, smaller.words, smaller.sentences, has_zeros)
+
+
+def read_plan(session: Session, project_id: int) -> WritingTerms:
+    row = session.get(WritingPlan, project_id)
+    return WritingTerms() if row is None else terms_of(row)
+
+
+def terms_of(plan: WritingPlan) -> WritingTerms:
+    return WritingTerms(plan.has_zeros, plan.bounds)
+
+
+def lock_plan(session: Session, project_id: int, now: datetime) -> WritingPlan:
+    """The row of the plan; nobody else hands out items or takes them back until the transaction ends."""
+    values = {"project_id": project_id, "has_zeros": True, "updated_at": now, "bounds": {}}
+    insert_if_missing(session, WritingPlan, values)
+    statement = select(WritingPlan).where(WritingPlan.project_id == project_id)
+    return session.scalars(statement.with_for_update().execution_options(populate_existing=True)).one()
+
+
+def return_expired_writings(session: Session, project_id: int, now: datetime, *, but_writer: int) -> None:
+    """Give back the items whose writers let their time run out; their texts stay. The plan is locked.
+
+    That is the lease, or, of what was sent back, a week without a change of the text.
+    """
+    has_left = and_(Writing.state == "held", Writing.lease_expires_at <= now)
+    never_came = and_(Writing.state == "sent_back", Writing.updated_at <= now - SENT_BACK_TIME)
+    expired = (
+        select(Writing.id)
+        .where(
+            Writing.project_id == project_id,
+            or_(has_left, never_came),
+            Writing.writer_id != but_writer,
+        )
+        .with_for_update()
+    )
+    _return(session, list(session.scalars(expired)))
+
+
+def return_writings(session: Session, project_id: int, writer_id: int, now: datetime) -> None:
+    """Give back what the writer has before them, as when they leave; what they submitted stays."""
+    lock_plan(session, project_id, now)
+    held = (
+        select(Writing.id)
+        .where(
+            Writing.project_id == project_id,
+            Writing.writer_id == writer_id,
+            Writing.state.in_(WITH_WRITER),
+        )
+        .with_for_update()
+    )
+    _return(session, list(session.scalars(held)))
+
+
+def return_all_writings(session: Session, writer_id: int, now: datetime) -> None:
+    """Give back what the writer has before them in all projects.
+
+    It locks their plans, which comes before locking users: whoever hands out items does it in this order.
+    """
+    projects = (
+        select(Writing.project_id)
+        .where(Writing.writer_id == writer_id, Writing.state.in_(WITH_WRITER))
+        .distinct()
+        .order_by(Writing.project_id)
+    )
+    for project_id in session.scalars(projects).all():
+        return_writings(session, project_id, writer_id, now)
+
+
+def _return(session: Session, writing_ids: list[int]) -> None:
+    if not writing_ids:
+        return
+    items = select(Writing.item_id).where(Writing.id.in_(writing_ids))
+    session.execute(update(LargerItem).where(LargerItem.id.in_(items)).values(grade=None))
+    session.execute(
+        update(Writing).where(Writing.id.in_(writing_ids)).values(state="returned", lease_expires_at=None)
+    )
+
 
 GRADES = 5
 
@@ -417,7 +528,7 @@ class WritingService:
             WritingError: it is submitted, or the item is no longer theirs.
         """
         with self._database.reading() as session:
-            row = _own(session, writing_id, writer_id)
+            row = _find_own(session, writing_id, writer_id)
             admit(session, row.project_id, writer_id, Role.WRITER)
             check_consent(session, row.project_id, writer_id)
             _check_state(row)
@@ -440,17 +551,17 @@ class WritingService:
         """
 
         def keep(session: Session, now: datetime) -> tuple[datetime, int, str]:
-            row, project, plan = _opened(session, writing_id, writer_id, now)
+            row, project, plan = _lock_own(session, writing_id, writer_id, now)
             is_mine = row.state in WITH_WRITER or take_again(session, row, plan, now)
             lost = "" if is_mine else _why_lost(session, row)
-            _change(row, text, version, seconds, now)
+            _change_text(row, text, version, seconds, now)
             if row.state == "held":
                 row.lease_expires_at = now + lease_of(project)
             return now, row.version, lost
 
         at, kept, lost = in_transaction(self._database, self._clock, keep)
         with self._database.reading() as session:
-            row = _own(session, writing_id, writer_id)
+            row = _find_own(session, writing_id, writer_id)
             check = compare_with_earlier(
                 session, task_of(session, row, read_plan(session, row.project_id))
             ).check
@@ -479,13 +590,13 @@ class WritingService:
         """
 
         def submit(session: Session, now: datetime) -> int:
-            own = _own(session, writing_id, writer_id)
+            own = _find_own(session, writing_id, writer_id)
             if own.state == "submitted" and own.text == clean_text(text).strip():
                 return own.project_id
-            row, _, plan = _opened(session, writing_id, writer_id, now)
+            row, _, plan = _lock_own(session, writing_id, writer_id, now)
             if row.state not in WITH_WRITER and not take_again(session, row, plan, now):
                 raise WritingError(_why_lost(session, row))
-            _change(row, clean_text(text).strip(), version, seconds, now)
+            _change_text(row, clean_text(text).strip(), version, seconds, now)
             if senses is not None:
                 row.senses = dict(senses)
             item = session.get_one(LargerItem, row.item_id)
@@ -505,10 +616,10 @@ class WritingService:
         said = normalise_note(note, "note", LONGEST_NOTE)
 
         def leave(session: Session, now: datetime) -> int:
-            own = _own(session, writing_id, writer_id)
+            own = _find_own(session, writing_id, writer_id)
             if own.state == "blank":
                 return own.project_id
-            row, _, _ = _opened(session, writing_id, writer_id, now)
+            row, _, _ = _lock_own(session, writing_id, writer_id, now)
             was_mine = row.state in WITH_WRITER
             row.state, row.lease_expires_at, row.note, row.updated_at = "blank", None, said, now
             if was_mine:
@@ -576,7 +687,7 @@ def _why_lost(session: Session, row: Writing) -> str:
     return GONE if item.withdrawn_at is None else ITEM_WITHDRAWN
 
 
-def _own(session: Session, writing_id: int, writer_id: int, *, lock: bool = False) -> Writing:
+def _find_own(session: Session, writing_id: int, writer_id: int, *, lock: bool = False) -> Writing:
     statement = select(Writing).where(Writing.id == writing_id, Writing.writer_id == writer_id)
     if lock:
         statement = statement.with_for_update().execution_options(populate_existing=True)
@@ -586,14 +697,14 @@ def _own(session: Session, writing_id: int, writer_id: int, *, lock: bool = Fals
     return row
 
 
-def _opened(
+def _lock_own(
     session: Session, writing_id: int, writer_id: int, now: datetime
 ) -> tuple[Writing, Project, WritingPlan]:
     """The writer's text with its project and plan, both locked."""
-    project, _ = admit(session, _own(session, writing_id, writer_id).project_id, writer_id, Role.WRITER)
+    project, _ = admit(session, _find_own(session, writing_id, writer_id).project_id, writer_id, Role.WRITER)
     plan = lock_plan(session, project.id, now)
     check_consent(session, project.id, writer_id)
-    row = _own(session, writing_id, writer_id, lock=True)
+    row = _find_own(session, writing_id, writer_id, lock=True)
     _check_state(row)
     return row, project, plan
 
@@ -603,7 +714,7 @@ def _check_state(row: Writing) -> None:
         raise WritingError(_ENDED[row.state])
 
 
-def _change(row: Writing, text: str, version: int, seconds: float | None, now: datetime) -> None:
+def _change_text(row: Writing, text: str, version: int, seconds: float | None, now: datetime) -> None:
     kept = clean_text(text)
     if seconds is not None:
         row.seconds = max(row.seconds or 0.0, seconds)

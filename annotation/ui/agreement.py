@@ -46,7 +46,7 @@ from annotation.ui.tables import (
 )
 from annotation.ui.widgets import Parts, decimal_field, decimal_of, require_leader
 from annotation.ui.wording import all_withdrawn_text, figure, held_back_text, regroup_numbers, time_html
-from annotation.wording import shorten
+from kpdemo.text import shorten
 from kpdemo.ui.charts import Chart, chart_buttons, show_chart
 from kpdemo.ui.html import count_noun, escape, group_digits
 from kpdemo.ui.widgets import QUIETLY, empty_html, note_html, section_heading, shown_to_user, unseen_box

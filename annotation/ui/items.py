@@ -16,9 +16,9 @@ from annotation.errors import SettingsError, WritingError
 from annotation.exchange import open_file, read_larger_items
 from annotation.services.accounts import AccountService
 from annotation.services.editing import EDITORS
-from annotation.services.larger_items import LISTED, ItemLine, ItemService, ItemWithdrawalService
+from annotation.services.larger_items import LISTED, ItemLine, ItemService
 from annotation.services.projects import ProjectService
-from annotation.services.writing_plan import TypeTerms, WritingTerms, type_terms
+from annotation.services.writing import TypeTerms, WritingTerms, type_terms
 from annotation.ui.pairs import (
     FROM_FILE,
     KEPT_MINUTES,
@@ -112,7 +112,6 @@ class ItemsHandlers:
     accounts: AccountService
     projects: ProjectService
     items: ItemService
-    withdrawal: ItemWithdrawalService
 
     def open(self, request: gr.Request) -> tuple[Any, ...]:
         """The bounds of the first type."""
@@ -154,11 +153,11 @@ class ItemsHandlers:
 
     def withdraw(self, request: gr.Request, ids: str, type: str | None) -> str:
         """Give items to nobody any more."""
-        return self._changed(request, ids, type, self.withdrawal.withdraw, "withdrawn")
+        return self._changed(request, ids, type, self.items.withdraw, "withdrawn")
 
     def restore(self, request: gr.Request, ids: str, type: str | None) -> str:
         """Give withdrawn items to writers again."""
-        return self._changed(request, ids, type, self.withdrawal.restore, "with the writers again")
+        return self._changed(request, ids, type, self.items.restore, "with the writers again")
 
     def _changed(
         self, request: gr.Request, text: str, type: str | None, change: Callable[..., int], done: str

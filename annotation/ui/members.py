@@ -281,7 +281,7 @@ class MembersHandlers:
     def choose(self, request: gr.Request, chosen: str | None) -> tuple[Any, ...]:
         """What can be done with the role that is chosen; what was said of another one goes."""
         with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
-            members, paused = self.projects.members(project_id), self.quality.paused(project_id)
+            members, paused = self.projects.members(project_id), self.quality.paused_raters(project_id)
             return "", *_buttons(chosen, members, paused)
 
     def join(self, request: gr.Request) -> tuple[Any, ...]:
@@ -300,7 +300,7 @@ class MembersHandlers:
         return project_id, user, name
 
     def _shown(self, project_id: int, user: User, chosen: str | None = None) -> tuple[Any, ...]:
-        members, paused = self.projects.members(project_id), self.quality.paused(project_id)
+        members, paused = self.projects.members(project_id), self.quality.paused_raters(project_id)
         accounts = [
             (user.name if user.has_password else f"{user.name} – no password yet", user.name)
             for user in self.accounts.users()
@@ -312,7 +312,7 @@ class MembersHandlers:
             for role in ROLE_ORDER
             if role in member.roles
         ]
-        consents, text = self.consents.given(project_id), self.projects.get(project_id).settings.consent
+        consents, text = self.consents.consents(project_id), self.projects.get(project_id).settings.consent
         return (
             members_html(members, paused, consents, is_asked=bool(text)),
             gr.Dropdown(choices=accounts, value=None),

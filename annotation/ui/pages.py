@@ -205,7 +205,7 @@ def _build_review(services: Services, page: gr.Blocks) -> None:
     build_review_page(
         ReviewHandlers(services.accounts, services.editing),
         ReportHandlers(services.accounts, services.writing_reports, services.editing),
-        ItemsHandlers(services.accounts, services.projects, services.items, services.item_withdrawal),
+        ItemsHandlers(services.accounts, services.projects, services.items),
         page,
     )
 
@@ -245,7 +245,7 @@ def _build_senses(services: Services, page: gr.Blocks) -> None:
 def _build_project(services: Services, header: Filling, page: gr.Blocks) -> None:
     build_project_page(
         ProjectHandlers(
-            services.accounts, services.projects, services.events, services.stuck, services.consents
+            services.accounts, services.projects, services.events, services.pairs, services.consents
         ),
         ImportHandlers(services.accounts, services.projects, services.importing, services.dictionary),
         MembersHandlers(
@@ -267,10 +267,8 @@ def _build_project(services: Services, header: Filling, page: gr.Blocks) -> None
         RemarksHandlers(services.accounts, services.projects, services.remarks),
         PairListHandlers(
             services.accounts,
-            services.pair_list,
-            PairChangeHandlers(
-                services.accounts, services.projects, services.pair_withdrawal, services.pair_removal
-            ),
+            services.pairs,
+            PairChangeHandlers(services.accounts, services.projects, services.pairs),
         ),
         ExclusionHandlers(services.accounts, services.projects, services.set_aside),
         header,

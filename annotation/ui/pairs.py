@@ -17,15 +17,7 @@ from annotation.sense_pairs import Dictionary, add_senses
 from annotation.senses import item_views
 from annotation.services.accounts import AccountService
 from annotation.services.imports import ImportService
-from annotation.services.pairs import (
-    PAGE_LENGTH,
-    PairLine,
-    PairListService,
-    PairPage,
-    PairRemovalService,
-    PairState,
-    PairWithdrawalService,
-)
+from annotation.services.pairs import PAGE_LENGTH, PairLine, PairPage, PairService, PairState
 from annotation.services.projects import ProjectService
 from annotation.services.ratings import Remark, RemarkKind, RemarkPage, RemarkService
 from annotation.types import ImportSummary, Role
@@ -274,8 +266,7 @@ EXPLAINED_HTML = (
 class PairChangeHandlers:
     accounts: AccountService
     projects: ProjectService
-    withdrawal: PairWithdrawalService
-    removal: PairRemovalService
+    pairs: PairService
 
     def types(self, request: gr.Request) -> gr.Dropdown:
         """The choice among the types of the project."""
@@ -285,16 +276,16 @@ class PairChangeHandlers:
 
     def withdraw(self, request: gr.Request, ids: str | None, type: str | None, reason: str | None) -> Any:
         """Take the named pairs out of the study, and empty the fields."""
-        return self._changed(request, ids, type, reason, self.withdrawal.withdraw, "withdrawn")
+        return self._changed(request, ids, type, reason, self.pairs.withdraw, "withdrawn")
 
     def restore(self, request: gr.Request, ids: str | None, type: str | None, reason: str | None) -> Any:
         """Put the named pairs back, and empty the fields."""
-        return self._changed(request, ids, type, reason, self.withdrawal.restore, "restored")
+        return self._changed(request, ids, type, reason, self.pairs.restore, "restored")
 
     def remove(self, request: gr.Request, ids: str | None, type: str | None) -> tuple[str, str]:
         """Delete the named pairs, and empty the field."""
         with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
-            count = self.removal.remove(project_id, parse_ids(ids), type=type or None, by=user)
+            count = self.pairs.remove(project_id, parse_ids(ids), type=type or None, by=user)
         return done_html(f"{count_noun(count, 'pair')} removed."), ""
 
     def _changed(
@@ -371,7 +362,7 @@ LONGEST_SEARCH = 200
 @dataclass(frozen=True)
 class PairListHandlers:
     accounts: AccountService
-    listing: PairListService
+    pairs: PairService
     changes: PairChangeHandlers
 
     def first(self, search: str | None, state: str | None, request: gr.Request) -> tuple[Any, ...]:
@@ -402,7 +393,7 @@ class PairListHandlers:
     ) -> tuple[int, PairPage]:
         """The page, or the last that there is: search and pairs may have changed since the last turn."""
         offset = page * PAGE_LENGTH
-        found = self.listing.pairs(project_id, search=search, state=state, offset=offset, viewer=viewer)
+        found = self.pairs.pairs(project_id, search=search, state=state, offset=offset, viewer=viewer)
         last = max(0, found.total - 1) // PAGE_LENGTH
         return (page, found) if page <= last else self._page(project_id, viewer, search, state, last)
 

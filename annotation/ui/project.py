@@ -19,7 +19,7 @@ from annotation.services.accounts import AccountService
 from annotation.services.audit import Event, EventService
 from annotation.services.consents import ConsentService
 from annotation.services.gold import ExportRecord, GoldCounts, GoldService
-from annotation.services.pairs import StuckPair, StuckPairs, StuckService
+from annotation.services.pairs import PairService, StuckPair, StuckPairs
 from annotation.services.projects import ProjectService
 from annotation.types import Role
 from annotation.ui.members import (
@@ -326,7 +326,7 @@ class ProjectHandlers:
     accounts: AccountService
     projects: ProjectService
     events: EventService
-    stuck: StuckService
+    pairs: PairService
     consents: ConsentService
 
     def open(self, request: gr.Request) -> tuple[Any, ...]:
@@ -353,7 +353,7 @@ class ProjectHandlers:
         with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             counts = self.projects.counts(project_id, viewer=user.id)
             events = self.events.recent(project_id, viewer=user.id)
-            stuck = self.stuck.stuck(project_id)
+            stuck = self.pairs.stuck(project_id)
         return counts_html(counts) + stuck_html(stuck, project_id), events_html(events)
 
     def save(self, request: gr.Request, seen: str, *values: object) -> tuple[Any, ...]:
@@ -363,7 +363,7 @@ class ProjectHandlers:
             before = self.projects.get(project_id).settings
             counts = self.projects.counts(project_id, viewer=user.id)
             kept = self.projects.update(project_id, mine, seen=seen, by=user).settings
-            anew = self.consents.lacking_anew(project_id) if kept.consent != before.consent else 0
+            anew = self.consents.count_to_renew(project_id) if kept.consent != before.consent else 0
             follows = [describe_renewal(anew)]
             counts_now = self.projects.counts(project_id, viewer=user.id)
             if kept.threshold != before.threshold:

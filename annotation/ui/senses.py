@@ -419,7 +419,7 @@ class SensesHandlers:
         rest = f" WordNet does not have the senses of {group_digits(missing)}." if missing else ""
         have = count_noun(done, "pair has", "pairs have")
         said = answer_html(f"{have} definitions now.{rest}", "saved")
-        return task_html(project, self.senses.undescribed(project.id)), "", "", "", "", said
+        return task_html(project, self.senses.count_undescribed(project.id)), "", "", "", "", said
 
     def _begun(self, user: User, project: Project, roles: frozenset[Role], said: str) -> Shown:
         """The form for a writer's next word; without one, for any word of an administrator's."""
@@ -429,7 +429,7 @@ class SensesHandlers:
             found = look_up(task.left, "", self.dictionary.open())
             return writer_task_html(project, task), meanings_html(found), "", "", "", said
         if user.is_administrator or Role.ADMINISTRATOR in roles:
-            return task_html(project, self.senses.undescribed(project.id)), "", "", "", "", said
+            return task_html(project, self.senses.count_undescribed(project.id)), "", "", "", "", said
         return nothing_html(project, task), "", "", "", "", said
 
     def _admitted(self, request: gr.Request) -> tuple[User, Project, frozenset[Role]]:

@@ -268,25 +268,25 @@ def read_settings_form(values: Sequence[Any]) -> ProjectSettings:
     chosen = (*(types or ()), *str(own_types or "").replace(",", " ").split())
     settings = ProjectSettings(
         name=str(name or ""),
-        types=wrong.read(_some_type, chosen, instead=DEFAULTS.types),
+        types=wrong.check(_some_type, chosen, instead=DEFAULTS.types),
         guidelines=str(guidelines or ""),
-        raters_per_pair=wrong.read(
+        raters_per_pair=wrong.check(
             whole_of, raters, "number of raters per pair", instead=DEFAULTS.raters_per_pair
         ),
-        threshold=wrong.read(
+        threshold=wrong.check(
             decimal_or_none, threshold, "difference for adjudication", instead=DEFAULTS.threshold
         ),
-        step=wrong.read(decimal_of, step, "step between grades", instead=DEFAULTS.step),
+        step=wrong.check(decimal_of, step, "step between grades", instead=DEFAULTS.step),
         is_random=bool(is_random),
-        seed=wrong.read(whole_of, seed, "seed", instead=DEFAULTS.seed),
+        seed=wrong.check(whole_of, seed, "seed", instead=DEFAULTS.seed),
         may_revise=bool(may_revise),
-        lease_minutes=wrong.read(whole_of, lease, "number of minutes", instead=DEFAULTS.lease_minutes),
-        most_per_rater=wrong.read(whole_or_none, most, "limit of pairs per rater", instead=None),
+        lease_minutes=wrong.check(whole_of, lease, "number of minutes", instead=DEFAULTS.lease_minutes),
+        most_per_rater=wrong.check(whole_or_none, most, "limit of pairs per rater", instead=None),
         consent=str(consent or ""),
         scale_words=str(scale_words or ""),
     )
-    checked = wrong.read(check_settings, settings, instead=settings)
-    wrong.tell()
+    checked = wrong.check(check_settings, settings, instead=settings)
+    wrong.raise_if_any()
     return checked
 
 

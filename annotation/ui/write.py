@@ -12,7 +12,7 @@ from annotation.errors import AnnotationError
 from annotation.scale import scale_points
 from annotation.services.accounts import AccountService
 from annotation.services.projects import ProjectService
-from annotation.services.writing_plan import SENT_BACK_TIME
+from annotation.services.writing import SENT_BACK_TIME
 from annotation.types import Project, Role, User
 from annotation.ui.rate import build_form, storage_name
 from annotation.ui.widgets import require_member

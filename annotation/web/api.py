@@ -30,7 +30,8 @@ from annotation.errors import (
 )
 from annotation.services.sign_in import NOT_SIGNED_IN
 from annotation.types import User
-from annotation.wording import quote_value, shorten, whole_in
+from annotation.wording import MOST_SHOWN, quote_value, whole_in
+from kpdemo.text import shorten
 
 API = "/annotate/api"
 LARGEST_BODY = 64 * 1024
@@ -201,4 +202,4 @@ def _refuse(constant: str) -> NoReturn:
 
 
 def _quote(value: object) -> str:
-    return shorten(str(value) if isinstance(value, Decimal) else json.dumps(value, default=str))
+    return shorten(str(value) if isinstance(value, Decimal) else json.dumps(value, default=str), MOST_SHOWN)

@@ -103,7 +103,7 @@ def new_router(at_once: int = AT_ONCE) -> APIRouter:
 
 def in_place_of_work(consents: ConsentService, project_id: int, user: User) -> Result | None:
     """What a page is answered in place of work; None where there is nothing to agree to by now."""
-    asked = consents.asked(project_id, user.id)
+    asked = consents.text_to_agree(project_id, user.id)
     if asked is None:
         return None
     html = markdown_html(asked.text)

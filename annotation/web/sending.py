@@ -102,7 +102,7 @@ class SendPages:
             return self._gone(token, user, error)
         except AnnotationError as error:
             return self._page(token, user, asked, error)
-        self._handovers.arrived(token, project_id)
+        self._handovers.mark_sent(token, project_id)
         return self._responder.go(f"/annotate/predictions?project={project_id}&sent={summary.pairs}")
 
     def _gone(self, token: str, user: User, error: HandOverError) -> Response:

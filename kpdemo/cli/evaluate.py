@@ -21,7 +21,7 @@ from kpdemo.cli.options import (
     LanguageOption,
     PredictBatchSizeOption,
     Problems,
-    check_file,
+    check_input,
     check_second_output,
     dataset_names,
     exit_with,
@@ -222,7 +222,7 @@ def evaluate(
     names = dataset_names(gold)
     code = "" if language is None else read_language(language)
     cuts = cuts_of_option(at or ())
-    files = [check_file(file, LINE_SUFFIXES) for file in predictions]
+    files = [check_input(file, LINE_SUFFIXES) for file in predictions]
     read = [*map(Path, names), *files]
     details_path = None if details_file is None else check_second_output("--details", details_file, read)
     from kpdemo.evaluation.measuring import not_in_text_message, without_gold_message

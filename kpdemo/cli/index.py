@@ -23,8 +23,7 @@ from kpdemo.cli.options import (
     JsonOption,
     Problems,
     already_there,
-    check_file,
-    count_noun,
+    check_input,
     exit_with,
     only_input,
     print_json,
@@ -41,6 +40,7 @@ from kpdemo.passages import chance_note
 from kpdemo.ramkg.settings import EncoderConfig, IndexConfig, IndexType, Pooling
 from kpdemo.routing import DEFAULT_MODEL
 from kpdemo.selection import SCORE_DIGITS
+from kpdemo.text import number_of
 from kpdemo.types import Document
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ def evaluate(
     """Measure how often a query's passage is among the first 1, 2, 5, 10 and 20 found (RAMKG, Table 4)."""
     from kpdemo.evaluation.metrics import CUT_OFFS, rank_of, recall_at
 
-    path = check_file(queries, LINE_SUFFIXES)
+    path = check_input(queries, LINE_SUFFIXES)
     index = open_index(folder)
     encoder = encoder_of(index, model, device, batch_size)
     ranks = []
@@ -327,7 +327,7 @@ def mine(
     from kpdemo.ramkg.bitext import mine_pairs
 
     for name in (source, target):
-        check_file(name, PASSAGE_FILES)
+        check_input(name, PASSAGE_FILES)
     if output != STDOUT and Path(output).is_dir():
         raise CallError(f"{output}: a folder, not a file; name a file in it.")
     config = EncoderConfig(model, pooling, length=length, passage_prefix=passage_prefix)
@@ -338,7 +338,7 @@ def mine(
         vectors = _vectors(encoder, sides, progress.show)
     pairs = mine_pairs(*vectors, threshold=threshold, neighbours=neighbours)
     _write(output, _table(pairs, *sides))
-    say(f"{count_noun(len(pairs), 'pair')} of {len(sides[0]):,} and {len(sides[1]):,} passages.")
+    say(f"{number_of(len(pairs), 'pair')} of {len(sides[0]):,} and {len(sides[1]):,} passages.")
     exit_with(problems)
 
 
@@ -491,7 +491,7 @@ def build(
         index = build_index(
             passages, output, encoder, config, name=_name(source), progress=progress, on_error=problems
         )
-    say(f"{count_noun(len(index), 'passage')} in {output}{_how_good(index.manifest)}.")
+    say(f"{number_of(len(index), 'passage')} in {output}{_how_good(index.manifest)}.")
     if not index.manifest.with_keyphrases:
         say("None of them has keyphrases: they can be searched, but do not help a model to predict.")
     exit_with(problems)
@@ -517,7 +517,7 @@ def add(
         added = add_passages(
             passages, folder, encoder, name=_name(source), progress=progress, on_error=problems
         )
-    say(f"{count_noun(added.done, 'passage')} added to {folder}{already_there(added.skipped)}.")
+    say(f"{number_of(added.done, 'passage')} added to {folder}{already_there(added.skipped)}.")
     exit_with(problems)
 
 
@@ -525,7 +525,7 @@ def _one_file(sources: Sequence[str]) -> str:
     """What --input names: one file of passages that is there, or standard input."""
     only_input(sources)
     if sources[0] != STDIN:
-        check_file(sources[0], PASSAGE_FILES)
+        check_input(sources[0], PASSAGE_FILES)
     return sources[0]
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from kpdemo.command import CallError
+from kpdemo.command import CallError, check_file
 from kpdemo.errors import InputError, ModelLoadError
 from kpdemo.io.documents import SeeUnnamed, count_documents, folder_files, unnamed_note
 from kpdemo.io.files import (
@@ -85,13 +85,9 @@ LanguageOption = Annotated[
 ]
 
 
-def check_file(name: str, suffixes: Sequence[str]) -> Path:
+def check_input(name: str, suffixes: Sequence[str]) -> Path:
     """The path of a file that is there and ends in one of `suffixes`; else `CallError`."""
-    path = Path(name)
-    if not path.exists():
-        raise CallError(f"{name}: no such file; check the name.")
-    if path.is_dir():
-        raise CallError(f"{name}: a folder, not a file; name a file in it.")
+    path = check_file(name)
     try:
         suffix = document_suffix(path)
     except InputError as error:
@@ -171,11 +167,6 @@ def print_json(value: Any) -> None:
     sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
 
 
-def count_noun(number: int, noun: str) -> str:
-    """ "1 pair", "1,200 pairs"."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def already_there(number: int) -> str:
     """What follows how many were done now: ", 3 were there already"."""
     return f", {number:,} {'was' if number == 1 else 'were'} there already" if number else ""
@@ -245,7 +236,7 @@ def dataset_names(paths: Sequence[str]) -> dict[str, str]:
     Raises:
         CallError: a file is not there or cannot be read, or is given twice.
     """
-    files = {path: check_file(path, (*LINE_SUFFIXES, *TABLE_SUFFIXES)) for path in paths}
+    files = {path: check_input(path, (*LINE_SUFFIXES, *TABLE_SUFFIXES)) for path in paths}
     names = {path: plain_name(file) for path, file in files.items()}
     times = Counter(names.values())
     told = {

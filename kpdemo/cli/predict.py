@@ -23,10 +23,9 @@ from kpdemo.cli.options import (
     ModelOption,
     PredictBatchSizeOption,
     already_there,
-    check_file,
     check_index,
+    check_input,
     check_second_output,
-    count_noun,
     only_input,
     open_predictor,
     print_json,
@@ -50,6 +49,7 @@ from kpdemo.io.files import (
 )
 from kpdemo.io.predictions import write_predictions_table
 from kpdemo.lines import with_title_line
+from kpdemo.text import number_of
 from kpdemo.types import Document, Predictor, RetrievalPrediction, finds_absent, languages_of
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def predict_many(
     """
     table_path = None if table is None else _check_table(table, source, output)
     if source != STDIN and not Path(source).is_dir():
-        check_file(source, DOCUMENT_SUFFIXES)
+        check_input(source, DOCUMENT_SUFFIXES)
     check_index(reading.model, reading.index_folder)
     predictor = open_predictor(reading.model, reading.device, reading.index_folder)
     summary = _predict_file(predictor, source, output, reading, batch_size)
@@ -151,11 +151,11 @@ def predict_many(
         with replacing(table_path) as written:
             write_predictions_table(Path(output), written)
     failed = f", {summary.failed:,} could not be used" if summary.failed else ""
-    say(f"{count_noun(summary.done, 'document')} predicted{already_there(summary.skipped)}{failed}.")
+    say(f"{number_of(summary.done, 'document')} predicted{already_there(summary.skipped)}{failed}.")
     if reading.index_folder is not None and (without := summary.done - summary.retrieved):
         languages = "its language" if without == 1 else "their languages"
         say(
-            f"--index was not used for {count_noun(without, 'document')}: '{predictor.name}' reads "
+            f"--index was not used for {number_of(without, 'document')}: '{predictor.name}' reads "
             f"{languages} "
             "without passages."
         )
@@ -208,7 +208,7 @@ def _read_one(file: str | None, title: str) -> Document:
     many = f"`predict --input {file} --output predictions.jsonl`"
     if Path(file).is_dir():
         raise CallError(f"{file}: a folder, not a file; for all documents in it use {many}.")
-    path = check_file(file, DOCUMENT_SUFFIXES)
+    path = check_input(file, DOCUMENT_SUFFIXES)
     if not is_whole(file):
         raise CallError(
             f"{file}: a file with one document ends in {', '.join(WHOLE_SUFFIXES)}; for a file with many use "

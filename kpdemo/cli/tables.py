@@ -9,7 +9,6 @@ from rich.table import Table
 from rich.text import Text
 
 from kpdemo.candidates.chunks import Coverage
-from kpdemo.cli.options import count_noun
 from kpdemo.evaluation.metrics import CUTS, DEEP_CUT, Convention
 from kpdemo.evaluation.protocol import DatasetFigures
 from kpdemo.evaluation.report import (
@@ -35,7 +34,7 @@ from kpdemo.evaluation.significance import CONVENTIONS, estimates
 from kpdemo.passages import help_note, passage_rows, unrelated_note
 from kpdemo.selection import short_score
 from kpdemo.terminal import harmless, open_console
-from kpdemo.text import shorten
+from kpdemo.text import number_of, shorten
 from kpdemo.types import Document, Keyphrase, Prediction, RetrievalPrediction, Span
 
 MARK = "black on bright_yellow"
@@ -237,7 +236,7 @@ def _is_at(measure: str, cuts: Sequence[str]) -> bool:
 
 
 def _figures_table(name: str, figures: DatasetFigures, cuts: Sequence[str]) -> Table:
-    title = _plain(f"{name}: {count_noun(figures.documents, 'document')}")
+    title = _plain(f"{name}: {number_of(figures.documents, 'document')}")
     table = Table(title=title, title_justify="left")
     table.caption, table.caption_justify = with_gold_note(figures), "left"
     table.add_column("Kind")

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from kpdemo.errors import InputError
+from kpdemo.statistics import harmonic_mean
 from kpdemo.text import shorten
 
 Convention = Literal["skip_empty", "count_empty"]
@@ -91,10 +92,6 @@ class PooledFigures:
 def named_pooled(figures: PooledFigures) -> dict[str, float | None]:
     """As `named_metrics`."""
     return {"P@M": figures.precision_m, "R@M": figures.recall_m, "F1@M": figures.f1_m}
-
-
-def harmonic_mean(precision: float, recall: float) -> float:
-    return 2 * precision * recall / (precision + recall) if precision + recall > 0 else 0.0
 
 
 def with_further(cuts: Iterable[Cut]) -> tuple[Cut, ...]:

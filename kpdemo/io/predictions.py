@@ -1,7 +1,7 @@
 """Predictions in files: JSON, CSV for spreadsheets, and the bundle that annotation takes.
 
-Texts that a spreadsheet would run as a formula begin with an apostrophe, as in the files that `annotation`
-writes (its spreadsheet.py); numbers, and JSON, are as they are.
+Texts that a spreadsheet would run as a formula begin with an apostrophe (`escape_formula`); numbers, and
+JSON, are as they are.
 """
 
 from __future__ import annotations

@@ -228,8 +228,8 @@ def report_errors(rows: Iterable[Row | RowError], on_error: ReportLine | None) -
 
 
 def line_name(name: str, line: int) -> str:
-    """What messages call a line."""
-    return f"{name}, line {line}"
+    """What messages call a line, or a row of a workbook."""
+    return f"{name}, {'row' if name.lower().endswith(WORKBOOK_SUFFIX) else 'line'} {line}"
 
 
 Line = tuple[int, str]

@@ -22,16 +22,7 @@ from kpdemo.evaluation.measuring import (
     not_in_text_message,
     without_gold_message,
 )
-from kpdemo.evaluation.metrics import (
-    CUT,
-    CUTS,
-    Convention,
-    Cut,
-    KindScores,
-    harmonic_mean,
-    read_cuts,
-    with_further,
-)
+from kpdemo.evaluation.metrics import CUT, CUTS, Convention, Cut, KindScores, read_cuts, with_further
 from kpdemo.evaluation.protocol import ComparedDocument
 from kpdemo.evaluation.report import CAPTIONS, POOLED_NOTE, caption_of_f1, decimals, interval_note
 from kpdemo.evaluation.runs import (
@@ -51,6 +42,7 @@ from kpdemo.evaluation.runs import (
 )
 from kpdemo.io.documents import read_gold
 from kpdemo.io.files import LINE_SUFFIXES, TABLE_SUFFIXES, plain_name
+from kpdemo.statistics import harmonic_mean
 from kpdemo.text import shorten
 from kpdemo.types import Document
 from kpdemo.ui.html import count_noun, escape, group_digits

@@ -105,7 +105,7 @@ def test_an_edited_text_is_there_again_and_accepted_as_it_was_edited(site, brows
     expect(note.locator("textarea")).to_have_value("")
     expect(page.locator(said)).to_be_hidden()
     assert kept(page) == []
-    [pair] = site.services.pair_list.pairs(project).items
+    [pair] = site.services.pairs.pairs(project).items
     assert pair.right == "a boat leaving at noon"
 
 

@@ -1353,7 +1353,7 @@ def test_a_text_is_agreed_to_before_the_first_pair_and_a_changed_one_loses_nothi
 def test_a_long_text_that_changes_is_read_from_its_beginning_before_it_can_be_agreed_to(open_desk):
     desk = open_desk(consent="One.\n\n" * 60)
     page = desk.open(viewport=PHONE)
-    text, given = page.locator("#rate-consent"), desk.site.services.consents.given
+    text, given = page.locator("#rate-consent"), desk.site.services.consents.consents
     agree, alert = text.get_by_role("button", name="I agree"), text.get_by_role("alert")
     page.route("**/consent", lambda route: route.abort())
     agree.press("Enter")

@@ -352,7 +352,7 @@ def test_after_the_last_item_was_withdrawn_an_imported_one_appears_by_itself(sit
     page.clock.install()  # before the page sets its timers
     open_annotation_page(page, f"{site.address}/annotate/write?project={project.id}")
     expect(page.locator("#write-left")).to_have_text(sentence(0))
-    services.item_withdrawal.withdraw(project.id, ["item 0"], by=root)
+    services.items.withdraw(project.id, ["item 0"], by=root)
     page.locator("#write-text").fill("a boat on its way")
     expect(page.locator("#write-message")).to_be_visible()
     services.items.import_items(project.id, new_items(3, first=1), by=root)

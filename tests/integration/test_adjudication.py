@@ -20,7 +20,7 @@ from annotation.services.adjudication import AdjudicationService, Neighbours
 from annotation.services.agreement import AgreementService
 from annotation.services.gold import GoldService
 from annotation.services.imports import ImportService
-from annotation.services.pairs import PairListService, PairState
+from annotation.services.pairs import PairService, PairState
 from annotation.services.projects import ProjectService, to_adjudicate
 from annotation.services.ratings import RatingService
 from annotation.types import Cause, NewRating, Role
@@ -70,7 +70,7 @@ def test_whatever_tells_of_open_and_decided_pairs_tells_the_same(database, tmp_p
 
     assert set(ids(service.queue(rated.id, Which.OPEN))) == {"again", "lacking"}
     assert ids(service.queue(rated.id, Which.DECIDED)) == ["done"]
-    states = {line.external_id: line.state for line in PairListService(database).pairs(rated.id).items}
+    states = {line.external_id: line.state for line in PairService(database).pairs(rated.id).items}
     assert states == {
         "calm": PairState.GRADED,
         "again": PairState.FLAGGED,
@@ -168,7 +168,7 @@ def test_without_adjudication_no_pair_is_flagged_and_gold_is_the_mean_but_decisi
     assert (projects.counts(rated.id).flagged, projects.counts(rated.id).to_adjudicate) == (0, 0)
     assert ids(service.queue(rated.id)) == []
     assert ids(service.queue(rated.id, Which.ALL)) == ids(service.queue(rated.id, Which.DECIDED)) == ["far"]
-    states = {line.external_id: line.state for line in PairListService(rated.database).pairs(rated.id).items}
+    states = {line.external_id: line.state for line in PairService(rated.database).pairs(rated.id).items}
     assert PairState.FLAGGED not in states.values()
     assert states["far"] is PairState.DECIDED
     assert to_adjudicate_everywhere(rated) == 0

@@ -458,7 +458,8 @@ def test_a_search_for_a_very_long_text_is_a_wrong_call(call):
 def test_what_cannot_be_read_is_told_of_the_file(call, call_of):
     call("project", "create", "News")
     status, _, errors = call(*map(str, call_of))
-    assert (status, errors) == (1, f"{UNREADABLE}: cannot be read (Input/output error); check the file.\n")
+    told = "cannot be read (Input/output error); check its permissions or give another file."
+    assert (status, errors) == (1, f"{UNREADABLE}: {told}\n")
 
 
 def test_a_damaged_database_is_no_traceback(call, tmp_path):

@@ -14,7 +14,7 @@ from annotation.files.gold_files import RatingFormat
 from annotation.services.adjudication import DecisionTableService
 from annotation.services.audit import EventService
 from annotation.services.known_pairs import KnownPairService
-from annotation.services.pairs import PairListService, StuckService
+from annotation.services.pairs import PairService
 from annotation.services.quality import QualityService, WorkService
 from annotation.services.ratings import RatingExportService, RemarkService
 from annotation.types import KnownPair
@@ -32,7 +32,7 @@ def reports(database: Database, file: Path) -> dict[str, object]:
     RatingExportService(database, clock=clock).export(rated.id, file, RatingFormat.CSV, named=True)
     remarks = RemarkService(database).remarks(rated.id, viewer=rated.adjudicator.id)
     decisions = DecisionTableService(database).items(rated.id, Which.ALL, None)
-    lists = PairListService(database)
+    lists = PairService(database)
     return {
         "exported": file.read_bytes(),
         "remarks": (remarks.counts, [(each.kind, each.external_id, each.text) for each in remarks.items]),
@@ -44,7 +44,7 @@ def reports(database: Database, file: Path) -> dict[str, object]:
         "events": [(event.action, event.user) for event in EventService(database).recent(rated.id)],
         "server": sorted(event.action for event in EventService(database).of_server()),
         "decisions": [(item.external_id, item.grades, item.comments) for item in decisions],
-        "stuck": StuckService(database, clock=clock).stuck(rated.id),
+        "stuck": PairService(database, clock=clock).stuck(rated.id),
         "found": [
             [line.external_id for line in lists.pairs(rated.id, search=text).items]
             for text in ("1", "HARBOUR", "a boat", "%", "no such text")

@@ -56,23 +56,23 @@ def services(database) -> Services:
 
 def test_nothing_is_given_to_a_rater_who_has_not_agreed(world, services):
     project, (ana, ben) = world.project, world.raters
-    assert services.consents.asked(project, ana) is None
-    assert services.consents.given(project) is None
+    assert services.consents.text_to_agree(project, ana) is None
+    assert services.consents.consents(project) is None
     ask_for(services, project, FIRST)
     with asking():
         services.assignment.queue(project, ana)
     assert count(world.database, Assignment) == 0
-    asked = services.consents.asked(project, ana)
+    asked = services.consents.text_to_agree(project, ana)
     assert asked is not None
     assert (asked.text, asked.sha256, asked.is_changed) == (FIRST, digest(FIRST), False)
     with pytest.raises(ConsentError, match="changed while you read it"):
         services.consents.agree(project, ana, digest("something else"))
-    assert services.consents.given(project) == {}
+    assert services.consents.consents(project) == {}
     services.consents.agree(project, ana, asked.sha256)
     assert len(services.assignment.queue(project, ana).pairs) == 2
     with asking():
         services.assignment.queue(project, ben)
-    given = services.consents.given(project)
+    given = services.consents.consents(project)
     assert given is not None
     assert [(user, each.sha256, each.is_current) for user, each in given.items()] == [
         (ana, digest(FIRST), True)
@@ -97,10 +97,10 @@ def test_a_changed_text_stops_all_work_until_it_is_agreed_to_and_keeps_the_pairs
             deed()
     assert [count(world.database, each) for each in (Rating, Skip, Comment)] == [0, 0, 0]
     assert count(world.database, Assignment, Assignment.state == "held") == 2
-    asked = services.consents.asked(project, ana)
+    asked = services.consents.text_to_agree(project, ana)
     assert asked is not None
     assert (asked.text, asked.is_changed) == (SECOND, True)
-    given = services.consents.given(project)
+    given = services.consents.consents(project)
     assert given is not None
     assert (given[ana].sha256, given[ana].is_current) == (digest(FIRST), False)
     services.consents.agree(project, ana, digest(SECOND))
@@ -109,9 +109,9 @@ def test_a_changed_text_stops_all_work_until_it_is_agreed_to_and_keeps_the_pairs
     ask_for(services, project, FIRST)  # which they know, and agreed to
     services.ratings.rate(second, ana, Decimal(3))
     ask_for(services, project, "")
-    assert services.consents.asked(project, ana) is None
+    assert services.consents.text_to_agree(project, ana) is None
     services.consents.agree(project, world.raters[1], digest(FIRST))  # it ended while they read it
-    assert set(services.consents.given(project) or ()) == {ana}
+    assert set(services.consents.consents(project) or ()) == {ana}
     assert services.assignment.queue(project, world.raters[1]).pairs
     check(world)
 
@@ -125,7 +125,7 @@ def test_whoever_agreed_to_an_earlier_text_is_counted_and_sees_it_among_their_pr
         """The number, and who of the two sees it."""
         lines = {user: services.overview.projects(users[user]) for user in (ana, ben)}
         seen = [user for user in lines if any(line.must_agree_anew for line in lines[user])]
-        return [services.consents.lacking_anew(project), *seen]
+        return [services.consents.count_to_renew(project), *seen]
 
     ask_for(services, project, FIRST)
     assert told() == [0]
@@ -145,9 +145,9 @@ def test_whoever_agreed_to_an_earlier_text_is_counted_and_sees_it_among_their_pr
     assert told() == [2, ana, ben]
     quality = QualityService(world.database)
     quality.pause(project, users[ben].name)  # asked once he is resumed
-    assert services.consents.lacking_anew(project) == 1
+    assert services.consents.count_to_renew(project) == 1
     services.projects.add_member(project, users[ben].name, Role.WRITER)  # for which he is asked now
-    assert services.consents.lacking_anew(project) == 2
+    assert services.consents.count_to_renew(project) == 2
     quality.resume(project, users[ben].name)
     services.accounts.disable(users[ben].name)
     for role in (Role.RATER, Role.WRITER):
@@ -178,7 +178,7 @@ def test_only_raters_and_writers_of_the_project_agree(world, services):
     services.accounts.add_user("eda")
     services.projects.add_member(world.project, "eda", Role.ADJUDICATOR)
     eda = services.accounts.user("eda").id
-    for deed in (services.consents.asked, lambda *who: services.consents.agree(*who, digest(FIRST))):
+    for deed in (services.consents.text_to_agree, lambda *who: services.consents.agree(*who, digest(FIRST))):
         with pytest.raises(AccessError, match="role rater or writer"):
             deed(world.project, eda)
     assert count(world.database, Consent) == 0
@@ -303,7 +303,7 @@ def test_a_text_saved_again_by_a_browser_or_with_space_around_it_is_the_same(wor
     assert settings.consent == "One\ntwo\nthree"
     services.consents.agree(world.project, world.raters[0], digest("One\ntwo\nthree"))
     ask_for(services, world.project, "One\r\ntwo\r\nthree")
-    assert services.consents.asked(world.project, world.raters[0]) is None
+    assert services.consents.text_to_agree(world.project, world.raters[0]) is None
     ask_for(services, world.project, " \n ")
     assert services.projects.get(world.project).settings.consent == ""
     with pytest.raises(SettingsError, match="The consent text has 100,001 characters: give at most 100,000"):

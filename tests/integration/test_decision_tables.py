@@ -27,7 +27,7 @@ from annotation.services.audit import EventService
 from annotation.services.bundle import open_services
 from annotation.services.gold import GoldService
 from annotation.services.imports import ImportService
-from annotation.services.pairs import PairWithdrawalService
+from annotation.services.pairs import PairService
 from annotation.services.projects import ProjectService
 from annotation.services.ratings import RatingService
 from annotation.types import Cause, KnownPair, NewPair, Role
@@ -36,6 +36,7 @@ from kpdemo.io.tables import escape_formula, open_stream, unescape_formula
 from tests.commands import main
 from tests.databases import row_problems
 from tests.rated import pair, rated_project
+from tests.workbooks import workbook
 
 
 @pytest.fixture
@@ -196,7 +197,7 @@ def test_a_longer_table_is_written_and_read_with_as_many_queries(database):
     event.listen(database.engine, "before_cursor_execute", lambda *arguments: asked.append(arguments[2]))
     rows = [{**row, "grade": "2", "cause": "scale"} for row in study.rows()]
     assert queries(lambda: study.read(rows[:1])) == queries(lambda: study.read(rows[1:]))
-    withdraw = PairWithdrawalService(database).withdraw
+    withdraw = PairService(database).withdraw
     whole = queries(lambda: study.rows(Which.ALL))
     withdraw(study.id, [row["id"] for row in rows[1:]])
     assert queries(lambda: study.rows(Which.ALL)) == whole
@@ -298,7 +299,7 @@ def test_a_pair_that_got_another_rating_or_is_flagged_no_longer(database):
 
 def test_a_withdrawn_pair_is_told(study):
     rows = filled(study.rows(), far="1", half="2")
-    PairWithdrawalService(study.database, study.clock).withdraw(study.id, ["far"])
+    PairService(study.database, study.clock).withdraw(study.id, ["far"])
     assert "line 2: The pair 'far' is withdrawn and needs no decision" in study.refused(rows)
     assert "far" not in [row["id"] for row in study.rows()]
 
@@ -456,6 +457,14 @@ def test_a_table_that_a_group_made_itself_is_read(sqlite_database, name, text):
     with pytest.raises(ImportFileError, match="judith decided 3, scale already"):
         study.take(text, name=name)
     assert study.take(text, name=name, replaces=True) == DecisionSummary(1, 0, 0)
+
+
+def test_the_table_may_come_back_as_a_workbook(study):
+    far = next(row for row in study.rows() if row["id"] == "far")
+    content = workbook([list(far), list((far | {"grade": 3, "cause": "scale", "note": "'=1+1"}).values())])
+    source = open_stream(io.BufferedReader(io.BytesIO(content)), "flagged.xlsx")
+    assert study.tables.decide_all(study.id, read_decisions(source), "judith").decided == 1
+    assert study.decided()["far"] == (3.0, Cause.SCALE, "=1+1", "judith")
 
 
 def test_importing_the_table_as_pairs_brings_no_ratings(database):

@@ -41,7 +41,7 @@ from annotation.services.audit import EventService
 from annotation.services.gold import GoldService, first_unfinished
 from annotation.services.imports import ImportService
 from annotation.services.numbering import KeyService
-from annotation.services.pairs import PairWithdrawalService
+from annotation.services.pairs import PairService
 from annotation.services.predictions import JudgementService, SendService
 from annotation.services.project_rows import find_project
 from annotation.services.projects import ProjectService
@@ -833,7 +833,7 @@ def test_pairs_marked_as_a_problem_are_told_before_they_go_into_the_gold_set(dat
     assert written["counts"]["marked_as_problem"] == service.counts(rated.id).problems == 2
     row = '<th scope="row">Marked as a problem</th><td class="number">2</td>'
     assert row in export_html(service.counts(rated.id))
-    PairWithdrawalService(database).withdraw(rated.id, ["b-1"])
+    PairService(database).withdraw(rated.id, ["b-1"])
     assert service.counts(rated.id).problems == 1
 
 

@@ -18,7 +18,7 @@ from annotation.services.assignment import AssignmentService
 from annotation.services.audit import DECIDED, EventService
 from annotation.services.consents import ConsentService
 from annotation.services.imports import ImportService
-from annotation.services.pairs import PairListService, PairState, PairWithdrawalService, StuckService
+from annotation.services.pairs import PairService, PairState
 from annotation.services.projects import OverviewService, ProjectService
 from annotation.services.quality import QualityService
 from annotation.services.ratings import RatingService, RemarkService
@@ -191,7 +191,7 @@ def test_nor_while_it_is_withdrawn_as_it_may_be_restored(study):
     study.assignments.queue(study.id, study.judith, 4)
     lacking = study.rated.pair_id("lacking")
     study.assignments.skip(lacking, study.judith, SkipReason.OTHER, "too long")
-    PairWithdrawalService(study.rated.database, study.rated.clock).withdraw(study.id, ["lacking"])
+    PairService(study.rated.database, study.rated.clock).withdraw(study.id, ["lacking"])
     with pytest.raises(AssignmentError, match="could look at others' grades"):
         study.ratings.rate(lacking, study.judith, Decimal(2))
 
@@ -328,7 +328,7 @@ def test_nor_do_they_where_decisions_in_a_row_are_one_event(study):
 
 
 def test_lists_and_counts_of_the_project_do_not_tell_that_such_a_pair_is_flagged(study):
-    listing = PairListService(study.rated.database)
+    listing = PairService(study.rated.database)
 
     def flagged(viewer):
         page = listing.pairs(study.id, state=PairState.FLAGGED, viewer=viewer)
@@ -351,7 +351,7 @@ def test_nor_that_it_is_decided(study):
     study.join()
 
     def told(viewer):
-        lines = PairListService(study.rated.database).pairs(study.id, viewer=viewer).items
+        lines = PairService(study.rated.database).pairs(study.id, viewer=viewer).items
         [lacking] = [line for line in lines if line.external_id == "lacking"]
         return lacking.state, study.projects.counts(study.id, viewer=viewer).flagged
 
@@ -381,9 +381,9 @@ def test_comments_and_skips_leave_out_what_was_said_of_such_a_pair(study):
 def test_the_page_of_the_project_shows_its_leader_no_more_than_that(study):
     database, projects = study.rated.database, study.projects
     accounts, events = AccountService(database), EventService(database)
-    stuck, consents = StuckService(database, clock=study.rated.clock), ConsentService(database)
+    stuck, consents = PairService(database, clock=study.rated.clock), ConsentService(database)
     page = ProjectHandlers(accounts, projects, events, stuck, consents)
-    listing = PairListHandlers(accounts, PairListService(database), None)
+    listing = PairListHandlers(accounts, PairService(database), None)
     remarks = RemarksHandlers(accounts, projects, RemarkService(database))
     request = SimpleNamespace(username="judith", query_params={"project": str(study.id)}, headers={})
     projects.add_member(study.id, "judith", Role.ADMINISTRATOR)

@@ -29,7 +29,7 @@ from annotation.services.assignment import refresh_pairs
 from annotation.services.audit import EventService
 from annotation.services.imports import MOST_ITEMS, ImportService
 from annotation.services.known_pairs import KnownPairService
-from annotation.services.pairs import PairWithdrawalService
+from annotation.services.pairs import PairService
 from annotation.services.projects import ProjectService
 from annotation.types import KnownPair, NewPair, NewRating, ProjectSettings, Role
 from db import Database
@@ -376,7 +376,7 @@ def test_a_pair_that_stands_is_never_merged_and_takes_the_grades_of_its_own_id(d
 
 def test_grades_are_merged_into_a_pair_in_use_before_a_withdrawn_one(database):
     project, _ = import_into(database, [pair(1), twin(2, of=1)])
-    PairWithdrawalService(database).withdraw(project.id, ["p1"])
+    PairService(database).withdraw(project.id, ["p1"])
     ImportService(database).import_pairs(project.id, [twin(3, {"Ana": "2"}, of=1)], merges_equal_texts=True)
     assert graded(database) == {("p2", "Ana"): 2}
 

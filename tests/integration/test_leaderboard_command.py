@@ -20,7 +20,7 @@ from annotation.services import leaderboard
 from annotation.services.accounts import AccountService, InvitationService
 from annotation.services.audit import EventService
 from annotation.services.leaderboard import SystemService
-from annotation.services.pairs import PairWithdrawalService
+from annotation.services.pairs import PairService
 from annotation.services.projects import ProjectService
 from annotation.services.sign_in import SignInService, start_session
 from annotation.system_report import wide_intervals_text
@@ -327,7 +327,7 @@ def test_gold_that_is_again_as_it_was_is_the_one_that_is_shown(call, rated):
     assert call("leaderboard", "add", "harbour", "--system", "lcs")[0] == 0
     rated.rate("open", ben="2")
     assert call("leaderboard", "add", "harbour", "--system", "gst")[0] == 0
-    PairWithdrawalService(rated.database).withdraw(rated.id, ["open"])
+    PairService(rated.database).withdraw(rated.id, ["open"])
     _, shown, _ = call("leaderboard", "show", "harbour", "--json")
     told = json.loads(shown)
     assert [one["system"] for one in told["systems"]] == ["lcs"]

@@ -17,7 +17,7 @@ from annotation.quality import QualitySettings
 from annotation.services.assignment import AssignmentService
 from annotation.services.imports import ImportService
 from annotation.services.known_pairs import KnownPairService
-from annotation.services.pairs import PairWithdrawalService, StuckService
+from annotation.services.pairs import PairService
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
 from annotation.services.ratings import RatingService
@@ -60,8 +60,8 @@ class Office:
         settings = service.get(self.world.project).settings
         service.update(self.world.project, replace(settings, most_per_rater=most))
 
-    def withdrawal(self) -> PairWithdrawalService:
-        return PairWithdrawalService(self.world.database, self.clock)
+    def withdrawal(self) -> PairService:
+        return PairService(self.world.database, self.clock)
 
     def name(self, pair: int) -> str:
         with self.world.database.reading() as session:
@@ -383,7 +383,7 @@ def short(database) -> Office:
 
 
 def test_pairs_that_no_share_has_room_for_are_told_with_what_to_do(short, database):
-    project, stuck = short.world.project, StuckService(database)
+    project, stuck = short.world.project, PairService(database)
     first, second = short.world.raters
     short.grade_all(first)
     assert stuck.stuck(project).total == 0
@@ -401,7 +401,7 @@ def test_pairs_that_no_share_has_room_for_are_told_with_what_to_do(short, databa
 
 
 def test_a_limit_that_is_too_low_for_the_raters_is_told_before_they_reach_it(short, database):
-    project, stuck = short.world.project, StuckService(database)
+    project, stuck = short.world.project, PairService(database)
     first, second = short.world.raters
     early = stuck.stuck(project)
     assert (early.total, early.room, early.short_by) == (0, 4, 1)
@@ -428,7 +428,7 @@ def test_a_limit_that_is_too_low_for_the_raters_is_told_before_they_reach_it(sho
 
 
 def test_the_limit_is_not_named_where_a_higher_one_would_not_help(short, database):
-    project, stuck = short.world.project, StuckService(database)
+    project, stuck = short.world.project, PairService(database)
     skipped = ids(short.queue(short.world.raters[0]))[0]
     for rater in short.world.raters:
         short.queue(rater)
@@ -449,7 +449,7 @@ def test_the_limit_is_not_named_where_a_higher_one_would_not_help(short, databas
 
 
 def test_which_raters_have_reached_the_limit_is_said(short, database):
-    found = StuckService(database).stuck(short.world.project)
+    found = PairService(database).stuck(short.world.project)
     some = replace(found, total=5, by_limit=3, full=1)
     assert some.limit_text == "1 rater has reached the limit of 2 pairs per rater, which keeps 3 of them back"
     most = replace(some, total=3, most_per_rater=1)

@@ -13,13 +13,7 @@ from annotation.senses import WORD_TO_SENSE, PairSenses, SenseText
 from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.imports import ImportService
-from annotation.services.pairs import (
-    PAGE_LENGTH,
-    PairListService,
-    PairRemovalService,
-    PairState,
-    PairWithdrawalService,
-)
+from annotation.services.pairs import PAGE_LENGTH, PairService, PairState
 from annotation.services.projects import ProjectService
 from annotation.services.ratings import RemarkService
 from annotation.types import Cause, NewPair
@@ -56,13 +50,12 @@ def a_project(database: Database) -> Rated:
 
 
 def handlers_of(database: Database) -> PairListHandlers:
-    accounts, removal = AccountService(database), PairRemovalService(database)
-    changes = PairChangeHandlers(accounts, ProjectService(database), PairWithdrawalService(database), removal)
-    return PairListHandlers(accounts, PairListService(database), changes)
+    accounts, pairs = AccountService(database), PairService(database)
+    return PairListHandlers(accounts, pairs, PairChangeHandlers(accounts, ProjectService(database), pairs))
 
 
 def states(rated: Rated, **asked: object) -> list[tuple[str, int, str]]:
-    page = PairListService(rated.database).pairs(rated.id, **asked)
+    page = PairService(rated.database).pairs(rated.id, **asked)
     assert page.total == len(page.items)
     return [(line.external_id, line.grades, line.state.value) for line in page.items]
 
@@ -73,7 +66,7 @@ def test_a_search_knows_the_small_letters_of_all_scripts(database):
     ImportService(database).import_pairs(
         project.id, [NewPair(id, "sentence2phrase", text, "x") for id, text in texts.items()]
     )
-    listing = PairListService(database)
+    listing = PairService(database)
     for search, found in {"élan": "a", "ÉLAN": "a", "straß": "b", "день": "c", "100%": "d", "É": "a"}.items():
         assert [line.external_id for line in listing.pairs(project.id, search=search).items] == [found]
 
@@ -84,7 +77,7 @@ def test_a_search_knows_the_small_letters_of_all_scripts(database):
 def test_every_part_of_a_text_finds_it_as_it_stands(database, text):
     project = rated_project(database, [])
     ImportService(database).import_pairs(project.id, [NewPair("a", "sentence2phrase", text, "x")])
-    listing = PairListService(database)
+    listing = PairService(database)
     parts = {text[first:last] for last in range(1, len(text) + 1) for first in range(last)}
     assert all(listing.pairs(project.id, search=part).total == 1 for part in parts)
 
@@ -94,8 +87,8 @@ def test_ids_and_texts_may_have_tabs_and_several_lines(database):
     rated = rated_project(database, [document, pair("c")], types=("document2keyphrase", "sentence2phrase"))
     for search in ("Title\n\nBody", "a\tb"):
         assert [line[0] for line in states(rated, search=search)] == ["a\tb"]
-    assert PairWithdrawalService(database).withdraw(rated.id, ["a\tb"]) == 1
-    assert PairRemovalService(database).remove(rated.id, ["a\tb"]) == 1
+    assert PairService(database).withdraw(rated.id, ["a\tb"]) == 1
+    assert PairService(database).remove(rated.id, ["a\tb"]) == 1
 
 
 def test_where_a_search_folds_letters_it_does_so_whatever_stands_beside_them(sqlite_database):
@@ -104,7 +97,7 @@ def test_where_a_search_folds_letters_it_does_so_whatever_stands_beside_them(sql
     ImportService(sqlite_database).import_pairs(
         project.id, [NewPair(id, "sentence2phrase", text, "x") for id, text in texts.items()]
     )
-    listing = PairListService(sqlite_database)
+    listing = PairService(sqlite_database)
     for search, found in {"οδος": "a", "οδοσα": "a", "STRASSE": "b"}.items():
         assert [line.external_id for line in listing.pairs(project.id, search=search).items] == [found]
 
@@ -119,7 +112,7 @@ KEY = "rodent%1:05:00::"
 def test_a_sense_is_found_by_its_words_meaning_and_key(database):
     words = NewPair("m", WORD_TO_SENSE, "mouse#n", KEY, senses=SENSE)
     project = rated_project(database, [words, pair("p")], types=(WORD_TO_SENSE, "sentence2phrase"))
-    listing = PairListService(database)
+    listing = PairService(database)
     for search in ("Gnawer", "gnawing MAMMAL", "small animal", "%1:05"):
         assert [line.external_id for line in listing.pairs(project.id, search=search).items] == ["m"]
 
@@ -127,7 +120,7 @@ def test_a_sense_is_found_by_its_words_meaning_and_key(database):
 def test_words_and_senses_are_listed_as_raters_see_them_and_keys_stay_in_files(sqlite_database, capsys):
     pairs = [pair("m", type=WORD_TO_SENSE, left="mouse#n", right=KEY, senses=SENSE)]
     rated = rated_project(sqlite_database, pairs, types=(WORD_TO_SENSE,))
-    listing = PairListService(sqlite_database).pairs(rated.id)
+    listing = PairService(sqlite_database).pairs(rated.id)
     comment = {"project_id": rated.id, "pair_id": rated.pair_id("m"), "user_id": rated.adjudicator.id}
     with sqlite_database.session() as session:
         session.add(Comment(**comment, text="Which?", is_flagged=False, updated_at=rated.clock()))

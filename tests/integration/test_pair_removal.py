@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 
 from annotation.errors import NotFoundError, PairError
 from annotation.services.imports import ImportService
-from annotation.services.pairs import PairListService, PairRemovalService
+from annotation.services.pairs import PairService
 from annotation.services.rater_queue import bar_raters
 from annotation.types import NewPair
 from db.models import Assignment, AuditEvent, Pair, Rating
@@ -26,14 +26,12 @@ def rated(database) -> Rated:
 
 
 def left(rated: Rated) -> list[str]:
-    return [line.external_id for line in PairListService(rated.database).pairs(rated.id, limit=None).items]
+    return [line.external_id for line in PairService(rated.database).pairs(rated.id, limit=None).items]
 
 
 def test_what_nobody_has_met_goes_and_can_be_imported_again(rated):
     wrong = [f"p{number}" for number in range(1199)]
-    assert (
-        PairRemovalService(rated.database).remove(rated.id, [*wrong, wrong[0]], by=rated.adjudicator) == 1199
-    )
+    assert PairService(rated.database).remove(rated.id, [*wrong, wrong[0]], by=rated.adjudicator) == 1199
     assert left(rated) == ["graded", "p1199"]
     assert row_problems(rated.database) == []
     with rated.database.reading() as session:
@@ -45,7 +43,7 @@ def test_what_nobody_has_met_goes_and_can_be_imported_again(rated):
 
 
 def test_one_that_somebody_has_met_keeps_all(rated):
-    service, before = PairRemovalService(rated.database), left(rated)
+    service, before = PairService(rated.database), left(rated)
     with pytest.raises(
         PairError, match=r"^The pair 'graded' has grades and stays: leave it out, or withdraw it\.$"
     ):
@@ -68,7 +66,7 @@ def test_who_only_may_not_grade_a_pair_was_not_given_it(database):
     office.submit("wim")
     office.accept_all()
     office.importing.import_pairs(office.project.id, [pair("chosen", type=TYPE)])
-    service = PairRemovalService(database)
+    service = PairService(database)
     with pytest.raises(PairError, match=r"^The pair 'item 0' was written in this project and stays"):
         service.remove(office.project.id, ["item 0"])
     with database.session() as session:  # as the pair of a sense that an administrator chose

@@ -27,7 +27,7 @@ from annotation.services.bundle import open_services
 from annotation.services.gold import GoldService
 from annotation.services.imports import ImportService
 from annotation.services.numbering import KeyService
-from annotation.services.pairs import PairListService, PairRemovalService, PairState, PairWithdrawalService
+from annotation.services.pairs import PairService, PairState
 from annotation.services.predictions import JudgementService
 from annotation.services.projects import OverviewService, ProjectService
 from annotation.services.rater_queue import open_context
@@ -48,11 +48,11 @@ from tests.studies import build_study, claims, exported, random_study, shown
 
 
 def withdraw(rated: Rated, *ids: str, **asked: object) -> int:
-    return PairWithdrawalService(rated.database, rated.clock).withdraw(rated.id, ids, **asked)
+    return PairService(rated.database, rated.clock).withdraw(rated.id, ids, **asked)
 
 
 def restore(rated: Rated, *ids: str, **asked: object) -> int:
-    return PairWithdrawalService(rated.database, rated.clock).restore(rated.id, ids, **asked)
+    return PairService(rated.database, rated.clock).restore(rated.id, ids, **asked)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -90,7 +90,7 @@ def test_a_project_without_the_pairs_and_one_that_withdrew_them_are_the_same(
 
 def test_what_was_held_is_held_again_after_restoring(database):
     world = new_world(database, pairs=3, raters=2, k=1)
-    assignments, service = AssignmentService(database), PairWithdrawalService(database)
+    assignments, service = AssignmentService(database), PairService(database)
     first, second = (names_of(database, world.pairs)[pair] for pair in world.pairs[:2])
     rater, other = world.raters
     assert [each.id for each in assignments.queue(world.project, rater).pairs] == list(world.pairs[:2])
@@ -111,7 +111,7 @@ def test_what_was_held_is_held_again_after_restoring(database):
 )
 def test_what_was_held_goes_to_others_after_restoring_where(database, why):
     world, clock = new_world(database, pairs=1, raters=3, k=1), MovableClock()
-    assignments, service = AssignmentService(database, clock), PairWithdrawalService(database, clock)
+    assignments, service = AssignmentService(database, clock), PairService(database, clock)
     ratings, [name] = RatingService(database, clock, assignments), names_of(database, world.pairs).values()
     [pair_id], [first, second, third] = world.pairs, world.raters
     assignments.queue(world.project, second)
@@ -146,7 +146,7 @@ def names_of(database, pairs) -> dict[int, str]:
 def test_who_has_the_pair_on_the_screen_loses_nothing(database):
     world = new_world(database, pairs=3, raters=3)
     ratings, [shown_pair, next_pair, last] = RatingService(database), world.pairs
-    service, names = PairWithdrawalService(database), names_of(database, world.pairs)
+    service, names = PairService(database), names_of(database, world.pairs)
     first, second, _ = world.raters
     for rater in (first, second):
         AssignmentService(database).queue(world.project, rater)
@@ -190,7 +190,7 @@ def test_withdrawing_while_raters_grade_gives_no_error_and_loses_no_grade(databa
             said[given, rater] = graded
 
     def manage() -> None:
-        service = PairWithdrawalService(database)
+        service = PairService(database)
         try:
             for turn in range(12):
                 chosen = [names[each] for each in world.pairs[turn % 3 :: 3]]
@@ -217,7 +217,7 @@ def test_withdrawing_while_raters_grade_gives_no_error_and_loses_no_grade(databa
 @pytest.mark.both_databases
 def test_a_rater_who_submits_at_that_moment_is_never_refused(database):
     world = new_world(database, pairs=12, raters=2, k=2)
-    names, service = names_of(database, world.pairs), PairWithdrawalService(database)
+    names, service = names_of(database, world.pairs), PairService(database)
     rater = world.raters[0]
     assignments = AssignmentService(database)
     ratings = RatingService(database, assignments=assignments)
@@ -278,7 +278,7 @@ def test_one_that_is_not_there_or_not_told_apart_keeps_all(rated):
 
 
 def states(rated: Rated) -> list[str]:
-    return [line.state.value for line in PairListService(rated.database).pairs(rated.id).items]
+    return [line.state.value for line in PairService(rated.database).pairs(rated.id).items]
 
 
 def test_it_is_listed_as_withdrawn_with_its_grades_and_remarks(rated):
@@ -286,7 +286,7 @@ def test_it_is_listed_as_withdrawn_with_its_grades_and_remarks(rated):
         rater = session.scalars(select(Rating.rater_id)).first()
     RatingService(rated.database).comment(rated.pair_id("a"), rater, "broken", True)
     withdraw(rated, "a")
-    page = PairListService(rated.database).pairs(rated.id, state=PairState.WITHDRAWN)
+    page = PairService(rated.database).pairs(rated.id, state=PairState.WITHDRAWN)
     assert [(line.external_id, line.grades) for line in page.items] == [("a", 2)]
     [remark] = RemarkService(rated.database).remarks(rated.id).items
     assert (remark.text, remark.is_withdrawn) == ("broken", True)
@@ -354,7 +354,7 @@ def test_a_report_is_made_anew_after_each_change_of_the_pairs(rated):
         lambda: withdraw(rated, "a"),
         lambda: (withdraw(rated, "b"), restore(rated, "a")),
         lambda: restore(rated, "b"),
-        lambda: PairRemovalService(rated.database).remove(rated.id, ["d"]),
+        lambda: PairService(rated.database).remove(rated.id, ["d"]),
     )
     for change in (lambda: None, *changes):
         change()
@@ -382,7 +382,7 @@ def test_predicted_keyphrases_are_judged_without_a_withdrawn_pair(database):
     grade(database, project.id, GRADES)
     before = JudgementService(database).pool(project.id)
     name = pairs_of(database, project.id)["old harbour"].external_id
-    PairWithdrawalService(database).withdraw(project.id, [name])
+    PairService(database).withdraw(project.id, [name])
     pool = JudgementService(database).pool(project.id)
     counts = pool.counts(Decimal(3))
     assert (counts.phrases, counts.predictions, counts.graded) == (4, 5, 4)
@@ -390,7 +390,7 @@ def test_predicted_keyphrases_are_judged_without_a_withdrawn_pair(database):
     options = JudgingOptions(Decimal(3), 2)
     assert pool.figures(options)["north"].precision.skip_empty == pytest.approx(0.75)
     assert before.figures(options)["north"].precision.skip_empty == pytest.approx(0.5)
-    PairWithdrawalService(database).restore(project.id, [name])
+    PairService(database).restore(project.id, [name])
     assert JudgementService(database).pool(project.id) == before
 
 
@@ -415,7 +415,7 @@ def test_in_a_large_project_a_grade_that_does_not_count_does_not_add_to_the_prog
     [rater], assignments = world.raters, AssignmentService(database)
     ratings = RatingService(database, assignments=assignments)
     assert assignments.queue(world.project, rater).progress == Progress(0, 5)
-    PairWithdrawalService(database).withdraw(world.project, [names_of(database, world.pairs)[world.pairs[0]]])
+    PairService(database).withdraw(world.project, [names_of(database, world.pairs)[world.pairs[0]]])
     assert ratings.rate(world.pairs[0], rater, Decimal(2)).queue.progress.rated == 0
     assert ratings.rate(world.pairs[1], rater, Decimal(2)).queue.progress.rated == 1
     assert ratings.progress(world.project, rater) == Progress(1, 4)
@@ -426,7 +426,7 @@ def test_in_a_large_project_who_seems_done_is_given_what_was_restored(database, 
     monkeypatch.setattr("annotation.services.assignment.SECONDS_A_PAIR", 10_000.0)
     world = new_world(database, pairs=3, raters=1)
     [rater], assignments = world.raters, AssignmentService(database)
-    ratings, service = RatingService(database, assignments=assignments), PairWithdrawalService(database)
+    ratings, service = RatingService(database, assignments=assignments), PairService(database)
     last = names_of(database, world.pairs)[world.pairs[2]]
     service.withdraw(world.project, [last])
     assignments.queue(world.project, rater)
@@ -451,11 +451,11 @@ def test_when_a_check_pair_is_due_hangs_on_the_pairs_that_count(database):
         queue = services.ratings.rate(chosen, rater, Decimal(2)).queue
     names = names_of(database, world.pairs)
     before = checks_of(database, world.project, rater)
-    services.pair_withdrawal.withdraw(world.project, [names[each] for each in graded[:3]])
+    services.pairs.withdraw(world.project, [names[each] for each in graded[:3]])
     after = checks_of(database, world.project, rater)
     assert (before.worked - after.worked, before.given) == (3, after.given)
     assert services.ratings.progress(world.project, rater).total <= 5 + len(known)
-    services.pair_withdrawal.restore(world.project, [names[each] for each in graded[:3]])
+    services.pairs.restore(world.project, [names[each] for each in graded[:3]])
     assert checks_of(database, world.project, rater) == before
 
 
@@ -473,5 +473,5 @@ def test_a_skip_of_a_withdrawn_pair_is_not_among_the_last_answers(database):
     services.assignment.queue(world.project, rater)
     services.assignment.skip(world.pairs[0], rater, SkipReason.OTHER)
     assert [each.id for each in services.ratings.recent(world.project, rater)] == [world.pairs[0]]
-    services.pair_withdrawal.withdraw(world.project, [names_of(database, world.pairs)[world.pairs[0]]])
+    services.pairs.withdraw(world.project, [names_of(database, world.pairs)[world.pairs[0]]])
     assert services.ratings.recent(world.project, rater) == ()

@@ -146,7 +146,7 @@ def test_a_changed_consent_text_tells_how_many_have_to_agree_anew(call, project,
     for name in ("Ana", "Ben"):
         user = accounts.add_user(name).id
         ProjectService(sqlite_database).add_member(project.id, name, Role.RATER)
-        asked = consents.asked(project.id, user)
+        asked = consents.text_to_agree(project.id, user)
         assert asked is not None
         consents.agree(project.id, user, asked.sha256)
     said = "2 raters and writers have to agree again before they go on; “My projects” tells them so.\n"

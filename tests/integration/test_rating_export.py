@@ -105,7 +105,7 @@ def test_check_pairs_and_withdrawn_ones_are_not_in_it(database, tmp_path):
     while queue.pairs:
         queue = services.ratings.rate(queue.pairs[0].id, world.raters[0], Decimal(2), 1.0).queue
     assert services.work.work(world.project)[0].ratings == 3
-    services.pair_withdrawal.withdraw(world.project, ["secret id 0"])
+    services.pairs.withdraw(world.project, ["secret id 0"])
     assert [row["id"] for row in written(database, world.project, tmp_path / "r.jsonl")] == ["secret id 1"]
 
 

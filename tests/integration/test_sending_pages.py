@@ -259,7 +259,7 @@ def test_bundles_are_kept_for_a_while_and_not_without_limit():
         handovers.documents(token)
     with pytest.raises(ImportFileError):
         handovers.keep({"documents": 3})
-    handovers.arrived(token, 7)
+    handovers.mark_sent(token, 7)
     moment[0] += REMEMBERED_HOURS * 3600 - 1
     assert handovers.project_of(token) == 7
     moment[0] += 1

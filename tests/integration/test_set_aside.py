@@ -35,7 +35,7 @@ from annotation.services.gold import GoldService, protocol_history
 from annotation.services.imports import ImportService
 from annotation.services.known_pairs import KnownPairService
 from annotation.services.numbering import KeyService, given_numbers
-from annotation.services.pairs import PairWithdrawalService
+from annotation.services.pairs import PairService
 from annotation.services.predictions import JudgementService
 from annotation.services.project_rows import find_project
 from annotation.services.projects import ProjectService
@@ -263,7 +263,7 @@ def test_nothing_is_set_aside_of_nobody_or_without_a_reason(rated):
     ):
         with pytest.raises((NotFoundError, NoteError), match=told):
             set_aside(rated, name, why)
-    assert QualityService(rated.database).paused(rated.id) == frozenset()
+    assert QualityService(rated.database).paused_raters(rated.id) == frozenset()
     assert EventService(rated.database).recent(rated.id)[0].action != "grades set aside"
 
 
@@ -392,7 +392,7 @@ def test_the_report_names_raters_only_where_it_may_and_leaves_withdrawn_pairs_ou
     service = AgreementService(rated.database)
     assert agreement_to_json(service.report(rated.id, resamples=10))["set_aside"] == []
     set_aside(rated, "ben")
-    PairWithdrawalService(rated.database).withdraw(rated.id, ["a"])
+    PairService(rated.database).withdraw(rated.id, ["a"])
     named = agreement_to_json(service.report(rated.id, resamples=10))["set_aside"]
     assert named == [{"rater": "ben", "grades": 2, "reason": WHY, "at": "2026-03-01T09:00:00+00:00"}]
     hidden = service.report(rated.id, resamples=10, named=False)
@@ -488,7 +488,7 @@ def test_a_rater_who_grades_while_set_aside_leaves_no_grade_and_every_pair_has_i
     mine = rows_of(database, Rating, Rating.rater_id == world.raters[0])
     assert mine == []
     assert name in [member.user.name for member in projects.members(world.project)]
-    assert quality.paused(world.project) == {world.raters[0]}
+    assert quality.paused_raters(world.project) == {world.raters[0]}
 
 
 @pytest.mark.parametrize("comes_first", ["the grade", "the administrator"])
@@ -614,7 +614,7 @@ def test_grades_are_set_aside_and_brought_back(call, two_pairs):
     two_pairs.rate("a", cleo="1")
     back = "1 grade of ben brought back in harbour.\n1 grade stays set aside: the pair has all its raters.\n"
     assert call("user", "bring-back", "ben", *HERE) == (0, back, "")
-    assert QualityService(two_pairs.database).paused(two_pairs.id) == frozenset()
+    assert QualityService(two_pairs.database).paused_raters(two_pairs.id) == frozenset()
 
 
 def test_what_was_done_is_told_as_json(call, two_pairs):

@@ -73,11 +73,11 @@ def test_raters_who_cannot_sign_in_are_no_raters_of_the_list_and_not_at_work(ser
 
 def test_a_pair_that_everybody_graded_or_skipped_is_told_until_somebody_can_grade_it(services, database):
     work(services, "Ana", skips="a")
-    assert services.stuck.stuck(1).items == (
+    assert services.pairs.stuck(1).items == (
         StuckPair("a", TYPE, 0, missing=2, raters_left=1, skips=1, broken=0),
     )
     work(services, "Ben", skips="")
-    stuck = services.stuck.stuck(1)
+    stuck = services.pairs.stuck(1)
     assert stuck.items == (StuckPair("a", TYPE, 1, missing=1, raters_left=0, skips=1, broken=0),)
     assert not stuck.fewer_would_do  # the other pair has two grades
     assert "1 pair lacks grades" in stuck_html(stuck, 1)
@@ -87,7 +87,7 @@ def test_a_pair_that_everybody_graded_or_skipped_is_told_until_somebody_can_grad
 
     for name in ("Ana", "Ben"):
         services.quality.pause(1, name)
-    nobody = stuck_html(services.stuck.stuck(1), 1)
+    nobody = stuck_html(services.pairs.stuck(1), 1)
     assert "1 pair lacks grades, and no rater can be given pairs. <a" in nobody
     for name in ("Ana", "Ben"):
         services.quality.resume(1, name)
@@ -95,26 +95,26 @@ def test_a_pair_that_everybody_graded_or_skipped_is_told_until_somebody_can_grad
     accounts = AccountService(database, passwords=CHEAP)
     accounts.add_user("Cleo")
     services.projects.add_member(1, "Cleo", Role.RATER)
-    assert services.stuck.stuck(1).total == 1  # nobody has sent her a link
+    assert services.pairs.stuck(1).total == 1  # nobody has sent her a link
     InvitationService(database).invite("Cleo")
-    assert services.stuck.stuck(1).total == 0
+    assert services.pairs.stuck(1).total == 0
     services.quality.pause(1, "Cleo")
-    assert services.stuck.stuck(1).total == 1
-    assert "rater</a>, or resume one who is paused." in stuck_html(services.stuck.stuck(1), 1)
+    assert services.pairs.stuck(1).total == 1
+    assert "rater</a>, or resume one who is paused." in stuck_html(services.pairs.stuck(1), 1)
 
 
 def test_a_rater_whose_grades_were_set_aside_is_not_advised_to_go_on(services):
     for name in ("Ana", "Ben"):
         work(services, name, skips="")
     services.set_aside.set_aside(1, "Ben", "one grade only")
-    stuck = services.stuck.stuck(1)
+    stuck = services.pairs.stuck(1)
     assert (stuck.total, stuck.paused) == (2, 0)
     assert "rater</a>." in stuck_html(stuck, 1)
     services.quality.pause(1, "Ana")
-    assert services.stuck.stuck(1).paused == 1
+    assert services.pairs.stuck(1).paused == 1
     services.set_aside.bring_back(1, "Ben")
     services.quality.pause(1, "Ben")
-    assert services.stuck.stuck(1).paused == 2
+    assert services.pairs.stuck(1).paused == 2
 
 
 def test_pairs_that_raters_found_broken_are_told_to_be_withdrawn(services):
@@ -122,7 +122,7 @@ def test_pairs_that_raters_found_broken_are_told_to_be_withdrawn(services):
         rater = services.accounts.user(name).id
         for pair in services.assignment.queue(1, rater).pairs:
             services.assignment.skip(pair.id, rater, reason)
-    stuck = services.stuck.stuck(1)
+    stuck = services.pairs.stuck(1)
     assert [(pair.skips, pair.broken) for pair in stuck.items] == [(2, 1), (2, 1)]
     assert "2 of them were skipped for a broken text" in stuck_html(stuck, 1)
 
@@ -170,11 +170,11 @@ def test_open_links_for_raters_are_told_beside_pairs_that_nobody_is_left_for(ser
     invitations.invite("Ana", project_id=1, role=Role.RATER)  # who is one already
     invitations.invite(project_id=1, role=Role.EDITOR)
     invitations.invite(project_id=1, role=Role.RATER, by=accounts.user("Dora"))  # who may not make it
-    assert "not been used" not in stuck_html(services.stuck.stuck(1), 1)
+    assert "not been used" not in stuck_html(services.pairs.stuck(1), 1)
     invitations.invite("Cleo", project_id=1, role=Role.RATER)
     invitations.invite("Dora", project_id=1, role=Role.RATER)
     accounts.disable("Dora")
-    stuck = services.stuck.stuck(1)
+    stuck = services.pairs.stuck(1)
     assert (stuck.total, stuck.open_links) == (1, 1)
     assert (
         "1 link for a rater has not been used: the person who opens it may grade these pairs too."
@@ -182,4 +182,4 @@ def test_open_links_for_raters_are_told_beside_pairs_that_nobody_is_left_for(ser
     )
     for name in ("Ana", "Ben"):
         services.quality.pause(1, name)
-    assert "1 link for a rater has not been used" in stuck_html(services.stuck.stuck(1), 1)
+    assert "1 link for a rater has not been used" in stuck_html(services.pairs.stuck(1), 1)

@@ -16,7 +16,7 @@ from annotation.gold import gold_row
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.gold import pairs_with_sums
 from annotation.services.leaderboard import Gold, SystemService
-from annotation.services.pairs import PairWithdrawalService
+from annotation.services.pairs import PairService
 from annotation.services.projects import ProjectService
 from annotation.system_report import System, score_systems
 from annotation.types import Cause, ProjectSettings
@@ -77,7 +77,7 @@ def test_the_gold_is_exactly_what_single_ratings_give_and_is_summed_once_for_all
     flagged = [entry.pair_id for entry in desk.queue(rated.id).entries]
     for pair_id in flagged[::2]:
         desk.decide(rated.id, pair_id, rated.adjudicator.id, Decimal("1.75"), Cause.OVERLOOKED_TEXT)
-    PairWithdrawalService(database).withdraw(rated.id, ["p3"])
+    PairService(database).withdraw(rated.id, ["p3"])
     rows = [gold_row(one, rated.project.settings, None) for one in rated_pairs(database, rated.id)]
     service, read, found = SystemService(database), [], []
     event.listen(database.engine, "before_cursor_execute", lambda *given: read.append(given[2]))

@@ -113,7 +113,7 @@ def test_check_pairs_and_withdrawn_ones_were_work_and_imported_grades_are_only_c
         desk.grade(first, 10.0)
         graded += 1
     assert graded == 9
-    services.pair_withdrawal.withdraw(project, ["secret id 3"])
+    services.pairs.withdraw(project, ["secret id 3"])
     services.importing.import_pairs(
         project, [NewRating("secret id 1", "eva", Decimal(1), place="a.csv, line 2")]
     )

@@ -26,8 +26,8 @@ from annotation.services import writing as writing_tasks
 from annotation.services.accounts import AccountService
 from annotation.services.editing import WritingReportService, Zeros
 from annotation.services.known_pairs import KnownPairService
-from annotation.services.larger_items import ItemWithdrawalService
-from annotation.services.pairs import PairWithdrawalService
+from annotation.services.larger_items import ItemService
+from annotation.services.pairs import PairService
 from annotation.services.projects import ProjectService
 from annotation.services.writing import remember_viewer
 from annotation.types import KnownPair, NewPair, NewRating, Role
@@ -200,7 +200,7 @@ def test_texts_are_compared_while_others_can_save(office, monkeypatch):
 @pytest.mark.both_databases
 def test_many_items_are_withdrawn_and_restored_with_few_statements(database):
     office = open_office(database, items=600)
-    withdrawal, project = ItemWithdrawalService(database, office.clock), office.project.id
+    withdrawal, project = ItemService(database, office.clock), office.project.id
     ids = [line.id for line in office.items.items(project, 600)]
     asked: list[str] = []
     event.listen(database.engine, "before_cursor_execute", lambda *arguments: asked.append(arguments[2]))
@@ -212,7 +212,7 @@ def test_many_items_are_withdrawn_and_restored_with_few_statements(database):
 
 
 def test_a_withdrawn_item_goes_to_no_writer_and_its_draft_is_kept(office):
-    withdrawal = ItemWithdrawalService(office.database, office.clock)
+    withdrawal = ItemService(office.database, office.clock)
     office.items.change_plan(office.project.id, has_zeros=False)
     project, wim, wes = office.project.id, office.id("wim"), office.id("wes")
     accepted, _ = office.submit("wim"), office.accept_all()
@@ -500,7 +500,7 @@ def test_zeros_take_no_text_of_a_withdrawn_pair(database):
     pairs = office.accept_all()
     with database.reading() as session:
         names = session.scalars(select(Pair.external_id).where(Pair.id.in_(pairs))).all()
-    withdrawal = PairWithdrawalService(database, office.clock)
+    withdrawal = PairService(database, office.clock)
     withdrawal.withdraw(office.project.id, names)
     assert office.editing.make_zeros(office.project.id) == Zeros(0, 2)
     withdrawal.restore(office.project.id, names)

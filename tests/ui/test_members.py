@@ -88,7 +88,7 @@ def test_what_cannot_be_paused_is_refused_whatever_was_pressed(handlers, chosen,
     for deed in (handlers.pause, handlers.resume):
         with pytest.raises(gr.Error, match=told):
             deed(ask(), chosen)
-    assert handlers.quality.paused(1) == frozenset()
+    assert handlers.quality.paused_raters(1) == frozenset()
 
 
 def test_who_leads_becomes_a_rater_with_one_press(handlers):

@@ -25,7 +25,7 @@ from annotation.services.assignment import AssignmentService
 from annotation.services.audit import Event, EventService
 from annotation.services.consents import ConsentService
 from annotation.services.imports import ImportService
-from annotation.services.pairs import StuckService
+from annotation.services.pairs import PairService
 from annotation.services.project_rows import find_project
 from annotation.services.projects import OverviewService, ProjectLine, ProjectService
 from annotation.services.ratings import RatingService, RemarkService
@@ -151,7 +151,7 @@ def test_saved_settings_are_said_to_reach_raters_when_they_open_their_page_again
     accounts.add_user("root", is_administrator=True)
     projects.create(SETTINGS)
     handlers = ProjectHandlers(
-        *(accounts, projects, EventService(sqlite_database), StuckService(sqlite_database)),
+        *(accounts, projects, EventService(sqlite_database), PairService(sqlite_database)),
         ConsentService(sqlite_database),
     )
     new = replace(SETTINGS, step=Decimal("0.5"), guidelines="Grade what is said.")
@@ -168,11 +168,11 @@ def test_a_changed_consent_text_is_saved_with_the_number_who_have_to_agree_anew(
     first = replace(SETTINGS, consent="Take part?")
     project = projects.create(first).id
     projects.add_member(project, "Ana", Role.RATER)
-    asked = consents.asked(project, ana)
+    asked = consents.text_to_agree(project, ana)
     assert asked is not None
     consents.agree(project, ana, asked.sha256)
     handlers = ProjectHandlers(
-        *(accounts, projects, EventService(sqlite_database), StuckService(sqlite_database)), consents
+        *(accounts, projects, EventService(sqlite_database), PairService(sqlite_database)), consents
     )
     second = replace(first, consent="Take part now?")
     said, *_ = handlers.save(Asked(), print_settings(first), *settings_values(second))
@@ -187,7 +187,7 @@ def test_a_changed_threshold_is_saved_with_what_it_flags(sqlite_database):
     accounts.add_user("root", is_administrator=True)
     handlers = ProjectHandlers(
         *(accounts, ProjectService(sqlite_database), EventService(sqlite_database)),
-        *(StuckService(sqlite_database), ConsentService(sqlite_database)),
+        *(PairService(sqlite_database), ConsentService(sqlite_database)),
     )
     first = rated.project.settings
     second = replace(first, threshold=Decimal("0.5"))

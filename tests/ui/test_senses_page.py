@@ -171,7 +171,7 @@ def test_pairs_imported_without_wordnet_are_described_later(handlers, services):
     assert "2 pairs have a sense key" in handlers.open(Asked("root"))[0]
     answer = handlers.describe(asked({}), Asked("root"))
     assert "1 pair has definitions now. WordNet does not have the senses of 1." in said(answer)
-    assert services.senses.undescribed(1) == 1
+    assert services.senses.count_undescribed(1) == 1
 
 
 def test_check_and_training_pairs_are_described_with_the_others(handlers, services):

@@ -185,7 +185,7 @@ def test_what_was_done_with_a_text_is_told_where_the_next_cannot_be_shown(office
 
 def test_an_editor_withdraws_items_and_gives_them_out_again(office):
     services = open_services(office.database)
-    items = ItemsHandlers(services.accounts, services.projects, services.items, services.item_withdrawal)
+    items = ItemsHandlers(services.accounts, services.projects, services.items)
     asked = SimpleNamespace(username="eda", query_params={"project": str(office.project.id)})
     assert "2 larger items withdrawn." in items.withdraw(asked, " item 1\n\nitem 2 ", "")
     assert items.show(asked)[0].count("<td>withdrawn</td>") == 2
@@ -211,7 +211,7 @@ def test_an_editor_withdraws_items_and_gives_them_out_again(office):
 
 def test_two_editors_who_save_bounds_at_once_undo_nothing_of_each_other(office):
     services = open_services(office.database)
-    items = ItemsHandlers(services.accounts, services.projects, services.items, services.item_withdrawal)
+    items = ItemsHandlers(services.accounts, services.projects, services.items)
     asked = SimpleNamespace(username="eda", query_params={"project": str(office.project.id)})
     type, has_zeros, one, two, three, four, seen = items.open(asked)
     kept = type["value"] if isinstance(type, dict) else type.value

@@ -102,7 +102,7 @@ def test_wrong_lines_of_known_pairs_are_counted(office, services, said, tmp_path
 
 def test_wrong_lines_of_larger_items_are_counted(office, services, said, tmp_path):
     path = write(ITEMS, tmp_path)
-    handlers = ItemsHandlers(services.accounts, services.projects, services.items, services.item_withdrawal)
+    handlers = ItemsHandlers(services.accounts, services.projects, services.items)
     asked = SimpleNamespace(username="eda", query_params={"project": str(office.project.id)})
     page = handlers.import_file(asked, path, "")[0]
     assert "<b>Nothing was imported.</b> 5 lines cannot be imported; these are:" in page

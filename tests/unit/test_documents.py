@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from openpyxl import Workbook
 from pypdf import PdfWriter
 
 from kpdemo.errors import InputError
@@ -27,6 +26,7 @@ from kpdemo.io.files import count_lines, decode_text, document_suffix, read_head
 from kpdemo.io.tables import LineError, read_rows
 from kpdemo.types import Document
 from tests.pdfs import make_pdf
+from tests.workbooks import workbook
 
 UNREADABLE = Path("/proc/self/mem")
 
@@ -256,20 +256,14 @@ class TestTables:
         assert [document.body for document in read_documents(path)] == ["fine", cell, "fine too"]
 
     def test_the_first_sheet_of_a_workbook_is_read(self, tmp_path: Path) -> None:
-        book = Workbook()
-        assert book.active is not None
-        for row in (
+        rows = [
             (None, None),
             ("ID", "Title", "text", "Keyphrases"),
             (7, None, "Graph\nkernels", "graph; kernel"),
             (None, None, None, None),
             (8.5, "T", "B", None, None),
-        ):
-            book.active.append(row)
-        book.create_sheet("notes").append(["other"])
-        path = tmp_path / "docs.xlsx"
-        book.save(path)
-        assert list(read_numbered(path)) == [
+        ]
+        assert list(read_numbered(write(tmp_path / "docs.xlsx", workbook(rows)))) == [
             (3, Document("Graph\nkernels", id="7", keyphrases=("graph", "kernel"))),
             (5, Document("B", "T", "8.5")),
         ]

@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import lzma
 import re
 import tracemalloc
 import zipfile
@@ -17,13 +18,13 @@ import pandas as pd
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from openpyxl import Workbook
 
 from annotation.errors import ImportFileError
 from annotation.exchange import FileFormat, fingerprint, read_items_or_errors
 from annotation.types import NewPair, NewRating
 from kpdemo.io.tables import LARGEST_FILE, escape_formula, open_source, open_stream
 from tests.reading import read_items
+from tests.workbooks import workbook
 
 PAIR = {"id": "a", "type": "phrase2word", "left": "a small boat", "right": "canoe"}
 
@@ -66,9 +67,10 @@ def test_a_pair_is_the_same_in_every_layout(name, content):
     assert read(content, name) == [NewPair(**PAIR)]
 
 
-def test_compressed_files_are_read_and_named(tmp_path: Path):
-    path = tmp_path / "pairs.csv.gz"
-    path.write_bytes(gzip.compress(b"id,type,left,right\na,phrase2word,a small boat,canoe\n"))
+@pytest.mark.parametrize(("suffix", "compress"), [("gz", gzip.compress), ("xz", lzma.compress)])
+def test_compressed_files_are_read_and_named(tmp_path: Path, suffix, compress):
+    path = tmp_path / f"pairs.csv.{suffix}"
+    path.write_bytes(compress(b"id,type,left,right\na,phrase2word,a small boat,canoe\n"))
     with open_source(path) as source:
         [pair] = read_items(source)
     assert pair == NewPair(**PAIR)
@@ -182,15 +184,6 @@ def test_a_cell_of_tsv_that_may_go_on_in_the_next_is_refused(rows, part):
 def test_a_cell_of_tsv_that_only_a_writer_can_have_put_in_quotes_is_read(rows, cells):
     [pair] = read(HEADER + rows, "p.tsv")
     assert (pair.left, pair.right, pair.genre) == (*cells, "Travel")
-
-
-def workbook(rows, name: str = "p.xlsx") -> bytes:
-    book = Workbook()
-    for row in rows:
-        book.active.append(row)
-    stream = io.BytesIO()
-    book.save(stream)
-    return stream.getvalue()
 
 
 def test_a_workbook_is_read_whatever_it_is_called():

@@ -19,7 +19,6 @@ from kpdemo.cli import main
 from kpdemo.cli.options import open_predictor
 from kpdemo.config import load_section
 from kpdemo.errors import ConfigError
-from kpdemo.evaluation.metrics import harmonic_mean
 from kpdemo.experiments.measuring import ModelRuns, figures, without
 from kpdemo.experiments.pages import load_published, write_page
 from kpdemo.experiments.results import GoldFile, Results, join_figures
@@ -30,7 +29,7 @@ from kpdemo.simckp.calibration import Calibration
 from kpdemo.simckp.encoder import load_backbone
 from kpdemo.simckp.extractor import ContrastiveExtractor, ExtractorConfig, Selection, SimckpPredictor
 from kpdemo.simckp.pipeline import Proposer, SystemPredictor, load_system
-from kpdemo.statistics import f1_contributions, standard_error
+from kpdemo.statistics import f1_contributions, harmonic_mean, standard_error
 from kpdemo.training.extractor import ScoredDocuments
 from kpdemo.types import Document, Keyphrase, Prediction
 from tests.fakes import FakePredictor

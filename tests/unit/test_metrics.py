@@ -10,7 +10,6 @@ from kpdemo.evaluation.metrics import (
     KindScores,
     MacroFigures,
     PooledFigures,
-    harmonic_mean,
     macro_average,
     plain_key,
     pooled_average,
@@ -18,6 +17,7 @@ from kpdemo.evaluation.metrics import (
     score_sets,
     with_further,
 )
+from kpdemo.statistics import harmonic_mean
 
 KEYS = st.text("abcdefgh", min_size=1, max_size=1)
 KEY_LISTS = st.lists(KEYS, max_size=12)

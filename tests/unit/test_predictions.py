@@ -61,7 +61,7 @@ def test_a_run_is_ranked_by_score_and_has_each_phrase_once():
     run = Run(
         "a", (phrase("b c", 0.5), phrase("a", 0.5, is_present=False), phrase("A", 0.9), phrase("d", 0.5))
     )
-    assert [ranked.text for ranked in run.ranked()] == ["A", "b c", "d"]
+    assert [ranked.text for ranked in run.rank()] == ["A", "b c", "d"]
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_a_file_that_evaluate_reads_is_ranked_by_its_order_and_told_apart_by_the
         ("array boundary", 1 / 3, False),
         ("antenna", 1 / 4, True),
     ]
-    assert [(found.text, found.score, found.is_present) for found in second.runs[0].ranked()] == [
+    assert [(found.text, found.score, found.is_present) for found in second.runs[0].rank()] == [
         ("integral equations", 1.0, True),
         ("radar", 1.0, False),
         ("Boundary", 0.5, True),
@@ -179,7 +179,7 @@ def test_scores_count_as_soon_as_one_phrase_has_one(tmp_path):
     docs = lines(tmp_path / "docs.jsonl", {"id": "d1", "text": TEXT})
     file = lines(tmp_path / "p.jsonl", {"id": "d1", "keyphrases": ["a", {"text": "b", "score": 0.2}]})
     [found] = read_prediction_files(docs, [("", file)])
-    assert [(phrase.text, phrase.score) for phrase in found.runs[0].ranked()] == [("b", 0.2), ("a", 0.0)]
+    assert [(phrase.text, phrase.score) for phrase in found.runs[0].rank()] == [("b", 0.2), ("a", 0.0)]
 
 
 def test_a_language_that_nothing_tells_is_the_one_that_evaluate_finds(tmp_path):
@@ -223,12 +223,12 @@ def test_a_bad_line_is_named(tmp_path, row, message):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"{broken\n", r"^p\.jsonl\.gz, line 1: not JSON \(.+\); write one object a line\.$"),
+        (b"{broken\n", r"^p\.jsonl\.gz, line 1: not JSON \(.+\); fix or empty the line\.$"),
         (b"\n{}\n[1]\n", r"^p\.jsonl\.gz, line 3: JSON, but not an object; write"),
-        (b"\n[1]\n", r"^p\.jsonl\.gz, entry 1: JSON, but not an object; write"),
-        (b'{"id": "\xe9"}\n', r"^p\.jsonl\.gz, line 1: byte 9 is not UTF-8"),
+        (b"\n[1]\n", r"^p\.jsonl\.gz, line 2: JSON, but not an object; write"),
+        (b'{"id": "\xe9"}\n', r"^p\.jsonl\.gz, line 1: not UTF-8 text \(byte 0xe9\)"),
         (b'{"id": 1e99999999999999999999}\n', r"^p\.jsonl\.gz, line 1: not JSON \(a number with too many"),
-        (b" " * 9_000_000 + b"{}\n", r"^p\.jsonl\.gz, line 1: longer than 8,388,608 bytes"),
+        (b" " * 17_000_000 + b"{}\n", r"^p\.jsonl\.gz, line 1: longer than 16,777,216 bytes"),
         (json.dumps(predicted(present=[{"text": "a", "score": math.nan}])).encode(), "NaN is not a score"),
         (b"", r"^p\.jsonl\.gz: the file is empty"),
     ],

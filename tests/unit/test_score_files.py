@@ -14,6 +14,7 @@ from annotation.errors import ImportFileError, ScoreFileError
 from annotation.files.gold_files import open_gold, open_unfinished
 from annotation.files.scores import GoldPair, Scores, read_gold, read_scores, read_ungraded
 from annotation.gold import Format, GoldRow, GoldSource, Reason
+from tests.workbooks import workbook
 
 PAIRS = [
     GoldPair("phrase2word", "News-1", "a small boat ", "canoe", 3.25, "News"),
@@ -240,6 +241,23 @@ def test_scores_by_id_in_a_table(tmp_path):
     assert read(tmp_path, 'Type,"id",Score\nword2sense,w2s-1,1.5\n', "run.csv") == [None, None, 1.5]
     assert read(tmp_path, 'id,note,score\nNews-2,"a, ""b""",0\n"News-1",,4\n', "run.csv") == [4, 0, None]
     assert read(tmp_path, "id,score\nNews-2,0\n\nNews-1,4\n", "phrase2word.csv") == [4, 0, None]
+
+
+def test_scores_and_gold_may_be_workbooks(tmp_path):
+    header = ("id", "type", "left", "right", "gold")
+    (tmp_path / "gold.xlsx").write_bytes(
+        workbook([header, *((p.id, p.type, p.left, p.right, p.gold) for p in PAIRS)])
+    )
+    gold = read_gold([tmp_path / "gold.xlsx"])
+    assert [(pair.key, pair.gold) for pair in gold] == [(pair.key, pair.gold) for pair in PAIRS]
+    run = tmp_path / "run.xlsx"
+    run.write_bytes(
+        workbook([("ID", "Score"), *((pair.id, place + 0.5) for place, pair in enumerate(PAIRS))])
+    )
+    assert read_scores(run, gold).values == tuple(place + 0.5 for place in range(len(PAIRS)))
+    run.write_bytes(workbook([("pair", "score"), ("a", 1)]))
+    with pytest.raises(ImportFileError, match=r"row 1: the header has pair, score; it needs id and score\."):
+        read_scores(run, gold)
 
 
 def test_ids_are_never_measured_as_scores(tmp_path):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from kpdemo import statistics
-from kpdemo.evaluation.metrics import CUTS, KindScores, SetScores, SharesAt, harmonic_mean
+from kpdemo.evaluation.metrics import CUTS, KindScores, SetScores, SharesAt
 from kpdemo.evaluation.protocol import DocumentScores, summarise
 from kpdemo.evaluation.report import bounds
 from kpdemo.evaluation.runs import difference_cells, figure_cells, groups_of
@@ -26,7 +26,7 @@ from kpdemo.evaluation.significance import (
     estimates,
     figure_names,
 )
-from kpdemo.statistics import f1_contributions, holm, margin, randomisation_p
+from kpdemo.statistics import f1_contributions, harmonic_mean, holm, margin, randomisation_p
 
 SHARES = st.sampled_from([0.0, 0.2, 1 / 3, 0.4, 0.5, 2 / 3, 1.0])
 TWO_SYSTEMS = st.lists(

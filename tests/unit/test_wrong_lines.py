@@ -13,7 +13,7 @@ def told(count: int) -> ImportFileError:
     for line in range(1, count + 1):
         wrong.add(ImportFileError(f"p.csv, line {line}, field 'left': is empty; write its text."))
     with pytest.raises(ImportFileError) as caught:
-        wrong.tell()
+        wrong.raise_if_any()
     return caught.value
 
 
@@ -28,4 +28,4 @@ def test_several_wrong_lines_are_one_sentence_that_numbers_the_first():
 
 def test_one_wrong_line_is_told_as_it_is_and_none_is_nothing():
     assert str(told(1)) == "p.csv, line 1, field 'left': is empty; write its text."
-    WrongLines().tell()
+    WrongLines().raise_if_any()
