@@ -163,8 +163,9 @@ def place_others(
     >>> place_others(np.float32([2, 3]), np.array([1, 2]), np.float32([0.5, 0.9, 0.8])).tolist()
     [1.0, 2.0, 3.0]
     """
-    placed = scores - scores[np.delete(np.arange(len(scores)), numbers)].max(initial=-np.inf)
-    placed += logits.min(initial=np.inf) - 1
+    others = np.delete(np.arange(len(scores)), numbers)
+    lowest = logits.min(initial=np.inf) - 1
+    placed: NDArray[np.float32] = scores - scores[others].max(initial=-np.inf) + np.float32(lowest)
     placed[numbers] = logits
     return placed
 

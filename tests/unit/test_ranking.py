@@ -193,7 +193,8 @@ def test_without_bank_and_phrases_these_features_are_left_out(root, tmp_path):
 
 
 def test_a_model_is_put_together_with_its_ranking(root, tmp_path):
-    config = ModelAssembly(("extractor", "ranking"), output=tmp_path / "model")
+    (tmp_path / "link").symlink_to("model")  # to nothing yet
+    config = ModelAssembly(("extractor", "ranking"), output=tmp_path / "link")
     parts = {
         "extractor": root / "model",
         "ranking": root / "run" / "checkpoint",
@@ -204,6 +205,11 @@ def test_a_model_is_put_together_with_its_ranking(root, tmp_path):
     assert (
         "Order of the present keyphrases: ranking tiny" in (tmp_path / "model" / "MODEL_CARD.md").read_text()
     )
+    (tmp_path / "model" / "README.md").write_text("edited")
+    (tmp_path / "model" / "left.json").write_text("{}")
+    assemble(config, parts)
+    assert (tmp_path / "model" / "README.md").read_text() == "edited"
+    assert not (tmp_path / "model" / "left.json").exists()
     with pytest.raises(ModelLoadError, match="trained for another extractor"):
         assemble(config, parts | {"extractor": root / "other"})
     with pytest.raises(ModelLoadError, match="there is none: put the bank next to it"):
