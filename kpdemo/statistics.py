@@ -12,9 +12,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from statistics import fmean, stdev
+from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 CONFIDENCE = 0.95
 ROUNDING = 1e-12
@@ -73,7 +75,7 @@ _DIGITS = 12
 _TIE = 1e-7  # of F1 times documents: more than rounding leaves between equal differences
 _CELLS_AT_ONCE = 2_000_000
 
-Floats = NDArray[np.float64]
+Floats: TypeAlias = "NDArray[np.float64]"
 Pair = tuple[float, float]
 """P and R of a document."""
 
@@ -84,6 +86,8 @@ def randomisation_p(first: Sequence[Pair], second: Sequence[Pair]) -> float:
     Neither the order of the documents nor which system is first changes it. Drawn, the difference that was
     found counts as one of the swaps, so that p is never 0.
     """
+    import numpy as np
+
     one, other = (np.array(pairs, dtype=np.float64).reshape(-1, 2) for pairs in (first, second))
     middle, halves = (one + other).sum(axis=0) / 2, _unsigned((one - other) / 2)
     # F1 of sums is F1 of means times the number of documents.
@@ -107,6 +111,8 @@ def holm(ps: Sequence[float]) -> list[float]:
 
 def _unsigned(halves: Floats) -> Floats:
     """Those that are not zero, up to sign: both signs are equally likely."""
+    import numpy as np
+
     halves = np.round(halves, _DIGITS)
     leading = np.where(halves[:, :1] != 0, halves[:, :1], halves[:, 1:])
     unsigned: Floats = (halves * np.sign(leading))[leading[:, 0] != 0]
@@ -115,6 +121,8 @@ def _unsigned(halves: Floats) -> Floats:
 
 def _all_shifts(halves: Floats) -> Floats:
     """The sum of the halves by each choice of signs."""
+    import numpy as np
+
     count = len(halves)
     signs = 1.0 - 2.0 * (np.arange(2**count)[:, None] >> np.arange(count) & 1)
     shifts: Floats = signs @ halves
@@ -123,6 +131,8 @@ def _all_shifts(halves: Floats) -> Floats:
 
 def _drawn_shifts(halves: Floats) -> Iterator[Floats]:
     """As many as `SHUFFLES`, in parts; of documents that are alike it is drawn how many keep their sign."""
+    import numpy as np
+
     random = np.random.default_rng(SEED)
     kinds, sizes = np.unique(halves, axis=0, return_counts=True)
     whole, at_once = sizes @ kinds, max(1, _CELLS_AT_ONCE // len(kinds))
@@ -136,6 +146,8 @@ def _drawn_shifts(halves: Floats) -> Iterator[Floats]:
 
 def _f1(sums: Floats) -> Floats:
     """(…,) of P and R (…, 2)."""
+    import numpy as np
+
     total = sums.sum(axis=-1)
     f1: Floats = 2 * sums.prod(axis=-1) / np.where(total > 0, total, 1)
     return f1

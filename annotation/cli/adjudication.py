@@ -252,7 +252,7 @@ def register_adjudicate(app: typer.Typer) -> None:
 def adjudicate(
     project: ProjectArgument,
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="TSV, CSV, JSON Lines or .gz; - is standard input.")
+        str, typer.Argument(metavar="FILE", help="TSV, CSV, XLSX, JSON Lines or .gz; - is standard input.")
     ],
     by: Annotated[
         str, typer.Option("--as", metavar="USER", help="The adjudicator or administrator who decides.")

@@ -70,7 +70,7 @@ training = typer.Typer(
 )
 checks = typer.Typer(help="Hidden pairs with known grades.", epilog=_CHECKS_EXAMPLES, rich_markup_mode=None)
 
-FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="TSV, CSV, JSON Lines or .gz.")]
+FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="TSV, CSV, XLSX, JSON Lines or .gz.")]
 
 
 def register_quality(app: typer.Typer) -> None:
@@ -92,7 +92,7 @@ def import_training(
     database, into = open_project(database_url, project)
     pairs = _read_pairs(file, into, type, wordnet)
     summary = KnownPairService(database).import_training(into.id, pairs, files=[Path(file).name])
-    show_line(_show_import(summary, "training pair", into))
+    show_line(_describe_import(summary, "training pair", into))
 
 
 @training.command("clear")
@@ -115,7 +115,7 @@ def import_checks(
     database, into = open_project(database_url, project)
     pairs = _read_pairs(file, into, type, wordnet)
     summary = KnownPairService(database).import_checks(into.id, pairs, files=[Path(file).name])
-    show_line(_show_import(summary, "check pair", into))
+    show_line(_describe_import(summary, "check pair", into))
     if not QualityService(database).settings(into.id).check_every:
         show_line("None is given to raters yet: set how often with `python -m annotation quality`.")
 
@@ -171,7 +171,7 @@ def _read_pairs(file: str, project: Project, type: str | None, wordnet: Path | N
         return list(add_senses_to_known(pairs, Dictionary(wordnet).open_or_none))
 
 
-def _show_import(summary: KnownSummary, noun: str, project: Project) -> str:
+def _describe_import(summary: KnownSummary, noun: str, project: Project) -> str:
     said = summary_text(number_of(summary.pairs, noun), project.name, summary.duplicates, noun)
     return f"{said}\n{summary.note}" if summary.note else said
 

@@ -412,7 +412,7 @@ Examples:
 \b
 Gold: JSON Lines {id, type, left, right, gold, genre}, an export of ours, or the task's TYPE.input.tsv with
 TYPE.gs.tsv. Scores: a score a line in the order of the gold grades, or of one type if the file's name begins
-with it; JSON Lines, CSV or TSV with id, score and, if needed, type; or a folder of such files.
+with it; JSON Lines, CSV, TSV or XLSX with id, score and, if needed, type; or a folder of such files.
 """
 
 

@@ -349,8 +349,8 @@ InputOption = Annotated[
     typer.Option(
         "--input",
         metavar="FILE|FOLDER",
-        help="Many documents: CSV or TSV by its suffix (columns id, title, abstract), otherwise JSON Lines "
-        "(- for standard input), compressed or not; or a folder, of which each file of documents is "
+        help="Many documents: CSV, TSV or XLSX by its suffix (columns id, title, abstract), otherwise JSON "
+        "Lines (- for standard input), compressed or not; or a folder, of which each file of documents is "
         "read, but no subfolder.",
     ),
 ]

@@ -515,7 +515,7 @@ class TestManyDocuments:
     def test_an_id_column_that_is_not_there_is_told(self, run: Run, abstracts: Path) -> None:
         result = run("predict", "--input", abstracts, "--output", "-", "--id-column", "pmid")
         told = 'the header has doi, title, abstract, keyphrases; it needs "pmid" for the ids.'
-        assert result == Result(1, "", f"{abstracts}: {told}\n")
+        assert result == Result(1, "", f"{abstracts}, line 1: {told}\n")
 
     def test_a_file_is_not_continued_with_ids_of_another_column(
         self, run: Run, abstracts: Path, tmp_path: Path

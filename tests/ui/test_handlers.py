@@ -19,15 +19,21 @@ import app
 import kpdemo
 from kpdemo.errors import LanguageError, ModelLoadError, ModelStoppedError
 from kpdemo.languages import detect
-from kpdemo.types import Keyphrase, Prediction
+from kpdemo.types import Keyphrase, Prediction, PredictionRequest, PredictionResult
 from kpdemo.ui.compare import OWN_SCALES, STOPPED, UNCOUNTED, Column, CompareHandlers, columns_html
-from kpdemo.ui.files import SHOWN_ABSENT, STOPPED_EARLY, FilesHandlers
+from kpdemo.ui.files import (
+    BATCH_SIZE,
+    MOST_FILES,
+    SHOWN_ABSENT,
+    SHOWN_ROWS,
+    STOPPED_EARLY,
+    FilesHandlers,
+    readable_copies,
+)
 from kpdemo.ui.models import TURN_CHARACTERS, ModelShelf
 from kpdemo.ui.page import FooterHandlers
 from kpdemo.ui.predict import PredictHandlers, load_examples
 from kpdemo.ui.requests import LONGEST_TEXT
-from kpdemo.ui.results import PredictionRequest, PredictionResult
-from kpdemo.ui.uploads import BATCH_SIZE, MOST_FILES, SHOWN_ROWS, readable_copies
 from kpdemo.worker import WARM_UP
 from tests.fakes import FakePredictor, FakeRetriever, MappedPredictor, absent_keyphrases
 from tests.pdfs import make_slow_pdf
@@ -382,7 +388,7 @@ def test_the_download_names_the_model_in_each_line(shelf, jsonl):
     assert [row["model"] for row in rows] == ["first"] * 3
 
 
-@pytest.mark.parametrize("name", ["report.docx", "table.xlsx", "REPORT"])
+@pytest.mark.parametrize("name", ["report.docx", "table.ods", "REPORT"])
 def test_a_file_of_another_kind_is_refused_when_it_is_chosen(shelf, name):
     files = FilesHandlers(shelf)
     told = files.check_files(["/tmp/a.txt", f"/tmp/{name}"])
@@ -564,7 +570,7 @@ def test_what_follows_an_open_quote_in_a_table_is_said_not_to_be_read(shelf, tmp
     path.write_text(f'id,text\n1,{TEXT}\n2,"{TEXT}\n3,{TEXT}\n', encoding="utf-8")
     html, rows = run_files(shelf, [path])
     assert [row["id"] for row in rows] == ["1"]
-    assert "table.csv, line 3: a cell begins with &quot;" in html
+    assert "table.csv, line 3: a field begins with &quot;" in html
     assert "what follows was not read" in html
 
 
