@@ -39,14 +39,13 @@ from kpdemo.errors import ModelLoadError
 from kpdemo.predictors import available_models
 from kpdemo.ui.compare import CompareHandlers, build_compare_section
 from kpdemo.ui.evaluate import EvaluateHandlers, build_evaluate_tab
-from kpdemo.ui.files import FilesHandlers, build_files_tab
+from kpdemo.ui.files import DELETED_SECONDS, FilesHandlers, build_files_tab
 from kpdemo.ui.models import ModelShelf, no_index
-from kpdemo.ui.page import FooterHandlers, build_footer, mount_pages, new_server
+from kpdemo.ui.page import SCRIPTS, FooterHandlers, add_scripts, build_footer, mount_pages, new_server
 from kpdemo.ui.predict import PredictHandlers, build_predict_tab, load_examples
 from kpdemo.ui.send import SendHandlers, build_send_files_section, build_send_section
 from kpdemo.ui.serving import ServeError, add_health, add_security, address_of, listen, private_uploads, serve
 from kpdemo.ui.space import SpaceHandlers, build_space_tab
-from kpdemo.ui.uploads import DELETED_SECONDS
 from kpdemo.ui.widgets import PageLink, page_header
 
 NAME = "Keyphrases"
@@ -116,6 +115,7 @@ def build_server(context: AppContext) -> FastAPI:
     add_security(server, in_space=context.in_space, never_framed=ANNOTATION_PATHS)
     add_health(server, lambda: shelf.state, services.answers if services is not None else lambda: True)
     add_api(server, shelf)
+    scripts = add_scripts(server, {"kpdemo": SCRIPTS, "annotation": annotation_pages.SCRIPTS})
     links, sends = [], None
     if services is not None:
         guard = add_annotation_routes(server, services)
@@ -124,15 +124,15 @@ def build_server(context: AppContext) -> FastAPI:
             partial(annotation_pages.build_annotation_pages, services),
             "/annotate",
             max_file_size=annotation_pages.MAX_FILE_SIZE,
+            scripts=scripts["annotation"],
             styles=annotation_pages.STYLES,
-            scripts=annotation_pages.SCRIPTS,
             user_of=guard.current_user,
         )
         # In the frame of the Space's page browsers keep no cookie of ours: nobody could sign in.
         links = [PageLink("Annotate", "/annotate/", new_tab=context.in_space)]
         sends = SendHandlers(shelf, services.handovers.keep, new_tab=context.in_space)
     public = partial(build_app, shelf, links, sends, context.documentation)
-    mount_pages(server, public, "/", max_file_size=MAX_FILE_SIZE)
+    mount_pages(server, public, "/", max_file_size=MAX_FILE_SIZE, scripts=scripts["kpdemo"])
     shelf.warm_up_in_background()
     return server
 

@@ -189,6 +189,40 @@ class RetrievalPrediction:
         return self.near is None or passage.score >= self.near
 
 
+@dataclass(frozen=True, slots=True)
+class PredictionRequest:
+    """What was asked: a document, and how to read it.
+
+    `index` is the folder of the passages that a model which retrieves looks through; empty for its own.
+    `nested` tells whether a present keyphrase may stand inside another.
+    """
+
+    document: Document
+    model: str
+    top_k: int | None = None
+    threshold: float | None = None
+    index: str = ""
+    nested: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionResult:
+    """What came back, from which model, where it was computed, and in how many seconds.
+
+    `finds_absent` tells whether the model could have given absent keyphrases, `languages` for which ones it
+    was made, empty where it does not say. `retrieval` is there where the model read passages beside the text.
+    """
+
+    question: PredictionRequest
+    prediction: Prediction
+    model: str
+    device: str
+    seconds: float
+    finds_absent: bool = False
+    languages: frozenset[str] = frozenset()
+    retrieval: RetrievalPrediction | None = None
+
+
 @runtime_checkable
 class RetrievalPredictor(Predictor, Protocol):
     """A predictor that reads passages of an index with the document; `predict` uses them too.

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import Any
 from uuid import uuid4
 
 import gradio as gr
@@ -37,7 +36,7 @@ from annotation.services.gold import GoldCounts, GoldService
 from annotation.services.projects import ProjectService
 from annotation.types import QUARTERS_PER_POINT, Cause, Project, ProjectSettings, Role, User, to_quarters
 from annotation.ui.rate import STEP_NAMES, point_html
-from annotation.ui.widgets import PAGE_ERRORS, PageError, ScriptEvent, event_script, reason_of, require_member
+from annotation.ui.widgets import Answer, Parts, ScriptEvent, answer_problems, event_script, require_member
 from annotation.ui.wording import all_withdrawn_text, held_back_text, meaning_html, time_html
 from annotation.wording import quote_value, whole_in
 from kpdemo.ui.html import count_noun, escape, group_digits
@@ -378,23 +377,21 @@ def _note_html(note: str) -> str:
     return f'<p dir="auto">{escape(note)}</p>' if note else ""
 
 
-Shown = tuple[Any, Any, str]
-"""The queue, the pair, and the answer."""
-
-
 @dataclass(frozen=True)
 class AdjudicateHandlers:
+    """Each answer is of the parts of the page by name, see `build_adjudicate_page`."""
+
     accounts: AccountService
     projects: ProjectService
     adjudication: AdjudicationService
     gold: GoldService
 
-    def open(self, request: gr.Request) -> Shown:
+    def open(self, request: gr.Request) -> Answer:
         """The queue, and the pair that the address names or the first."""
         try:
             user, project = self._admitted(request)
         except AnnotationError as error:
-            return "", empty_html(str(error)), answer_html("")
+            return {"item": empty_html(str(error))}
         asked = str(request.query_params.get("pair", ""))
         try:
             pair_id = _number(asked) if asked else self._first(user, project, View())
@@ -403,69 +400,66 @@ class AdjudicateHandlers:
             first = self._first(user, project, View())
             return self._shown(user, project, View(), first, answer_html(str(error), "problem"))
 
-    def show(self, event: gr.EventData, request: gr.Request) -> Shown:
+    @answer_problems(answer_html)
+    def show(self, event: gr.EventData, request: gr.Request) -> Answer:
         """Another pair or another part of the queue, or only the queue as it is now."""
-        try:
-            user, project = self._admitted(request)
-            asked = _Request(event)
-            view = asked.view()
-            pair_id = asked.pair_or_none() or self._first(user, project, view)
-            queue, item, said = self._shown(user, project, view, pair_id, answer_html(""))
-            return queue, gr.skip() if asked.keeps_pair() else item, said
-        except PAGE_ERRORS as error:
-            return _problem(error)
+        user, project = self._admitted(request)
+        asked = _Request(event)
+        view = asked.view()
+        pair_id = asked.pair_or_none() or self._first(user, project, view)
+        shown = self._shown(user, project, view, pair_id, answer_html(""))
+        if asked.keeps_pair():
+            del shown["item"]
+        return shown
 
-    def save(self, event: gr.EventData, request: gr.Request) -> Shown:
+    @answer_problems(answer_html)
+    def save(self, event: gr.EventData, request: gr.Request) -> Answer:
         """Keep a decision, and show the next pair; after a conflict the same pair as it is now."""
+        user, project = self._admitted(request)
+        asked = _Request(event)
+        view, pair_id = asked.view(), asked.pair()
+        grade, cause = asked.grade(), asked.cause()
         try:
-            user, project = self._admitted(request)
-            asked = _Request(event)
-            view, pair_id = asked.view(), asked.pair()
-            grade, cause = asked.grade(), asked.cause()
-            try:
-                item = self.adjudication.decide(
-                    project.id, pair_id, user.id, grade, cause, asked.text("note"), expected=asked.version()
-                )
-            except ConflictError as error:
-                return self._shown(user, project, view, pair_id, answer_html(str(error), "problem"))
-            after = self._around(user, project, view, pair_id).next
-            if after is None and view.which is Which.OPEN:
-                after = self._first(user, project, view)
-            elif after is None:
-                after = pair_id
-            said = answer_html(f"Saved {item.external_id}: {grade_text(grade)}.", "saved", saved=asked.sent())
-            return self._shown(user, project, view, after, said)
-        except PAGE_ERRORS as error:
-            return _problem(error)
+            item = self.adjudication.decide(
+                project.id, pair_id, user.id, grade, cause, asked.text("note"), expected=asked.version()
+            )
+        except ConflictError as error:
+            return self._shown(user, project, view, pair_id, answer_html(str(error), "problem"))
+        after = self._around(user, project, view, pair_id).next
+        if after is None and view.which is Which.OPEN:
+            after = self._first(user, project, view)
+        elif after is None:
+            after = pair_id
+        said = answer_html(f"Saved {item.external_id}: {grade_text(grade)}.", "saved", saved=asked.sent())
+        return self._shown(user, project, view, after, said)
 
-    def withdraw(self, event: gr.EventData, request: gr.Request) -> Shown:
+    @answer_problems(answer_html)
+    def withdraw(self, event: gr.EventData, request: gr.Request) -> Answer:
         """Take a decision back; the pair stays where it is."""
+        user, project = self._admitted(request)
+        asked = _Request(event)
+        view, pair_id = asked.view(), asked.pair()
         try:
-            user, project = self._admitted(request)
-            asked = _Request(event)
-            view, pair_id = asked.view(), asked.pair()
-            try:
-                self.adjudication.withdraw(project.id, pair_id, user.id, expected=asked.version())
-            except ConflictError as error:
-                return self._shown(user, project, view, pair_id, answer_html(str(error), "problem"))
-            said = answer_html("Withdrawn: the pair is open again.", "saved", saved=asked.sent())
-            return self._shown(user, project, view, pair_id, said)
-        except PAGE_ERRORS as error:
-            return _problem(error)
+            self.adjudication.withdraw(project.id, pair_id, user.id, expected=asked.version())
+        except ConflictError as error:
+            return self._shown(user, project, view, pair_id, answer_html(str(error), "problem"))
+        said = answer_html("Withdrawn: the pair is open again.", "saved", saved=asked.sent())
+        return self._shown(user, project, view, pair_id, said)
 
     def _admitted(self, request: gr.Request) -> tuple[User, Project]:
         project_id, user = require_member(request, self.accounts, Role.ADJUDICATOR, Role.ADMINISTRATOR)
         return user, self.projects.get(project_id)
 
-    def _shown(self, user: User, project: Project, view: View, pair_id: int | None, said: str) -> Shown:
+    def _shown(self, user: User, project: Project, view: View, pair_id: int | None, said: str) -> Answer:
         page = self.adjudication.queue(project.id, view.which, view.type, limit=view.shown, viewer=user.id)
         queue = queue_html(page, view, pair_id)
         if pair_id is None:
             counts = self.gold.counts(project.id)
-            return queue, nothing_html(counts, view, project.settings.threshold, page.held_back), said
-        item = self.adjudication.item(project.id, pair_id, viewer=user.id)
+            item = nothing_html(counts, view, project.settings.threshold, page.held_back)
+            return {"queue": queue, "item": item, "said": said}
+        pair = self.adjudication.item(project.id, pair_id, viewer=user.id)
         around = self._around(user, project, view, pair_id)
-        return queue, item_html(item, project, user, around), said
+        return {"queue": queue, "item": item_html(pair, project, user, around), "said": said}
 
     def _first(self, user: User, project: Project, view: View) -> int | None:
         return self.adjudication.first(project.id, view.which, view.type, viewer=user.id)
@@ -492,14 +486,14 @@ def build_adjudicate_page(handlers: AdjudicateHandlers, page: gr.Blocks) -> None
                 apply_default_css=False,
                 js_on_load=None,
             )
-    outputs = [queue, item, said]
-    page.load(handlers.open, outputs=outputs, api_name="open_adjudication", **QUIETLY)
+    parts = Parts(queue=queue, item=item, said=said)
+    page.load(parts.fill(handlers.open), outputs=parts.outputs, api_name="open_adjudication", **QUIETLY)
     for name, event, handler in (
         ("show_pair", said.show, handlers.show),
         ("decide", said.save, handlers.save),
         ("withdraw_decision", said.withdraw, handlers.withdraw),
     ):
-        event(handler, outputs=outputs, api_name=name, **QUIETLY, trigger_mode="multiple")
+        event(parts.fill(handler), outputs=parts.outputs, api_name=name, **QUIETLY, trigger_mode="multiple")
 
 
 class _Request(ScriptEvent):
@@ -548,8 +542,3 @@ def _number(text: str) -> int:
     if number is None:
         raise AdjudicationError(f"{quote_value(text)} is not a pair: choose one from the queue.")
     return number
-
-
-def _problem(error: PageError) -> Shown:
-    """Only the answer changes: what was chosen and typed stays."""
-    return gr.skip(), gr.skip(), answer_html(reason_of(error), "problem")

@@ -29,14 +29,19 @@ from annotation.services.accounts import AccountService
 from annotation.services.agreement import AgreementService
 from annotation.services.bundle import DamagedError, UnreachableError
 from annotation.types import Clock, utcnow
-from annotation.ui.charts import CUSTOMARY_LINES, Series, alpha_chart, bias_chart, drift_chart, grades_chart
-from annotation.ui.tables import (
+from annotation.ui.figures import (
+    CUSTOMARY_LINES,
     UNDEFINED,
     Cell,
     Column,
+    Series,
     Table,
+    alpha_chart,
     alpha_of,
+    bias_chart,
+    drift_chart,
     file_name,
+    grades_chart,
     interval_text,
     latex_button,
     reasons_html,
@@ -554,10 +559,10 @@ def _latex_button(report: AgreementReport) -> str:
 
 SECONDS_BETWEEN_LOOKS = 10
 
-ASK_IN_USE = "before => (window.kpdemoParts.isInUse() ? String(Date.now()) : before)"
+ASK_IN_USE = "async (before) => ((await kpdemo).isInUse() ? String(Date.now()) : before)"
 """JavaScript: what changes only where somebody may see the figures."""
-KEEP_FOLDS = "(...now) => { window.kpdemoParts.keepFolds(); return now; }"
-OPEN_FOLDS = "() => { window.kpdemoParts.openFolds(); }"
+KEEP_FOLDS = "async (...now) => { (await kpdemo).keepFolds(); return now; }"
+OPEN_FOLDS = "async () => { (await kpdemo).openFolds(); }"
 
 
 @dataclass(frozen=True)

@@ -56,24 +56,25 @@ from annotation.systems import (
     scores_text,
 )
 from annotation.types import Role
-from annotation.ui.charts import genre_chart
-from annotation.ui.pairs import box_after, refusal_html
-from annotation.ui.tables import (
+from annotation.ui.figures import (
     Cell,
     Column,
     Table,
     alpha_of,
     file_name,
+    genre_chart,
     latex_button,
     reasons_html,
     table_html,
     type_label,
 )
+from annotation.ui.pairs import box_after, refusal_html
 from annotation.ui.widgets import (
     PAGE_ERRORS,
     PageError,
     Parts,
     admit_member,
+    file_box,
     on_choice,
     require_leader,
     require_member,
@@ -795,28 +796,22 @@ def _system_fields(*, has_embedding: bool) -> _SystemFields:
                 max_lines=1,
                 elem_id="system-name",
             )
-            files = _files("Its scores", "system-files", is_visible=True)
+            files = file_box("Its scores", "system-files", many=True)
         with gr.Column(scale=6, min_width=320):
             gold = gr.Radio(GOLD_CHOICES, value=OWN, label="Measured on", elem_id="system-gold")
-            gold_files = _files("Gold grades", "system-gold-files", is_visible=False)
+            gold_files = file_box("Gold grades", "system-gold-files", many=True, visible=False)
             calibrates = gr.Checkbox(
                 label="Calibrate its scores on training grades",
                 info=CALIBRATED,
                 elem_id="system-calibrates",
             )
-            training = _files("Training grades", "system-training", is_visible=False)
-            taught = _files("Its scores of the training pairs", "system-training-scores", is_visible=False)
+            training = file_box("Training grades", "system-training", many=True, visible=False)
+            taught = file_box(
+                "Its scores of the training pairs",
+                "system-training-scores",
+                many=True,
+                visible=False,
+            )
             gr.HTML(FORMATS_HTML, elem_id="system-formats")
             add = gr.Button("Add system", variant="primary", elem_id="system-add-run")
     return _SystemFields(name, what, gold, calibrates, (files, gold_files, training, taught), add)
-
-
-def _files(label: str, elem_id: str, *, is_visible: bool) -> gr.File:
-    return gr.File(
-        label=label,
-        file_count="multiple",
-        type="filepath",
-        height=140,
-        visible=is_visible,
-        elem_id=elem_id,
-    )

@@ -13,17 +13,15 @@ from annotation.senses import WORD_TO_SENSE
 from annotation.services.bundle import Services
 from annotation.services.projects import OverviewService, PageContext
 from annotation.types import Role
+from annotation.ui.accounts import ExclusionHandlers, MembersHandlers, UsersHandlers, build_users_page
 from annotation.ui.adjudicate import AdjudicateHandlers, build_adjudicate_page
 from annotation.ui.agreement import AgreementHandlers, build_agreement_page
-from annotation.ui.home import HomeHandlers, build_home_page
-from annotation.ui.items import ItemsHandlers
 from annotation.ui.leaderboard import (
     LeaderboardHandlers,
     SystemFormHandlers,
     build_leaderboard_page,
     build_system_form,
 )
-from annotation.ui.members import ExclusionHandlers, MembersHandlers
 from annotation.ui.pairs import (
     KEPT_MINUTES,
     LARGEST_FILE,
@@ -34,11 +32,11 @@ from annotation.ui.pairs import (
 )
 from annotation.ui.predictions import PredictionsHandlers, build_predictions_page
 from annotation.ui.project import ExportHandlers, ProjectHandlers, build_project_page
+from annotation.ui.projects import HomeHandlers, build_home_page
 from annotation.ui.quality import QualityHandlers
 from annotation.ui.rate import RateHandlers, build_rate_page
-from annotation.ui.review import ReportHandlers, ReviewHandlers, build_review_page
+from annotation.ui.review import ItemsHandlers, ReportHandlers, ReviewHandlers, build_review_page
 from annotation.ui.senses import SensesHandlers, build_senses_page
-from annotation.ui.users import UsersHandlers, build_users_page
 from annotation.ui.widgets import Filling, project_in
 from annotation.ui.write import WriteHandlers, build_write_page
 from kpdemo.ui.html import escape
@@ -145,17 +143,8 @@ STYLES = tuple(
     ASSETS / f"{name}.css" for name in ("annotation", "rate", "write", "senses", "adjudicate", "figures")
 )
 """In this order: a later one may overrule an earlier one."""
-SCRIPTS = tuple(
-    ASSETS / f"{name}.js"
-    for name in (
-        *("annotation", "parts", "choice", "kept_form", "consent"),
-        *("rate_store", "rate_form", "rate_training", "rate_consent", "rate_sender"),
-        *("rate_keys", "rate_tabs", "rate_session", "rate_view", "rate"),
-        *("write_copies", "write_view", "write_consent", "write"),
-        *("adjudicate", "senses", "export"),
-    )
-)
-"""In this order: each takes what those before it have put into `window`."""
+SCRIPTS = ASSETS / "scripts"
+"""The ES modules of the pages of annotation, which import some of the public page."""
 MAX_FILE_SIZE = LARGEST_FILE
 MINUTE = 60
 

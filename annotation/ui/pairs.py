@@ -21,8 +21,8 @@ from annotation.services.pairs import PAGE_LENGTH, PairLine, PairPage, PairServi
 from annotation.services.projects import ProjectService
 from annotation.services.ratings import Remark, RemarkKind, RemarkPage, RemarkService
 from annotation.types import ImportSummary, Role
+from annotation.ui.figures import Column, Table, listing_html, save_button
 from annotation.ui.rate import SKIP_REASONS
-from annotation.ui.tables import Column, Table, listing_html, save_button
 from annotation.ui.widgets import (
     PAGE_ERRORS,
     Filling,
@@ -32,6 +32,7 @@ from annotation.ui.widgets import (
     answer_event,
     answer_place,
     build_kept_form,
+    file_box,
     ids_in,
     reason_of,
     require_member,
@@ -120,12 +121,7 @@ class ImportHandlers:
 def build_import_section(handlers: ImportHandlers) -> tuple[Filling, Any]:
     """How the choice of a type is filled, and the event of an import."""
     section_heading("Import", "import-heading")
-    upload = gr.File(
-        label="A file of pairs or ratings",
-        type="filepath",
-        height=140,
-        elem_id="import-file",
-    )
+    upload = file_box("A file of pairs or ratings", "import-file")
     gr.HTML(
         f'<p class="small">TSV, CSV, XLSX or JSON Lines in UTF-8, at most {LARGEST_FILE[:-2]} MB. '
         f"An upload is deleted once it is imported, or after {KEPT_MINUTES} minutes.</p>{FORMATS_HTML}",

@@ -26,7 +26,7 @@ from annotation.services.accounts import AccountService
 from annotation.services.predictions import JudgementService, SendService
 from annotation.services.projects import ProjectService
 from annotation.types import Role
-from annotation.ui.tables import listing_html
+from annotation.ui.figures import listing_html
 from annotation.ui.widgets import (
     admit_member,
     decimal_field,

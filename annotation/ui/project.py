@@ -8,7 +8,7 @@ from typing import Any
 
 import gradio as gr
 
-from annotation.changes import detail_words, earlier_texts, print_settings
+from annotation.changes import print_settings
 from annotation.comparison import comparison_type
 from annotation.consent import describe_renewal
 from annotation.errors import AnnotationError, ExportError
@@ -16,18 +16,20 @@ from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
 from annotation.projects import ProjectCounts, flagged_text
 from annotation.scale import earlier_words_text
 from annotation.services.accounts import AccountService
-from annotation.services.audit import Event, EventService
+from annotation.services.audit import EventService
 from annotation.services.consents import ConsentService
 from annotation.services.gold import ExportRecord, GoldCounts, GoldService
 from annotation.services.pairs import PairService, StuckPair, StuckPairs
 from annotation.services.projects import ProjectService
 from annotation.types import Role
-from annotation.ui.members import (
+from annotation.ui.accounts import (
     ExclusionHandlers,
     MembersHandlers,
     build_exclusion_section,
     build_members_section,
+    events_html,
 )
+from annotation.ui.figures import listing_html
 from annotation.ui.pairs import (
     ImportHandlers,
     PairListHandlers,
@@ -36,9 +38,8 @@ from annotation.ui.pairs import (
     build_pair_list,
     build_remarks_section,
 )
+from annotation.ui.projects import read_settings_form, saved_html, settings_fields, settings_values
 from annotation.ui.quality import QualityHandlers, build_quality_section
-from annotation.ui.settings_form import read_settings_form, saved_html, settings_fields, settings_values
-from annotation.ui.tables import listing_html
 from annotation.ui.widgets import (
     Filling,
     KeptForm,
@@ -54,10 +55,6 @@ from kpdemo.ui.html import count_noun, escape, group_digits
 from kpdemo.ui.widgets import GO_ON, QUIETLY, empty_html, keep_reason, note_html, section_heading, unseen_box
 
 NO_PAIRS = "No pairs yet. Import a file of pairs, then invite raters."
-NO_EVENTS = "Nothing has been done yet."
-LONGEST_SHOWN = 10_000
-"""Characters of a text that was replaced."""
-LONG_TEXT = "The text before: python -m annotation events PROJECT --json, and the manifest of gold sets."
 
 
 def counts_html(counts: ProjectCounts) -> str:
@@ -82,34 +79,6 @@ def counts_html(counts: ProjectCounts) -> str:
     return (
         f"<p>{progress_html(counts.finished, counts.pairs, done)}</p><p>{escape(said)}</p>"
         f"{listing_html(heads, rows, numbers=range(2, len(heads)), label='Pairs by type')}"
-    )
-
-
-def events_html(events: Sequence[Event]) -> str:
-    """What was done, the last thing first."""
-    if not events:
-        return empty_html(NO_EVENTS)
-    rows = "".join(
-        f"<tr><td>{time_html(event.at)}</td>"
-        f'<td dir="auto">{escape(event.user or "command line")}</td><td>{escape(event.action)}</td>'
-        f'<td dir="auto">{_detail_html(event)}</td></tr>'
-        for event in events
-    )
-    return listing_html(("When", "Who", "What", "Details"), rows, label="Events")
-
-
-def _detail_html(event: Event) -> str:
-    """In words; texts that were replaced can be read where they are not too long for a table."""
-    words = escape(detail_words(event.detail, group_digits))
-    return words + "".join(_earlier_html(*earlier) for earlier in earlier_texts(event.detail).items())
-
-
-def _earlier_html(name: str, text: str) -> str:
-    if len(text) > LONGEST_SHOWN:
-        return f"<br>{LONG_TEXT}"
-    return (
-        f"<details><summary>{escape(name.capitalize())} before</summary>"
-        f'<p class="earlier-text" dir="auto">{escape(text)}</p></details>'
     )
 
 

@@ -19,9 +19,9 @@ from annotation.services.known_pairs import KnownLine, KnownPairService, KnownSu
 from annotation.services.projects import ProjectService
 from annotation.services.quality import FORMER, QualityOverview, QualityService, Standing, Work, WorkService
 from annotation.types import KnownPairInput, Role
+from annotation.ui.figures import Column, Table, listing_html, table_html
 from annotation.ui.pairs import checked_upload, import_event, import_result_html, refusal
-from annotation.ui.settings_form import saved_html
-from annotation.ui.tables import Column, Table, listing_html, table_html
+from annotation.ui.projects import saved_html
 from annotation.ui.widgets import (
     PAGE_ERRORS,
     Filling,
@@ -34,6 +34,7 @@ from annotation.ui.widgets import (
     decimal_field,
     decimal_of,
     decimal_text,
+    file_box,
     require_member,
     whole_field,
     whole_of,
@@ -189,12 +190,7 @@ class Upload:
 
 
 def upload_box(kind: str) -> Upload:
-    file = gr.File(
-        label=f"A file of {KINDS[kind]}s",
-        type="filepath",
-        height=120,
-        elem_id=f"quality-{kind}-file",
-    )
+    file = file_box(f"A file of {KINDS[kind]}s", f"quality-{kind}-file")
     gr.HTML(f'<p class="small">{FIELDS[kind]}</p>', elem_id=f"quality-{kind}-fields")
     run = gr.Button(f"Import {KINDS[kind]}s", elem_id=f"quality-{kind}-run")
     return Upload(file, run, answer_place(f"quality-{kind}-result"))

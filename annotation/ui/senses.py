@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import gradio as gr
@@ -48,7 +48,7 @@ from annotation.services.projects import ProjectService
 from annotation.services.senses import SenseService
 from annotation.services.writing import WritingService
 from annotation.types import Project, Role, User
-from annotation.ui.widgets import PAGE_ERRORS, PageError, ScriptEvent, event_script, reason_of, require_member
+from annotation.ui.widgets import Answer, Parts, ScriptEvent, answer_problems, event_script, require_member
 from annotation.ui.wording import blank_html, meaning_html
 from annotation.web.routes import LONGEST_SECONDS
 from annotation.wording import quote_value, whole_in
@@ -212,6 +212,8 @@ def answer_html(text: str, kind: str = "note") -> str:
     )
 
 
+EMPTY = {"meanings": "", "closest": "", "around": "", "choice": ""}
+"""The page before a word was looked up."""
 MOST_LISTED = 100
 """At each distance; the filter finds the others."""
 LONGEST_NAME = 18
@@ -316,121 +318,106 @@ MOST_CHARACTERS = 4_000
 """Of any field; more is cut off before it is looked at."""
 EVENTS = ("look_up", "closest", "around", "show", "make", "leave", "describe")
 
-Shown = tuple[Any, Any, Any, Any, Any, str]
-"""The task, the word's meanings, closest senses, the neighbourhood, the sense chosen, and the answer."""
-
 
 @dataclass(frozen=True)
 class SensesHandlers:
+    """Each answer is of the parts of the page by name, see `build_senses_page`."""
+
     accounts: AccountService
     projects: ProjectService
     senses: SenseService
     dictionary: Dictionary
     writing: WritingService
 
-    def open(self, request: gr.Request) -> Shown:
+    def open(self, request: gr.Request) -> Answer:
         """The empty form; or why there is none, and what to do."""
         try:
             user, project, roles = self._admitted(request)
             self.dictionary.open()
-            return self._begun(user, project, roles, answer_html(""))
+            return self._begun(user, project, roles, "")
         except WordNetError as error:
-            return (without_wordnet_html(str(error)), "", "", "", "", answer_html(""))
+            return {"task": without_wordnet_html(str(error))}
         except AnnotationError as error:
-            return (empty_html(str(error)), "", "", "", "", answer_html(""))
+            return {"task": empty_html(str(error))}
 
-    def look_up(self, event: gr.EventData, request: gr.Request) -> Shown:
+    @answer_problems(answer_html)
+    def look_up(self, event: gr.EventData, request: gr.Request) -> Answer:
         """The senses of the word."""
-        try:
-            self._admitted(request)
-            asked = _Request(event)
-            found = look_up(asked.text("word"), asked.text("part"), self.dictionary.open())
-        except PAGE_ERRORS as error:
-            return _problem(error)
-        return gr.skip(), meanings_html(found), "", "", "", answer_html("")
+        self._admitted(request)
+        asked = _Request(event)
+        found = look_up(asked.text("word"), asked.text("part"), self.dictionary.open())
+        return {**EMPTY, "meanings": meanings_html(found), "said": answer_html("")}
 
-    def closest(self, event: gr.EventData, request: gr.Request) -> Shown:
+    @answer_problems(answer_html)
+    def closest(self, event: gr.EventData, request: gr.Request) -> Answer:
         """The senses of another word, for one that WordNet lacks."""
-        try:
-            self._admitted(request)
-            found = look_up(_Request(event).text("closest"), "", self.dictionary.open())
-        except PAGE_ERRORS as error:
-            return _problem(error)
-        return gr.skip(), gr.skip(), closest_html(found), "", "", answer_html("")
+        self._admitted(request)
+        found = look_up(_Request(event).text("closest"), "", self.dictionary.open())
+        return {"closest": closest_html(found), "around": "", "choice": "", "said": answer_html("")}
 
-    def around(self, event: gr.EventData, request: gr.Request) -> Shown:
+    @answer_problems(answer_html)
+    def around(self, event: gr.EventData, request: gr.Request) -> Answer:
         """What lies around the word's meaning."""
-        try:
-            self._admitted(request)
-            asked = _Request(event)
-            wordnet = self.dictionary.open()
-            key = asked.text("meaning")
-            start, steps = neighbourhood_around(key, wordnet)
-            listed = around_html(key, start, steps, asked.text("filter"), wordnet)
-        except PAGE_ERRORS as error:
-            return _problem(error)
-        return gr.skip(), gr.skip(), gr.skip(), listed, "", answer_html("")
+        self._admitted(request)
+        asked = _Request(event)
+        wordnet = self.dictionary.open()
+        key = asked.text("meaning")
+        start, steps = neighbourhood_around(key, wordnet)
+        listed = around_html(key, start, steps, asked.text("filter"), wordnet)
+        return {"around": listed, "choice": "", "said": answer_html("")}
 
-    def show(self, event: gr.EventData, request: gr.Request) -> Shown:
+    @answer_problems(answer_html)
+    def show(self, event: gr.EventData, request: gr.Request) -> Answer:
         """The sense to compare with, its parents and siblings."""
-        try:
-            self._admitted(request)
-            wordnet, key = self.dictionary.open(), _Request(event).text("key")
-            sense, texts = wordnet.sense(key), describe_sense(key, wordnet)
-            if sense is None or texts is None:
-                raise SenseError(f"WordNet has no sense {quote_value(key)}: choose one from the list.")
-        except PAGE_ERRORS as error:
-            return _problem(error)
-        return gr.skip(), gr.skip(), gr.skip(), gr.skip(), choice_html(sense, texts), answer_html("")
+        self._admitted(request)
+        wordnet, key = self.dictionary.open(), _Request(event).text("key")
+        sense, texts = wordnet.sense(key), describe_sense(key, wordnet)
+        if sense is None or texts is None:
+            raise SenseError(f"WordNet has no sense {quote_value(key)}: choose one from the list.")
+        return {"choice": choice_html(sense, texts), "said": answer_html("")}
 
-    def make(self, event: gr.EventData, request: gr.Request) -> Shown:
+    @answer_problems(answer_html)
+    def make(self, event: gr.EventData, request: gr.Request) -> Answer:
         """Make the pair; the word and its meaning stay for the next one."""
-        try:
-            user, project, roles = self._admitted(request)
-            asked = _Request(event)
-            if asked.text("writing"):
-                self.senses.submit(asked.writing(), user.id, asked.choice(), asked.seconds())
-                return self._begun(user, project, roles, answer_html("Sent to the editors.", "saved"))
-            self.accounts.require(user.name, project.id, Role.ADMINISTRATOR)
-            pair = self.senses.add_pair(project.id, asked.choice(), asked.grade(), by=user)
-        except PAGE_ERRORS as error:
-            return _problem(error)
+        user, project, roles = self._admitted(request)
+        asked = _Request(event)
+        if asked.text("writing"):
+            self.senses.submit(asked.writing(), user.id, asked.choice(), asked.seconds())
+            return self._begun(user, project, roles, "Sent to the editors.")
+        self.accounts.require(user.name, project.id, Role.ADMINISTRATOR)
+        pair = self.senses.add_pair(project.id, asked.choice(), asked.grade(), by=user)
         said = answer_html(f"Made pair {pair.id}: {pair.left} and {pair.right}.", "saved")
-        return gr.skip(), gr.skip(), gr.skip(), gr.skip(), "", said
+        return {"choice": "", "said": said}
 
-    def leave(self, event: gr.EventData, request: gr.Request) -> Shown:
+    @answer_problems(answer_html)
+    def leave(self, event: gr.EventData, request: gr.Request) -> Answer:
         """Give a word that the writer does not understand to somebody else."""
-        try:
-            user, project, roles = self._admitted(request)
-            asked = _Request(event)
-            self.writing.leave_blank(asked.writing(), user.id, asked.text("note"))
-            return self._begun(user, project, roles, answer_html("Given to another writer.", "saved"))
-        except PAGE_ERRORS as error:
-            return _problem(error)
+        user, project, roles = self._admitted(request)
+        asked = _Request(event)
+        self.writing.leave_blank(asked.writing(), user.id, asked.text("note"))
+        return self._begun(user, project, roles, "Given to another writer.")
 
-    def describe(self, event: gr.EventData, request: gr.Request) -> Shown:
+    @answer_problems(answer_html)
+    def describe(self, event: gr.EventData, request: gr.Request) -> Answer:
         """Add definitions to pairs that were imported without WordNet."""
-        try:
-            user, project, _ = self._admitted(request)
-            self.accounts.require(user.name, project.id, Role.ADMINISTRATOR)
-            done, missing = self.senses.describe(project.id, by=user)
-        except PAGE_ERRORS as error:
-            return _problem(error)
+        user, project, _ = self._admitted(request)
+        self.accounts.require(user.name, project.id, Role.ADMINISTRATOR)
+        done, missing = self.senses.describe(project.id, by=user)
         rest = f" WordNet does not have the senses of {group_digits(missing)}." if missing else ""
-        have = count_noun(done, "pair has", "pairs have")
-        said = answer_html(f"{have} definitions now.{rest}", "saved")
-        return task_html(project, self.senses.count_undescribed(project.id)), "", "", "", "", said
+        said = answer_html(f"{count_noun(done, 'pair has', 'pairs have')} definitions now.{rest}", "saved")
+        return {**EMPTY, "task": task_html(project, self.senses.count_undescribed(project.id)), "said": said}
 
-    def _begun(self, user: User, project: Project, roles: frozenset[Role], said: str) -> Shown:
+    def _begun(self, user: User, project: Project, roles: frozenset[Role], done: str) -> Answer:
         """The form for a writer's next word; without one, for any word of an administrator's."""
+        begun = {**EMPTY, "said": answer_html(done, "saved" if done else "note")}
         desk = self.writing.desk(project.id, user.id) if Role.WRITER in roles else None
         task = None if desk is None else desk.task
         if task is not None and task.type == WORD_TO_SENSE:
             found = look_up(task.left, "", self.dictionary.open())
-            return writer_task_html(project, task), meanings_html(found), "", "", "", said
+            return {**begun, "task": writer_task_html(project, task), "meanings": meanings_html(found)}
         if user.is_administrator or Role.ADMINISTRATOR in roles:
-            return task_html(project, self.senses.count_undescribed(project.id)), "", "", "", "", said
-        return nothing_html(project, task), "", "", "", "", said
+            return {**begun, "task": task_html(project, self.senses.count_undescribed(project.id))}
+        return {**begun, "task": nothing_html(project, task)}
 
     def _admitted(self, request: gr.Request) -> tuple[User, Project, frozenset[Role]]:
         project_id, user = require_member(request, self.accounts, Role.ADMINISTRATOR, Role.WRITER)
@@ -446,18 +433,17 @@ def build_senses_page(handlers: SensesHandlers, page: gr.Blocks) -> None:
     """The form on the left; on the right the neighbourhood and what is chosen from it."""
     with gr.Row(elem_id="senses-page", elem_classes="columns"):
         with gr.Column(scale=5, min_width=320):
-            task = _part("senses-task", empty_html("Opening WordNet."))
-            meanings, closest = _part("senses-meanings"), _part("senses-closest")
+            parts = Parts(task=_part("senses-task", empty_html("Opening WordNet.")))
+            parts |= {"meanings": _part("senses-meanings"), "closest": _part("senses-closest")}
         with gr.Column(scale=7, min_width=320):
-            said = gr.HTML(
+            parts["said"] = said = gr.HTML(
                 answer_html(""),
                 elem_id="senses-answer",
                 apply_default_css=False,
                 js_on_load=event_script("senses", EVENTS),
             )
-            listed, choice = _part("senses-around"), _part("senses-choice")
-    outputs = [task, meanings, closest, listed, choice, said]
-    page.load(handlers.open, outputs=outputs, api_name="open_senses", **QUIETLY)
+            parts |= {"around": _part("senses-around"), "choice": _part("senses-choice")}
+    page.load(parts.fill(handlers.open), outputs=parts.outputs, api_name="open_senses", **QUIETLY)
     for name, event, handler in (
         ("look_up_word", said.look_up, handlers.look_up),
         ("look_up_closest", said.closest, handlers.closest),
@@ -467,7 +453,7 @@ def build_senses_page(handlers: SensesHandlers, page: gr.Blocks) -> None:
         ("leave_word", said.leave, handlers.leave),
         ("describe_senses", said.describe, handlers.describe),
     ):
-        event(handler, outputs=outputs, api_name=name, **QUIETLY, trigger_mode="multiple")
+        event(parts.fill(handler), outputs=parts.outputs, api_name=name, **QUIETLY, trigger_mode="multiple")
 
 
 def _part(name: str, value: str = "") -> gr.HTML:
@@ -509,8 +495,3 @@ class _Request(ScriptEvent):
             return Decimal(self.text("grade"))
         except InvalidOperation:
             raise GradeError("No grade is chosen: choose the one that the pair should get.") from None
-
-
-def _problem(error: PageError) -> Shown:
-    """Only the answer changes: what was chosen and typed stays."""
-    return gr.skip(), gr.skip(), gr.skip(), gr.skip(), gr.skip(), answer_html(reason_of(error), "problem")

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import wraps
-from typing import Any
+from typing import Any, Literal, ParamSpec
 
 import gradio as gr
 from gradio.events import Dependency
@@ -47,16 +47,16 @@ class KeptForm:
     @property
     def sends(self) -> str:
         """The `js` of an event that saves what began and the fields, where they can be changed meanwhile."""
-        return f"(...now) => kpdemoKept.send({self._named}, now)"
+        return f"async (...now) => (await kpdemo).kept.send({self._named}, now)"
 
     @property
     def pauses(self) -> str:
         """The `js` of an event that fills the fields, maybe with what they began with; see `resume_after`."""
-        return f"(...now) => {{ kpdemoKept.pause({self._named}); return now; }}"
+        return f"async (...now) => {{ (await kpdemo).kept.pause({self._named}); return now; }}"
 
     def resume_after(self, failed: Dependency) -> None:
         """Keep on what is typed when an event has not filled the fields."""
-        script = f"() => {{ kpdemoKept.resume({self._named}); }}"
+        script = f"async () => {{ (await kpdemo).kept.resume({self._named}); }}"
         failed.failure(None, js=script, api_name=f"resume_{self.name}", **QUIETLY)
 
     @property
@@ -91,14 +91,14 @@ class KeptForm:
         form = json.dumps(facts)
         restored = [self.row, *whole, *(part for part, _ in around)]
         for deed, events in {"restore": shown, "settle": saved}.items():
-            script = f"(...now) => kpdemoKept.{deed}({form}, now)"
+            script = f"async (...now) => (await kpdemo).kept.{deed}({form}, now)"
             for number, event in enumerate(events, start=1):
                 name = f"{deed}_{self.name}_{number}"
                 event.success(None, whole, restored, js=script, api_name=name, **QUIETLY)
-        keep = f"(...now) => {{ kpdemoKept.keep({form}, now); }}"
+        keep = f"async (...now) => {{ (await kpdemo).kept.keep({form}, now); }}"
         changed = [field.change for field in fields]  # of a Textbox, `input` tells only of keys
         gr.on(changed, None, whole, js=keep, api_name=f"keep_{self.name}", **QUIETLY)
-        drop = f"() => kpdemoKept.drop({form})"
+        drop = f"async () => (await kpdemo).kept.drop({form})"
         self.drop.click(None, outputs=[self.row, *whole], js=drop, api_name=f"drop_{self.name}", **QUIETLY)
 
 
@@ -183,20 +183,20 @@ def on_choice(
     """
     name = json.dumps(dropdown.elem_id)
     asked = unseen_box(f"{dropdown.elem_id}-asked")
-    look = f"(value) => {{ kpdemoChoice.look({name}, value); }}"
+    look = f"async (value) => {{ (await kpdemo).choice.look({name}, value); }}"
     dropdown.focus(None, dropdown, js=look, api_name=f"look_before_{api_name}", **QUIETLY)
-    choose = f"(value) => kpdemoChoice.choose({name}, value)"
+    choose = f"async (value) => (await kpdemo).choice.choose({name}, value)"
     dropdown.input(None, dropdown, asked, js=choose, api_name=f"start_{api_name}", **QUIETLY)
     question: Dependency = asked.change(
         handler,
         [dropdown, *beside],
         outputs,
-        js=f"(...now) => ({js})(...kpdemoChoice.ask({name}, now))",
+        js=f"async (...now) => ({js})(...(await kpdemo).choice.ask({name}, now))",
         api_name=api_name,
         trigger_mode="always_last",
         **options,
     )
-    go_on = f"() => kpdemoChoice.goOn({name})"
+    go_on = f"async () => (await kpdemo).choice.goOn({name})"
     question.failure(None, None, asked, js=go_on, api_name=f"go_on_to_{api_name}", **QUIETLY)
     return question
 
@@ -221,26 +221,69 @@ class Parts(dict[str, Any]):
         return answer
 
 
+def file_box(label: str, elem_id: str, *, many: bool = False, visible: bool = True) -> gr.File:
+    """Where a file is chosen, or `many`; handlers get their paths."""
+    count: Literal["single", "multiple"] = "multiple" if many else "single"
+    return gr.File(
+        label=label, file_count=count, type="filepath", height=140, visible=visible, elem_id=elem_id
+    )
+
+
 def answer_place(elem_id: str) -> gr.HTML:
     """Where the answers of events of a form stand; see `answered`."""
     return gr.HTML("", elem_id=elem_id, elem_classes="answer", js_on_load=None)
 
 
 def answer_event(
-    listen: Callable[..., Dependency], handler: Callable[..., Any], inputs: Any, outputs: Any, **options: Any
+    listen: Callable[..., Dependency],
+    handler: Callable[..., Any],
+    inputs: Any,
+    outputs: Any,
+    *,
+    place: gr.HTML | None = None,
+    **options: Any,
 ) -> Dependency:
     """An event with an answer or, after a refusal, its reason; the form stays in view until it comes.
 
     Args:
         listen: of a component, such as `click` of a button.
         outputs: an `answer_place`, or one and what changes beside it.
+        place: that `answer_place`, where it is not the first of the outputs.
         options: of the event, with its `api_name`.
     """
-    place = outputs[0] if isinstance(outputs, list) else outputs
+    if place is None:
+        place = outputs[0] if isinstance(outputs, list) else outputs
     # Without a place of its own, progress is shown on each output: it would hide the fields.
     event = listen(handler, inputs, outputs, show_progress_on=place, **options)
     keep_reason(event, place)
     return event
+
+
+Answer = dict[str, Any]
+"""What changes on a page, by the names of its `Parts`."""
+P = ParamSpec("P")
+
+
+def answer_problems(
+    write: Callable[[str, str], str],
+) -> Callable[[Callable[P, Answer]], Callable[P, Answer]]:
+    """For a handler of a page whose script asks: a refusal is told as `said`, and all else stays as it is.
+
+    Args:
+        write: the sentence and the word "problem" as HTML.
+    """
+
+    def decorate(handler: Callable[P, Answer]) -> Callable[P, Answer]:
+        @wraps(handler)
+        def answer(*args: P.args, **kwargs: P.kwargs) -> Answer:
+            try:
+                return handler(*args, **kwargs)
+            except PAGE_ERRORS as error:
+                return {"said": write(reason_of(error), "problem")}
+
+        return answer
+
+    return decorate
 
 
 def event_script(name: str, events: Sequence[str]) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn, TypeVar
 
 from anyio import fail_after
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -15,10 +16,10 @@ from kpdemo.errors import BusyError, InputError, KpdemoError, LengthError, Model
 from kpdemo.io.files import parse_json
 from kpdemo.languages import known_language
 from kpdemo.text import LONGEST_SHOWN, SURROGATE, shorten
+from kpdemo.types import PredictionRequest
 from kpdemo.ui.html import group_digits, join_names
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.requests import LONGEST_TEXT, check_length, document_of_fields
-from kpdemo.ui.results import PredictionRequest
 
 AGAIN_SECONDS = 10
 """Seconds after which to ask again if too many others wait, or a model restarts."""
@@ -165,11 +166,59 @@ MOST_DOCUMENTS = 100
 LARGEST_TOP_K = 1_000
 READER = "this server"
 
-DOCUMENT_FIELDS = ("id", "title", "text", "abstract", "language")
-OPTION_FIELDS = ("model", "top_k", "threshold", "nested")
-DOCUMENTS = "documents"
-
 Id = str | int | None
+
+
+class _Fields(BaseModel):
+    """An object of a request; the description of a field ends the sentence on a value it does not take."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+def _check_text(value: object) -> object:
+    """Also of half a character, which pydantic refuses: it is told later what that is."""
+    if value is not None and not isinstance(value, str):
+        raise ValueError
+    return value
+
+
+_Text = Annotated[str | None, PlainValidator(_check_text), Field(description=", not text: put it in quotes")]
+
+
+def _check_id(value: object) -> object:
+    if value is not None and not isinstance(value, str) and type(value) is not int:
+        raise ValueError
+    return value
+
+
+class _Document(_Fields):
+    id: Annotated[Id, PlainValidator(_check_id)] = Field(
+        None, description=": give a string or a whole number"
+    )
+    title: _Text = None
+    text: _Text = None
+    abstract: _Text = None
+    language: _Text = None
+
+
+class _Options(_Fields):
+    model: _Text = None
+    top_k: int | None = Field(
+        None,
+        ge=1,
+        le=LARGEST_TOP_K,
+        description=f": give a whole number from 1 to {group_digits(LARGEST_TOP_K)}",
+    )
+    threshold: float | None = Field(None, ge=0, le=1, description=": give a number from 0 to 1")
+    nested: bool | None = Field(None, description=": give true or false")
+
+
+class _OneDocument(_Options, _Document):
+    pass
+
+
+class _Documents(_Options):
+    documents: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,52 +246,16 @@ def read_requests(fields: Mapping[str, Any], shelf: ModelShelf) -> DocumentReque
         RequestError: a field is missing, unknown or of another type, or a value out of range.
         LengthError: the text is longer than the server reads.
     """
-    fields = {name: value for name, value in fields.items() if value is not None}
-    if DOCUMENTS not in fields:
-        _check_names(fields, (*DOCUMENT_FIELDS, *OPTION_FIELDS), "The request")
-        return DocumentRequests((_asked(fields, _options(fields, shelf), ""),), is_list=False)
-    _check_names(fields, (DOCUMENTS, *OPTION_FIELDS), f'A request with "{DOCUMENTS}"')
-    options = _options(fields, shelf)
-    documents = _documents(fields[DOCUMENTS])
-    asked = tuple(
-        _asked(document, options, f"{DOCUMENTS}[{number}]: ") for number, document in enumerate(documents)
-    )
-    _check_together(asked)
-    return DocumentRequests(asked, is_list=True)
-
-
-def _documents(given: object) -> Sequence[Mapping[str, Any]]:
-    if not isinstance(given, list):
-        raise RequestError(f'"{DOCUMENTS}" is {short_json(given)}: send a list of objects such as {EXAMPLE}.')
-    if not given:
-        raise RequestError(f'"{DOCUMENTS}" is empty: send a list of objects such as {EXAMPLE}.')
-    if len(given) > MOST_DOCUMENTS:
-        raise RequestError(
-            f'"{DOCUMENTS}" has {group_digits(len(given))} of them: send at most {MOST_DOCUMENTS} at a '
-            "time, or "
-            "use the command line (python -m kpdemo predict --input), which has no limit.",
-            413,
-        )
-    documents = []
-    for number, document in enumerate(given):
-        where = f"{DOCUMENTS}[{number}]"
-        if not isinstance(document, dict):
-            raise RequestError(f"{where} is {short_json(document)}: send an object such as {EXAMPLE}.")
-        documents.append({name: value for name, value in document.items() if value is not None})
-        _check_names(documents[-1], DOCUMENT_FIELDS, where)
-    return documents
-
-
-def _check_names(fields: Mapping[str, Any], known: Sequence[str], what: str) -> None:
-    for name in fields:
-        if name not in known:
-            raise RequestError(
-                f"{what} has an unknown field {short_json(name)}: it may have {join_names(known)}."
-            )
-
-
-def _check_together(asked: Sequence[DocumentRequest]) -> None:
-    """As many as one text may have, so that no request takes longer than another."""
+    if fields.get("documents") is None:
+        one = _read(_OneDocument, fields, "The request")
+        return DocumentRequests((_asked(one, one, shelf),), is_list=False)
+    listed = _read(_Documents, fields, 'A request with "documents"')
+    documents = [
+        (_read(_Document, document, f"documents[{number}]", f"documents[{number}]: "), number)
+        for number, document in enumerate(_objects(listed.documents))
+    ]
+    asked = tuple(_asked(document, listed, shelf, f"documents[{number}]: ") for document, number in documents)
+    # As many as one text may have, so that no request takes longer than another.
     together = sum(len(one.question.document.text) for one in asked)
     if together > LONGEST_TEXT:
         raise RequestError(
@@ -250,72 +263,79 @@ def _check_together(asked: Sequence[DocumentRequest]) -> None:
             f"{group_digits(LONGEST_TEXT)} at a time: send fewer of them in one request.",
             413,
         )
+    return DocumentRequests(asked, is_list=True)
 
 
-def _options(fields: Mapping[str, Any], shelf: ModelShelf) -> dict[str, Any]:
-    """The model, and how many keyphrases, as `Question` takes them."""
-    model = _text(fields, "model", "") or shelf.default
+_Model = TypeVar("_Model", bound=_Fields)
+
+
+def _read(model: type[_Model], fields: Mapping[str, Any], what: str, where: str = "") -> _Model:
+    """The fields as a `model`, or what is wrong with one of them.
+
+    Args:
+        what: the object, in the sentence on an unknown field.
+        where: begins any other sentence.
+    """
+    try:
+        return model.model_validate({name: value for name, value in fields.items() if value is not None})
+    except ValidationError as error:
+        problems = error.errors(include_url=False)
+        for problem in problems:
+            if problem["type"] in ("extra_forbidden", "string_unicode"):  # the name is no text
+                name = [*problem["loc"], problem["input"]][0]
+                known = join_names([*model.model_fields])
+                raise RequestError(
+                    f"{what} has an unknown field {short_json(name)}: it may have {known}."
+                ) from None
+        name, value = str(problems[0]["loc"][0]), problems[0]["input"]
+        said = model.model_fields[name].description
+        raise RequestError(f'{where}"{name}" is {short_json(value)}{said}.') from None
+
+
+def _objects(given: object) -> Sequence[Mapping[str, Any]]:
+    if not isinstance(given, list):
+        raise RequestError(f'"documents" is {short_json(given)}: send a list of objects such as {EXAMPLE}.')
+    if not given:
+        raise RequestError(f'"documents" is empty: send a list of objects such as {EXAMPLE}.')
+    if len(given) > MOST_DOCUMENTS:
+        raise RequestError(
+            f'"documents" has {group_digits(len(given))} of them: send at most {MOST_DOCUMENTS} at a '
+            "time, or use the command line (python -m kpdemo predict --input), which has no limit.",
+            413,
+        )
+    for number, document in enumerate(given):
+        if not isinstance(document, dict):
+            raise RequestError(
+                f"documents[{number}] is {short_json(document)}: send an object such as {EXAMPLE}."
+            )
+    return given
+
+
+def _asked(document: _Document, options: _Options, shelf: ModelShelf, where: str = "") -> DocumentRequest:
+    """The question of one document; `where` begins what is said of it."""
+    model = options.model or shelf.default
     try:
         shelf.check_known(model)
     except ModelLoadError as error:
         raise RequestError(str(error), 404) from None
-    nested = fields.get("nested", True)
-    if not isinstance(nested, bool):
-        raise RequestError(f'"nested" is {short_json(nested)}: give true or false.')
-    top_k, threshold = _top_k(fields.get("top_k")), _threshold(fields.get("threshold"))
-    return {"model": model, "top_k": top_k, "threshold": threshold, "nested": nested}
-
-
-def _top_k(given: object) -> int | None:
-    if given is None:
-        return None
-    if type(given) is not int or not 1 <= given <= LARGEST_TOP_K:
-        raise RequestError(
-            f'"top_k" is {short_json(given)}: give a whole number from 1 to {group_digits(LARGEST_TOP_K)}.'
-        )
-    return given
-
-
-def _threshold(given: object) -> float | None:
-    if given is None:
-        return None
-    if not isinstance(given, int | float) or isinstance(given, bool) or not 0 <= given <= 1:
-        raise RequestError(f'"threshold" is {short_json(given)}: give a number from 0 to 1.')
-    return given
-
-
-def _asked(fields: Mapping[str, Any], options: Mapping[str, Any], where: str) -> DocumentRequest:
-    """The question of one document; `where` begins what is said of it."""
-    bodies = [name for name in ("text", "abstract") if name in fields]
+    bodies = [body for body in (document.text, document.abstract) if body is not None]
     if len(bodies) != 1:
         both, none = '"text" and "abstract": leave one of them out', 'no text: give its "text", or "abstract"'
         raise RequestError(f"{where}The document has {both if bodies else none}.")
-    document = document_of_fields(
-        _text(fields, "title", where), _text(fields, bodies[0], where), _language(fields, where)
-    )
-    check_length(document, reader=READER)
-    return DocumentRequest(PredictionRequest(document, **options), _id(fields, where))
-
-
-def _text(fields: Mapping[str, Any], name: str, where: str) -> str:
-    value = fields.get(name, "")
-    if not isinstance(value, str):
-        raise RequestError(f'{where}"{name}" is {short_json(value)}, not text: put it in quotes.')
-    return value
-
-
-def _language(fields: Mapping[str, Any], where: str) -> str:
-    written = _text(fields, "language", where)
+    if isinstance(document.id, str) and SURROGATE.search(document.id):
+        raise RequestError(f'{where}"id" holds half of a character (a lone surrogate): send it in UTF-8.')
+    written = document.language or ""
     try:
-        return known_language(shorten(written, LONGEST_SHOWN)) if written.strip() else ""
+        language = known_language(shorten(written, LONGEST_SHOWN)) if written.strip() else ""
     except InputError as error:
         raise RequestError(f'{where}"language" {error}') from None
-
-
-def _id(fields: Mapping[str, Any], where: str) -> Id:
-    given: object = fields.get("id")
-    if isinstance(given, str) and SURROGATE.search(given):
-        raise RequestError(f'{where}"id" holds half of a character (a lone surrogate): send it in UTF-8.')
-    if given is None or isinstance(given, str) or type(given) is int:
-        return given
-    raise RequestError(f'{where}"id" is {short_json(given)}: give a string or a whole number.')
+    read = document_of_fields(document.title, bodies[0], language)
+    check_length(read, reader=READER)
+    question = PredictionRequest(
+        read,
+        model,
+        top_k=options.top_k,
+        threshold=options.threshold,
+        nested=options.nested is not False,
+    )
+    return DocumentRequest(question, document.id)

@@ -1,9 +1,8 @@
-"""The addresses under /api, and the line of their own in which programs stand."""
+"""The addresses under /api, where programs ask the models in turn."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, TypeVar, TypeVarTuple
 
@@ -23,49 +22,15 @@ from kpdemo.api.requests import (
     read_requests,
 )
 from kpdemo.errors import BusyError, InputError, KpdemoError
+from kpdemo.types import PredictionRequest, PredictionResult
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.requests import check_document
-from kpdemo.ui.results import PredictionRequest, PredictionResult, as_record
+from kpdemo.ui.results import as_record
 from kpdemo.worker import Stop
 
 MOST_REQUESTS = 16
 """That are answered or wait at a time."""
-
-
-class Line:
-    """Asks the models of a shelf one question after the other, in the order in which they came.
-
-    Long texts stand in a line beside it, where the shelf reads them apart. Of the places that the shelf has
-    for long texts, programs take one. Belongs to one event loop.
-    """
-
-    def __init__(self, shelf: ModelShelf) -> None:
-        self._shelf = shelf
-        self._short, self._long = CapacityLimiter(1), CapacityLimiter(1)
-        self._requests = 0
-
-    @contextmanager
-    def place(self) -> Iterator[None]:
-        """A place for one request, which asks its questions there.
-
-        Raises:
-            BusyError: `MOST_REQUESTS` others have one.
-        """
-        if self._requests >= MOST_REQUESTS:
-            raise BusyError(
-                f"{MOST_REQUESTS} other requests are being answered or are waiting: try again in a few "
-                "seconds."
-            )
-        self._requests += 1
-        try:
-            yield
-        finally:
-            self._requests -= 1
-
-    async def ask(self, question: PredictionRequest, stop: Stop) -> PredictionResult:
-        """As `ModelShelf.answer`; other requests take their turn between two questions of one."""
-        limiter = self._long if self._shelf.reads_apart(question) else self._short
-        return await to_thread.run_sync(self._shelf.answer, question, stop, limiter=limiter)
+BUSY = f"{MOST_REQUESTS} other requests are being answered or are waiting: try again in a few seconds."
 
 
 MODELS, PREDICT = "/api/models", "/api/predict"
@@ -92,12 +57,17 @@ def add_api(server: FastAPI, shelf: ModelShelf) -> None:
 
 
 class Api:
-    """Answers programs; the models are those of the pages, asked in turn with their readers."""
+    """Answers programs; the models are those of the pages, asked in turn with their readers.
+
+    Of the places that the shelf has for short texts, and of those for long ones, programs take one.
+    Belongs to one event loop.
+    """
 
     def __init__(self, shelf: ModelShelf) -> None:
         self._shelf = shelf
-        self._line = Line(shelf)
+        self._short, self._long = CapacityLimiter(1), CapacityLimiter(1)
         self._threads = CapacityLimiter(AT_ONCE)
+        self._requests = 0
 
     async def models(self, request: Request) -> Response:
         """The names that a request may give, each with one line on what it is."""
@@ -109,15 +79,24 @@ class Api:
 
     async def predict(self, request: Request) -> Response:
         """The keyphrases of one document, or of each of a list."""
+        if self._requests >= MOST_REQUESTS:
+            return error_response(BusyError(BUSY))
+        self._requests += 1
         try:
-            with self._line.place():
-                content = await read_body(request)
-                questions = await self._in_thread(self._read, content)
-                return await while_there(request, partial(self._answer, questions))
+            content = await read_body(request)
+            questions = await self._in_thread(self._read, content)
+            return await while_there(request, partial(self._answer, questions))
         except ClientDisconnect:
             return Response(status_code=GONE)
         except KpdemoError as error:
             return error_response(error)
+        finally:
+            self._requests -= 1
+
+    async def ask(self, question: PredictionRequest, stop: Stop) -> PredictionResult:
+        """As `ModelShelf.answer`; other requests take their turn between two questions of one."""
+        limiter = self._long if self._shelf.reads_apart(question) else self._short
+        return await to_thread.run_sync(self._shelf.answer, question, stop, limiter=limiter)
 
     def _read(self, content: bytes) -> DocumentRequests:
         return read_requests(parse_body(content), self._shelf)
@@ -134,7 +113,7 @@ class Api:
     async def _record(self, asked: DocumentRequest, stop: Stop) -> dict[str, Any]:
         """What `predict --json` prints, after the id if there is one."""
         await self._in_thread(check_document, asked.question.document)
-        answer = await self._line.ask(asked.question, stop)
+        answer = await self.ask(asked.question, stop)
         return _named(asked, await self._in_thread(as_record, answer))
 
     async def _record_or_error(self, asked: DocumentRequest, stop: Stop) -> dict[str, Any]:

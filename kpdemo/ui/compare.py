@@ -13,15 +13,15 @@ from kpdemo.errors import InputError, KpdemoError, StoppedError
 from kpdemo.predictors import model_folder
 from kpdemo.routing import refusal_of
 from kpdemo.text import phrase_key
-from kpdemo.types import Keyphrase
+from kpdemo.types import Keyphrase, PredictionRequest, PredictionResult
 from kpdemo.ui.html import escape, filler_note, filler_word, score_html
 from kpdemo.ui.models import OF_ONE_MODEL, ModelShelf
 from kpdemo.ui.requests import read_request
-from kpdemo.ui.results import PredictionRequest, PredictionResult, note_of, nothing_present
-from kpdemo.ui.stop import Stops
+from kpdemo.ui.results import note_of, nothing_present
 from kpdemo.ui.widgets import (
     MODEL_QUEUE,
     QuestionFields,
+    Stops,
     empty_html,
     forget_with,
     keep_reason,

@@ -45,14 +45,14 @@ from kpdemo.io.files import LINE_SUFFIXES, TABLE_SUFFIXES, plain_name
 from kpdemo.statistics import harmonic_mean
 from kpdemo.text import shorten
 from kpdemo.types import Document
+from kpdemo.ui.files import KEPT_MINUTES, MOST_FILES, checked_files, in_turn_of_files, own_copies
 from kpdemo.ui.html import count_noun, escape, group_digits
 from kpdemo.ui.models import ModelShelf
-from kpdemo.ui.stop import Stops
-from kpdemo.ui.uploads import KEPT_MINUTES, MOST_FILES, checked_files, in_turn_of_files, own_copies
 from kpdemo.ui.widgets import (
     CHOOSE_AGAIN,
     FILES_QUEUE,
     QUIETLY,
+    Stops,
     empty_html,
     forget_script,
     keep_reason,

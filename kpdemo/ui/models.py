@@ -21,13 +21,20 @@ from kpdemo.errors import (
     StoppedError,
 )
 from kpdemo.languages import identify
+from kpdemo.lines import with_title_line
+from kpdemo.pdf_process import PdfProcesses
 from kpdemo.predictors import model_folder
 from kpdemo.routing import DEFAULT_MODEL, model_for
 from kpdemo.text import LONGEST_SHOWN, shorten
-from kpdemo.types import Document, Prediction, RetrievalPrediction, VectorSpace
-from kpdemo.ui.pdf_process import PdfProcesses
+from kpdemo.types import (
+    Document,
+    Prediction,
+    PredictionRequest,
+    PredictionResult,
+    RetrievalPrediction,
+    VectorSpace,
+)
 from kpdemo.ui.requests import check_length
-from kpdemo.ui.results import PredictionRequest, PredictionResult
 from kpdemo.worker import Load, LocalModels, ModelQueue, RemotePredictor, Stop, listen_with, tell
 
 
@@ -202,7 +209,7 @@ class ModelShelf:
             model = self._open(self.reader_of(question), models, stop)
             reading = models.queue.read(
                 model.model,
-                [question.read],
+                [with_title_line(question.document)],
                 top_k=question.top_k,
                 threshold=question.threshold,
                 nested=question.nested,
@@ -236,7 +243,9 @@ class ModelShelf:
         """
         with self._models_for(question) as models:
             model = self._open(self.reader_of(question), models, stop)
-            return model.vectors(question.read, top_k=question.top_k, threshold=question.threshold)
+            return model.vectors(
+                with_title_line(question.document), top_k=question.top_k, threshold=question.threshold
+            )
 
     def reader_of(self, question: PredictionRequest) -> str:
         """The name of the model that reads the question's document; see `kpdemo.routing`."""

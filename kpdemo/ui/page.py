@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
+import json
 import os
 import warnings
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from fastapi.middleware.gzip import GZipMiddleware
+from fastapi.staticfiles import StaticFiles
 from gradio.themes import Base, colors, sizes
 from gradio.utils import get_upload_folder
 from starlette.middleware import Middleware
+from starlette.types import Scope
 
 from kpdemo import __version__
 from kpdemo.ui.html import escape
 from kpdemo.ui.models import WARM_UP_PATIENCE, ModelShelf
 from kpdemo.ui.results import device_name
-from kpdemo.ui.upload_guard import UploadGuard
+from kpdemo.ui.serving import UploadGuard
 from kpdemo.ui.widgets import QUIETLY
 
 ASSETS = Path(__file__).parent.parent / "assets"
 STYLE = ASSETS / "style.css"
 MEDIA = ASSETS / "media.css"
 """For the head of a page: in @media, Gradio makes other selectors of those of its own style sheets."""
-SCRIPTS = tuple(ASSETS / f"{name}.js" for name in ("page", "focus", "reader", "charts"))
+SCRIPTS = ASSETS / "scripts"
+"""The ES modules of the public page; some are for every page."""
 
 SYSTEM_FONTS = ("system-ui", "-apple-system", "Segoe UI", "Roboto", "Noto Sans", "sans-serif")
 SYSTEM_MONO = ("ui-monospace", "SFMono-Regular", "Menlo", "DejaVu Sans Mono", "monospace")
@@ -101,13 +106,53 @@ def build_theme() -> gr.themes.Base:
     )
 
 
-def head(*more: Path) -> str:
-    """The scripts of every page, and more after them, for its head."""
-    scripts = [path.read_text(encoding="utf-8") for path in (*SCRIPTS, *more)]
-    style = (
+MODULE_HEADERS = {
+    "content-type": "text/javascript; charset=utf-8",  # whatever this machine takes .js for
+    "cache-control": "public, max-age=31536000, immutable",
+}
+
+
+class ModuleFiles(StaticFiles):
+    """ES modules, which browsers keep for a year without asking for them again."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        response = await super().get_response(path, scope)
+        response.headers.update(MODULE_HEADERS)
+        return response
+
+
+def add_scripts(server: FastAPI, folders: Mapping[str, Path]) -> dict[str, list[str]]:
+    """Serve the ES modules of each folder under its name, so that they can import one another.
+
+    Returns:
+        By the name of the folder, the paths of its modules from the root of the server; the first is that of
+        `main.js`, which a page loads. They change with any of the modules.
+    """
+    files = {
+        name: sorted(folder.rglob("*.js"), key=lambda file: (file.name != "main.js", file))
+        for name, folder in folders.items()
+    }
+    content = b"".join(file.read_bytes() for each in files.values() for file in each)
+    root = f"scripts/{sha256(content).hexdigest()[:12]}"
+    for name, folder in folders.items():
+        server.mount(f"/{root}/{name}", ModuleFiles(directory=folder))
+    return {
+        name: [f"{root}/{name}/{file.relative_to(folders[name]).as_posix()}" for file in each]
+        for name, each in files.items()
+    }
+
+
+def head(modules: Sequence[str]) -> str:
+    """For the head of a page: its style, and its modules, the first of which it loads.
+
+    What that exports is of the promise `kpdemo`: Gradio may call the `js` of an event before the module has
+    come. The others come at the same time, and not one after the other.
+    """
+    links = "".join(f'<link rel="modulepreload" href="{escape(module)}">' for module in modules)
+    return (
         f'<meta name="color-scheme" content="light dark"><style>{MEDIA.read_text(encoding="utf-8")}</style>'
+        f"{links}<script>window.kpdemo = import({json.dumps(modules[0])});</script>"
     )
-    return style + "".join(f"<script>{script}</script>" for script in scripts)
 
 
 DOCUMENTATION = "documentation: README.md and docs/ in the folder of this program"
@@ -179,8 +224,8 @@ def mount_pages(
     path: str,
     *,
     max_file_size: str,
+    scripts: Sequence[str],
     styles: Sequence[Path] = (),
-    scripts: Sequence[Path] = (),
     user_of: Callable[[Request], Awaitable[str | None]] | Callable[[Request], str | None] | None = None,
 ) -> None:
     """Serve pages under `path`; what is mounted at / comes last.
@@ -190,10 +235,11 @@ def mount_pages(
         build: makes the pages.
         path: where they are.
         max_file_size: of an upload, such as "20mb".
+        scripts: those of one folder, as `add_scripts` gives them.
         styles: stylesheets besides the common one.
-        scripts: scripts besides the common one.
         user_of: the name of who asks, or None, which is refused; without it everybody may come in.
     """
+    to_root = "../" * sum(map(bool, path.split("/"))) or "./"  # a proxy may serve all under a path of its own
     with (
         _own_uploads(path) as others,
         warnings.catch_warnings(action="ignore", category=UserWarning),  # on SSR, though it is off
@@ -210,7 +256,7 @@ def mount_pages(
             app_kwargs={**CLOSED_DOCS, "middleware": [Middleware(UploadGuard)]},
             theme=build_theme(),
             css_paths=[STYLE, *styles],
-            head=head(*scripts),
+            head=head([f"{to_root}{script}" for script in scripts]),
             footer_links=[],
             run_history=False,
             ssr_mode=False,

@@ -34,19 +34,6 @@ from kpdemo.ui.widgets import (
 )
 from kpdemo.worker import ProgressListener, Stop, listen_with
 
-_SHOW = """(...typed) => {
-  const page = (window.kpdemoTyped ??= { examples: new Set(), mine: null });
-  if (typed.some((text) => text?.trim()) && !page.examples.has(JSON.stringify(typed))) page.mine = typed;
-  const shown = SHOWN;
-  page.examples.add(JSON.stringify(shown));
-  return [...shown, { __type__: "update", visible: page.mine !== null }];
-}"""
-_BACK = """() => {
-  const { mine } = window.kpdemoTyped;
-  window.kpdemoTyped.mine = null;
-  return [...mine, { __type__: "update", visible: false }];
-}"""
-
 
 @dataclass(frozen=True, slots=True)
 class Example:
@@ -59,7 +46,8 @@ class Example:
     @property
     def script(self) -> str:
         """Fills the boxes in the browser, title and text at once; what was typed there can be restored."""
-        return _SHOW.replace("SHOWN", json.dumps([self.title, self.text]))
+        texts = json.dumps([self.title, self.text])
+        return f"async (...typed) => (await kpdemo).examples.show({texts}, ...typed)"
 
 
 def load_examples() -> list[Example]:
@@ -83,7 +71,8 @@ def build_examples(examples: Sequence[Example], title: gr.Textbox, document: gr.
         button.click(None, boxes, [*boxes, back], js=example.script, api_name=f"show_example_{number}")
         for number, (example, button) in enumerate(zip(examples, buttons, strict=True), start=1)
     ]
-    return [*shown, back.click(None, None, [*boxes, back], js=_BACK, api_name="show_typed_text")]
+    restore = "async () => (await kpdemo).examples.restore()"
+    return [*shown, back.click(None, None, [*boxes, back], js=restore, api_name="show_typed_text")]
 
 
 TOO_LONG = (

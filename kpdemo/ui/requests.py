@@ -9,9 +9,8 @@ from kpdemo.languages import NAMES
 from kpdemo.lines import join_cut_words
 from kpdemo.markup import without_markup
 from kpdemo.text import check_readable
-from kpdemo.types import Document
+from kpdemo.types import Document, PredictionRequest
 from kpdemo.ui.html import group_digits
-from kpdemo.ui.results import PredictionRequest
 
 LARGEST_COUNT = 20
 LONGEST_TEXT = 250_000

@@ -6,7 +6,6 @@ import json
 import re
 import shlex
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -26,7 +25,17 @@ from kpdemo.passages import Used, help_note, passage_rows, unrelated_note, used_
 from kpdemo.routing import NO_MODEL_HERE, prediction_note
 from kpdemo.selection import short_score
 from kpdemo.text import phrase_key
-from kpdemo.types import Document, Keyphrase, Kind, Origin, Prediction, RetrievalPrediction, RetrievedPassage
+from kpdemo.types import (
+    Document,
+    Keyphrase,
+    Kind,
+    Origin,
+    Prediction,
+    PredictionRequest,
+    PredictionResult,
+    RetrievalPrediction,
+    RetrievedPassage,
+)
 from kpdemo.ui.html import (
     FILLER,
     count_noun,
@@ -303,7 +312,7 @@ def _own_passages() -> str:
 def as_record(answer: PredictionResult) -> dict[str, Any]:
     """The prediction as `python -m kpdemo predict --json` prints it."""
     return document_record(
-        answer.question.read,
+        with_title_line(answer.question.document),
         answer.prediction,
         model=answer.model,
         device=answer.device,
@@ -361,45 +370,6 @@ UNSPACED_RULE = PRESENT_RULE.replace(
 )
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-
-
-@dataclass(frozen=True, slots=True)
-class PredictionRequest:
-    """What was asked: a document, and how to read it.
-
-    `index` is the folder of the passages that a model which retrieves looks through; empty for its own.
-    `nested` tells whether a present keyphrase may stand inside another.
-    """
-
-    document: Document
-    model: str
-    top_k: int | None = None
-    threshold: float | None = None
-    index: str = ""
-    nested: bool = True
-
-    @property
-    def read(self) -> Document:
-        """The document with its title apart, as the command line reads it."""
-        return with_title_line(self.document)
-
-
-@dataclass(frozen=True, slots=True)
-class PredictionResult:
-    """What came back, from which model, where it was computed, and in how many seconds.
-
-    `finds_absent` tells whether the model could have given absent keyphrases, `languages` for which ones it
-    was made, empty where it does not say. `retrieval` is there where the model read passages beside the text.
-    """
-
-    question: PredictionRequest
-    prediction: Prediction
-    model: str
-    device: str
-    seconds: float
-    finds_absent: bool = False
-    languages: frozenset[str] = frozenset()
-    retrieval: RetrievalPrediction | None = None
 
 
 def present_rule(language: str) -> str:
@@ -462,7 +432,7 @@ def python_lines(question: PredictionRequest) -> str:
     read = "" if inline else f'body = Path("{TEXT_FILE}").read_bytes().decode()\n'
     path = "" if inline else "from pathlib import Path\n\n"
     document = f"kpdemo.Document({body}{fields})"
-    split = question.read.title and not question.document.title
+    split = with_title_line(question.document).title and not question.document.title
     return (
         f"{path}import kpdemo\n{SPLIT if split else ''}\n"
         f"{read}document = {f'with_title_line({document})' if split else document}\n"

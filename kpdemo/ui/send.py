@@ -22,21 +22,21 @@ from kpdemo.io.documents import LocatedDocument, read_numbered
 from kpdemo.io.files import is_whole
 from kpdemo.io.predictions import bundle_of, count_phrases
 from kpdemo.io.tables import LineError
+from kpdemo.lines import with_title_line
+from kpdemo.pdf_process import PdfProcesses, ReadPdf, is_pdf
 from kpdemo.routing import refusal_of
 from kpdemo.types import Document, Prediction, Predictor
 from kpdemo.ui.compare import announce_each, build_model_choice, chosen_models, follow_model
-from kpdemo.ui.files import nothing_read
+from kpdemo.ui.files import BATCH_SIZE, OwnNames, in_turn_of_files, nothing_read, readable_copies
 from kpdemo.ui.html import count_noun, escape, group_digits, join_names
 from kpdemo.ui.models import OF_ONE_MODEL, ModelShelf
-from kpdemo.ui.pdf_process import PdfProcesses, ReadPdf, is_pdf
 from kpdemo.ui.requests import read_request
-from kpdemo.ui.stop import Stops
-from kpdemo.ui.uploads import BATCH_SIZE, OwnNames, in_turn_of_files, readable_copies
 from kpdemo.ui.widgets import (
     CHOOSE_AGAIN,
     FILES_QUEUE,
     MODEL_QUEUE,
     QuestionFields,
+    Stops,
     empty_html,
     forget_with,
     keep_reason,
@@ -210,7 +210,9 @@ class SendHandlers:
                     found[model] = self.shelf.answer(replace(question, model=model), stop).prediction
                 except OF_ONE_MODEL as error:
                     problems.told.append(refusal_of(model, str(error)))
-            return self._handed([(question.read, found)] if found else [], problems, request, stop)
+            return self._handed(
+                [(with_title_line(question.document), found)] if found else [], problems, request, stop
+            )
 
     def send_files(
         self,

@@ -20,7 +20,7 @@ from kpdemo.languages import identify, language_name
 from kpdemo.routing import ROUTES, without_map_advice
 from kpdemo.selection import page_score
 from kpdemo.text import shorten
-from kpdemo.types import PointKind, VectorPoint, VectorSpace
+from kpdemo.types import PointKind, PredictionRequest, VectorPoint, VectorSpace
 from kpdemo.ui.charts import (
     COLOURS,
     GRID,
@@ -38,11 +38,10 @@ from kpdemo.ui.charts import (
 from kpdemo.ui.html import count_noun, escape, group_digits, score_html
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.requests import read_request
-from kpdemo.ui.results import PredictionRequest
-from kpdemo.ui.stop import Stops
 from kpdemo.ui.widgets import (
     MODEL_QUEUE,
     QuestionFields,
+    Stops,
     empty_html,
     keep_reason,
     page_of,

@@ -220,10 +220,15 @@ def choose_files(box: Locator, *files: Path | tuple[str, bytes]) -> None:
     expect(box.locator(".file-preview td.filename")).to_have_count(len(contents))
 
 
+SCRIPTS_ARE_THERE = "async () => { await kpdemo; }"
+"""Nobody presses a key as soon as a page is drawn, as a test does."""
+
+
 def open_annotation_page(page: Page, address: str) -> None:
     """Open a page of annotation and wait until it can be used: its header has come from the server."""
     page.goto(address)
     page.locator("#page-user").wait_for()
+    page.evaluate(SCRIPTS_ARE_THERE)
 
 
 def serious_violations(page: Page, part: str | None = None, *, rule: str | None = None) -> list[str]:
@@ -311,6 +316,7 @@ def open_page(page: Page, address: str) -> None:
     ):  # its first event is bound and sent
         page.goto(address)
     page.locator("#predict-run").wait_for()
+    page.evaluate(SCRIPTS_ARE_THERE)
 
 
 @pytest.fixture(scope="module")

@@ -20,10 +20,10 @@ import app
 from kpdemo.errors import ModelLoadError
 from kpdemo.routing import NO_MODEL_HERE
 from kpdemo.types import Keyphrase
+from kpdemo.ui.files import BATCH_SIZE
 from kpdemo.ui.models import LONG_TEXT
 from kpdemo.ui.predict import STOPPED
 from kpdemo.ui.requests import LARGEST_COUNT, LONGEST_TEXT
-from kpdemo.ui.uploads import BATCH_SIZE
 from kpdemo.ui.widgets import EARLIER
 from kpdemo.worker import ModelWorker
 from tests import remote

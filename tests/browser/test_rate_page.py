@@ -30,6 +30,14 @@ LATENCY = 2000
 ASLEEP = "() => { const { now } = Date; Date.now = () => now() - 600_000; }"
 
 
+HOLD = """async (milliseconds) => {
+  const loaded = performance.getEntriesByType("resource");
+  const { name } = loaded.find(({ name }) => name.endsWith("/rate/keys.js"));
+  (await import(name)).timing.hold = milliseconds;
+}"""
+"""Sets how long no key counts for a pair that came without the rater's doing."""
+
+
 def phrases(number: int) -> list[NewPair]:
     return [
         NewPair(f"p{at}", "sentence2phrase", f"The {at}th train was late.", f"late train {at}")
@@ -169,7 +177,7 @@ def test_each_grade_is_of_the_pair_that_was_on_the_page_when_its_key_was_pressed
     desk = open_desk(400)
     page = desk.open()
     page.evaluate(WITNESS)
-    page.evaluate("kpdemoRate.HOLD = 100")  # else most keys would be dropped, and little tested
+    page.evaluate(HOLD, 100)  # else most keys would be dropped, and little tested
     slow_down(page, latency)
     stop_at = time.monotonic() + 3
     for number in count():
@@ -530,7 +538,7 @@ def test_training_goes_on_in_a_tab_whose_answer_another_one_sent(open_desk):
 def test_keys_for_a_pair_that_another_tab_took_away_grade_no_other_and_the_count_follows(open_desk):
     desk = open_desk(6)
     first = desk.open()
-    first.evaluate("kpdemoRate.HOLD = 4000")  # so that the keys below are in time on a slow machine
+    first.evaluate(HOLD, 4000)  # so that the keys below are in time on a slow machine
     press(first, "4")
     second = desk.another_tab()
     second.route("**/rating", lambda route: (time.sleep(0.5), route.continue_()))  # asked before it is saved
@@ -550,7 +558,7 @@ def test_keys_for_a_pair_that_went_to_others_grade_no_other(open_desk):
     desk = open_desk(6)
     other = desk.add_rater()
     page = desk.open()
-    page.evaluate("kpdemoRate.HOLD = 4000")
+    page.evaluate(HOLD, 4000)
     assignment = desk.site.services.assignment
     assignment.give_back(desk.project.id, desk.rater.id)  # as when the lease has run out
     assignment.queue(desk.project.id, other.id)
@@ -569,7 +577,7 @@ def test_keys_for_a_pair_that_went_to_others_grade_no_other(open_desk):
 def test_keys_for_a_pair_that_training_comes_before_grade_no_training_pair(open_desk):
     desk = open_desk(6)
     page = desk.open()
-    page.evaluate("kpdemoRate.HOLD = 4000")
+    page.evaluate(HOLD, 4000)
     press(page, "2")
     known = KnownPair(NewPair("t1", "sentence2phrase", "The cat sleeps.", "a sleeping cat"), Decimal(4))
     desk.site.services.known_pairs.import_training(desk.project.id, [known])

@@ -24,12 +24,11 @@ from fastapi import FastAPI
 
 import app
 from kpdemo.api import requests
-from kpdemo.api.routes import MOST_REQUESTS, Line, add_api
+from kpdemo.api.routes import MOST_REQUESTS, Api, add_api
 from kpdemo.cli import main
 from kpdemo.predictors import available_models, load_predictor
-from kpdemo.types import Document
+from kpdemo.types import Document, PredictionRequest
 from kpdemo.ui.models import ModelShelf
-from kpdemo.ui.results import PredictionRequest
 from kpdemo.ui.serving import PageServer, add_health, address_of, listen, server_config
 from kpdemo.worker import Stop
 from tests.fakes import FakePredictor
@@ -292,18 +291,18 @@ def test_the_server_stops_while_a_caller_waits():
     assert time.monotonic() - began < PATIENCE, "it did not wait for the answer"
 
 
-async def ask_in_turns(line: Line) -> None:
+async def ask_in_turns(api: Api) -> None:
     """Three questions of one request, and meanwhile that of another, which comes while the first is read."""
 
     async def many() -> None:
         for title in ("many 1", "many 2", "many 3"):
-            await line.ask(PredictionRequest(Document(TEXT, title=title), "default"), Stop())
+            await api.ask(PredictionRequest(Document(TEXT, title=title), "default"), Stop())
 
     async with create_task_group() as group:
         group.start_soon(many)
         while not Held.read:
             await sleep(0.01)
-        group.start_soon(line.ask, PredictionRequest(Document(TEXT, title="one"), "default"), Stop())
+        group.start_soon(api.ask, PredictionRequest(Document(TEXT, title="one"), "default"), Stop())
         await sleep(0.05)  # it stands in the line
         Held.go.set()
 
@@ -311,22 +310,22 @@ async def ask_in_turns(line: Line) -> None:
 def test_requests_take_turns_between_the_documents_of_one():
     Held.go.clear()
     Held.read.clear()
-    run(ask_in_turns, Line(ModelShelf({"default": "a fake"}, Held)))
+    run(ask_in_turns, Api(ModelShelf({"default": "a fake"}, Held)))
     assert Held.read == ["many 1", "one", "many 2", "many 3"]
 
 
 def test_a_short_text_does_not_wait_for_a_long_one_of_another_program():
     Held.go.clear()
     Held.read.clear()
-    line = Line(ModelShelf({"default": "a fake"}, FakePredictor, load_apart=Held))
+    api = Api(ModelShelf({"default": "a fake"}, FakePredictor, load_apart=Held))
     long, short = (PredictionRequest(Document(text, title="t"), "default") for text in (TEXT * 200, TEXT))
 
     async def both() -> None:
         async with create_task_group() as group:
-            group.start_soon(line.ask, long, Stop())
+            group.start_soon(api.ask, long, Stop())
             while not Held.read:
                 await sleep(0.01)
-            assert (await line.ask(short, Stop())).prediction.present
+            assert (await api.ask(short, Stop())).prediction.present
             Held.go.set()
 
     run(both)

@@ -20,7 +20,7 @@ from annotation.services.consents import AGREED
 from annotation.services.quality import QualityService
 from annotation.services.rater_queue import lock_pair
 from annotation.types import KnownPair, NewPair, NewRating, ProjectSettings, Role, SkipReason
-from annotation.ui.project import events_html
+from annotation.ui.accounts import events_html
 from db.models import Assignment, Comment, Consent, Rating, Skip, TrainingGrade, Writing
 from tests.people import at_once, count
 from tests.raters import TYPE, World, check, new_world

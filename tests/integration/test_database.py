@@ -466,7 +466,7 @@ def test_when_all_connections_are_in_use_it_is_one_sentence_and_soon(monkeypatch
 
 
 def test_a_browser_that_sends_a_grade_is_still_there_when_the_database_gives_up():
-    script = (ROOT / "annotation" / "assets" / "parts.js").read_text()
+    script = (ROOT / "annotation" / "assets" / "scripts" / "parts.js").read_text()
     patience = int(re.findall(r"PATIENCE = ([\d_]+)", script)[0]) / 1000
     assert patience > WAIT_SECONDS + POOL_SECONDS
 

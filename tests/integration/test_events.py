@@ -17,7 +17,7 @@ from annotation.services.imports import ImportService
 from annotation.services.projects import ProjectService
 from annotation.services.sign_in import SignInService
 from annotation.types import Cause, ProjectSettings, Role
-from annotation.ui.project import events_html
+from annotation.ui.accounts import events_html
 from db.models import AuditEvent
 from tests.commands import main
 from tests.people import CHEAP, PASSWORD

@@ -17,9 +17,9 @@ from kpdemo.training.data import Source
 from kpdemo.training.loop import LoopConfig
 from kpdemo.training.multilingual.generator import RamkgTraining, train_ramkg, training_inputs
 from kpdemo.training.parts import CHECKPOINT
-from kpdemo.types import Document
+from kpdemo.types import Document, PredictionRequest
 from kpdemo.ui.models import ModelShelf
-from kpdemo.ui.results import PredictionRequest, answer_html, shell_lines
+from kpdemo.ui.results import answer_html, shell_lines
 from kpdemo.ui.start import index_of, open_model
 from tests.tiny_multilingual import t5, write_documents
 from tests.tiny_ranker import SENTENCE, build_tiny_index, save_tiny_ranker

@@ -26,7 +26,7 @@ import app
 from annotation.services.bundle import open_annotation
 from annotation.web.responder import COOKIE
 from kpdemo.ui.page import mount_pages
-from kpdemo.ui.upload_guard import LARGEST_REQUEST, UPLOAD_COOKIE, UploadGuard
+from kpdemo.ui.serving import LARGEST_REQUEST, UPLOAD_COOKIE, UploadGuard
 from tests.fakes import FakePredictor
 
 PASSWORD = "correct horse battery"
@@ -197,7 +197,7 @@ def ask_for_address(client: TestClient, address: str) -> None:
 def test_gradio_by_itself_fetches_what_anyone_names_and_our_pages_do_not(trap):
     alone, ours = FastAPI(), FastAPI()
     gr.mount_gradio_app(alone, text_page(), path="/")
-    mount_pages(ours, text_page, "/", max_file_size="1mb")
+    mount_pages(ours, text_page, "/", max_file_size="1mb", scripts=["main.js"])
     ask_for_address(TestClient(ours), trap.address)
     assert trap.requests == []
     ask_for_address(TestClient(alone), trap.address)

@@ -19,8 +19,8 @@ from annotation.services.imports import ImportService
 from annotation.services.quality import Work, WorkService
 from annotation.services.ratings import RatingService
 from annotation.types import KnownPair, NewPair, NewRating, Role, SkipReason
+from annotation.ui.figures import table_csv
 from annotation.ui.quality import work_html, work_table
-from annotation.ui.tables import table_csv
 from tests.commands import main
 from tests.raters import LONG_AGO, TYPE, new_world
 

@@ -43,8 +43,18 @@ from annotation.ui.agreement import (
     verdict,
     widest_table,
 )
-from annotation.ui.charts import Series, alpha_chart, bias_chart, drift_chart, grades_chart
-from annotation.ui.tables import Column, Table, file_name, table_csv, table_html
+from annotation.ui.figures import (
+    Column,
+    Series,
+    Table,
+    alpha_chart,
+    bias_chart,
+    drift_chart,
+    file_name,
+    grades_chart,
+    table_csv,
+    table_html,
+)
 from kpdemo.io.tables import BYTE_ORDER_MARK
 from kpdemo.ui.charts import LONGEST_LABEL
 from tests.latex_tables import saved_table

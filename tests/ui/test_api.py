@@ -15,10 +15,9 @@ from kpdemo.api.routes import add_api
 from kpdemo.errors import ModelLoadError, ModelStoppedError
 from kpdemo.pipeline import Pipeline
 from kpdemo.predictors import load_predictor
-from kpdemo.types import Document
+from kpdemo.types import Document, PredictionRequest
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.requests import LONGEST_TEXT
-from kpdemo.ui.results import PredictionRequest
 from kpdemo.ui.serving import add_security
 from tests.fakes import FakePredictor, FakeRetriever
 

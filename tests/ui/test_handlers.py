@@ -19,15 +19,21 @@ import app
 import kpdemo
 from kpdemo.errors import LanguageError, ModelLoadError, ModelStoppedError
 from kpdemo.languages import detect
-from kpdemo.types import Keyphrase, Prediction
+from kpdemo.types import Keyphrase, Prediction, PredictionRequest, PredictionResult
 from kpdemo.ui.compare import OWN_SCALES, STOPPED, UNCOUNTED, Column, CompareHandlers, columns_html
-from kpdemo.ui.files import SHOWN_ABSENT, STOPPED_EARLY, FilesHandlers
+from kpdemo.ui.files import (
+    BATCH_SIZE,
+    MOST_FILES,
+    SHOWN_ABSENT,
+    SHOWN_ROWS,
+    STOPPED_EARLY,
+    FilesHandlers,
+    readable_copies,
+)
 from kpdemo.ui.models import TURN_CHARACTERS, ModelShelf
 from kpdemo.ui.page import FooterHandlers
 from kpdemo.ui.predict import PredictHandlers, load_examples
 from kpdemo.ui.requests import LONGEST_TEXT
-from kpdemo.ui.results import PredictionRequest, PredictionResult
-from kpdemo.ui.uploads import BATCH_SIZE, MOST_FILES, SHOWN_ROWS, readable_copies
 from kpdemo.worker import WARM_UP
 from tests.fakes import FakePredictor, FakeRetriever, MappedPredictor, absent_keyphrases
 from tests.pdfs import make_slow_pdf

@@ -26,7 +26,7 @@ from annotation.services.projects import ProjectService
 from annotation.services.sign_in import SignInService, start_session
 from annotation.system_report import System, score_systems, wide_intervals_text, wide_parts
 from annotation.types import Role
-from annotation.ui.charts import genre_chart
+from annotation.ui.figures import genre_chart, type_label
 from annotation.ui.leaderboard import (
     FILES,
     FOR_LEADERS,
@@ -36,7 +36,6 @@ from annotation.ui.leaderboard import (
     SystemFormHandlers,
     wide_intervals_html,
 )
-from annotation.ui.tables import type_label
 from annotation.web.downloads import Admission, board_address, build_board_downloads
 from annotation.web.responder import COOKIE
 from annotation.web.sign_in import add_account_pages

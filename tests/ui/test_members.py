@@ -14,7 +14,7 @@ from annotation.services.consents import ConsentService
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
 from annotation.types import ProjectSettings, Role
-from annotation.ui.members import MembersHandlers
+from annotation.ui.accounts import MembersHandlers
 from tests.people import CHEAP, PASSWORD
 
 

@@ -14,9 +14,8 @@ from kpdemo.errors import BusyError, ModelLoadError, StoppedError
 from kpdemo.evaluation.baselines import FirstPhrases
 from kpdemo.pipeline import Pipeline
 from kpdemo.predictors import DEFAULT_FOLDER
-from kpdemo.types import Document, PointKind, finds_absent
+from kpdemo.types import Document, PointKind, PredictionRequest, finds_absent
 from kpdemo.ui.models import MOST_LONG, ModelShelf
-from kpdemo.ui.results import PredictionRequest
 from kpdemo.worker import Stop, listen_with, tell
 from tests.fakes import FakePredictor, MappedPredictor
 from tests.processes import PATIENCE, wait_for

@@ -25,7 +25,7 @@ def pages() -> gr.Blocks:
 
 def client_of_pages() -> TestClient:
     server = FastAPI(**CLOSED_DOCS)
-    mount_pages(server, pages, "/", max_file_size="1mb")
+    mount_pages(server, pages, "/", max_file_size="1mb", scripts=["main.js"])
     return TestClient(server)
 
 

@@ -15,12 +15,18 @@ from kpdemo.io.tables import BYTE_ORDER_MARK
 from kpdemo.passages import passage_rows, used_keyphrases
 from kpdemo.pipeline import Pipeline
 from kpdemo.routing import NO_MODEL, NO_MODEL_HERE, TRAIN_ONE, language_note
-from kpdemo.types import Document, Keyphrase, Prediction, RetrievalPrediction, RetrievedPassage
-from kpdemo.ui.files import report_html
+from kpdemo.types import (
+    Document,
+    Keyphrase,
+    Prediction,
+    PredictionRequest,
+    RetrievalPrediction,
+    RetrievedPassage,
+)
+from kpdemo.ui.files import FileReport, report_html
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.results import (
     PASSAGES_SHOWN,
-    PredictionRequest,
     answer_html,
     as_json,
     passages_csv,
@@ -28,7 +34,6 @@ from kpdemo.ui.results import (
     python_lines,
     shell_lines,
 )
-from kpdemo.ui.uploads import FileReport
 from tests.fakes import PASSAGES, FakePredictor, FakeRetriever
 
 FRENCH = Document("Cette thèse compare des noyaux de graphes pour des molécules entre elles.")

@@ -30,8 +30,8 @@ from annotation.services.project_rows import find_project
 from annotation.services.projects import OverviewService, ProjectLine, ProjectService
 from annotation.services.ratings import RatingService, RemarkService
 from annotation.types import Cause, ImportSummary, NewPair, ProjectSettings, Role, SkipReason, User
-from annotation.ui.home import CHANGED_TEXT, HomeHandlers, next_steps, project_html
-from annotation.ui.members import members_html
+from annotation.ui.accounts import events_html, members_html
+from annotation.ui.figures import table_csv
 from annotation.ui.pages import HeaderHandlers
 from annotation.ui.pairs import (
     NO_REMARKS,
@@ -43,16 +43,19 @@ from annotation.ui.pairs import (
     summary_html,
 )
 from annotation.ui.predictions import option_fields
-from annotation.ui.project import ProjectHandlers, counts_html, events_html
-from annotation.ui.quality import check_fields, training_fields
-from annotation.ui.settings_form import (
+from annotation.ui.project import ProjectHandlers, counts_html
+from annotation.ui.projects import (
+    CHANGED_TEXT,
+    HomeHandlers,
+    next_steps,
     preview_texts,
+    project_html,
     range_html,
     read_settings_form,
     settings_fields,
     settings_values,
 )
-from annotation.ui.tables import table_csv
+from annotation.ui.quality import check_fields, training_fields
 from annotation.ui.widgets import decimal_of, project_in, whole_of
 from tests.rated import pair as rated_pair
 from tests.rated import rated_project

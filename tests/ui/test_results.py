@@ -17,13 +17,22 @@ import pytest
 
 import kpdemo
 from kpdemo.io.tables import BYTE_ORDER_MARK
-from kpdemo.types import Document, Keyphrase, Kind, Origin, Prediction, RetrievalPrediction, RetrievedPassage
+from kpdemo.lines import with_title_line
+from kpdemo.types import (
+    Document,
+    Keyphrase,
+    Kind,
+    Origin,
+    Prediction,
+    PredictionRequest,
+    PredictionResult,
+    RetrievalPrediction,
+    RetrievedPassage,
+)
 from kpdemo.ui.html import count_noun, group_digits, score_html
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.results import (
     INLINE_LIMIT,
-    PredictionRequest,
-    PredictionResult,
     answer_html,
     as_json,
     as_record,
@@ -333,7 +342,7 @@ def test_the_command_prints_what_the_page_offers_as_json(tmp_path, title):
     body = "Graph kernels compare molecules,\nand *it's* 50 % cheaper.\n"
     document = Document(body, title=title) if title else Document(f"Kernels for graphs\n{body}")
     question = PredictionRequest(document, "first", top_k=3)
-    assert question.read.body == body
+    assert with_title_line(question.document).body == body
     shelf = ModelShelf({"first": "first phrases"}, kpdemo.load_predictor)
     shown = as_record(shelf.answer(question))
     environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "PYTHONPATH": PACKAGE_FOLDER}
@@ -368,8 +377,8 @@ def test_the_program_asks_the_same_question(monkeypatch, tmp_path, capsys, optio
     monkeypatch.setattr(kpdemo, "load_predictor", {"default": RecordingPredictor()}.__getitem__)
     question = PredictionRequest(Document(body, title=title), "default", **options)
     exec(python_lines(question), {})
-    assert question.read.title == (title or "Odd texts")
-    assert RecordingPredictor.asked == ([question.read], options)
+    assert with_title_line(question.document).title == (title or "Odd texts")
+    assert RecordingPredictor.asked == ([with_title_line(question.document)], options)
     printed = capsys.readouterr().out
     assert "0.912346  graph neural network  ((20, 40),)" in printed
     assert "0.400000  drug discovery  absent" in printed

@@ -74,8 +74,8 @@ def handlers_of(services: Services) -> SensesHandlers:
     return SensesHandlers(*own)
 
 
-def said(shown: tuple) -> str:
-    return shown[-1]
+def said(answer: dict[str, str]) -> str:
+    return answer["said"]
 
 
 def pairs(services: Services) -> int:
@@ -88,11 +88,11 @@ def test_raters_are_refused_by_every_handler(handlers, services, name):
     assert 'data-kind="problem"' in said(answer)
     assert "ask its administrator" in said(answer) or "administrator" in said(answer)
     assert pairs(services) == 0
-    assert "administrator" in handlers.open(Asked("Ana"))[0]
+    assert "administrator" in handlers.open(Asked("Ana"))["task"]
 
 
 def test_only_projects_with_words_and_senses_have_the_page(handlers, services):
-    assert "has no type word to sense" in handlers.open(Asked("root", 2))[0]
+    assert "has no type word to sense" in handlers.open(Asked("root", 2))["task"]
     header = HeaderHandlers(services.overview, "rate")
     assert "Word senses" in header.show(Asked("root"))
     assert "Word senses" not in header.show(Asked("root", 2))
@@ -157,7 +157,7 @@ def test_a_meaning_of_the_writers_own_is_flagged(handlers, services, word, flag)
 @pytest.mark.parametrize("data", [None, [], {"word": EVIL, "closest": EVIL, "filter": EVIL, "key": EVIL}])
 def test_whatever_is_sent_is_answered_and_escaped(handlers, name, data):
     answer = getattr(handlers, name)(asked(data), Asked("root"))
-    assert EVIL not in "".join(part for part in answer if isinstance(part, str))
+    assert EVIL not in "".join(answer.values())
 
 
 def test_pairs_imported_without_wordnet_are_described_later(handlers, services):
@@ -167,8 +167,8 @@ def test_pairs_imported_without_wordnet_are_described_later(handlers, services):
         NewPair("3", "word2sense", "mouse#n", "100 % of a device"),
     ]
     services.importing.import_pairs(1, items)
-    assert "3 pairs have a sense key" not in handlers.open(Asked("root"))[0]
-    assert "2 pairs have a sense key" in handlers.open(Asked("root"))[0]
+    assert "3 pairs have a sense key" not in handlers.open(Asked("root"))["task"]
+    assert "2 pairs have a sense key" in handlers.open(Asked("root"))["task"]
     answer = handlers.describe(asked({}), Asked("root"))
     assert "1 pair has definitions now. WordNet does not have the senses of 1." in said(answer)
     assert services.senses.count_undescribed(1) == 1
@@ -183,7 +183,7 @@ def test_check_and_training_pairs_are_described_with_the_others(handlers, servic
     services.known_pairs.import_training(1, [KnownPair(kind("old", tiny.DEVICE.key), Decimal(4))])
     services.known_pairs.retire_training(1)
     services.known_pairs.import_training(1, [KnownPair(kind("t", tiny.STALK.key), Decimal(0))])
-    assert "3 pairs have a sense key" in handlers.open(Asked("root"))[0]
+    assert "3 pairs have a sense key" in handlers.open(Asked("root"))["task"]
     assert "3 pairs have definitions now." in said(handlers.describe(asked({}), Asked("root")))
     with services.database.reading() as session:
         left = [*session.scalars(select(Pair.external_id).where(Pair.senses.is_(None)))]
@@ -194,7 +194,7 @@ def test_check_and_training_pairs_are_described_with_the_others(handlers, servic
 def test_without_wordnet_the_page_says_how_to_get_it(services, tmp_path):
     bare = open_services(services.database, tmp_path / "nothing")
     handlers = handlers_of(bare)
-    assert "apt install wordnet-base" in handlers.open(Asked("root"))[0]
+    assert "apt install wordnet-base" in handlers.open(Asked("root"))["task"]
     assert "apt install wordnet-base" in said(handlers.make(asked(FILLED), Asked("root")))
 
 
@@ -214,8 +214,8 @@ def test_a_middle_alone_is_drawn():
 
 def test_skipped_parts_stay(handlers):
     answer = handlers.look_up(asked({"word": "mouse"}), Asked("root"))
-    assert answer[0] == gr.skip()
-    assert answer[1].count('type="radio"') == 4
+    assert "task" not in answer
+    assert answer["meanings"].count('type="radio"') == 4
 
 
 def test_no_dot_of_a_graph_lies_on_a_name():

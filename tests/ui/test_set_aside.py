@@ -11,7 +11,7 @@ from annotation.services.accounts import AccountService
 from annotation.services.excluded_ratings import ExclusionService
 from annotation.services.projects import ProjectService
 from annotation.types import Role
-from annotation.ui.members import ExclusionHandlers
+from annotation.ui.accounts import ExclusionHandlers
 from tests.people import CHEAP, PASSWORD
 from tests.rated import Rated, pair, rated_project
 

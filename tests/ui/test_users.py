@@ -15,8 +15,7 @@ from annotation.services.consents import ConsentService
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
 from annotation.types import ProjectSettings, Role
-from annotation.ui.members import LinksHandlers, MembersHandlers
-from annotation.ui.users import UsersHandlers, accounts_html
+from annotation.ui.accounts import LinksHandlers, MembersHandlers, UsersHandlers, accounts_html
 from tests.people import CHEAP, PASSWORD
 
 EVIL = "<img src=x onerror=alert(1)>"
@@ -77,11 +76,10 @@ def test_nobody_but_an_administrator_of_the_server_gets_anything(handlers, name,
 
 @pytest.mark.parametrize("who", [None, "nobody", "Ana"])
 def test_the_page_tells_others_in_its_place_for_whom_it_is(handlers, who):
-    closed, body, *rest = handlers.open(asked_by(who))
-    assert "administrators of the server" in closed or "not signed in" in closed
-    assert not body.visible
-    assert all(output == gr.skip() for output in rest)
-    assert len(rest) == len(handlers.open(asked_by("root"))) - 2
+    answer = handlers.open(asked_by(who))
+    assert answer.keys() == {"closed", "body"}
+    assert "administrators of the server" in answer["closed"] or "not signed in" in answer["closed"]
+    assert not answer["body"].visible
 
 
 def test_the_buttons_that_are_tried_are_all_of_them():
@@ -103,7 +101,7 @@ def test_the_buttons_that_are_tried_are_all_of_them():
 
 def test_the_page_tells_what_was_done_with_accounts_and_by_whom(handlers):
     handlers.promote(asked_by("root"), "Ana")
-    shown = handlers.open(asked_by("root"))[-1]
+    shown = handlers.open(asked_by("root"))["events"]
     assert shown == handlers.show_events(asked_by("Ana"))
     assert '<td dir="auto">root</td><td>administrator made</td><td dir="auto">name: Ana</td>' in shown
     assert '<td dir="auto">command line</td><td>account added</td>' in shown
@@ -111,10 +109,10 @@ def test_the_page_tells_what_was_done_with_accounts_and_by_whom(handlers):
 
 
 def test_a_mistyped_name_is_changed_on_the_page_and_stays_chosen(handlers):
-    said, field, listing, choice, *_ = handlers.rename(asked_by("root"), "Ana", EVIL)
-    assert "Ana is now called &lt;img" in said
-    assert (field, choice.value) == ("", EVIL)
-    assert "&lt;img" in listing
+    answer = handlers.rename(asked_by("root"), "Ana", EVIL)
+    assert "Ana is now called &lt;img" in answer["changed"]
+    assert (answer["new_name"], answer["chosen"].value) == ("", EVIL)
+    assert "&lt;img" in answer["accounts"]
     assert "former name: Ana; name: &lt;img" in handlers.show_events(asked_by("root"))
     with pytest.raises(gr.Error, match=r"ROOT.* already exists"):
         handlers.rename(asked_by("root"), EVIL, "ROOT")
@@ -126,21 +124,23 @@ def link_in(html: str) -> str:
 
 
 def test_an_added_account_chooses_its_password_by_the_link(handlers):
-    html, *_ = handlers.add(asked_by("root"), "Ben", True)
-    handlers.invitations.accept_invitation(link_in(html), "", PASSWORD)
+    answer = handlers.add(asked_by("root"), "Ben", True)
+    assert (answer["name"], answer["is_administrator"]) == ("", False)
+    handlers.invitations.accept_invitation(link_in(answer["added"]), "", PASSWORD)
     ben = handlers.accounts.user("Ben")
     assert (ben.is_administrator, ben.has_password) == (True, True)
 
 
 def test_a_project_is_joined_by_the_link_with_the_role_that_was_chosen(handlers):
-    html, *_ = handlers.invite_to_project(asked_by("root"), 1, "adjudicator")
-    handlers.invitations.accept_invitation(link_in(html), "Ben", PASSWORD)
+    answer = handlers.invite_to_project(asked_by("root"), 1, "adjudicator")
+    handlers.invitations.accept_invitation(link_in(answer["invited"]), "Ben", PASSWORD)
     assert handlers.accounts.roles("Ben", 1) == {Role.ADJUDICATOR}
 
 
 def test_an_open_link_is_listed_and_lets_nobody_in_once_it_is_revoked(handlers):
-    added, *_ = handlers.add(asked_by("root"), EVIL, False)
-    invited, _, listing, choice, _ = handlers.invite_to_project(asked_by("root"), 1, "adjudicator")
+    added = handlers.add(asked_by("root"), EVIL, False)["added"]
+    answer = handlers.invite_to_project(asked_by("root"), 1, "adjudicator")
+    invited, listing, choice = answer["invited"], answer["links"], answer["link"]
     assert "the first person to open it<small>adjudicator in News, number " in listing
     assert "<small>a password, number " in listing
     assert "<img" not in listing
@@ -187,8 +187,9 @@ def test_who_administers_a_project_sees_and_revokes_its_links_and_no_others(hand
 
 def test_open_links_are_told_apart_by_whom_they_are_meant_for(handlers):
     handlers.invite_to_project(asked_by("root"), 1, "rater", " Mia,\n<img> ")
-    _, emptied, listing, choice, _ = handlers.invite_to_project(asked_by("root"), 1, "rater", "")
-    assert emptied.value == ""
+    answer = handlers.invite_to_project(asked_by("root"), 1, "rater", "")
+    listing, choice = answer["links"], answer["link"]
+    assert answer["note"] == ""
     assert "Mia, &lt;img&gt; (or the first person to open it)<small>rater in News, number " in listing
     anybody = "the first person to open it"
     assert [label.split(":")[0] for label, _ in choice.choices] == [anybody, f"Mia, <img> (or {anybody})"]
@@ -235,7 +236,7 @@ def test_what_cannot_be_done_is_one_sentence(handlers, call, sentence):
 
 def test_only_what_makes_sense_can_be_pressed(handlers):
     def sensible(name: str) -> list[bool]:
-        return [button.interactive for button in handlers.choose(asked_by("root"), name)]
+        return [button.interactive for button in handlers.choose(asked_by("root"), name).values()]
 
     assert sensible("Ana") == [True, True, False, True, False]
     handlers.disable(asked_by("root"), "Ana")
@@ -245,8 +246,8 @@ def test_only_what_makes_sense_can_be_pressed(handlers):
 
 
 def test_names_are_text_wherever_they_stand(handlers):
-    added, *_ = handlers.add(asked_by("root"), EVIL, False)
-    changed, listing, *_ = handlers.disable(asked_by("root"), EVIL)
+    added = handlers.add(asked_by("root"), EVIL, False)["added"]
+    changed = handlers.disable(asked_by("root"), EVIL)["changed"]
     project = handlers.projects.create(ProjectSettings(name=EVIL))
     handlers.projects.add_member(project.id, EVIL, Role.RATER)
     listing = accounts_html(handlers.accounts.accounts())

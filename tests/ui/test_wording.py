@@ -15,7 +15,7 @@ from annotation.relevance import Average, JudgingOptions
 from annotation.services.gold import GoldCounts, _missing_text
 from annotation.services.quality import Standing
 from annotation.types import User
-from annotation.ui.charts import grades_chart
+from annotation.ui.figures import grades_chart
 from annotation.ui.predictions import figures_html
 from annotation.ui.project import closed_html
 from annotation.ui.quality import standings_html

@@ -13,7 +13,7 @@ import pytest
 
 from kpdemo.errors import InputError, StoppedError
 from kpdemo.io.documents import read_whole
-from kpdemo.ui.pdf_process import PdfProcesses
+from kpdemo.pdf_process import PdfProcesses
 from kpdemo.worker import Stop
 from tests.pdfs import make_pdf, make_slow_pdf
 
@@ -23,7 +23,7 @@ from pathlib import Path
 from threading import Thread
 import anyio
 from fastapi import FastAPI
-from kpdemo.ui.pdf_process import PdfProcesses
+from kpdemo.pdf_process import PdfProcesses
 from kpdemo.ui.page import ending_with
 from kpdemo.ui.serving import listen, serve
 from kpdemo.worker import Stop

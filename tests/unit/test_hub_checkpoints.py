@@ -36,9 +36,8 @@ from kpdemo.simckp.hub.download import fetch, on_this_machine
 from kpdemo.simckp.labeller import LabellerConfig, SequenceLabeller, save_labeller
 from kpdemo.simckp.pair_checkpoint import save_bank, state_hash, stored_state
 from kpdemo.simckp.storage import pack_differences
-from kpdemo.types import Document
+from kpdemo.types import Document, PredictionRequest
 from kpdemo.ui.models import ModelShelf
-from kpdemo.ui.results import PredictionRequest
 from tests.hub_cache import publish
 from tests.tiny import tiny_bank, tiny_bert
 from tests.tiny_hub import DOCUMENT as TAUGHT

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kpdemo.errors import StoppedError
-from kpdemo.ui import stop as module
-from kpdemo.ui.stop import Stops
+from kpdemo.ui import widgets as module
+from kpdemo.ui.widgets import Stops
 
 
 def is_stopped(stop):

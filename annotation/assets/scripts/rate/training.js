@@ -1,0 +1,84 @@
+// Training: a pair is graded, what was expected is shown beside it, and only then comes the next one.
+import { timing } from "./keys.js";
+import { setText } from "../parts.js";
+
+const grades = (count) => `${count} ${count === 1 ? "grade" : "grades"}`;
+const near = ({ distance }) => (distance ? `within ${distance} of the expected ones` : "exactly the expected ones");
+
+export const trainingResult = (feedback) => {
+  const { grade, known, accepted } = feedback;
+  if (grade === known) return `You gave ${grade}, exactly as expected.`;
+  return `You gave ${grade}; ${known} was expected: ${accepted ? "close enough." : "too far off."}`;
+};
+
+export const trainingMessage = {
+  failed: ({ accepted, pairs, pass_percent: percent }) =>
+    `${accepted} of your ${grades(pairs)} ${accepted === 1 ? "was" : "were"} close enough; you need ${percent} %. `
+    + "Read the guidelines below once more, and try again.",
+  passed: ({ accepted, pairs }) => `You passed: ${accepted} of your ${grades(pairs)} ${accepted === 1 ? "was" : "were"} close enough.`,
+};
+const BUTTONS = { failed: "Try again", passed: "Start grading" };
+
+// What a session knows of the training; without `progress` there is none to do.
+export class Training {
+  constructor() {
+    this.progress = null;
+    this.asked = null;     // the pair whose grade is on its way
+    this.feedback = null;  // of the pair that is shown
+    this.next = [];
+  }
+
+  get isOn() { return this.progress !== null; }
+  get isHeld() { return this.asked !== null || this.feedback !== null; }
+  get phase() { return this.isOn && this.progress.phase !== "open" ? this.progress.phase : null; }
+
+  // The pairs to show now; null while the shown one stays. Feedback on another pair goes to `notify`.
+  take(answer, entry, shown, notify) {
+    this.progress = answer.training;
+    const { feedback } = answer;
+    if (feedback && entry.pair === shown?.id) {
+      Object.assign(this, { asked: null, feedback, next: answer.pairs });
+      return null;
+    }
+    if (feedback) notify(`“${entry.about}”: ${trainingResult(feedback)} ${feedback.explanation}`);
+    if (this.isHeld) return null;
+    return answer.pairs;
+  }
+
+  goOn() {
+    const { next } = this;
+    Object.assign(this, { feedback: null, next: [] });
+    return next;
+  }
+
+  end() { Object.assign(this, new Training()); }
+}
+
+// Who pressed "Go on" twice has not read yet what came of the attempt.
+const holdBack = (button) => {
+  button.setAttribute("aria-disabled", "true");
+  setTimeout(() => button.removeAttribute("aria-disabled"), timing.hold);
+};
+
+export const showTraining = (root, { training, phase }) => {
+  const { progress, feedback } = training;
+  root.dataset.training = String(training.isOn);
+  const intro = root.querySelector("#rate-training");
+  intro.hidden = !training.isOn || phase !== "pair";
+  if (!intro.hidden) {
+    const sentence = progress.attempt > 1 ? `Training, attempt ${progress.attempt}.` : "Training.";
+    setText(intro, `${sentence} After each pair you see what was expected. The actual grading starts when ${progress.pass_percent} % `
+      + `of your ${grades(progress.pairs)} are ${near(progress)}.`);
+  }
+  const panel = root.querySelector("#rate-feedback");
+  panel.hidden = !feedback || phase !== "pair";
+  if (feedback) {
+    panel.dataset.accepted = String(feedback.accepted);
+    setText(panel.querySelector("b"), trainingResult(feedback));
+    setText(panel.querySelector("span"), feedback.explanation);
+  }
+  const button = root.querySelector("#rate-message [data-rate=training]");
+  if (button.hidden && phase in BUTTONS) holdBack(button);
+  button.hidden = !(phase in BUTTONS);
+  if (phase in BUTTONS) setText(button, BUTTONS[phase]);
+};

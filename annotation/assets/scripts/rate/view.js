@@ -1,0 +1,280 @@
+// Puts what the session holds into the form. Texts of pairs go in as text, never as markup.
+import { showConsent } from "../consent.js";
+import { button, element, gradeWords, notice, setText, time } from "../parts.js";
+import { QUARTERS, TOP } from "./form.js";
+import { showTraining, trainingMessage } from "./training.js";
+
+const AT_ONCE = 8000;
+const REST_AFTER = 50;
+const MESSAGES = {
+  loading: () => "Loading the next pair. Keys do nothing until it is shown.",
+  dry: () => "The next pair is on its way. Keys do nothing until it is shown.",
+  waiting: () => "Nothing to grade at the moment: other raters have the remaining pairs, and some may come back. "
+    + "This page checks again every 20 seconds.",
+  done: ({ rated }) => (rated
+    ? `You have graded ${rated} ${rated === 1 ? "pair" : "pairs"}, and none is left for you: any others are for other raters. `
+      + "Thank you. Your last answers are below."
+    : "There are no pairs for you to grade: others have graded them, or none were imported yet. Ask the project's administrator."),
+  share: ({ rated }) => `Thank you: you have graded your share, ${rated} ${rated === 1 ? "pair" : "pairs"}.`,
+  problem: (session) => session.problem,
+  resting: ({ isReturned }) => (isReturned === null
+    ? "Saving your answers and giving back the pairs that you had open."
+    : `You have stopped. ${isReturned ? "All your answers are saved, and the pairs that you had open are free for other raters." : ""}`),
+  consent: () => "",
+  failed: ({ training }) => trainingMessage.failed(training.progress),
+  passed: ({ training }) => trainingMessage.passed(training.progress),
+};
+
+// What a rater can still have gets fewer as others grade: it stands beside what they did, never as "2 of 11".
+const countOf = ({ rated, progress, training }) => {
+  const total = progress?.total ?? 0;
+  if (!total) return "";
+  if (training.isOn) return `${rated} of ${total}`;
+  return total > rated ? `${rated} graded, up to ${total - rated} left` : `${rated} graded`;
+};
+
+const HELD = "Another pair: read it first, you can grade it in a moment.";
+
+const pointName = (root, value) => root.querySelector(`#rate-scale [data-value="${value}"] b`).textContent;
+
+// The grade and what it is called.
+const numberAndWords = (root, quarters) => {
+  if (quarters === null) return ["", "No grade yet: choose 0 to 4."];
+  const grade = quarters / QUARTERS;
+  return [String(grade), gradeWords(grade, (point) => pointName(root, point))];
+};
+
+// The points in the words of the pair's type.
+const showWords = (root, type) => {
+  const words = JSON.parse(root.querySelector("#rate-scale").dataset.words);
+  for (const [value, texts] of (words[type] ?? words[""]).entries()) {
+    const button = root.querySelector(`#rate-scale [data-value="${value}"]`);
+    [...button.querySelectorAll("[dir]")].forEach((place, at) => setText(place, texts[at]));
+  }
+};
+
+const showSaved = (root, sender) => {
+  const count = new Set(sender.outbox.map((entry) => entry.pair)).size;
+  const where = sender.store.isSafe ? "kept in this browser" : "kept only while this page is open";
+  const words = {
+    idle: "",
+    saving: "Saving…",
+    saved: sender.savedAt ? `Saved ${time(sender.savedAt)}` : "",
+    trying: `Not saved: trying again. ${count} ${count === 1 ? "answer" : "answers"} ${where}.`,
+    held: `Not sent: ${count} ${count === 1 ? "answer" : "answers"} ${where}.`,
+    unreachable: "No connection: trying again.",
+  };
+  const place = root.querySelector("#rate-saved");
+  place.dataset.state = sender.state();
+  setText(place, words[sender.state()]);
+};
+
+const showScale = (root, session) => {
+  const { grade } = session.form;
+  const low = grade === null ? 0 : Math.floor(grade / QUARTERS);
+  for (const button of root.querySelectorAll("#rate-scale [role=radio]")) {
+    const value = Number(button.dataset.value);
+    const distance = grade === null ? 1 : Math.abs(value - grade / QUARTERS);
+    button.setAttribute("aria-checked", String(distance === 0));
+    button.classList.toggle("rate-near", distance > 0 && distance < 1);
+    button.tabIndex = value === low ? 0 : -1;
+    button.disabled = session.isLocked;
+  }
+  const [number, words] = session.keys.isHeld && grade === null ? ["", HELD] : numberAndWords(root, grade);
+  setText(root.querySelector("#rate-value b"), number);
+  setText(root.querySelector("#rate-value span"), words);
+  const steps = { up: TOP, down: 0 };
+  for (const [action, end] of Object.entries(steps)) {
+    root.querySelector(`[data-rate=${action}]`).disabled = session.isLocked || grade === null || grade === end;
+  }
+  const submit = root.querySelector("#rate-submit");
+  const { feedback, isOn } = session.training;
+  submit.disabled = !feedback && (grade === null || session.isLocked);
+  const next = isOn ? "Submit" : "Submit and next";
+  setText(submit.querySelector("span"), feedback ? "Go on" : session.earlier ? "Save this answer" : next);
+};
+
+const earlierWords = ({ earlier, isReadOnly, problem, ready }) => {
+  if (isReadOnly) return `This is an earlier answer. ${problem || "In this project, grades cannot be changed."}`;
+  const orElse = ready.length ? "or go on with the current pair." : "or close it.";
+  return earlier.grade === null
+    ? `You skipped this pair: you can grade it as long as nobody else has it, ${orElse}`
+    : `This is an earlier answer: choose another grade and save it, ${orElse}`;
+};
+
+const showEarlier = (root, session) => {
+  const note = root.querySelector("#rate-earlier");
+  note.hidden = !session.earlier;
+  if (session.earlier) setText(note.querySelector("span"), earlierWords(session));
+  setText(note.querySelector("button span"), session.ready.length ? "To the current pair" : "Close");
+  root.querySelector("[data-rate=skip]").disabled = Boolean(session.earlier);
+};
+
+// Whether the comment is unfolded is the reader's choice, but one that is there is shown.
+const showComment = (root, session, isNewPair) => {
+  const { comment, isFlagged, isCommentNew } = session.form;
+  const panel = root.querySelector("#rate-comment");
+  const text = root.querySelector("#rate-comment-text");
+  if (isNewPair && !panel.contains(document.activeElement)) panel.hidden = !comment && !isFlagged;
+  if (text.value !== comment) text.value = comment;
+  root.querySelector("#rate-flag").checked = isFlagged;
+  root.querySelector("[data-rate=keep-comment]").disabled = !isCommentNew;
+  const isKept = !isCommentNew && (comment || isFlagged);
+  const isSent = !session.sender.outbox.some((entry) => entry.kind === "comment" && entry.pair === session.form.pair.id);
+  setText(root.querySelector("#rate-comment-saved"), isKept ? (isSent ? "Saved" : "Saving…") : "");
+  setText(root.querySelector("#rate-comment-folded"), panel.hidden && isCommentNew ? ": not saved yet" : "");
+  root.querySelector("[data-rate=comment]").setAttribute("aria-expanded", String(!panel.hidden));
+};
+
+// Laying out a long text takes a while: its beginning is there at once, the rest a moment later.
+const showText = (box, text) => {
+  box.scrollTop = 0;
+  box.textContent = text.slice(0, AT_ONCE);
+  if (text.length <= AT_ONCE) return;
+  const beginning = box.firstChild;
+  setTimeout(() => {
+    if (beginning.parentNode === box) beginning.appendData(text.slice(AT_ONCE));
+  }, REST_AFTER);
+};
+
+// Definition and neighbours of a word or a sense, under it.
+const meaningOf = ({ note, definition, groups }) => {
+  const all = element("div", "", { className: "sense-more" });
+  if (note) all.append(element("p", note, { className: "sense-note" }));
+  if (definition) all.append(element("p", definition, { className: "sense-definition", dir: "auto" }));
+  for (const { title, texts, more } of groups) {
+    const list = element("ul");
+    for (const text of texts) {
+      const item = element("li", "", { dir: "auto" });
+      item.append(element("b", text.words), ` ${text.definition}`);
+      list.append(item);
+    }
+    if (more) list.append(element("li", `and ${more} more`));
+    const group = element("details", "", { open: true });
+    group.append(element("summary", title), list);
+    all.append(group);
+  }
+  return all;
+};
+
+const showPair = (root, session) => {
+  const { pair } = session;
+  const pairElement = root.querySelector("#rate-pair");
+  const shown = `${pair.id}${session.earlier ? " earlier" : ""}`;
+  const isNewPair = pairElement.dataset.shown !== shown;
+  if (isNewPair) {
+    pairElement.dataset.shown = shown;
+    setText(root.querySelector("#rate-type"), pair.type_label);
+    setText(root.querySelector("#rate-larger"), pair.larger_label);
+    setText(root.querySelector("#rate-smaller"), pair.smaller_label);
+    setText(root.querySelector("#rate-question"), pair.question);
+    showWords(root, pair.type);
+    for (const side of ["left", "right"]) {
+      const box = root.querySelector(`#rate-${side}`);
+      showText(box, pair[side]);
+      if (pair[`${side}_meaning`]) box.append(meaningOf(pair[`${side}_meaning`]));
+    }
+    pairElement.setAttribute("aria-label", `Pair, ${pair.type_label}`);
+    for (const part of root.querySelectorAll("#rate-guidelines [data-type]")) part.hidden = part.dataset.type !== pair.type;
+  }
+  showEarlier(root, session);
+  showScale(root, session);
+  showComment(root, session, isNewPair);
+  return isNewPair;
+};
+
+const actionButton = (text, action, id) => {
+  const made = button(text);
+  Object.assign(made.dataset, { rate: action, id });
+  return made;
+};
+
+// Only notices that came or went are touched: a screen reader reads each once.
+const showNotices = (root, session) => {
+  const list = root.querySelector("#rate-notices");
+  const wanted = new Set(session.notices.map(({ id }) => id));
+  for (const note of [...list.children]) if (!wanted.has(note.dataset.id)) note.remove();
+  const there = new Set([...list.children].map((note) => note.dataset.id));
+  for (const { id, text, copy } of session.notices.filter((one) => !there.has(one.id))) {
+    const buttons = [actionButton("Close", "dismiss", id)];
+    if (copy) {
+      buttons.unshift(actionButton("Copy the comment", "copy", id));
+      Object.assign(buttons[0].dataset, { copy: "", content: copy });
+    }
+    const note = notice(text, copy, ...buttons);
+    note.dataset.id = id;
+    list.append(note);
+  }
+};
+
+const showUndo = (root, session) => {
+  const line = root.querySelector("#rate-undo");
+  const { last } = session;
+  const isOn = Boolean(last) && Date.now() < last.until && (session.mayRevise || last.pair.grade === null);
+  line.classList.toggle("rate-off", !isOn);  // keeps its room, so that nothing jumps
+  line.querySelector("button").disabled = !isOn;
+  if (isOn) setText(line.querySelector("span"), last.said);
+};
+
+const showHistory = (root, session) => {
+  const panel = root.querySelector("#rate-history");
+  setText(root.querySelector("#rate-history-rule"), session.problem
+    ? "Open one to look at it."
+    : session.mayRevise
+      ? "Open one to look at it or to change it. Every change is kept."
+      : "In this project, grades cannot be changed: open one to look at it.");
+  const list = panel.querySelector("ol");
+  const state = JSON.stringify([session.history === null, session.recent.map((pair) => [pair.id, pair.grade, pair.rated_at])]);
+  if (!panel.open || list.dataset.state === state) return;
+  list.dataset.state = state;
+  const focused = list.contains(document.activeElement) ? document.activeElement.dataset.id : "";
+  list.replaceChildren(...session.recent.map((pair) => {
+    const item = element("li");
+    const open = actionButton("", "open", pair.id);
+    const [left, right] = [pair.left, pair.right].map((text) => element("span", text.slice(0, 120), { dir: "auto" }));
+    open.append(element("b", pair.grade ?? "skipped"), " ", left, " / ", right);
+    item.append(open);
+    return item;
+  }));
+  if (focused) list.querySelector(`[data-id="${focused}"]`)?.focus({ preventScroll: true });
+  if (!session.recent.length) list.textContent = session.history ? "No answers yet." : "Your answers are on their way.";
+};
+
+// A rater who is done looks at the answers, not at the guidelines: they come first then, unfolded.
+const placeHistory = (root, isDone) => {
+  const panel = root.querySelector("#rate-history");
+  const guidelines = root.querySelector("#rate-guidelines");
+  if (isDone === (panel.nextElementSibling === guidelines)) return;
+  if (isDone) guidelines.before(panel);
+  else guidelines.after(panel);
+  if (isDone) panel.open = true;
+};
+
+const workOf = ({ ready, sender, isResting }) => ({ hasBegun: ready.length + sender.outbox.length > 0, isStopping: isResting });
+
+// Show everything; whether another pair than before is shown.
+export const render = (root, session) => {
+  const { phase, progress } = session;
+  const total = progress?.total ?? 0;
+  root.dataset.phase = phase;
+  setText(root.querySelector("#rate-count"), countOf(session));
+  root.querySelector(".rate-done").hidden = !total;
+  root.querySelector("#rate-type").hidden = phase !== "pair";
+  Object.assign(root.querySelector("#rate-progress"), { value: session.rated, max: Math.max(1, total) });
+  root.querySelector("#rate-work").hidden = phase !== "pair";
+  const message = root.querySelector("#rate-message");
+  message.hidden = phase === "pair";
+  message.querySelector("a").hidden = !["done", "share", "resting", "problem"].includes(phase);
+  message.querySelector("[data-rate=resume]").hidden = phase !== "resting";
+  if (phase !== "pair") setText(message.querySelector("span"), MESSAGES[phase](session));
+  const isNewPair = phase === "pair" && showPair(root, session);
+  showSaved(root, session.sender);
+  showNotices(root, session);
+  showUndo(root, session);
+  const hasOnlyAnswers = (phase === "done" && total > 0) || (phase === "problem" && session.recent.length > 0);
+  placeHistory(root, phase === "share" || hasOnlyAnswers);
+  showHistory(root, session);
+  showTraining(root, session);
+  showConsent(root.querySelector("#rate-consent"), session.consent.asked, workOf(session), session.say);
+  return isNewPair;
+};

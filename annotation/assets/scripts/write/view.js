@@ -1,0 +1,122 @@
+// Puts what the writing page knows into its form. Texts go in as text, never as markup.
+import { button, element, notice, time } from "../parts.js";
+
+const STATES = {
+  submitted: "waits for an editor", accepted: "accepted", sent_back: "sent back to you",
+  blank: "left blank", handed_on: "given to somebody else", withdrawn: "withdrawn by the project",
+};
+
+const count = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
+
+export const showDesk = (root, desk) => {
+  const find = (selector) => root.querySelector(selector);
+  const { task } = desk;
+  find("#write-work").hidden = !task;
+  const message = find("#write-message");
+  message.hidden = Boolean(task);
+  if (!task) {
+    message.textContent = desk.waiting
+      ? "Nothing to write at the moment: others have the remaining items, and some may come back. This page checks again every 20 seconds."
+      : desk.submitted + desk.accepted > 0
+        ? "You have written for every item that is open to you. Thank you. What you wrote is below."
+        : "There is nothing to write. Ask the project's administrator whether larger items were imported.";
+  }
+  const done = desk.submitted + desk.accepted;
+  find("#write-counts").textContent = `You wrote ${count(done, "text")}, ${desk.accepted} accepted`
+    + `${desk.sent_back ? `, ${desk.sent_back} sent back` : ""} · ${task && desk.unwritten ? "up to " : ""}${count(desk.unwritten, task ? "more item" : "item")} open`;
+  const balance = desk.balance?.map((number, at) => `${at + 1}: ${number}`).join("  ");
+  find("#write-balance").textContent = balance ? `Requested so far for items of this type${desk.has_genre ? " and genre" : ""}, by grade – ${balance}` : "";
+  if (!task) find("#write-type").textContent = "";
+};
+
+export const showTask = (root, task) => {
+  const find = (selector) => root.querySelector(selector);
+  find("#write-type").textContent = task.type_label;
+  find("#write-larger").textContent = task.larger_label;
+  find("#write-smaller").textContent = `Your ${task.smaller_label.toLowerCase()}`;
+  find("#write-left").textContent = task.left;
+  find("#write-left").scrollTop = 0;
+  const asked = task.smaller_label.toLowerCase();
+  find("#write-asked").textContent = `Write ${/^[aeiou]/.test(asked) ? "an" : "a"} ${asked} of grade ${task.grade}`;
+  const isAsked = ({ dataset }) => dataset.type === task.type && dataset.grade === String(task.grade);
+  for (const point of root.querySelectorAll("#write-points [data-grade]")) point.hidden = !isAsked(point);
+  for (const part of root.querySelectorAll("#write-guidelines [data-type]")) part.hidden = part.dataset.type !== task.type;
+  find("#write-senses").hidden = task.type !== "word2sense";
+  let hasExample = false;
+  for (const example of root.querySelectorAll("#write-examples [data-type]")) {
+    example.hidden = !isAsked(example);
+    hasExample ||= !example.hidden;
+  }
+  find("#write-examples").hidden = !hasExample;
+  find("#write-back").hidden = !task.sent_back;
+  find("#write-back p").textContent = task.sent_back ? `An editor sent this back: ${task.note}` : "";
+  find("#write-size span:last-child").textContent = task.guidance ? `Wanted: ${task.guidance}.` : "";
+};
+
+// The field for the smaller item; a sense of WordNet can be chosen for it on a page of its own.
+export const showField = (root, task, changed) => {
+  const field = element("textarea", "", { id: "write-text", dir: "auto", rows: 5, spellcheck: true });
+  field.setAttribute("aria-labelledby", "write-smaller");
+  field.setAttribute("aria-describedby", "write-size write-check");
+  field.addEventListener("input", changed);
+  const link = element("a", "Choose the sense in WordNet instead", { href: `/annotate/senses${location.search}` });
+  root.querySelector("#write-field").replaceChildren(field, ...(task.type === "word2sense" ? [link] : []));
+  return field;
+};
+
+export const showCheck = (root, check, isEmpty, isConfirming) => {
+  const [size] = root.querySelectorAll("#write-size span");
+  size.textContent = check && !isEmpty
+    ? `${count(check.words, "word")}, ${count(check.sentences, "sentence")}.` : "";
+  const said = isEmpty ? [] : [check?.problem, ...(check?.warnings ?? [])].filter(Boolean);
+  root.querySelector("#write-check").replaceChildren(...said.map((text) => element("p", text, { className: "note", dir: "auto" })));
+  root.querySelector("#write-submit span").textContent = isConfirming ? "Submit anyway" : "Submit and next";
+};
+
+export const showSaved = (root, state, savedAt) => {
+  const words = {
+    idle: "", saving: "Saving…", saved: savedAt ? `Saved ${time(savedAt)}` : "",
+    trying: "Not saved: trying again. Your text is kept in this browser.",
+    sending: "Sending…", unsent: "Not sent: trying again.",
+    long: "Not saved: the text is too long.", held: "Not sent until you agree.",
+  };
+  const place = root.querySelector("#write-saved");
+  place.dataset.state = state;
+  if (place.textContent !== words[state]) place.textContent = words[state];
+};
+
+// What is typed comes with its size; in a field that somebody made tall the line that is typed matters more.
+const showSize = ({ target }) => {
+  if (target.id !== "write-text" || target.offsetHeight >= innerHeight / 2) return;
+  document.getElementById("write-size").scrollIntoView({ block: "nearest" });
+};
+document.addEventListener("focusin", showSize);
+document.addEventListener("input", showSize);
+
+// A notice stays until it is closed; with a text of the writer's that stands nowhere else, it shows that too.
+export const notify = (root, sentence, text = "") => {
+  const close = button("Close");
+  const note = notice(sentence, text, close);
+  close.addEventListener("click", () => note.remove());
+  root.querySelector("#write-notices").append(note);
+};
+
+export const showRecent = (root, texts, open) => {
+  const list = root.querySelector("#write-recent ol");
+  if (!texts.length) {
+    list.replaceChildren(element("li", "Nothing yet."));
+    return;
+  }
+  list.replaceChildren(...texts.map((written) => {
+    const line = element("li");
+    const said = element("p", written.text || "(blank)", { dir: "auto" });
+    const state = `${written.type_label}, grade ${written.grade}: ${STATES[written.state] ?? written.state}`;
+    line.append(said, element("small", written.note ? `${state} – ${written.note}` : state));
+    if (written.state === "sent_back") {
+      const rewrite = button("Rewrite");
+      rewrite.addEventListener("click", () => open(written.id));
+      line.append(rewrite);
+    }
+    return line;
+  }));
+};
