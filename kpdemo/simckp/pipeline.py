@@ -47,7 +47,8 @@ from kpdemo.text import PhraseKinds
 from kpdemo.types import Document, PointKind, Prediction, VectorPoint, VectorSpace
 
 LEAST_ABSENT = 5
-"""Absent keyphrases that are given at least, as by the paper's rule (SimCKP, section 5.3)."""
+"""Absent keyphrases that are given at least, as by the paper's rule (SimCKP, section 5.3), as far as so many
+reach the bank's floor."""
 
 BATCH = 8
 """Documents that are written for together."""
@@ -119,14 +120,18 @@ class Proposer:
 
 
 def rank_as_proposed(
-    document: Document, candidates: Sequence[AbsentCandidate], selection: Selection | None
+    document: Document, candidates: Sequence[AbsentCandidate], selection: Selection | None, floor: float
 ) -> Ranking:
-    """By the score of their only source: the bank's, which `selection` calibrates, or a log-probability."""
+    """By the score of their only source: the bank's, which `selection` calibrates, or a log-probability.
+
+    Args:
+        floor: the least probability of one that is given.
+    """
     kind_of = PhraseKinds(document)
     scores = [_score(candidate) for candidate in candidates]
     shown = selection.calibration.probabilities(np.array(scores)) if selection else np.exp(scores)
     kinds = [kind_of(candidate.text) for candidate in candidates]
-    return Ranking.of(candidates, scores, shown.tolist(), kinds, selection, LEAST_ABSENT)
+    return Ranking.of(candidates, scores, shown.tolist(), kinds, selection, LEAST_ABSENT, floor)
 
 
 def _score(candidate: AbsentCandidate) -> float:
@@ -145,8 +150,8 @@ PART = 128
 class SystemPredictor:
     """A `Predictor` of present and absent keyphrases.
 
-    Texts in languages not among its `languages` get present ones only: bank and generator would give English
-    ones for words that merely look English.
+    Texts in languages that its bank has no terms of get present ones only: it would give English ones for
+    words that merely look English.
 
     Attributes:
         reranker: may be None when there is one source of candidates, whose own score ranks them then.
@@ -268,7 +273,11 @@ class SystemPredictor:
         return rankings
 
     def _reads(self, document: Document) -> bool:
-        return not document.language or document.language in self.languages
+        """Whether there are absent keyphrases in its language: a bank has terms of some, a generator writes
+        in those of the extractor."""
+        retriever = self.proposer.retriever
+        known = retriever.bank.spoken if retriever else self.languages
+        return not document.language or document.language in known
 
     def _rank_own(
         self,
@@ -288,9 +297,9 @@ class SystemPredictor:
                 bank=retriever.bank if retriever else None,
                 vectors=vectors if shares else None,
             )
-        selection = retriever.selection if retriever else None
+        selection, floor = (retriever.selection, retriever.floor) if retriever else (None, 0.0)
         return [
-            rank_as_proposed(document, row, selection)
+            rank_as_proposed(document, row, selection, floor)
             for document, row in zip(documents, candidates, strict=True)
         ]
 

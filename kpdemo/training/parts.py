@@ -114,7 +114,8 @@ def _profiles() -> Recipe:
     from kpdemo.training.phrase_bank import ProfiledBank, ProfilesTraining, train_profiles
 
     def save(folder: Path, config: ProfilesTraining, trained: ProfiledBank, card: str) -> None:
-        save_changed_bank(folder, config.bank, trained.bank, trained.selection, name=config.name, card=card)
+        learnt = trained.bank, trained.selection
+        save_changed_bank(folder, config.bank, *learnt, name=config.name, card=card, floor=trained.floor)
 
     return Recipe(ProfilesTraining, train_profiles, profiles_card, save)
 
