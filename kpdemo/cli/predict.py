@@ -419,9 +419,9 @@ def predict(
     """Find the keyphrases of one document, or of a file or folder of many.
 
     By default the model returns as many keyphrases as maximise the expected F1, but at least the minimum of
-    its rule: five for the default model. --threshold returns all with at least that score, --top-k exactly K
-    present and K absent ones, or all there are. Both together return at most K of those with at least that
-    score.
+    its rule: five for the default model, of absent ones fewer where they are hardly ever right. --threshold
+    returns all with at least that score, --top-k exactly K present and K absent ones, or all there are. Both
+    together return at most K of those with at least that score.
     """
     code = "" if language is None else read_language(language)
     reading = Reading(model, device, index_folder, code, top_k, threshold, not no_nested, id_column)

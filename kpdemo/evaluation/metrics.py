@@ -114,18 +114,20 @@ def score_kind(
     predictions there are, precision at M by their number.
 
     Args:
-        candidates: what the predictions were chosen from, best first: recall at 50 is theirs. None where
-            only the predictions are known.
+        candidates: what the predictions were chosen from, best first: recall at 50 is theirs, and at a rank
+            and at O they stand in for predictions that the model chose not to give. None where only the
+            predictions are known.
     """
     wanted = set(gold)
     if not wanted:
         return KindScores(has_gold=False, at=dict.fromkeys(cuts, SharesAt()))
-    ranked = list(dict.fromkeys(predicted))
-    hits = [key in wanted for key in ranked]
-    deep = wanted.intersection(list(dict.fromkeys(ranked if candidates is None else candidates))[:DEEP_CUT])
+    given = list(dict.fromkeys(predicted))
+    chosen_from = given if candidates is None else list(dict.fromkeys(candidates))
+    hits = [key in wanted for key in dict.fromkeys([*given, *chosen_from])]
+    deep = wanted.intersection(chosen_from[:DEEP_CUT])
 
     def shares_at(cut: Cut) -> SharesAt:
-        length = {"M": len(ranked), "O": len(wanted)}[cut] if isinstance(cut, str) else cut
+        length = {"M": len(given), "O": len(wanted)}[cut] if isinstance(cut, str) else cut
         right = sum(hits[:length])
         return SharesAt(right / length if length else 0.0, right / len(wanted))
 

@@ -78,7 +78,7 @@ class StoredModel:
 
     @property
     def selection(self) -> Selection:
-        return _selection(self.config["selection"])
+        return read_selection(self.config["selection"])
 
     @property
     def padding(self) -> int:
@@ -294,7 +294,8 @@ def _write_based(folder: Path, tensors: dict[str, Tensor], base: Mapping[str, An
     write_sums(folder)
 
 
-def _selection(stored: Mapping[str, Any]) -> Selection:
+def read_selection(stored: Mapping[str, Any]) -> Selection:
+    """A selection from a stored configuration."""
     counting = stored["counting"]
     return Selection(
         _number(stored["threshold"]),

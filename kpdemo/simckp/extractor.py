@@ -27,6 +27,7 @@ from kpdemo.selection import check_options, keep, mark_fillers
 from kpdemo.simckp.batches import Movable, in_halves, pad_rows
 from kpdemo.simckp.calibration import Calibration, ExpectedF1, own_count
 from kpdemo.simckp.examples import FEATURES, Example, build_example
+from kpdemo.simckp.ranking import PresentRanker
 from kpdemo.types import Document, PointKind, Prediction, VectorPoint, VectorSpace
 from kpdemo.worker import part, tell
 
@@ -297,6 +298,7 @@ class SimckpPredictor:
     Attributes:
         padding: the pad token id.
         second: its scores are averaged with those of `module`; the two make different errors.
+        ranker: ranks the best candidates together; `selection` is for the scores that it gives.
     """
 
     name: str
@@ -306,6 +308,7 @@ class SimckpPredictor:
     tagger: Tagger
     selection: Selection
     second: Second | None = None
+    ranker: PresentRanker | None = None
 
     languages: ClassVar[frozenset[str]] = frozenset({ENGLISH})  # of the tagger that finds the candidates
 
@@ -330,14 +333,23 @@ class SimckpPredictor:
 
     def score(self, documents: Sequence[Document]) -> list[tuple[list[Candidate], NDArray[np.float32]]]:
         """The candidates of each document and their raw scores, (P,)."""
-        return self.score_mined([self._mine(document) for document in documents])
+        return self.score_mined(documents, [self.mine(document) for document in documents])
 
     def score_mined(
-        self, mined: Sequence[tuple[list[Candidate], Example]]
+        self,
+        documents: Sequence[Document],
+        mined: Sequence[tuple[list[Candidate], Example]],
+        vectors: NDArray[np.float32] | None = None,
     ) -> list[tuple[list[Candidate], NDArray[np.float32]]]:
-        """As `score`, of documents whose candidates and examples are known already."""
+        """As `score`, of documents whose candidates and examples are known already.
+
+        Args:
+            vectors: (B, D) of the documents by the ranker's encoder, when they are known already.
+        """
         examples = [example for _, example in mined]
         scores = score_examples(self.module, examples, padding=self.padding, second=self.second)
+        if self.ranker is not None:
+            scores = self.ranker.rank(documents, mined, scores, vectors)
         return [(candidates, row) for (candidates, _), row in zip(mined, scores, strict=True)]
 
     def choose(
@@ -369,8 +381,8 @@ class SimckpPredictor:
         if self.module.classifier is not None:
             return []  # a classifier compares a phrase with nothing
         [read] = latin_documents([document])
-        candidates, example = self._mine(read)
-        [(_, scores)] = self.score_mined([(candidates, example)])
+        candidates, example = self.mine(read)
+        [(_, scores)] = self.score_mined([read], [(candidates, example)])
         shown, kept = self._select(scores, top_k, threshold)
         points = [VectorPoint(read.title or read.body, PointKind.DOCUMENT)]
         for index, candidate in enumerate(candidates):
@@ -390,7 +402,7 @@ class SimckpPredictor:
         ]
         return torch.cat(weighted, dim=-1).numpy()
 
-    def _mine(self, document: Document) -> tuple[list[Candidate], Example]:
+    def mine(self, document: Document) -> tuple[list[Candidate], Example]:
         """The candidates of a document, and the document as the module reads it."""
         config = self.module.config
         candidates = mine_candidates(document, self.tagger, config.candidates)

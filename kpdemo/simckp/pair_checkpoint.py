@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import shutil
 import zlib
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
@@ -24,6 +24,7 @@ from torch.random import fork_rng
 from kpdemo.errors import ModelLoadError
 from kpdemo.identity import CARD, write_sums
 from kpdemo.io.files import parse_json, replace_file
+from kpdemo.languages import ENGLISH
 from kpdemo.simckp.beam_search import SearchConfig
 from kpdemo.simckp.bert import BertConfig, BertEncoder, with_bert_state
 from kpdemo.simckp.checkpoint import (
@@ -38,38 +39,53 @@ from kpdemo.simckp.checkpoint import (
 )
 from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig, PairEncoder
 from kpdemo.simckp.extractor import Selection
-from kpdemo.simckp.phrase_bank import VECTORS, Associations, BankScore, PhraseBank, WordProfiles
+from kpdemo.simckp.phrase_bank import (
+    VECTORS,
+    Associations,
+    BankScore,
+    PhraseBank,
+    TermRanker,
+    WordProfiles,
+)
 from kpdemo.simckp.reranker import RETRIEVED_TERMS, Reranker, RerankerConfig, RerankerModel
-from kpdemo.simckp.storage import Storage, pack, pack_lines, unpack, unpack_lines, unset_weights
-from kpdemo.simckp.terms import term_key
+from kpdemo.simckp.storage import (
+    Storage,
+    pack,
+    pack_lines,
+    pack_numbers,
+    unpack,
+    unpack_lines,
+    unpack_numbers,
+    unset_weights,
+)
 
-FORMAT = 1
-WITH_PROFILES = 2
-IN_NIBBLES = 3
-"""Formats that older versions cannot read: with word profiles; with 4-bit vectors, and profiles or none."""
-
-_MARKED = re.compile(r"[^\x00-\x7f]|[\[\]_\\]")
-"""Terms with such characters get new keys: banks built up to 0.1.0 count them as parts of words."""
+FORMAT = 4
+"""Of the file; banks in earlier ones have no languages."""
 
 
 def write_bank(bank: PhraseBank, path: Path) -> None:
     """Write the bank; the same bank gives the same bytes."""
-    profiles, score = bank.profiles, asdict(bank.score)
-    if profiles is None:
-        del score["profiles"]
+    languages = sorted(bank.spoken)
+    codes = bank.languages or languages * len(bank)
+    ranker = bank.ranker
     header = {
-        "format": IN_NIBBLES if bank.storage == "int4" else WITH_PROFILES if profiles else FORMAT,
+        "format": FORMAT,
         "encoder": bank.encoder,
-        "score": score,
+        "score": asdict(bank.score),
         "documents": bank.associations.documents,
+        "languages": languages,
+        "profiles": bank.profiles is not None,
+        "ranker": {"ranked": ranker.ranked, "score": ranker.score} if ranker else None,
     }
     tensors = {
         **bank.stored,
+        "languages": pack_numbers(np.array([languages.index(code) for code in codes], dtype=np.int32)),
         "log_frequency": torch.from_numpy(bank.log_frequency).half(),
         "texts": pack_lines(bank.texts),
         "keys": pack_lines(bank.keys),
         **bank.associations.packed(),
-        **(profiles.packed() if profiles else {}),
+        **(bank.profiles.packed() if bank.profiles else {}),
+        **(ranker.packed() if ranker else {}),
     }
     replace_file(path, save(tensors, {"bank": json.dumps(header, sort_keys=True)}))
 
@@ -86,8 +102,11 @@ def read_bank(path: Path, *, encoder: str) -> PhraseBank:
         with safe_open(path, "pt") as file:
             header = parse_json(file.metadata()["bank"])
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        if header["format"] not in (FORMAT, WITH_PROFILES, IN_NIBBLES):
-            raise ModelLoadError(f"The bank {path} has format {header['format']}: update kpdemo.")
+        if header["format"] != FORMAT:
+            raise ModelLoadError(
+                f"The bank {path} has format {header['format']}, not {FORMAT}: update kpdemo, or build it "
+                "again with `python -m kpdemo train bank`."
+            )
         bank = _bank_of(header, tensors)
     except (OSError, ValueError, KeyError, TypeError, zlib.error, SafetensorError) as error:
         reason = str(error).strip().splitlines()[0]
@@ -102,15 +121,11 @@ def read_bank(path: Path, *, encoder: str) -> PhraseBank:
 
 def _bank_of(header: Mapping[str, Any], tensors: dict[str, Tensor]) -> PhraseBank:
     """From what a file holds."""
-    texts, stored_keys = unpack_lines(tensors["texts"]), unpack_lines(tensors["keys"])
-    keys = tuple(
-        term_key(text) if _MARKED.search(text) else key for text, key in zip(texts, stored_keys, strict=True)
-    )
+    texts, keys = unpack_lines(tensors["texts"]), unpack_lines(tensors["keys"])
     frequency = tensors["log_frequency"].float().numpy()
     stored = {name: value for name, value in tensors.items() if name.startswith(VECTORS)}
     associations = Associations.unpacked(tensors, header["documents"])
-    has_profiles = header["format"] == WITH_PROFILES or "profiles" in header["score"]
-    profiles = WordProfiles.unpacked(tensors, len(texts)) if has_profiles else None
+    codes = [header["languages"][number] for number in unpack_numbers(tensors["languages"])]
     bank = PhraseBank(
         texts,
         keys,
@@ -119,9 +134,12 @@ def _bank_of(header: Mapping[str, Any], tensors: dict[str, Tensor]) -> PhraseBan
         associations,
         header["encoder"],
         BankScore(**header["score"]),
-        profiles=profiles,
+        profiles=WordProfiles.unpacked(tensors, len(texts)) if header["profiles"] else None,
+        ranker=TermRanker.unpacked(tensors, **header["ranker"]) if header["ranker"] else None,
+        languages=() if header["languages"] == [ENGLISH] else tuple(codes),
     )
-    if not len(texts) == len(keys) == len(frequency) == len(bank.vectors) == len(associations.uses):
+    columns = keys, codes, frequency, bank.vectors, associations.uses
+    if any(len(column) != len(texts) for column in columns):
         raise ValueError("its parts differ in length")
     return bank
 
@@ -139,11 +157,13 @@ class TermRetriever:
 
     Attributes:
         selection: how the bank's scores become an answer.
+        floor: the least probability of a term that is given.
     """
 
     encoder: PairEncoder
     bank: PhraseBank
     selection: Selection
+    floor: float = 0.0
 
 
 def save_bank(
@@ -157,13 +177,20 @@ def save_bank(
     length: int,
     card: str,
     storage: Storage = "fp16",
+    floor: float = 0.0,
 ) -> None:
     """Write encoder, bank, tokenizer, configuration, model card and hashes into `folder`.
 
     Args:
         length: tokens of a document that the encoder reads.
+        floor: see `TermRetriever`.
     """
-    config = dual_config(module, length) | {"kind": BANK_KIND, "name": name, "selection": asdict(selection)}
+    config = dual_config(module, length) | {
+        "kind": BANK_KIND,
+        "name": name,
+        "selection": asdict(selection),
+        "floor": floor,
+    }
     folder.mkdir(parents=True, exist_ok=True)
     write_bank(bank, folder / BANK_FILE)
     write_folder(folder, module.state_dict(), tokenizer, config, card=card, storage=storage)
@@ -184,11 +211,18 @@ def load_bank(folder: Path, *, device: str = "auto") -> TermRetriever:
         module = build_dual(stored.config, stored.weights).to(target).eval()
         bank = replace(read_bank(folder / BANK_FILE, encoder=state_hash(stored.weights)), device=target.type)
         encoder = PairEncoder(module, stored.tokenizer, stored.padding, int(stored.config["length"]))
-        return TermRetriever(encoder, bank, stored.selection)
+        return TermRetriever(encoder, bank, stored.selection, float(stored.config.get("floor", 0.0)))
 
 
 def save_changed_bank(
-    folder: Path, source: Path, bank: PhraseBank, selection: Selection, *, name: str, card: str
+    folder: Path,
+    source: Path,
+    bank: PhraseBank,
+    selection: Selection,
+    *,
+    name: str,
+    card: str,
+    floor: float = 0.0,
 ) -> None:
     """Write the folder `source` of a bank with this bank in its place; its encoder stays, bit for bit.
 
@@ -200,7 +234,7 @@ def save_changed_bank(
     with open_folder(source, BANK_KIND) as stored:
         if bank.encoder != state_hash(stored.weights):
             raise ValueError("the bank belongs to another encoder")
-        config = stored.config | {"name": name, "selection": asdict(selection)}
+        config = stored.config | {"name": name, "selection": asdict(selection), "floor": floor}
         folder.mkdir(parents=True, exist_ok=True)
         write_bank(bank, folder / BANK_FILE)
         copy_encoder(folder, source, config, stored.weights)

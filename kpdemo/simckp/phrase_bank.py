@@ -12,7 +12,7 @@ terms of the bank, D width of the vectors.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -23,6 +23,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from kpdemo.languages import ENGLISH
 from kpdemo.selection import drop_nested_keys
 from kpdemo.simckp.storage import (
     STEP,
@@ -74,6 +75,14 @@ class Associations:
             weights: (S,) of each.
         """
         return self._rows.weighed(voters, weights)
+
+    def strongest(self, voters: Sequence[int]) -> NDArray[np.float32]:
+        """(N,) the strength of each term's strongest pair with one of these terms; 0 without any."""
+        found = np.zeros(len(self.uses), dtype=np.float32)
+        for voter in voters:
+            partners, strengths = self._rows.row(voter)
+            found[partners] = np.maximum(found[partners], strengths)
+        return found
 
     @cached_property
     def _rows(self) -> SparseRows:
@@ -246,12 +255,114 @@ class BankScore:
     scored: int = 1000
 
 
+TERM_FEATURES = (
+    "cosine",
+    "log frequency",
+    "profile",
+    "words",
+    "words in the text",
+    "words in the title",
+    "likeness",
+    "highest likeness",
+    "likeness to the title",
+    "association",
+    "association with the title",
+    "association with what is repeated",
+    "likeness to what is repeated",
+    "highest association",
+    "score",
+    "score below the best",
+    "log rank",
+    "log words of the text",
+    "mean of the ten best scores",
+    "mean cosine over documents",
+    "its standard deviation",
+    "cosine, standardised by both",
+)
+"""What the ranker knows of a term and a document, see `PhraseBank.features`."""
+
+_RANKER = "ranker_"
+_RANKER_WEIGHTS = ("mean", "scale", "hidden", "hidden_bias", "output", "bias")
+_TYPICAL = "typical"
+
+
+@dataclass(frozen=True)
+class TermRanker:
+    """Puts the terms with the best `BankScore` in order: a network with one layer between.
+
+    Letters: N terms, F features, H width of the layer.
+
+    Attributes:
+        mean, scale: (F,) of the features in training, to standardise them.
+        hidden, hidden_bias, output: (F, H), (H,) and (H,).
+        bias: (1,) of the output.
+        typical: (N, 2) mean and standard deviation of each term's cosine over documents: what is near to
+            all of them would be proposed everywhere.
+        ranked: how many terms it puts in order.
+        score: the weight of the `BankScore`, which is added to the output; chosen on validation documents.
+    """
+
+    mean: NDArray[np.float32]
+    scale: NDArray[np.float32]
+    hidden: NDArray[np.float32]
+    hidden_bias: NDArray[np.float32]
+    output: NDArray[np.float32]
+    bias: NDArray[np.float32]
+    typical: NDArray[np.float32]
+    ranked: int
+    score: float = 0.0
+
+    def logits(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
+        """(K,) of K terms, from (K, F)."""
+        layer = _products((features - self.mean) / self.scale, self.hidden) + self.hidden_bias
+        scores = features[:, TERM_FEATURES.index("score")]
+        logits: NDArray[np.float32] = np.maximum(layer, 0) @ self.output + self.bias + self.score * scores
+        return logits.astype(np.float32)
+
+    def packed(self) -> dict[str, Tensor]:
+        """As tensors to be stored, without `ranked` and `score`."""
+        weights = {name: torch.from_numpy(getattr(self, name)) for name in (*_RANKER_WEIGHTS, _TYPICAL)}
+        return {f"{_RANKER}{name}": value for name, value in weights.items()}
+
+    @classmethod
+    def unpacked(cls, tensors: Mapping[str, Tensor], ranked: int, score: float) -> TermRanker:
+        """What `packed` was made of.
+
+        Raises:
+            ValueError, KeyError: it is damaged.
+        """
+        weights = {name: tensors[f"{_RANKER}{name}"].numpy() for name in _RANKER_WEIGHTS}
+        features, width = len(TERM_FEATURES), len(weights["output"])
+        shapes = (features,), (features,), (features, width), (width,), (width,), (1,)
+        if tuple(weight.shape for weight in weights.values()) != shapes:
+            raise ValueError("its ranker does not fit the features")
+        return cls(**weights, typical=tensors[f"{_RANKER}{_TYPICAL}"].numpy(), ranked=ranked, score=score)
+
+
+@dataclass(frozen=True)
+class ScoredTerms:
+    """K terms for a document, best first.
+
+    Attributes:
+        numbers: (K,) of the terms.
+        scores: (K,) the `BankScore` of each.
+        profiled: (K,) the cosine of the text and each word profile; 0 where the score does not ask for it.
+    """
+
+    numbers: NDArray[np.int64]
+    scores: NDArray[np.float32]
+    profiled: NDArray[np.float32]
+
+    def first(self, count: int) -> ScoredTerms:
+        return ScoredTerms(self.numbers[:count], self.scores[:count], self.profiled[:count])
+
+
 @dataclass(frozen=True, slots=True)
 class RetrievedTerm:
     """A term found for a document.
 
     Attributes:
-        score: what it is ranked by; see `BankScore`.
+        score: what it is ranked by: the ranker's logit, of a bank without one its `BankScore`.
         evidence: the terms that speak for it as the document writes them, best first.
     """
 
@@ -273,6 +384,8 @@ class PhraseBank:
         encoder: the hash of the pair encoder that the vectors belong to.
         device: where the nearest terms are searched.
         profiles: of the terms' words; a bank may have none.
+        ranker: puts the best terms in order; a bank may have none.
+        languages: the code of each term's; none where all are English.
     """
 
     texts: tuple[str, ...]
@@ -284,6 +397,8 @@ class PhraseBank:
     score: BankScore = BankScore()
     device: str = "cpu"
     profiles: WordProfiles | None = None
+    ranker: TermRanker | None = None
+    languages: tuple[str, ...] = ()
 
     @classmethod
     def build(
@@ -295,24 +410,31 @@ class PhraseBank:
         encoder: str,
         associations: Associations | None = None,
         storage: VectorStorage = "int8",
+        languages: Sequence[str] = (),
     ) -> PhraseBank:
         """From unit vectors (N, D), which are rounded here as storing rounds them.
 
         Args:
             storage: of the vectors.
+            languages: the code of each term's; none where all are English.
 
         Raises:
-            ValueError: there is no term, not one vector and one frequency for each, or D is odd for "int4".
+            ValueError: there is no term, not one vector, frequency and language for each, or D is odd for
+                "int4".
         """
         if storage == "int4" and vectors.shape[1] % 2:
             raise ValueError(f"vectors of {vectors.shape[1]} numbers do not fill bytes of two")
-        if not len(texts) == len(log_frequency) == len(vectors) > 0:
-            raise ValueError(f"{len(texts)} terms, {len(log_frequency)} frequencies, {len(vectors)} vectors")
+        told = languages or [ENGLISH] * len(texts)
+        if not len(texts) == len(log_frequency) == len(vectors) == len(told) > 0:
+            raise ValueError(
+                f"{len(texts)} terms, {len(log_frequency)} frequencies, {len(vectors)} vectors, "
+                f"{len(told)} languages"
+            )
         rounded = log_frequency.astype(np.float16).astype(np.float32)
-        keys = tuple(map(term_key, texts))
+        keys = tuple(map(term_key, texts, told))
         stored = pack({VECTORS: vectors}) if storage == "int8" else to_nibbles(VECTORS, vectors)
         known = associations or Associations.none(len(texts))
-        return cls(tuple(texts), keys, rounded, stored, known, encoder)
+        return cls(tuple(texts), keys, rounded, stored, known, encoder, languages=tuple(languages))
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -335,7 +457,12 @@ class PhraseBank:
     @cached_property
     def terms(self) -> TermIndex:
         """Finds the bank's terms in a document's text."""
-        return TermIndex(self.keys, self.texts)
+        return TermIndex(self.keys, self.texts, self.languages)
+
+    @cached_property
+    def spoken(self) -> frozenset[str]:
+        """The languages that it has terms of."""
+        return frozenset(self.languages or [ENGLISH])
 
     @property
     def _rows(self) -> NDArray[np.float32]:
@@ -358,7 +485,11 @@ class PhraseBank:
         return torch.from_numpy(self._rows).to(self.device).T
 
     def search(
-        self, documents: NDArray[np.float32], count: int, texts: Sequence[TextTerms] | None = None
+        self,
+        documents: NDArray[np.float32],
+        count: int,
+        texts: Sequence[TextTerms] | None = None,
+        languages: Sequence[str] | None = None,
     ) -> list[list[RetrievedTerm]]:
         """The `count` best terms of each document, best first; fewer when the bank has fewer.
 
@@ -366,70 +497,147 @@ class PhraseBank:
             documents: (B, D) vectors of the pair encoder the bank was built with, of length 1.
             texts: what `terms` found in each document. Terms that occur in the text are never returned,
                 but vote for similar ones, and the nearest of them are the evidence.
+            languages: the code of each document's, "" for English: only terms of it are returned.
         """
         read = texts or [TextTerms()] * len(documents)
-        wanted = max(count, self.score.scored) + max((len(text.numbers) for text in read), default=0)
-        queries = np.hstack([documents, np.ones((len(documents), 1), dtype=np.float32)])
-        profiled = self._profiled(read)
-        found = self._best(queries, profiled, min(wanted, len(self)))
+        codes = languages or [ENGLISH] * len(documents)
         return [
-            self._rank(document, numbers, text, count, None if profiled is None else profiled[row])
-            for row, (document, numbers, text) in enumerate(zip(documents, found, read, strict=True))
+            self._answer(found, document, text, count)
+            for found, document, text in zip(
+                self.best_terms(documents, read, codes, count), documents, read, strict=True
+            )
         ]
 
+    def best_terms(
+        self, documents: NDArray[np.float32], texts: Sequence[TextTerms], languages: Sequence[str], count: int
+    ) -> Iterator[ScoredTerms]:
+        """The terms of each document with the best `BankScore`, at least `count` of them; see `search`."""
+        wanted = max(count, self.score.scored)
+        most = wanted + max((len(text.numbers) for text in texts), default=0)
+        queries = np.hstack([documents, np.ones((len(documents), 1), dtype=np.float32)])
+        profiled = self._profiled(texts)
+        codes = [code or ENGLISH for code in languages]
+        found = self._best(queries, profiled, codes, min(most, len(self)))
+        for row, (document, numbers, text) in enumerate(zip(documents, found, texts, strict=True)):
+            left = numbers[(numbers >= 0) & ~np.isin(numbers, text.numbers)][:wanted]
+            own = profiled[row, left] if profiled is not None else np.zeros(len(left), dtype=np.float32)
+            scores = self._scores(document, left, own, text)
+            order = np.argsort(-scores, kind="stable")
+            yield ScoredTerms(left[order], scores[order], own[order])
+
     def _profiled(self, texts: Sequence[TextTerms]) -> NDArray[np.float32] | None:
-        """(B, N) the word profiles' part of the score; None where they have none."""
-        profiles, weight = self.profiles, self.score.profiles
-        if profiles is None or not weight or not texts:
+        """(B, N) the cosine of each text and word profile; None where the score does not ask for it."""
+        if self.profiles is None or not self.score.profiles or not texts:
             return None
-        return weight * np.stack([profiles.scores(text.stems) for text in texts])
+        return np.stack([self.profiles.scores(text.stems) for text in texts])
 
     def _best(
-        self, queries: NDArray[np.float32], profiled: NDArray[np.float32] | None, count: int
+        self,
+        queries: NDArray[np.float32],
+        profiled: NDArray[np.float32] | None,
+        languages: Sequence[str],
+        count: int,
     ) -> NDArray[np.int64]:
-        """(B, count) the terms with the highest inner products for (B, D + 1), with what their word profiles
-        add (B, N), best first."""
+        """(B, count) the terms of each document's language with the highest inner products for (B, D + 1),
+        with what their word profiles (B, N) add, best first; -1 where there are fewer."""
         numbers: NDArray[np.int64]
-        if self.device == "cpu" and profiled is None:
+        foreign = self.spoken.symmetric_difference(languages) if languages else ()
+        if self.device == "cpu" and profiled is None and not foreign:
             _, numbers = self._index.search(queries, count)
-        else:
-            scores = torch.from_numpy(queries).to(self.device) @ self._columns  # (B, N)
-            if profiled is not None:
-                scores += torch.from_numpy(profiled).to(self.device)
-            numbers = scores.topk(count, dim=1).indices.cpu().numpy()
+            return numbers
+        scores = torch.from_numpy(queries).to(self.device) @ self._columns  # (B, N)
+        if profiled is not None:
+            scores += self.score.profiles * torch.from_numpy(profiled).to(self.device)
+        own = np.array(self.languages or [ENGLISH] * len(self))
+        for row, language in enumerate(languages):
+            if self.spoken != {language}:
+                scores[row, torch.from_numpy(own != language).to(self.device)] = -torch.inf
+        best = scores.topk(count, dim=1)
+        numbers = best.indices.masked_fill(best.values == -torch.inf, -1).cpu().numpy()
         return numbers
 
-    def _rank(
+    def _scores(
         self,
         document: NDArray[np.float32],
-        found: NDArray[np.int64],
+        numbers: NDArray[np.int64],
+        profiled: NDArray[np.float32],
         text: TextTerms,
-        count: int,
-        profiled: NDArray[np.float32] | None,
-    ) -> list[RetrievedTerm]:
-        present = np.asarray(text.numbers, dtype=np.int64)
-        numbers = found[~np.isin(found, present)][: max(count, self.score.scored)]
-        vectors = self.vectors[numbers]
-        scores = (
+    ) -> NDArray[np.float32]:
+        """(K,) the `BankScore` of K terms, given the cosine of each word profile."""
+        vectors, present = self.vectors[numbers], np.array(text.numbers, dtype=np.int64)
+        scores: NDArray[np.float32] = (
             _products(vectors, document)
             + self.score.frequency * self.log_frequency[numbers]
             + self.score.words * self.terms.shares_of_words(numbers, text.stems)
             + self.score.likeness * self._likeness(_products(vectors, self.vectors[present].T))
             + self.score.association * self._votes(document, present)[numbers]
+            + self.score.profiles * profiled
         )
-        if profiled is not None:
-            scores += profiled[numbers]
-        best = np.argsort(-scores, kind="stable")[:count]
+        return scores
+
+    def _answer(
+        self, found: ScoredTerms, document: NDArray[np.float32], text: TextTerms, count: int
+    ) -> list[RetrievedTerm]:
+        numbers, scores = found.numbers, found.scores
+        if self.ranker is not None:
+            first = found.first(self.ranker.ranked)
+            logits = self.ranker.logits(self.features(document, text, first, self.ranker.typical))
+            order = np.argsort(-logits, kind="stable")
+            numbers, scores = first.numbers[order], logits[order]
+        best = numbers[:count]
         told = np.fromiter(sorted(text.spelt), dtype=np.int64)
-        evidence = self._evidence(numbers[best], told)
         return [
-            RetrievedTerm(
-                self.texts[numbers[row]],
-                float(scores[row]),
-                tuple(text.spelt[number] for number in speaking),
-            )
-            for row, speaking in zip(best, evidence, strict=True)
+            RetrievedTerm(self.texts[number], float(score), tuple(text.spelt[one] for one in speaking))
+            for number, score, speaking in zip(best, scores, self._evidence(best, told), strict=False)
         ]
+
+    def features(
+        self,
+        document: NDArray[np.float32],
+        text: TextTerms,
+        found: ScoredTerms,
+        typical: NDArray[np.float32],
+    ) -> NDArray[np.float32]:
+        """(K, F) the `TERM_FEATURES` of K terms, best first.
+
+        Args:
+            document: (D,).
+            typical: (N, 2), see `TermRanker`.
+        """
+        numbers = found.numbers
+        vectors = self.vectors[numbers]
+        present, title = (np.array(own, dtype=np.int64) for own in (text.numbers, text.title))
+        repeated = np.array(text.counts, dtype=np.float32) - 1  # (S,)
+        repeated /= max(float(repeated.sum()), 1.0)
+        near = _products(vectors, self.vectors[present].T)  # (K, S)
+        evenly = np.full(len(title), 1 / max(len(title), 1), dtype=np.float32)
+        cosine = _products(vectors, document)
+        mean, deviation = typical[numbers].T
+        rows = np.broadcast_arrays(
+            cosine,
+            self.log_frequency[numbers],
+            found.profiled,
+            self.terms.lengths[numbers],
+            self.terms.shares_of_words(numbers, text.stems),
+            self.terms.shares_of_words(numbers, text.title_stems),
+            self._likeness(near),
+            near.max(axis=1, initial=0.0),
+            _products(vectors, self.vectors[title].T).max(axis=1, initial=0.0),
+            self._votes(document, present)[numbers],
+            self.associations.votes(text.title, evenly)[numbers],
+            self.associations.votes(text.numbers, repeated)[numbers],
+            near @ repeated,
+            self.associations.strongest(text.numbers)[numbers],
+            found.scores,
+            found.scores - found.scores.max(initial=-np.inf),
+            np.log1p(np.arange(len(numbers))),
+            np.log1p(len(text.stems)),
+            found.scores[:10].sum() / 10,
+            mean,
+            deviation,
+            (cosine - mean) / deviation,
+        )
+        return np.stack(rows, axis=1).astype(np.float32)
 
     def _likeness(self, cosine: NDArray[np.float32]) -> NDArray[np.float32]:
         """(K,) the mean cosine of K terms to the terms of the text that are nearest, from (K, S)."""
@@ -459,7 +667,7 @@ class PhraseBank:
 
     def frequency_of(self, text: str) -> float:
         """The log frequency of a term; 0 when the bank does not have it."""
-        number = self.terms.numbers.get(term_key(text))
+        number = self.terms.number(text)
         return 0.0 if number is None else float(self.log_frequency[number])
 
 

@@ -1,8 +1,8 @@
 """All of SimCKP: present keyphrases are extracted, absent ones proposed and ranked.
 
-The folder of a model is that of its extractor, or of its extractor-generator, and may hold two folders
-more: `bank`, a phrase bank, and `reranker`. One that changes the model of another folder has that one's
-parts.
+The folder of a model is that of its extractor, or of its extractor-generator, and may hold three folders
+more: `bank`, a phrase bank, `reranker`, and `ranking` of the present keyphrases. One that changes the model
+of another folder has that one's bank and reranker.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from kpdemo.simckp.hub.tagger import HubTagger
 from kpdemo.simckp.labeller import load_labeller
 from kpdemo.simckp.pair_checkpoint import TermRetriever, load_bank, load_reranker
 from kpdemo.simckp.phrase_bank import RetrievedTerm
+from kpdemo.simckp.ranking_checkpoint import load_ranking
 from kpdemo.simckp.read_ahead import LEAST, DocumentReader, ReadAhead, ReadDocument, processes_for
 from kpdemo.simckp.reranker import RETRIEVED_TERMS, AbsentCandidate, Ranking, Reranker, merge_candidates
 from kpdemo.simckp.terms import TermIndex, TextTerms
@@ -46,7 +47,8 @@ from kpdemo.text import PhraseKinds
 from kpdemo.types import Document, PointKind, Prediction, VectorPoint, VectorSpace
 
 LEAST_ABSENT = 5
-"""Absent keyphrases that are given at least, as by the paper's rule (SimCKP, section 5.3)."""
+"""Absent keyphrases that are given at least, as by the paper's rule (SimCKP, section 5.3), as far as so many
+reach the bank's floor."""
 
 BATCH = 8
 """Documents that are written for together."""
@@ -118,14 +120,18 @@ class Proposer:
 
 
 def rank_as_proposed(
-    document: Document, candidates: Sequence[AbsentCandidate], selection: Selection | None
+    document: Document, candidates: Sequence[AbsentCandidate], selection: Selection | None, floor: float
 ) -> Ranking:
-    """By the score of their only source: the bank's, which `selection` calibrates, or a log-probability."""
+    """By the score of their only source: the bank's, which `selection` calibrates, or a log-probability.
+
+    Args:
+        floor: the least probability of one that is given.
+    """
     kind_of = PhraseKinds(document)
     scores = [_score(candidate) for candidate in candidates]
     shown = selection.calibration.probabilities(np.array(scores)) if selection else np.exp(scores)
     kinds = [kind_of(candidate.text) for candidate in candidates]
-    return Ranking.of(candidates, scores, shown.tolist(), kinds, selection, LEAST_ABSENT)
+    return Ranking.of(candidates, scores, shown.tolist(), kinds, selection, LEAST_ABSENT, floor)
 
 
 def _score(candidate: AbsentCandidate) -> float:
@@ -134,7 +140,7 @@ def _score(candidate: AbsentCandidate) -> float:
     return score
 
 
-BANK, RERANKER = "bank", "reranker"
+BANK, RERANKER, RANKING = "bank", "reranker", "ranking"
 
 PART = 128
 """Documents that go through the networks together."""
@@ -144,8 +150,8 @@ PART = 128
 class SystemPredictor:
     """A `Predictor` of present and absent keyphrases.
 
-    Texts in languages not among its `languages` get present ones only: bank and generator would give English
-    ones for words that merely look English.
+    Texts in languages that its bank has no terms of get present ones only: it would give English ones for
+    words that merely look English.
 
     Attributes:
         reranker: may be None when there is one source of candidates, whose own score ranks them then.
@@ -204,8 +210,11 @@ class SystemPredictor:
         top_k: int | None,
         threshold: float | None,
     ) -> list[tuple[Prediction, Ranking]]:
-        scored = self.extractor.score_mined([(one.candidates, one.example) for one in read])
-        rankings = self._rank(documents, read)
+        vectors = self._vectors(read)
+        scored = self.extractor.score_mined(
+            documents, [(one.candidates, one.example) for one in read], vectors
+        )
+        rankings = self._rank(documents, read, vectors)
         answers = []
         for document, (candidates, scores), ranking in zip(documents, scored, rankings, strict=True):
             present = self.extractor.choose(document, candidates, scores, top_k=top_k, threshold=threshold)
@@ -238,24 +247,47 @@ class SystemPredictor:
         Documents are read, and refused, as `predict` does.
         """
         read = latin_documents(documents)
-        return self._rank(read, list(map(self.reader.read_one, read)))
+        ready = list(map(self.reader.read_one, read))
+        return self._rank(read, ready, self._vectors(ready))
 
-    def _rank(self, documents: Sequence[Document], read: Sequence[ReadDocument]) -> list[Ranking]:
+    def _vectors(self, read: Sequence[ReadDocument]) -> NDArray[np.float32] | None:
+        """(B, D) of documents by the bank's encoder; None without a bank."""
+        retriever = self.proposer.retriever
+        return retriever.encoder.read_documents([one.tokens for one in read]) if retriever else None
+
+    def _rank(
+        self,
+        documents: Sequence[Document],
+        read: Sequence[ReadDocument],
+        vectors: NDArray[np.float32] | None,
+    ) -> list[Ranking]:
         own = [number for number, document in enumerate(documents) if self._reads(document)]
         rankings = [Ranking((), 0, 0)] * len(documents)
-        found = self._rank_own([documents[number] for number in own], [read[number] for number in own])
+        found = self._rank_own(
+            [documents[number] for number in own],
+            [read[number] for number in own],
+            None if vectors is None else vectors[own],
+        )
         for number, ranking in zip(own, found, strict=True):
             rankings[number] = ranking
         return rankings
 
     def _reads(self, document: Document) -> bool:
-        return not document.language or document.language in self.languages
+        """Whether there are absent keyphrases in its language: a bank has terms of some, a generator writes
+        in those of the extractor."""
+        retriever = self.proposer.retriever
+        known = retriever.bank.spoken if retriever else self.languages
+        return not document.language or document.language in known
 
-    def _rank_own(self, documents: Sequence[Document], read: Sequence[ReadDocument]) -> list[Ranking]:
+    def _rank_own(
+        self,
+        documents: Sequence[Document],
+        read: Sequence[ReadDocument],
+        vectors: NDArray[np.float32] | None,
+    ) -> list[Ranking]:
         if not documents:
             return []
         retriever = self.proposer.retriever
-        vectors = retriever.encoder.read_documents([one.tokens for one in read]) if retriever else None
         candidates = list(self.proposer.propose(documents, vectors, [one.terms for one in read]))
         if self.reranker is not None:
             shares = retriever is not None and self.reranker.encoder is retriever.encoder
@@ -265,9 +297,9 @@ class SystemPredictor:
                 bank=retriever.bank if retriever else None,
                 vectors=vectors if shares else None,
             )
-        selection = retriever.selection if retriever else None
+        selection, floor = (retriever.selection, retriever.floor) if retriever else (None, 0.0)
         return [
-            rank_as_proposed(document, row, selection)
+            rank_as_proposed(document, row, selection, floor)
             for document, row in zip(documents, candidates, strict=True)
         ]
 
@@ -346,6 +378,10 @@ def load_system(
         extractor = load_checkpoint(folder, device=device)
     bank, ranks = part_folder(folder, BANK), part_folder(folder, RERANKER)
     retriever = load_bank(bank, device=device) if bank else None
+    if part_folder(folder, RANKING):
+        encoder = retriever.encoder if retriever else None
+        ranker, selection = load_ranking(folder / RANKING, folder, encoder)
+        extractor = replace(extractor, ranker=ranker, selection=selection)
     if retriever is None and generator is None:
         return extractor
     reranker = load_reranker(ranks, device=device, retriever=retriever) if ranks else None
@@ -361,8 +397,11 @@ def load_system(
 
 
 def part_folder(folder: Path, name: str) -> Path | None:
-    """Where a part of the model is: in its own folder, or in that of the model which it changes."""
-    places = [folder, base_of(folder)]
+    """Where a part of the model is: in its own folder, or in that of the model which it changes.
+
+    A ranking belongs to one extractor, so that of the other model is none.
+    """
+    places = [folder, base_of(folder) if name != RANKING else None]
     return next((place / name for place in places if place and (place / name).is_dir()), None)
 
 

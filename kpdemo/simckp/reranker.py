@@ -22,7 +22,7 @@ from kpdemo.simckp.dual_encoder import DualEncoder, PairEncoder
 from kpdemo.simckp.extractor import Selection, feature_network
 from kpdemo.simckp.generator import GeneratedPhrase
 from kpdemo.simckp.phrase_bank import PhraseBank, RetrievedTerm
-from kpdemo.simckp.terms import TermIndex, straight, term_key
+from kpdemo.simckp.terms import TermIndex, solid_spellings, straight, term_key
 from kpdemo.text import PhraseKinds, StemmedText
 from kpdemo.types import Document, Keyphrase, Kind, Origin
 
@@ -57,20 +57,21 @@ def merge_candidates(
 ) -> list[AbsentCandidate]:
     """All phrases that either source proposes and that the text does not contain, each once.
 
-    Phrases are the same when their `term_key` is: of several the first spelling is kept, and the best
-    score of each source. A text holds a phrase in the sense of `StemmedText` or of `term_key`: neither
-    "long-term" nor "long term" is called absent from a text with the other, nor "the elderly" from one with
+    Phrases are the same when their `term_key` or solid spelling is: of several the first one is kept, and the
+    best score of each source. A text holds a phrase in the sense of `StemmedText` or of `TermIndex`: neither
+    "long-term" nor "longterm" is called absent from a text with "long term", nor "the elderly" from one with
     "elderly", nor "arthritis, rheumatoid" from one with "rheumatoid arthritis".
 
     Returns:
         Retrieved ones first, each source in its own order.
     """
     merged: dict[str, AbsentCandidate] = {}
+    keys: dict[str, str] = {}
     proposals = [AbsentCandidate(r.text, None, r.score, r.evidence) for r in retrieved]
     proposals += [AbsentCandidate(g.text, g.log_probability) for g in generated]
     for proposal in proposals:
-        key = term_key(proposal.text)
-        if key:
+        if key := term_key(proposal.text, document.language):
+            key = keys.setdefault(solid_spellings([proposal.text])[0], key)
             merged[key] = _both(merged[key], proposal) if key in merged else proposal
     return _absent(document, merged)
 
@@ -104,10 +105,10 @@ def _higher(first: float | None, second: float | None) -> float | None:
 
 def _absent(document: Document, merged: dict[str, AbsentCandidate]) -> list[AbsentCandidate]:
     text = StemmedText(document)
-    keys = {key: set(map(term_key, _sought(candidate.text))) for key, candidate in merged.items()}
-    asked = list(set().union(*keys.values()))
-    held = {asked[number] for number in TermIndex(asked).read(document).numbers} if asked else set()
-    left = [candidate for key, candidate in merged.items() if keys[key].isdisjoint(held)]
+    forms = [(key, form) for key, candidate in merged.items() for form in _sought(candidate.text)]
+    index = TermIndex([term_key(form, document.language) for _, form in forms], [form for _, form in forms])
+    held = {forms[number][0] for number in index.read(document).numbers}
+    left = [candidate for key, candidate in merged.items() if key not in held]
     spelt = spell_like(document, (candidate.text for candidate in left))
     return [
         replace(candidate, text=phrase)
@@ -235,10 +236,12 @@ class Ranking:
         kinds: Sequence[Kind],
         selection: Selection | None,
         least: int,
+        floor: float = 0.0,
     ) -> Ranking:
         """Args:
         scores, shown: (P,) what the candidates are ranked by, and what their keyphrases have.
         selection: gives the numbers; without it these are `least`.
+        floor: only those are given whose `shown` reaches it.
         """
         keyphrases = tuple(
             Keyphrase(
@@ -250,8 +253,9 @@ class Ranking:
             )
             for number in best_first(scores)
         )
-        own = min(selection.count(scores, least) if selection else least, len(scores))
-        return cls(keyphrases, own, selection.count(scores, 0) if selection else own)
+        reached = sum(score >= floor for score in shown)
+        own = min(selection.count(scores, least) if selection else least, reached)
+        return cls(keyphrases, own, min(selection.count(scores, 0), own) if selection else own)
 
 
 @dataclass(frozen=True)

@@ -242,6 +242,11 @@ class SparseRows:
         starts = np.append(0, np.cumsum(np.bincount(rows, minlength=shape[0])))
         return cls(starts, columns[order], values[order], shape[1])
 
+    def row(self, number: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """The columns and the values of a row's entries."""
+        own = slice(self.starts[number], self.starts[number + 1])
+        return self.columns[own], self.values[own]
+
     def weighed(self, rows: Sequence[int], weights: NDArray[np.float32]) -> NDArray[np.float32]:
         """(C,) the sum of these rows, each times its weight."""
         stretches = [slice(self.starts[row], self.starts[row + 1]) for row in rows]

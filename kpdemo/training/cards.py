@@ -8,6 +8,7 @@ from kpdemo.languages import language_name
 from kpdemo.ramkg.rgit import Outcome, RgitConfig
 from kpdemo.simckp.decoder import KeyphraseDecoder
 from kpdemo.simckp.extractor import ExtractorConfig, Selection
+from kpdemo.simckp.phrase_bank import TERM_FEATURES
 from kpdemo.training.data import Source
 from kpdemo.training.extractor import TrainedExtractor
 from kpdemo.training.fine_tuning import ExtractorTraining
@@ -16,6 +17,7 @@ from kpdemo.training.labeller import LabellerTraining, TrainedLabeller
 from kpdemo.training.loop import LoopConfig, Metrics, Progress
 from kpdemo.training.phrase_bank import BankTraining, ProfiledBank, ProfilesTraining, Refinement, TrainedBank
 from kpdemo.training.reranker import RerankerTraining, TrainedReranker
+from kpdemo.training.term_ranker import RankerTraining
 
 _LICENCES = {"all-MiniLM-L6-v2": "is Apache-2.0, by the Sentence-Transformers authors"}
 
@@ -187,17 +189,18 @@ def _present(config: ExtractorTraining, selection: Selection, metrics: Metrics) 
 
 def selection_section(model: ExtractorConfig, selection: Selection, metrics: Metrics) -> str:
     """How a raw score becomes the one that is shown, and how many keyphrases are kept."""
+    head = "cosine" if model.head == "similarity" else "logit"
+    scored = f"The sum of {head} and learnt prior" if model.prior else f"A {head}"
+    return describe_selection(scored, model.minimum, selection, metrics)
+
+
+def describe_selection(scored: str, minimum: int, selection: Selection, metrics: Metrics) -> str:
+    """How what is `scored` becomes the score that is shown, and how many keyphrases stay, at least."""
     calibration = selection.calibration
-    return f"""{_scored(model)}, s, becomes the score
+    return f"""{scored}, s, becomes the score
 1 / (1 + exp(-({calibration.slope:.3f} s + {calibration.intercept:.3f}))),
 the share of candidates of that s which were gold. {_kept(selection)}, and the best
-{model.minimum} when that is fewer.{_gain(metrics)}"""
-
-
-def _scored(model: ExtractorConfig) -> str:
-    """What the calibration turns into a score."""
-    head = "cosine" if model.head == "similarity" else "logit"
-    return f"The sum of {head} and learnt prior" if model.prior else f"A {head}"
+{minimum} when that is fewer.{_gain(metrics)}"""
 
 
 def _gain(metrics: Metrics) -> str:
@@ -341,7 +344,7 @@ Then {refinement.loop.documents:,} visits at most for the terms alone, of docume
 
 def profiles_card(config: ProfilesTraining, trained: ProfiledBank) -> str:
     """Markdown: what the profiles add, and then the card of the bank as it was."""
-    bank, before, after = trained.bank, trained.before, trained.validation
+    bank, before, after = trained.bank, trained.before, trained.profiled
     profiles, score = bank.profiles, bank.score
     stems, profiled = (len(profiles.words), int((profiles.lengths > 0).sum())) if profiles else (0, 0)
     told = f"{config.words} √documents, at most {config.most}; each in {config.shared} of its documents"
@@ -361,7 +364,7 @@ terms and their vectors are those of the bank below; retrieving absent keyphrase
 Documents from:
 
 {source_list(config.train)}
-
+{_ranked(config.ranker, trained)}
 ## Validation
 
 {describe_source(config.validation)}: macro recall, and F1 of macro precision and
@@ -374,8 +377,37 @@ recall, over the documents with absent gold keyphrases. These documents chose th
 |---|---|---|
 | bank as it was | {before["R@50"]:.3f} | {before["F1@5"]:.3f} |
 | with profiles | {after["R@50"]:.3f} | {after["F1@5"]:.3f} |
-
+{_ranked_figures(config.ranker, trained)}
 {lower_headings(trained.card)}"""
+
+
+def _ranked(ranker: RankerTraining | None, trained: ProfiledBank) -> str:
+    if ranker is None:
+        return ""
+    return f"""
+The {ranker.ranked} terms of a document with the best score are put in order by a network with one layer of
+{ranker.width} numbers, which sees {len(TERM_FEATURES)} features of term and text.
+
+| | |
+|---|---|
+| other documents that it was fitted on | {ranker.pool:,} at most, after the first {ranker.skip:,} |
+| epochs, seed | {ranker.epochs}, {ranker.seed} |
+| floor | {trained.floor:.3f} |
+
+No term is given whose probability is below the floor. Of those above it
+{ranker.precision:.0%} were right on the validation documents.
+
+The other documents are from:
+
+{source_list(ranker.train)}
+"""
+
+
+def _ranked_figures(ranker: RankerTraining | None, trained: ProfiledBank) -> str:
+    if ranker is None:
+        return ""
+    figures = trained.validation
+    return f"| with the network | {figures['R@50']:.3f} | {figures['F1@5']:.3f} |\n"
 
 
 def reranker_card(config: RerankerTraining, trained: TrainedReranker) -> str:

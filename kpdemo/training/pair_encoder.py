@@ -25,14 +25,16 @@ from torch.nn import functional
 
 from kpdemo.evaluation.metrics import CUT, DEEP_CUT, macro_average, score_kind
 from kpdemo.simckp.batches import Movable, encode_rows, pad_rows
+from kpdemo.simckp.calibration import Calibration
 from kpdemo.simckp.dual_encoder import DualEncoder, contrastive_loss_over
 from kpdemo.simckp.examples import document_tokens
 from kpdemo.simckp.extractor import Selection
-from kpdemo.simckp.phrase_bank import BankScore, PhraseBank, RetrievedTerm
+from kpdemo.simckp.phrase_bank import BankScore, PhraseBank, RetrievedTerm, TermRanker
 from kpdemo.simckp.terms import TermIndex, TextTerms, term_key
 from kpdemo.text import StemmedText
 from kpdemo.training.data import AboveZero
 from kpdemo.training.loop import Metrics
+from kpdemo.training.term_ranker import RankerTraining, learn_floor, train_ranker
 from kpdemo.training.terms import PairCache, TermPair, bare
 from kpdemo.training.validation import learn_selection
 from kpdemo.types import Document
@@ -146,6 +148,8 @@ TRIED = {
     "association": (0.0, 0.02, 0.04, 0.07, 0.1),
 }
 """The weights of `BankScore` that are tried on the validation documents, in this order."""
+SCORE_WEIGHTS = (0.0, 2.0, 5.0, 10.0, 20.0)
+"""Those of the score beside the ranker's network."""
 
 
 class BankValidation:
@@ -164,7 +168,7 @@ class BankValidation:
         padding: the pad token id.
         length: tokens of a document that are read.
         """
-        self._keys, self._padding = list(index.numbers), padding
+        self._keys, self._padding = list(index.keys), padding
         self._tokens: list[list[int]] = []
         self._texts: list[TextTerms] = []
         self._gold: list[list[str]] = []
@@ -222,11 +226,32 @@ class BankValidation:
 
     def select(self, bank: PhraseBank, vectors: Tensor) -> Selection:
         """What turns the bank's scores into answers, for documents (B, D)."""
-        scored = []
-        for gold, row in zip(self._gold, self._search(bank, vectors), strict=True):
-            positive = np.array([term_key(term.text) in gold for term in row], dtype=bool)
-            scored.append((np.array([term.score for term in row], dtype=np.float32), positive))
-        return learn_selection(scored, "expected F1", minimum=MINIMUM)
+        return learn_selection(self._scored(bank, vectors), "expected F1", minimum=MINIMUM)
+
+    def floor(self, bank: PhraseBank, vectors: Tensor, calibration: Calibration, precision: float) -> float:
+        """The least probability of a term that is given, so that so many of those given are right."""
+        return learn_floor(self._scored(bank, vectors), calibration, most=MINIMUM, precision=precision)
+
+    def weigh_score(self, bank: PhraseBank, vectors: Tensor, ranker: TermRanker) -> TermRanker:
+        """With the weight of the score that has the highest product of R@50 and F1@5."""
+        tried = [replace(ranker, score=weight) for weight in SCORE_WEIGHTS]
+        return max(tried, key=lambda one: _merit(self.score_figures(replace(bank, ranker=one), vectors)))
+
+    def train_ranker(self, bank: PhraseBank, vectors: Tensor, config: RankerTraining) -> TermRanker:
+        """Fitted on these documents (B, D); see `kpdemo.training.term_ranker.train_ranker`."""
+        return train_ranker(bank, vectors.cpu().float().numpy(), self._texts, self._gold, config)
+
+    def _scored(
+        self, bank: PhraseBank, vectors: Tensor
+    ) -> list[tuple[NDArray[np.float32], NDArray[np.bool_]]]:
+        """The scores of each document's terms, best first, and which of them are gold."""
+        return [
+            (
+                np.array([term.score for term in row], dtype=np.float32),
+                np.array([term_key(term.text) in gold for term in row], dtype=bool),
+            )
+            for gold, row in zip(self._gold, self._search(bank, vectors), strict=True)
+        ]
 
     def _search(self, bank: PhraseBank, vectors: Tensor) -> list[list[RetrievedTerm]]:
         queries = vectors.cpu().float().numpy()

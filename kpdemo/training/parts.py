@@ -114,7 +114,8 @@ def _profiles() -> Recipe:
     from kpdemo.training.phrase_bank import ProfiledBank, ProfilesTraining, train_profiles
 
     def save(folder: Path, config: ProfilesTraining, trained: ProfiledBank, card: str) -> None:
-        save_changed_bank(folder, config.bank, trained.bank, trained.selection, name=config.name, card=card)
+        learnt = trained.bank, trained.selection
+        save_changed_bank(folder, config.bank, *learnt, name=config.name, card=card, floor=trained.floor)
 
     return Recipe(ProfilesTraining, train_profiles, profiles_card, save)
 
@@ -140,6 +141,19 @@ def _reranker() -> Recipe:
         )
 
     return Recipe(RerankerTraining, train_reranker, reranker_card, save)
+
+
+def _ranking() -> Recipe:
+    from kpdemo.simckp.ranking_checkpoint import extractor_hash, save_ranking
+    from kpdemo.training.ranking import RankingTraining, TrainedRanking, ranking_card, train_ranking
+
+    def save(folder: Path, config: RankingTraining, trained: TrainedRanking, card: str) -> None:
+        belongs_to = extractor_hash(config.extractor)
+        save_ranking(
+            folder, trained.ranker, trained.selection, extractor=belongs_to, name=config.name, card=card
+        )
+
+    return Recipe(RankingTraining, train_ranking, ranking_card, save)
 
 
 def _ramkg_generator() -> Recipe:
@@ -193,6 +207,7 @@ RECIPES: Mapping[str, Callable[[], Recipe]] = {
     "bank": _bank,
     "profiles": _profiles,
     "reranker": _reranker,
+    "ranking": _ranking,
     "retriever": _retriever,
     "multilingual": _multilingual,
     "ramkg-generator": _ramkg_generator,
@@ -204,7 +219,7 @@ RECIPES: Mapping[str, Callable[[], Recipe]] = {
 CHECKPOINT = "checkpoint"
 """Folder of the result in the folder of a run."""
 
-_CHECKPOINTS = ("first", "second", "start", "bank", "generator")
+_CHECKPOINTS = ("first", "second", "start", "extractor", "bank", "generator")
 """Settings that name the folder of another model or part."""
 
 

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -26,8 +27,8 @@ from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig, project_t
 from kpdemo.simckp.encoder import check_reading, load_backbone
 from kpdemo.simckp.examples import phrase_tokens
 from kpdemo.simckp.extractor import Selection
-from kpdemo.simckp.pair_checkpoint import load_bank, state_hash, stored_state
-from kpdemo.simckp.phrase_bank import PhraseBank, VectorStorage, WordProfiles
+from kpdemo.simckp.pair_checkpoint import TermRetriever, load_bank, state_hash, stored_state
+from kpdemo.simckp.phrase_bank import PhraseBank, TermRanker, VectorStorage, WordProfiles
 from kpdemo.simckp.storage import Storage
 from kpdemo.simckp.terms import FUNCTION_WORDS, TermIndex
 from kpdemo.text import stem
@@ -38,6 +39,7 @@ from kpdemo.training.data import (
     Source,
     cache_errors,
     cache_name,
+    read_source,
     refuse_repeats,
     source_hashes,
     validation_documents,
@@ -52,6 +54,7 @@ from kpdemo.training.pair_encoder import (
     Rates,
     RefinementPart,
 )
+from kpdemo.training.term_ranker import RankerTraining
 from kpdemo.training.terms import (
     DocumentWords,
     PairCache,
@@ -159,7 +162,7 @@ def train_bank(config: BankTraining, *, device: torch.device) -> TrainedBank:
     found = cached_terms(
         config.terms, config.data, config.cache, minimum=config.minimum, together=config.together
     )
-    index = TermIndex([term.key for term in found.terms])
+    index = TermIndex([term.key for term in found.terms], [term.text for term in found.terms])
     validation = BankValidation(
         validation_documents(config.validation, config.data),
         index,
@@ -330,6 +333,8 @@ class ProfilesTraining:
     shared: documents of a term that have a word before it is in the term's profile.
     least: documents of all that have a word before it counts.
     common: a word that a larger share of all documents has does not count.
+    ranker: a network that puts the best terms of each document in order, and the floor below which none is
+        given; without it the score does, and there is no floor.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
@@ -342,6 +347,7 @@ class ProfilesTraining:
     shared: Positive = 2
     least: Positive = 8
     common: Share = 0.3
+    ranker: RankerTraining | None = None
     name: str = "bank"
     data: Path = Path("data")
     output: Path = Path("runs/profiles")
@@ -354,14 +360,17 @@ class ProfiledBank:
     """The result of a run.
 
     Attributes:
-        before, validation: the figures of the bank as it was, and as it is.
+        floor: see `TermRetriever`.
+        before, profiled, validation: the figures of the bank as it was, with profiles, and as it is.
         card: of the bank as it was.
     """
 
     bank: PhraseBank
     selection: Selection
+    floor: float
     documents: int
     before: Metrics
+    profiled: Metrics
     validation: Metrics
     card: str
 
@@ -382,9 +391,7 @@ def train_profiles(config: ProfilesTraining, *, device: torch.device) -> Profile
         padding=encoder.padding,
         length=encoder.length,
     )
-    read = cached_words(
-        config.train, config.data, bank.terms.numbers, config.cache, terms=len(bank), least=config.least
-    )
+    read = cached_words(config.train, config.data, bank.terms, config.cache, least=config.least)
     logger.info("%d terms, %d documents, %d words", len(bank), len(read.gold.indptr) - 1, len(read.words))
     profiles = learn_profiles(read, config)
     if not profiles.words:
@@ -395,11 +402,34 @@ def train_profiles(config: ProfilesTraining, *, device: torch.device) -> Profile
     vectors = validation.vectors(encoder.module)
     before = validation.score_figures(bank, vectors)
     profiled = replace(bank, profiles=profiles)
-    score, metrics = validation.choose_score(profiled, vectors)
-    profiled = replace(profiled, score=score)
+    score, with_profiles = validation.choose_score(profiled, vectors)
+    ranked = replace(profiled, score=score)
+    if config.ranker is not None:
+        fitted = _ranker(config, config.ranker, replace(retriever, bank=ranked))
+        ranked = replace(ranked, ranker=validation.weigh_score(ranked, vectors, fitted))
+    metrics = validation.score_figures(ranked, vectors)
+    selection, floor = validation.select(ranked, vectors), 0.0
+    if config.ranker is not None:
+        floor = validation.floor(ranked, vectors, selection.calibration, config.ranker.precision)
     card = (config.bank / CARD).read_text(encoding="utf-8")
-    selection = validation.select(profiled, vectors)
-    return ProfiledBank(profiled, selection, read.gold.shape[0], before, metrics, card)
+    documents = read.gold.shape[0]
+    return ProfiledBank(ranked, selection, floor, documents, before, with_profiles, metrics, card)
+
+
+def _ranker(config: ProfilesTraining, ranker: RankerTraining, retriever: TermRetriever) -> TermRanker:
+    """Of a bank whose score is chosen."""
+    encoder, bank = retriever.encoder, retriever.bank
+    sources = chain.from_iterable(read_source(source, config.data) for source in ranker.train)
+    documents = list(islice(sources, ranker.skip, ranker.skip + ranker.pool))
+    logger.info("%d documents for the ranker", len(documents))
+    if not documents:
+        raise ConfigError(
+            f"No document is left for the ranker after the first {ranker.skip}: give a smaller `skip`."
+        )
+    read = BankValidation(
+        documents, bank.terms, encoder.tokenizer, padding=encoder.padding, length=encoder.length
+    )
+    return read.train_ranker(bank, read.vectors(encoder.module), ranker)
 
 
 def learn_profiles(read: DocumentWords, config: ProfilesTraining) -> WordProfiles:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from functools import partial
 from itertools import combinations
@@ -23,7 +23,7 @@ from kpdemo.io.files import parse_json, replace_file
 from kpdemo.markup import plain_document
 from kpdemo.simckp.examples import document_tokens
 from kpdemo.simckp.phrase_bank import Associations
-from kpdemo.simckp.terms import LONGEST_TERM, TermIndex, straight, term_key, text_stems
+from kpdemo.simckp.terms import TermIndex, clean_term, solid_spellings, term_key, text_stems
 from kpdemo.training.data import (
     Source,
     cache_errors,
@@ -40,8 +40,7 @@ from kpdemo.training.data import (
 )
 from kpdemo.types import Document
 
-TERMS_VERSION = 8
-LONGEST_TEXT = 80  # characters: anything longer is a sentence among the keyphrases
+TERMS_VERSION = 9
 
 _BRACKETS = re.compile(r"\s*\([^()]*\)\s*$")
 _NO_TEXT = {"text": "–"}  # lists of keyphrases without their documents count too
@@ -86,8 +85,8 @@ def collect_terms(
     """The terms that at least `minimum` documents of the sources use as keyphrases.
 
     A title that comes again is the same document. `repeat` of a source weighs its documents in the frequency.
-    "arthritis, rheumatoid" is left out where "rheumatoid arthritis" is a term; "teaching, learning" and
-    "learning, teaching" both stay.
+    What `clean_term` refuses is left out, and spellings that `solid_spellings` makes the same are one term:
+    that which most documents use.
 
     Args:
         together: pairs of terms are kept that at least this many documents use both of.
@@ -95,32 +94,43 @@ def collect_terms(
     Raises:
         ConfigError: a file is missing, or no term is used often enough.
     """
+    spellings: dict[str, Counter[str]] = {}
+    lists: list[tuple[list[str], int]] = []
+    for keyphrases, weight in _keyphrase_lists(sources, folder):
+        found = {term_key(text): text for text in map(clean_term, map(bare, keyphrases)) if text}
+        lists.append((list(found), weight))
+        for key, text in found.items():
+            spellings.setdefault(key, Counter())[text] += 1
+    usual = _usual_keys(spellings)
     documents: Counter[str] = Counter()
     frequency: Counter[str] = Counter()
-    spellings: dict[str, Counter[str]] = {}
-    lists: list[list[str]] = []
-    for keyphrases, weight in _keyphrase_lists(sources, folder):
-        found = {term_key(text): text for text in map(bare, keyphrases) if len(text) <= LONGEST_TEXT}
-        lists.append([key for key in found if _is_term(key)])
-        for key in lists[-1]:
+    for keys, weight in lists:
+        for key in {usual[key] for key in keys}:
             documents[key] += 1
             frequency[key] += weight
-            spellings.setdefault(key, Counter())[found[key]] += 1
-    texts = {key: commonest(spellings[key]) for key, count in sorted(documents.items()) if count >= minimum}
     terms = [
-        Term(key, text, documents[key], frequency[key])
-        for key, text in texts.items()
-        if (usual := texts.get(term_key(straight(text)), text)) == text or straight(usual) != usual
+        Term(key, commonest(spellings[key]), count, frequency[key])
+        for key, count in sorted(documents.items())
+        if count >= minimum
     ]
     if not terms:
         raise ConfigError(
             f"No keyphrase is used by {minimum} documents: give more documents, or a smaller `minimum`."
         )
-    return TermCollection(terms, _pairs(terms, lists, together), len(lists))
+    pairs = _pairs(terms, ({usual[key] for key in keys} for keys, _ in lists), together)
+    return TermCollection(terms, pairs, len(lists))
+
+
+def _usual_keys(spellings: Mapping[str, Counter[str]]) -> dict[str, str]:
+    """For each key the one that most documents use of those with its solid spelling."""
+    order = sorted(spellings, key=lambda key: (-spellings[key].total(), key))
+    first: dict[str, str] = {}
+    solids = solid_spellings([commonest(spellings[key]) for key in order])
+    return {key: first.setdefault(solid, key) for key, solid in zip(order, solids, strict=True)}
 
 
 def _pairs(
-    terms: Sequence[Term], lists: Iterable[Sequence[str]], together: int
+    terms: Sequence[Term], lists: Iterable[Collection[str]], together: int
 ) -> list[tuple[int, int, int]]:
     numbers = {term.key: number for number, term in enumerate(terms)}
     counts: Counter[tuple[int, int]] = Counter()
@@ -139,10 +149,6 @@ def commonest(spellings: Counter[str]) -> str:
 def bare(keyphrase: str) -> str:
     """Without the abbreviation in brackets that some authors put after it, and with single spaces."""
     return " ".join(_BRACKETS.sub("", keyphrase).split()) or keyphrase
-
-
-def _is_term(key: str) -> bool:
-    return any(map(str.isalpha, key)) and key.count(" ") < LONGEST_TERM
 
 
 def _keyphrase_lists(sources: Iterable[Source], folder: Path) -> Iterator[tuple[tuple[str, ...], int]]:
@@ -187,7 +193,7 @@ def cached_terms(
     return found
 
 
-PAIRS_VERSION = 3
+PAIRS_VERSION = 4
 PAIRS_GROUP = 1024  # documents that a process reads for one copy of all terms
 
 
@@ -209,19 +215,15 @@ class TermPair:
 def make_pair(document: Document, index: TermIndex, tokenizer: Tokenizer, *, length: int) -> TermPair:
     return TermPair(
         np.asarray(document_tokens(document, tokenizer, length), dtype=np.int32),
-        np.asarray(gold_terms(document, index.numbers), dtype=np.int32),
+        np.asarray(gold_terms(document, index), dtype=np.int32),
         np.asarray(index.read(document).numbers, dtype=np.int32),
     )
 
 
-def gold_terms(document: Document, numbers: Mapping[str, int]) -> list[int]:
-    """The terms among a document's keyphrases, ascending.
-
-    Args:
-        numbers: of the terms by `term_key`.
-    """
-    keys = {term_key(bare(text)) for text in document.keyphrases}
-    return sorted(numbers[key] for key in keys if key in numbers)
+def gold_terms(document: Document, index: TermIndex) -> list[int]:
+    """The terms among a document's keyphrases, ascending."""
+    found = (index.number(clean_term(bare(text)), document.language) for text in document.keyphrases)
+    return sorted({number for number in found if number is not None})
 
 
 _COLUMNS = ("tokens", "gold", "present")
@@ -308,7 +310,7 @@ def cached_pairs(
     parts = [
         PAIRS_VERSION,
         source_hashes(sources, folder),
-        list(index.numbers),
+        list(index.keys),
         tokenizer_hash(tokenizer),
         length,
         documents,
@@ -334,7 +336,7 @@ def _pair_group(
     )
 
 
-WORDS_VERSION = 1
+WORDS_VERSION = 2
 WORDS_GROUP = 1024
 
 
@@ -356,17 +358,15 @@ class DocumentWords:
 def cached_words(
     sources: Sequence[Source],
     folder: Path,
-    numbers: Mapping[str, int],
+    index: TermIndex,
     cache: Path,
     *,
-    terms: int,
     least: int,
 ) -> DocumentWords:
     """The words of all documents of the sources, read from `cache` when they are there.
 
     Args:
-        numbers: of the bank's terms by `term_key`.
-        terms: N.
+        index: of the bank's N terms.
         least: documents that have a word before it counts.
 
     Raises:
@@ -374,29 +374,27 @@ def cached_words(
         TrainingError: the cache is damaged.
     """
     hashes = source_hashes(sources, folder)
-    path = cache / f"words-{cache_name([WORDS_VERSION, hashes, list(numbers), least])}.npz"
+    path = cache / f"words-{cache_name([WORDS_VERSION, hashes, list(index.keys), least])}.npz"
     if path.is_file():
         stored = load_arrays(path)
     else:
         documents = [document for source in sources for document in read_source(source, folder)]
-        stored = _collected(documents, numbers, least)
+        stored = _collected(documents, index, least)
         save_arrays(path, stored)
     words = tuple(stored["words"].tobytes().decode().split("\n"))
     return DocumentWords(
         words,
         _rows_of_ones(stored["held"], stored["held_counts"], len(words)),
-        _rows_of_ones(stored["gold"], stored["gold_counts"], terms),
+        _rows_of_ones(stored["gold"], stored["gold_counts"], len(index.keys)),
     )
 
 
-def _collected(
-    documents: Sequence[Document], numbers: Mapping[str, int], least: int
-) -> dict[str, NDArray[Any]]:
+def _collected(documents: Sequence[Document], index: TermIndex, least: int) -> dict[str, NDArray[Any]]:
     """Rows of word and term numbers, one after the other, and how long they are."""
     known: dict[str, int] = {}
     held, gold = [], []
     for document, stems in zip(documents, _stems_of(documents), strict=True):
-        if own := gold_terms(document, numbers):
+        if own := gold_terms(document, index):
             gold.append(np.array(own, dtype=np.int32))
             held.append(np.array([known.setdefault(stem, len(known)) for stem in stems], dtype=np.int32))
     if not gold:

@@ -90,7 +90,7 @@ def nothing_absent_html(
     Args:
         foreign: the name of the text's language where the model was made for others.
         threshold: that none reaches, where one above 0 was asked for.
-        scored_less: the model tells of candidates that did not.
+        scored_less: the model tells of candidates that it does not give.
     """
     reason = "No absent keyphrase was found."
     if not possible:
@@ -100,6 +100,8 @@ def nothing_absent_html(
     elif threshold:
         told = ": all candidates scored less" if scored_less else ""
         reason = f"No absent keyphrase reaches the threshold {threshold:g}{told}."
+    elif scored_less:
+        reason = "No absent keyphrase is likely enough: ask for a number of keyphrases to see the best."
     return f'<p class="small" id="predict-absent">{reason}</p>'
 
 

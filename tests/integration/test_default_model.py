@@ -112,10 +112,22 @@ def test_absent_keyphrases_are_new_to_the_text_and_say_where_they_come_from(pred
 def test_a_sentence_tells_its_keyphrases_from_what_fills_up_to_the_papers_minimum(predictor):
     [prediction] = predictor.predict(["Graph kernels compare molecules by their common parts."])
     assert [k.filler for k in prediction.present] == sorted(k.filler for k in prediction.present)
-    assert len(prediction.present) == len(prediction.absent) == 5
+    assert len(prediction.present) == 5
     assert not prediction.present[0].filler
     assert prediction.present[-1].filler
-    assert prediction.absent[-1].filler
+
+
+def test_absent_keyphrases_that_are_hardly_ever_right_are_given_only_where_asked_for(predictor):
+    text = "The committee met again on Monday, and nothing was decided about the budget of the village."
+    assert predictor.predict([text])[0].absent == ()
+    assert len(predictor.predict([text], top_k=5)[0].absent) == 5
+
+
+@pytest.mark.parametrize("covid", ["COVID-19", "COVID19", "COVID‑19", "ＣＯＶＩＤ－１９"])
+def test_no_spelling_of_what_stands_in_the_text_is_absent(predictor, covid):
+    text = f"How {covid} changed teaching at universities, and how {covid} cohorts learnt at home."
+    [prediction] = predictor.predict([text], top_k=50)
+    assert not [k.text for k in prediction.absent if k.text.lower().replace("-", "").strip() == "covid19"]
 
 
 def test_indexers_choose_more_and_longer_phrases_than_authors(predictor):

@@ -67,6 +67,18 @@ def test_marks_of_print_make_no_other_phrase(mark):
     assert merge_candidates(text, [GeneratedPhrase(spellings[1], -1.0)], retrieved) == []
 
 
+@pytest.mark.parametrize("text", ["COVID19", "ＣＯＶＩＤ－１９", "COVID‑19", "covid 19", "COVID-19-related"])
+def test_no_spelling_of_what_stands_in_the_text_is_absent(text):
+    retrieved = [RetrievedTerm(term, 0.5) for term in ("COVID-19", "Covid19", "pandemics")]
+    assert texts(merge_candidates(Document(f"Of {text} cases"), [], retrieved)) == ["pandemics"]
+
+
+def test_spellings_of_one_term_are_one_candidate():
+    spellings = ["multi-agent systems", "multiagent system", "behaviour", "behavior"]
+    retrieved = [RetrievedTerm(text, 0.5) for text in spellings]
+    assert texts(merge_candidates(DOCUMENT, [], retrieved)) == [spellings[0], spellings[2]]
+
+
 def test_a_phrase_that_would_straddle_title_and_body_is_absent():
     assert texts(merge_candidates(DOCUMENT, [GeneratedPhrase("kernels we study", -1.0)], [])) == [
         "kernels we study"

@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 from kpdemo.errors import ModelLoadError
 from kpdemo.simckp.pair_checkpoint import read_bank, write_bank
 from kpdemo.simckp.phrase_bank import Associations, BankScore, PhraseBank, VectorStorage
-from kpdemo.simckp.terms import TermIndex, TextTerms, term_key
+from kpdemo.simckp.terms import TermIndex, TextTerms, clean_term, term_key
 from kpdemo.types import Document
 
 WIDTH = 80  # wide enough to be stored as 8-bit integers
@@ -155,10 +155,14 @@ def test_an_odd_width_does_not_fit_four_bits_a_number():
         PhraseBank.build(["term"], np.zeros(1), torch.eye(3)[:1], encoder="e", storage="int4")
 
 
-def test_a_bank_of_four_bits_a_number_says_to_older_versions_that_they_cannot_read_it(tmp_path):
-    write_bank(bank_of(3, storage="int4"), tmp_path / "bank")
-    with safe_open(tmp_path / "bank", "pt") as file:
-        assert json.loads(file.metadata()["bank"])["format"] == 3
+def test_a_bank_of_another_format_is_refused(tmp_path):
+    path = tmp_path / "bank"
+    write_bank(bank_of(3), path)
+    with safe_open(path, "pt") as file:
+        header = json.loads(file.metadata()["bank"])
+    save_file(load_file(path), path, {"bank": json.dumps(header | {"format": 3})})
+    with pytest.raises(ModelLoadError, match="has format 3, not 4: update kpdemo, or build it again"):
+        read_bank(path, encoder="e" * 64)
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, WIDTH // 2), (3, 1, WIDTH // 2)])
@@ -223,14 +227,38 @@ class TestFile:
             read_bank(tmp_path / "bank", encoder=bank.encoder)
 
 
-def test_keys_that_an_earlier_version_stored_with_marks_of_print_are_made_anew(tmp_path):
-    texts = ["Alzheimer's disease", "Alzheimer’s disease", "benzo[a]pyrene"]
-    old = ("alzheim s diseas", "alzheimer’ diseas", "benzo[a]pyren")
-    built = PhraseBank.build(texts, np.array([2.0, 1.0, 0.5]), torch.eye(3), encoder="e")
-    write_bank(replace(built, keys=old), tmp_path / "bank")
-    bank = read_bank(tmp_path / "bank", encoder="e")
-    assert [bank.frequency_of(text) for text in texts] == [2.0, 2.0, 0.5]
-    assert bank.terms.read(Document("The benzo[a]pyrene of Alzheimer’s disease")).numbers == (0, 2)
+class TestLanguages:
+    TEXTS = ("machine learning", "apprentissage automatique", "internet", "internet")
+
+    @pytest.fixture
+    def bank(self) -> PhraseBank:
+        vectors = torch.eye(WIDTH)[[0, 0, 1, 1]]
+        languages = ["en", "fr", "en", "fr"]
+        return PhraseBank.build(self.TEXTS, np.zeros(4), vectors, encoder="e" * 64, languages=languages)
+
+    @pytest.mark.parametrize(
+        ("language", "expected"), [("en", [0, 2]), ("", [0, 2]), ("fr", [1, 3]), ("de", [])]
+    )
+    def test_a_document_gets_terms_of_its_own_language(self, bank, tmp_path, language, expected):
+        write_bank(bank, tmp_path / "bank")
+        opened = read_bank(tmp_path / "bank", encoder=bank.encoder)
+        assert opened.spoken == {"en", "fr"}
+        for one in (bank, opened):
+            [found] = one.search(np.eye(WIDTH, dtype=np.float32)[:1], 4, languages=[language])
+            assert [term.text for term in found] == [self.TEXTS[number] for number in expected]
+
+    @pytest.mark.parametrize(("language", "expected"), [("en", (2,)), ("fr", (3,)), ("de", ())])
+    def test_a_text_holds_terms_of_its_own_language(self, bank, language, expected):
+        assert bank.terms.read(Document("L’internet", language=language)).numbers == expected
+        assert bank.terms.number("Internet", language) == next(iter(expected), None)
+
+    def test_a_bank_without_languages_is_english(self):
+        assert bank_of(3).spoken == {"en"}
+        assert bank_of(3).search(np.eye(WIDTH, dtype=np.float32)[:1], 4, languages=["fr"]) == [[]]
+
+    def test_each_term_needs_a_language(self):
+        with pytest.raises(ValueError, match="2 vectors, 1 languages"):
+            PhraseBank.build(["a", "b"], np.zeros(2), torch.eye(2), encoder="e", languages=["en"])
 
 
 class TestTerms:
@@ -239,6 +267,79 @@ class TestTerms:
     )
     def test_spellings_of_one_term_have_one_key(self, one, other):
         assert term_key(one) == term_key(other)
+
+    @pytest.mark.parametrize(
+        ("keyphrase", "expected"),
+        [
+            ("Index Terms—", ""),
+            ("Index Terms—Deep learning", "Deep learning"),
+            ("Keywords: graph kernels.", "graph kernels"),
+            ("Additional Key Words and PhrasesBlockchain", "Blockchain"),
+            ("Type your keywords here", ""),
+            ("keyword search", "keyword search"),
+            ("G.1.1 [Numerical Analysis]: Interpolation", ""),
+            ("H.5.2 [user interfaces", ""),
+            ("D.2 Software Engineering", ""),
+            ("H.264", "H.264"),
+            ("90c25", ""),
+            ("G32", ""),
+            ("G20", "G20"),
+            ("methods: numerical", ""),
+            ("ISM : jets and outflows", ""),
+            ("infant, newborn", ""),
+            ("environmental, social, and governance", "environmental, social, and governance"),
+            ("1,25-dihydroxyvitamin D", "1,25-dihydroxyvitamin D"),
+            ("h. <digit>", ""),
+            ("type <digit> diabetes", ""),
+            ("Lambert $W$ function", ""),
+            ("individuals with disabilities \\&", "individuals with disabilities"),
+            ("Visualization  Pipeline .", "Visualization Pipeline"),
+            ("and inclusion", ""),
+            ("information and", ""),
+            ("OR in sports", "OR in sports"),
+            ("Brain Computer Interface (BCI", ""),
+            ("e", ""),
+            ("7 T", ""),
+            ("2019", ""),
+            ("5G", "5G"),
+            ("C++", "C++"),
+            (".NET", ".NET"),
+            ("#MeToo", "#MeToo"),
+            ("machine learning machine learning", ""),
+            ("Lynx lynx", "Lynx lynx"),
+            ("It works. We show that it does.", ""),
+            ("in this paper we study graph kernels", ""),
+        ],
+    )
+    def test_a_bank_holds_what_a_reader_could_look_up(self, keyphrase, expected):
+        assert clean_term(keyphrase) == expected
+
+    @pytest.mark.parametrize(
+        ("term", "text"),
+        [
+            ("COVID-19", "Since COVID19 we"),
+            ("COVID-19", "ＣＯＶＩＤ－１９"),
+            ("COVID-19", "the COVID‑19 pandemic"),
+            ("COVID19", "Covid-19's"),
+            ("multi-agent systems", "A multiagent system"),
+            ("multiagent systems", "multi agent systems"),
+            ("web site", "Websites"),
+            ("organisational behaviour", "Organizational behavior"),
+        ],
+    )
+    def test_a_term_is_found_in_other_spellings(self, term, text):
+        index = TermIndex([term_key(term)], [term])
+        assert index.read(Document(text)).numbers == (0,)
+
+    @pytest.mark.parametrize(("term", "text"), [("IS", "I think"), ("digit", "of <digit> and <digit> cases")])
+    def test_what_only_looks_like_a_term_is_none(self, term, text):
+        assert TermIndex([term_key(term)], [term]).read(Document(text)).numbers == ()
+
+    def test_a_text_says_which_terms_its_title_has_and_how_often_each_occurs(self):
+        index = TermIndex([term_key(text) for text in ("kernel", "graph", "molecule")])
+        read = index.read(Document("Kernels of graphs and kernels of molecules", title="Graph kernels"))
+        assert (read.numbers, read.counts, read.title) == ((0, 1, 2), (3, 2, 1), (0, 1))
+        assert read.title_stems == {"graph", "kernel"}
 
     def test_a_text_is_searched_for_all_terms_at_once(self):
         index = TermIndex([term_key(text) for text in ("graph kernel", "kernel", "kernels we", "real time")])

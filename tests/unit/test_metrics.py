@@ -69,6 +69,13 @@ def test_recall_at_50_reads_the_candidates_where_there_are_any():
     assert score_kind(["a"], ["a"], []).recall_50 == 0
 
 
+def test_candidates_stand_in_at_5_for_what_was_not_given_and_not_at_m():
+    scores = score_kind(["a", "b"], ["x"], ["x", "a", "y", "z", "v", "b"])
+    assert scores.at[5] == (0.2, 0.5)
+    assert scores.at["M"] == (0.0, 0.0)
+    assert scores.recall_50 == 1
+
+
 def test_at_ten_and_at_as_many_as_are_gold_it_divides_by_these_even_where_fewer_are_predicted():
     # hits at ranks 1, 4, 6 of 7; 4 gold: at 10 P 3/10, R 3/4; at O, the first four, P = R = 2/4
     further = with_further([10, "O"])

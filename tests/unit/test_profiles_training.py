@@ -127,6 +127,18 @@ def test_the_card_tells_the_profiles_and_then_the_bank(folder):
     assert card.endswith("\n## tiny bank\n")
 
 
+def test_a_ranker_puts_the_best_terms_in_order_and_there_is_a_floor(folder, tmp_path):
+    ranker = "{ train = [{ path = 'train.jsonl' }], skip = 8, ranked = 8, epochs = 2 }"
+    run("profiles", folder / "config.toml", output=tmp_path, overrides={"ranker": ranker})
+    retriever = load_bank(tmp_path / "checkpoint", device="cpu")
+    assert retriever.bank.ranker.ranked == 8
+    assert 0 < retriever.floor <= 1
+    assert load_bank(folder / "profiles" / "checkpoint", device="cpu").floor == 0
+    card = (tmp_path / "checkpoint" / CARD).read_text(encoding="utf-8")
+    assert f"| floor | {retriever.floor:.3f} |" in card
+    assert "\n| with the network | " in card
+
+
 def test_a_run_that_was_stopped_does_not_read_the_documents_again(folder, tmp_path, monkeypatch):
     def read_again(*args, **named):
         raise AssertionError
@@ -164,6 +176,10 @@ def test_a_model_has_the_bank_with_the_profiles(folder, tmp_path):
         ({"least": "99"}, "No word occurs in 99 documents: give more of them, or a smaller `least`"),
         ({"shared": "99"}, "No term has a word in its profile: .* a smaller `shared` than 99"),
         ({"bank": "nowhere"}, "No model at nowhere"),
+        (
+            {"ranker": "{ train = [{ path = 'train.jsonl' }], skip = 99 }"},
+            "No document is left for the ranker after the first 99: give a smaller `skip`",
+        ),
     ],
 )
 def test_what_cannot_be_trained_is_said(folder, tmp_path, change, message):

@@ -15,7 +15,15 @@ from kpdemo.simckp.checkpoint import save_checkpoint
 from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig, PairEncoder
 from kpdemo.simckp.encoder import load_backbone
 from kpdemo.simckp.extractor import ContrastiveExtractor, ExtractorConfig, Selection
-from kpdemo.simckp.pair_checkpoint import BANK_FILE, save_bank, save_reranker, state_hash, stored_state
+from kpdemo.simckp.pair_checkpoint import (
+    BANK_FILE,
+    load_bank,
+    save_bank,
+    save_changed_bank,
+    save_reranker,
+    state_hash,
+    stored_state,
+)
 from kpdemo.simckp.pipeline import SystemPredictor, load_system
 from kpdemo.simckp.reranker import Reranker, RerankerConfig, RerankerModel
 from kpdemo.types import Document, Kind, Origin, PointKind
@@ -75,6 +83,27 @@ def test_absent_keyphrases_come_from_the_bank_with_source_and_kind(folder):
     assert prediction.absent_candidates == tuple(keyphrase.text for keyphrase in prediction.absent)
     assert all(keyphrase.evidence == ("Graph kernels",) for keyphrase in prediction.absent)
     assert all(keyphrase.filler for keyphrase in prediction.absent)  # see SELECTION
+
+
+@pytest.mark.parametrize("given", [0, 2, 4])
+def test_no_absent_keyphrase_below_the_floor_is_given_unless_a_number_is_asked_for(folder, given):
+    system = load_system(folder, device="cpu")
+    [all_of_them] = system.predict([DOCUMENT], top_k=5)
+    scores = [keyphrase.score for keyphrase in all_of_them.absent]
+    retriever = replace(system.proposer.retriever, floor=scores[given - 1] if given else 1.0)
+    strict = replace(system, proposer=replace(system.proposer, retriever=retriever))
+    [prediction] = strict.predict([DOCUMENT])
+    assert [keyphrase.score for keyphrase in prediction.absent] == scores[:given]
+    assert prediction.absent_candidates == all_of_them.absent_candidates
+    assert strict.predict([DOCUMENT], top_k=5) == [all_of_them]
+
+
+def test_the_floor_is_stored_with_the_bank(folder, tmp_path):
+    known = load_bank(folder / "bank", device="cpu")
+    assert known.floor == 0
+    told = {"name": "strict", "card": "# strict", "floor": 0.25}
+    save_changed_bank(tmp_path, folder / "bank", known.bank, known.selection, **told)
+    assert load_bank(tmp_path, device="cpu").floor == 0.25
 
 
 def test_what_stands_in_the_text_is_present_and_never_absent(folder):

@@ -16,7 +16,7 @@ from kpdemo.simckp import checkpoint, labeller
 from kpdemo.simckp import generator as generator_checkpoint
 from kpdemo.simckp.checkpoint import BASE, FORMAT
 from kpdemo.simckp.hub.download import fetch
-from kpdemo.simckp.pipeline import BANK, RERANKER
+from kpdemo.simckp.pipeline import BANK, RANKING, RERANKER
 from kpdemo.text import shorten
 
 KINDS = frozenset(
@@ -62,7 +62,7 @@ def explain_damage(name: str, folder: Path) -> Iterator[None]:
 
 
 def _parts(folder: Path) -> list[Path]:
-    return [folder, *(folder / name for name in (BANK, RERANKER) if (folder / name).is_dir())]
+    return [folder, *(folder / name for name in (BANK, RERANKER, RANKING) if (folder / name).is_dir())]
 
 
 def _check_config(name: str, folder: Path) -> None:
