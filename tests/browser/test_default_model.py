@@ -26,7 +26,6 @@ def test_an_example_shows_present_and_absent_keyphrases_with_their_sources_and_t
     page.get_by_role("button", name=example.field).click()
     absent = page.locator("#predict-absent > li")
     expect(absent.first).to_contain_text("retrieved")
-    assert absent.count() >= 5
     assert page.locator("#predict-text mark").count() >= 5
     read = f"{example.title} {example.text}".lower()
     phrases = page.locator("#predict-absent .chip").all_inner_texts()
