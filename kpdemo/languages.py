@@ -399,17 +399,25 @@ def _stemmer(code: str) -> Callable[[str], str]:
 
 
 _CHINESE_CONTENT = ("n", "vn", "v", "a", "b", "j", "l", "i", "eng")
+_CHINESE_EDGES = (*_CHINESE_CONTENT, "t", "z", "f", "g", "s", "d", "m", "q", "h", "k")
 _KOREAN_CONTENT = ("NNG", "NNP", "SL", "SH", "XPN", "XSN", "XR")
+_KOREAN_EDGES = (*_KOREAN_CONTENT, "MM", "MAG", "NNB", "NR")
 _JAPANESE = re.compile(rf"[{HAN}]+|[\u30a0-\u30ff\u31f0-\u31ff\uff66-\uff9f]+|[^\W_{UNSPACED}]+|[^\s]")
 _JAPANESE_CONTENT = re.compile(rf"[{HAN}\u30a1-\u30fa\uff66-\uff9d]|[^\W\d_{UNSPACED}]")
 
 
 class Segment(NamedTuple):
-    """A word, by its character offsets; `content` when it may be part of a keyphrase."""
+    """A word, by its character offsets.
+
+    Attributes:
+        content: whether it says something by itself.
+        edge: whether a keyphrase may begin or end with it, as with the adverb "random" of "random forest".
+    """
 
     start: int
     end: int
     content: bool
+    edge: bool
 
 
 def segments(text: str, language: str) -> list[Segment]:
@@ -434,7 +442,8 @@ def _joined(text: str, pieces: Iterator[Segment]) -> Iterator[Segment]:
     joined: Segment | None = None
     for piece in pieces:
         if joined and piece.start in inside:
-            joined = Segment(joined.start, piece.end, joined.content or piece.content)
+            content, edge = joined.content or piece.content, joined.edge or piece.edge
+            joined = Segment(joined.start, piece.end, content, edge)
             continue
         if joined:
             yield joined
@@ -450,8 +459,9 @@ def _jieba(text: str) -> Iterator[Segment]:
     for word, tag in rjieba.tag(text):
         end = start + len(word)
         if not word.isspace():
-            named = tag.startswith(_CHINESE_CONTENT)
-            yield Segment(start, end, named and any(map(str.isalpha, word)))
+            named = any(map(str.isalpha, word))
+            content, edge = tag.startswith(_CHINESE_CONTENT), tag.startswith(_CHINESE_EDGES)
+            yield Segment(start, end, named and content, named and edge)
         start = end
 
 
@@ -461,7 +471,7 @@ def _korean(text: str) -> Iterator[Segment]:
         stop = text.find(".", word.start + 1, word.end)
         if stop == word.end - 1:
             yield word._replace(end=stop)
-            yield Segment(stop, word.end, content=False)
+            yield Segment(stop, word.end, content=False, edge=False)
         else:
             yield word
 
@@ -471,13 +481,14 @@ def _kiwi_words(text: str) -> Iterator[Segment]:
     for token in _kiwi().tokenize(text):
         start, end = token.start, token.start + token.len
         if start >= done and end > start:  # "할" is a verb and its ending, both in one syllable
-            yield Segment(start, end, token.tag in _KOREAN_CONTENT)
+            yield Segment(start, end, token.tag in _KOREAN_CONTENT, token.tag in _KOREAN_EDGES)
             done = end
 
 
 def _japanese(text: str) -> Iterator[Segment]:
     for match in _JAPANESE.finditer(text):
-        yield Segment(*match.span(), _JAPANESE_CONTENT.match(match.group()) is not None)
+        content = _JAPANESE_CONTENT.match(match.group()) is not None
+        yield Segment(*match.span(), content, content)
 
 
 _SEGMENTERS: Mapping[str, Callable[[str], Iterator[Segment]]] = MappingProxyType(

@@ -95,8 +95,8 @@ _SIMCKP = "SimCKP on author keywords"  # such a line fits the list of models on 
 _INDEXER = {"indexer": "SimCKP on indexers' terms: more, and longer"}
 _SHIPPED = {DEFAULT_MODEL: _SIMCKP} | _INDEXER
 _SHIPPED_WITH_LANGUAGES = {
-    DEFAULT_MODEL: f"{_SIMCKP}; four languages",
-    MULTILINGUAL_MODEL: "RAMKG for French, Chinese and Korean",
+    DEFAULT_MODEL: f"{_SIMCKP}; any language",
+    MULTILINGUAL_MODEL: "RAMKG for languages other than English",
     ENGLISH_MODEL: f"{_SIMCKP}; reads any text as English",
 } | _INDEXER
 

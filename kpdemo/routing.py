@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from types import MappingProxyType
 
 from kpdemo.errors import LanguageError
 from kpdemo.languages import ENGLISH, NAMES, SCRIPT_NAMES, UNSEGMENTED, detect, language_name, scripts
-from kpdemo.text import readable_documents
+from kpdemo.text import is_english, readable_documents
 from kpdemo.types import Document, Prediction
 
 DEFAULT_MODEL = "default"
@@ -16,39 +15,25 @@ DEFAULT_MODEL = "default"
 
 MULTILINGUAL_MODEL = "multilingual"
 
-ROUTES: Mapping[str, str] = MappingProxyType(dict.fromkeys(("fr", "zh", "ko"), MULTILINGUAL_MODEL))
-"""Languages that another model than the default one was made for."""
-
-SERVED = frozenset({ENGLISH, *ROUTES})
-"""Languages that a model which ships was made for."""
+SERVED = frozenset({"de", ENGLISH, "es", "fr", "zh"})
+"""Languages that a model which ships has learnt from documents of; it reads others too."""
 
 READ_ALL = ("positionrank", "multipartite")
 """Baselines that read every script, with the best figures among those that do."""
 
-TRAIN_ONE = "python -m kpdemo train kea"
-"""What makes a model of any language from documents with keyphrases, on a CPU."""
-
 
 def model_for(language: str) -> str:
-    """The name of the model that reads a language, by its ISO 639-1 code; the default one reads all others.
+    """The name of the model that reads a language, by its ISO 639-1 code; the default one reads English.
 
-    >>> model_for("fr"), model_for("en"), model_for("de")
-    ('multilingual', 'default', 'default')
+    >>> model_for("fr"), model_for("en"), model_for("ja")
+    ('multilingual', 'default', 'multilingual')
     """
-    return ROUTES.get(language, DEFAULT_MODEL)
+    return DEFAULT_MODEL if is_english(language) else MULTILINGUAL_MODEL
 
 
 MOST_NAMED = 4
-NO_MODEL_HERE = (
-    f"no included model was made for this language: try {' or '.join(READ_ALL)}, which read it without "
-    "training"
-)
-"""What the page says of `NO_MODEL`: its readers have no shell."""
-
-NO_MODEL = (
-    f"no included model was made for this language: {' and '.join(READ_ALL)} read it without training, and "
-    f"`{TRAIN_ONE}` learns it from documents with keyphrases, see docs/languages.md"
-)
+ADVICE = f"the model '{MULTILINGUAL_MODEL}' reads it"
+"""For a language that a model was not made for."""
 
 
 Foreign = Mapping[tuple[str, bool], int]
@@ -61,7 +46,6 @@ def prediction_note(
     languages: Collection[str],
     *,
     finds_absent: bool,
-    advice: str = NO_MODEL,
 ) -> str:
     """As `language_note`, of an answer.
 
@@ -69,7 +53,7 @@ def prediction_note(
         finds_absent: whether the model can give absent keyphrases.
     """
     lacks = lacks_absent(prediction, finds_absent=finds_absent)
-    return language_note(prediction.language, model, languages, lacks_absent=lacks, advice=advice)
+    return language_note(prediction.language, model, languages, lacks_absent=lacks)
 
 
 def lacks_absent(prediction: Prediction, *, finds_absent: bool) -> bool:
@@ -82,9 +66,7 @@ def is_foreign(language: str, languages: Collection[str]) -> bool:
     return bool(languages and language) and language not in languages
 
 
-def foreign_notes(
-    foreign: Foreign, model: str, languages: Collection[str], *, advice: str = NO_MODEL
-) -> list[str]:
+def foreign_notes(foreign: Foreign, model: str, languages: Collection[str]) -> list[str]:
     """As `language_note`, a sentence for each language of many documents, the commonest first."""
     counts: Counter[str] = Counter()
     for (language, _), count in foreign.items():
@@ -95,7 +77,6 @@ def foreign_notes(
             model,
             languages,
             lacks_absent=not foreign.get((language, False)),
-            advice=advice,
             documents=count,
         )
         for language, count in counts.most_common()
@@ -108,33 +89,32 @@ def language_note(
     languages: Collection[str],
     *,
     lacks_absent: bool = False,
-    advice: str = NO_MODEL,
     documents: int = 0,
 ) -> str:
     """One sentence; empty when the model was made for the language, or does not say for which it was made.
 
     Args:
         lacks_absent: the model finds absent keyphrases in other languages, but none in this one.
-        advice: what is added for a language that no model which ships was made for, unless `model` is one
-            of those that read every language.
         documents: how many of a file it is about; 0 for the one text that the reader knows.
 
-    >>> language_note("fr", "default", {"en"})
-    "This text is French; the model 'default' was made for English, so treat its answer with care."
+    >>> language_note("ko", "multilingual", SERVED)
+    "This text is Korean; the model 'multilingual' was trained on none such, so treat its answer with care."
     """
     if not is_foreign(language, languages):
         return ""
-    made_for = _listed([NAMES[code] for code in NAMES if code in languages])
-    reason = f"was made for {made_for}" if made_for else "was not made for it"
+    if model in READ_ALL:
+        reason = "reads every language, but was trained on none"
+    elif model in (DEFAULT_MODEL, MULTILINGUAL_MODEL):
+        reason = "was trained on none such"
+    else:
+        made_for = _listed([NAMES[code] for code in NAMES if code in languages])
+        reason = f"was made for {made_for}" if made_for else "was not made for it"
     care = (
         "so it gives no absent keyphrases; treat the present ones with care"
         if lacks_absent
         else f"so treat its answer{'s' if documents > 1 else ''} with care"
     )
-    reads_all = model in READ_ALL
-    if reads_all:
-        reason = "reads every language, but was trained on none"
-    others = "" if language in SERVED or reads_all else f" ({advice})"
+    others = "" if model in (DEFAULT_MODEL, MULTILINGUAL_MODEL, *READ_ALL) else f" ({ADVICE})"
     return f"{_about(documents)} {language_name(language)}; the model '{model}' {reason}, {care}{others}."
 
 
@@ -196,15 +176,13 @@ def _unread(text: str, script: str) -> str:
     refusal = f"The text is {name}, which {_THIS_MODEL} does not read"
     if script in UNSEGMENTED:
         return f"{refusal}, nor does any other that is included: its words cannot be told apart."
-    models = (MULTILINGUAL_MODEL, *READ_ALL) if language and language.code in ROUTES else READ_ALL
-    return f"{refusal}: {_CHOOSE} {', '.join(models[:-1])} or {models[-1]}."
+    return f"{refusal}: {_CHOOSE} {MULTILINGUAL_MODEL}, {READ_ALL[0]} or {READ_ALL[1]}."
 
 
-def without_map_advice(reason: str) -> str:
-    """The sentence of a refusal where the text would be drawn, which the models of its advice cannot do."""
-    said, _, _ = reason.partition(": ")
-    said = said.replace(f"{_THIS_MODEL} does", "models that compare vectors do")
-    return f"{said}: there is no map of it."
+def map_advice(reason: str) -> str:
+    """The sentence of a refusal where the text would be drawn, which baselines cannot do."""
+    said, advises, _ = reason.partition(f": {_CHOOSE}")
+    return f"{said}: {_CHOOSE} {MULTILINGUAL_MODEL}." if advises else reason
 
 
 def refusal_of(model: str, reason: str) -> str:

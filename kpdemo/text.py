@@ -264,7 +264,7 @@ class PhraseKinds:
 
 def _words(phrase: str, language: str) -> list[str]:
     if language in SEGMENTED:
-        found = [phrase[start:end] for start, end, _ in segments(phrase, language)]
+        found = [phrase[start:end] for start, end, *_ in segments(phrase, language)]
     else:
         found = words(phrase, language)
     return [word for word in found if any(map(str.isalnum, word))]

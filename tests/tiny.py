@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -21,7 +23,6 @@ from transformers import (
 )
 
 from kpdemo.candidates.tagger import load_tagger
-from kpdemo.ramkg.subwords import train_tokenizer
 from kpdemo.simckp.calibration import Calibration
 from kpdemo.simckp.decoder import END, SEPARATOR, Decoder, DecoderConfig, KeyphraseDecoder
 from kpdemo.simckp.dual_encoder import PairEncoder
@@ -47,12 +48,13 @@ LIKELY = 3.0  # logit
 
 
 def train_wordpiece(texts: Sequence[str], size: int) -> BertWordPieceTokenizer:
-    """BERT's own marks and at most `size` subwords, under the same numbers in every process."""
-    learnt = train_tokenizer(texts, size).get_vocab()
+    """BERT's own marks, all characters of the texts and their commonest words: at most `size` subwords."""
+    words = Counter(word for text in texts for word in re.findall(r"\w+|\S", text.lower()))
+    letters = sorted({letter for word in words for letter in word})
     marks = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-    pieces = [piece for piece in sorted(learnt, key=learnt.__getitem__) if piece not in marks]
-    numbers = {piece: number for number, piece in enumerate((*marks, *pieces))}
-    return BertWordPieceTokenizer(numbers, lowercase=True)
+    ranked = sorted(words, key=lambda word: (-words[word], word))
+    pieces = dict.fromkeys([*marks, *letters, *(f"##{letter}" for letter in letters), *ranked])
+    return BertWordPieceTokenizer({piece: n for n, piece in enumerate([*pieces][:size])}, lowercase=True)
 
 
 def tiny_bert(folder: Path, *, width: int = 16, positions: int = 128) -> Path:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from kpdemo.candidates.tagger import Tagger, Token, tokenize
 from kpdemo.lines import document_blocks
-from kpdemo.markup import plain_document, spans_as_given
-from kpdemo.text import LONGEST_KEYPHRASE, StemmedText, stem
+from kpdemo.markup import spans_as_given
+from kpdemo.text import LONGEST_KEYPHRASE, stem
 from kpdemo.types import Document, Keyphrase, Span
 
 # The grammar of the released code in sets: <inside>+<CC|RP|inside>*.
@@ -59,9 +59,7 @@ class Candidate:
     spans: tuple[Span, ...]
 
 
-def mine_candidates(
-    document: Document, tagger: Tagger, config: CandidateConfig | None = None
-) -> list[Candidate]:
+def mine_chunks(document: Document, tagger: Tagger, config: CandidateConfig | None = None) -> list[Candidate]:
     """All candidates of title and body, by first occurrence; spans count in `document.text`.
 
     None runs across the end of a title, heading, list item, paragraph or cell of a table, see `kpdemo.lines`;
@@ -240,51 +238,3 @@ def _occurrences(
             key = f"{key} {word}" if key else word
             if key in keys:
                 yield key, (token.start, end)
-
-
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """Attributes:
-    gold, found: present gold keyphrases (unique by stem within a document), and those among the candidates.
-    """
-
-    documents: int
-    gold: int
-    found: int
-    candidates: int
-
-    @property
-    def recall(self) -> float | None:
-        """None without present gold."""
-        return self.found / self.gold if self.gold else None
-
-    @property
-    def candidates_per_document(self) -> float | None:
-        return self.candidates / self.documents if self.documents else None
-
-
-def coverage_to_json(coverage: Coverage) -> dict[str, float | int | None]:
-    """The counts and what follows from them; None where there is nothing to divide by."""
-    return {
-        "documents": coverage.documents,
-        "gold": coverage.gold,
-        "found": coverage.found,
-        "recall": coverage.recall,
-        "candidates_per_document": coverage.candidates_per_document,
-    }
-
-
-def measure_coverage(
-    documents: Iterable[Document], mine: Callable[[Document], Sequence[Candidate]]
-) -> Coverage:
-    """Mine every document as models read it, and look for its present gold among the candidates."""
-    count = gold = found = mined = 0
-    for document in map(plain_document, documents):
-        source = StemmedText(document)
-        wanted = {source.key(phrase): phrase for phrase in document.keyphrases if source.contains(phrase)}
-        keys = {candidate.key for candidate in mine(document)}
-        count += 1
-        gold += len(wanted)
-        found += sum(candidate_key(phrase, document.language) in keys for phrase in wanted.values())
-        mined += len(keys)
-    return Coverage(count, gold, found, mined)

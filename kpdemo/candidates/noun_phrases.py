@@ -29,32 +29,45 @@ _OTHER_CODES = {"cs": "cz"}
 
 
 class Word(NamedTuple):
-    """A word by its stem and its character offsets."""
+    """A word by its stem and its character offsets.
+
+    Attributes:
+        content: whether it says something by itself.
+        edge: whether a candidate of the trained model may begin or end with it.
+        label: a number or a single capital letter, such as the last word of "vitamine D".
+    """
 
     stem: str
     start: int
     end: int
     content: bool
+    edge: bool
+    label: bool
 
 
 def language_words(text: str, language: str) -> Iterator[Word]:
     """The words of a text that is not English, punctuation marks too."""
     if language in SEGMENTED:
-        for start, end, content in segments(text, language):
-            yield Word(fold_word(text[start:end]), start, end, content)
+        for start, end, content, edge in segments(text, language):
+            word = text[start:end]
+            yield Word(fold_word(word), start, end, content, edge, _is_label(word))
         return
     stops = stop_words(language)
     for start, end in word_spans(text, language):
         word = text[start:end]
         content = end - start > 1 and any(map(str.isalpha, word)) and fold_word(word) not in stops
-        yield Word(stem(word, language), start, end, content)
+        yield Word(stem(word, language), start, end, content, content, _is_label(word))
+
+
+def _is_label(word: str) -> bool:
+    return word.isdecimal() or (len(word) == 1 and word.isupper())
 
 
 def add_spaces(text: str, language: str) -> str:
     """The text with spaces between all its words where its language has none."""
     if language not in SEGMENTED:
         return text
-    return " ".join(text[start:end] for start, end, _ in segments(text, language))
+    return " ".join(text[start:end] for start, end, *_ in segments(text, language))
 
 
 def yake_code(language: str) -> str:
@@ -235,7 +248,16 @@ def _joined(parts: Sequence[Word]) -> Sequence[Word]:
     is_term = last.content and (len(others) == 1 or any(word.content for word in others))
     if not others or not (is_term or any(word.stem == "&" for word in others)):
         return parts
-    return [Word(" ".join(word.stem for word in parts), parts[0].start, last.end, content=True)]
+    return [
+        Word(
+            " ".join(word.stem for word in parts),
+            parts[0].start,
+            last.end,
+            content=True,
+            edge=True,
+            label=False,
+        )
+    ]
 
 
 def _content_runs(document: Document, longest: int, *, inside: bool) -> list[str]:

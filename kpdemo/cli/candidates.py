@@ -35,7 +35,7 @@ def candidates(
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
     """Measure how many gold present keyphrases are among the candidates."""
-    from kpdemo.candidates.chunks import coverage_to_json, measure_coverage, mine_candidates
+    from kpdemo.candidates.mining import coverage_to_json, measure_coverage, mine_candidates
     from kpdemo.candidates.tagger import load_tagger
     from kpdemo.cli.tables import show_coverage
 

@@ -8,7 +8,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from kpdemo.candidates.chunks import Coverage
+from kpdemo.candidates.mining import Coverage
 from kpdemo.evaluation.metrics import CUTS, DEEP_CUT, Convention
 from kpdemo.evaluation.protocol import DatasetFigures
 from kpdemo.evaluation.report import (

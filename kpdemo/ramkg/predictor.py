@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,21 +17,31 @@ from kpdemo.ramkg.ranker import (
     Help,
     Phrase,
     RankerModel,
-    candidates_of,
+    list_candidates,
     load_ranker,
     rank_input,
 )
-from kpdemo.ramkg.retriever import BagEncoder, Encoder, retrieve_others
+from kpdemo.ramkg.retriever import Encoder, PassageEncoder, retrieve_others
 from kpdemo.routing import segmentable_documents
 from kpdemo.selection import best_first, check_options, keep, mark_fillers
 from kpdemo.simckp.checkpoint import choose_device
 from kpdemo.text import PhraseKinds
-from kpdemo.types import Document, Keyphrase, Kind, Origin, Prediction, RetrievalPrediction
+from kpdemo.types import (
+    Document,
+    Keyphrase,
+    Kind,
+    Origin,
+    PointKind,
+    Prediction,
+    RetrievalPrediction,
+    VectorPoint,
+    VectorSpace,
+)
 
 ABSENT_CANDIDATES = 50
 """This many of the best are reported, for R@50."""
 
-UNRELATED_MEAN, UNRELATED_SPREAD = 0.03, 1.07
+UNRELATED_MEAN, UNRELATED_SPREAD = 0.15, 1.76
 """Scores of texts with passages on other subjects are about normal: their mean, and their standard deviation
 in units of that of random directions. Measured on validation documents, see docs/retrieval.md."""
 
@@ -48,7 +58,7 @@ class RankingPredictor:
     """
 
     model: RankerModel
-    encoder: BagEncoder
+    encoder: PassageEncoder
     folder: Path | None
     name: str = "multilingual"
     _lock: Lock = field(default_factory=Lock, repr=False)
@@ -85,8 +95,22 @@ class RankingPredictor:
         check_options(top_k, threshold)
         read = segmentable_documents(documents)
         found = self._retrieve(read)
+        listed = list_candidates(self.model.extractor, read)
         return [
-            self._answer(document, hits, top_k, threshold) for document, hits in zip(read, found, strict=True)
+            self._answer(document, candidates, hits, top_k, threshold)
+            for document, candidates, hits in zip(read, listed, found, strict=True)
+        ]
+
+    def vectors(
+        self, document: Document, *, top_k: int | None = None, threshold: float | None = None
+    ) -> list[VectorSpace]:
+        """See `kpdemo.types.Mapped`; the extractor's space."""
+        [read] = segmentable_documents([document])
+        [prediction] = self.predict([read], top_k=top_k, threshold=threshold)
+        chosen = {keyphrase.text: keyphrase.score for keyphrase in prediction.present}
+        return [
+            replace(space, points=tuple(_marked(point, chosen) for point in space.points))
+            for space in self.model.extractor.vectors(read)
         ]
 
     def _retrieve(self, documents: Sequence[Document]) -> list[list[Hit]]:
@@ -104,9 +128,14 @@ class RankingPredictor:
         return index
 
     def _answer(
-        self, document: Document, hits: Sequence[Hit], top_k: int | None, threshold: float | None
+        self,
+        document: Document,
+        candidates: Sequence[Phrase],
+        hits: Sequence[Hit],
+        top_k: int | None,
+        threshold: float | None,
     ) -> RetrievalPrediction:
-        candidates, near = candidates_of(document), self.model.near
+        near = self.model.near
         help = [
             Help(text, place, hit.score)
             for place, hit in enumerate(hit for hit in hits if hit.score >= near)
@@ -164,11 +193,19 @@ class RankingPredictor:
         return Prediction(kept(present), kept(absent), document.language, candidates_told)
 
 
+def _marked(point: VectorPoint, chosen: Mapping[str, float]) -> VectorPoint:
+    """The point as a keyphrase of the answer, or else as a candidate."""
+    if point.kind == PointKind.DOCUMENT:
+        return point
+    kind = PointKind.PRESENT if point.text in chosen else PointKind.CANDIDATE
+    return replace(point, kind=kind, score=chosen.get(point.text, point.score))
+
+
 def chance_score(passages: int, width: int) -> float:
     """The best score that so many unrelated passages reach in one of a hundred texts (`BY_CHANCE`).
 
     >>> [round(chance_score(passages, 256), 2) for passages in (10, 447, 300_000)]
-    [0.24, 0.3, 0.39]
+    [0.49, 0.6, 0.74]
     """
     best = NormalDist().inv_cdf((1 - BY_CHANCE) ** (1 / passages))
     return UNRELATED_MEAN + UNRELATED_SPREAD * best / math.sqrt(width)
@@ -176,7 +213,7 @@ def chance_score(passages: int, width: int) -> float:
 
 def known_chance(encoder: Encoder, passages: int) -> float | None:
     """`chance_score`; None for encoders that it was not measured for."""
-    return chance_score(passages, encoder.width) if passages and isinstance(encoder, BagEncoder) else None
+    return chance_score(passages, encoder.width) if passages and isinstance(encoder, PassageEncoder) else None
 
 
 def _evidence(nearest: int, help: Sequence[Help], related: Collection[str]) -> tuple[str, ...]:
@@ -218,4 +255,4 @@ def load_ranking_predictor(folder: Path, *, index: Path | None, device: str = "a
     """
     target = choose_device(device)
     model = load_ranker(folder, device=target)
-    return RankingPredictor(model, BagEncoder.of(model.knowledge.reader, str(folder)), index)
+    return RankingPredictor(model, PassageEncoder.of(model.knowledge.reader, str(folder)), index)

@@ -1,5 +1,9 @@
 """The ranker of the multilingual model: terms of a language, features of a phrase, network and folder.
 
+It orders the extractor's best candidates, and terms of the language that the text does not hold, by the
+extractor's score, by how often the phrase is a keyphrase, by its place and its neighbours, and by the
+keyphrases of retrieved passages.
+
 Letters (features): P phrases, K retrieved keyphrases, D width of the vectors, F features.
 
 Letters (ranker): P candidates, F features.
@@ -9,8 +13,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +25,25 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from kpdemo.candidates.chunks import Candidate
-from kpdemo.candidates.word_runs import mine_phrases, mined_key
+from kpdemo.candidates.mining import mined_key
 from kpdemo.identity import write_sums
 from kpdemo.io.files import json_gz, read_json_gz, replace_file
-from kpdemo.languages import ENGLISH, fold_word
+from kpdemo.languages import ENGLISH, SEGMENTED, fold_word
 from kpdemo.predictors import RANKER_KIND
-from kpdemo.ramkg.subwords import SubwordReader, build_reader, reader_config, stored_tokenizer
+from kpdemo.ramkg.passage_encoder import PassageReader, new_reader, stored_projection, with_projection
+from kpdemo.simckp.bert import BertEncoder
 from kpdemo.simckp.calibration import ExpectedF1
-from kpdemo.simckp.checkpoint import open_folder, part_of, write_folder
+from kpdemo.simckp.checkpoint import (
+    KIND,
+    build_extractor,
+    extractor_predictor,
+    open_folder,
+    part_of,
+    write_folder,
+)
+from kpdemo.simckp.encoder import load_tokenizer
+from kpdemo.simckp.extractor import SimckpPredictor
+from kpdemo.text import StemmedText
 from kpdemo.types import Document, Span
 
 LEAST_DOCUMENTS = 3
@@ -43,7 +59,7 @@ _START = 0.1  # of a pair of terms in the first round; any number, since shares 
 
 @dataclass(frozen=True)
 class LanguageTerms:
-    """Keys are those of `kpdemo.candidates.word_runs`.
+    """Keys are those of `kpdemo.candidates.mining`.
 
     Attributes:
         holding: key to the number of documents whose text has it as a candidate.
@@ -156,6 +172,11 @@ class Lexicon:
 
 OWN_FEATURES = (
     "present",
+    "extractor",
+    "behind best",
+    "log rank",
+    "behind longer",
+    "behind shorter",
     "log count",
     "first place",
     "log first place",
@@ -186,6 +207,9 @@ RETRIEVED_FEATURES = (
 MOST_KEYPHRASES = 12
 """Keyphrases that are taken from one retrieved passage, in training and in prediction."""
 
+LISTED = 60
+"""Candidates of the text that are ranked: the best by the extractor."""
+
 LIKELY_TERMS = 20
 """Absent terms that are candidates for their likeness to the document; as many more as translations."""
 
@@ -197,11 +221,12 @@ _UNSEEN = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A candidate: present with all its spans, or absent without."""
+    """A candidate: present with all its spans and the extractor's score, or absent without."""
 
     key: str
     text: str
     spans: tuple[Span, ...] = ()
+    score: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,12 +270,12 @@ class Knowledge:
         banks: by language.
     """
 
-    reader: SubwordReader
+    reader: PassageReader
     lexicon: Lexicon
     banks: Mapping[str, Terms]
 
     @classmethod
-    def of(cls, reader: SubwordReader, lexicon: Lexicon) -> Knowledge:
+    def of(cls, reader: PassageReader, lexicon: Lexicon) -> Knowledge:
         """With the vectors of all terms."""
         banks = {}
         for language, terms in lexicon.terms.items():
@@ -262,43 +287,34 @@ class Knowledge:
         """Without terms and translations, as for an unknown language."""
         return replace(self, lexicon=Lexicon({}, {}), banks={})
 
-    def with_translations(self, translations: Mapping[str, Translations]) -> Knowledge:
-        """The same with other translations."""
-        return replace(self, lexicon=replace(self.lexicon, translations=translations))
 
-
-def candidates_of(document: Document) -> tuple[Phrase, ...]:
-    """The phrases of the text, as they are written most often."""
-    return tuple(
-        Phrase(candidate.key, _most_written(document, candidate), candidate.spans)
-        for candidate in mine_phrases(document)
-    )
+def list_candidates(extractor: SimckpPredictor, documents: Sequence[Document]) -> list[tuple[Phrase, ...]]:
+    """The `LISTED` best phrases of each text, as they are written most often, the best first."""
+    listed = []
+    for document, (candidates, scores) in zip(documents, extractor.score(documents), strict=True):
+        order = np.argsort(-scores, kind="stable")[:LISTED].tolist()
+        best = [(candidates[number], float(scores[number])) for number in order]
+        listed.append(
+            tuple(Phrase(one.key, _most_written(document, one), one.spans, score) for one, score in best)
+        )
+    return listed
 
 
 def rank_input(
-    document: Document,
-    present: Sequence[Phrase],
-    knowledge: Knowledge,
-    help: Sequence[Help] = (),
-    *,
-    own_keys: Collection[str] | None = None,
+    document: Document, present: Sequence[Phrase], knowledge: Knowledge, help: Sequence[Help] = ()
 ) -> Ranked:
     """The candidates of a document with their features.
 
     Args:
-        present: what `candidates_of` gives.
+        present: what `list_candidates` gives.
         help: keyphrases of retrieved passages, the best passage's first.
-        own_keys: the document's own keyphrases, when the document is among those that the terms were counted
-            in: it is then left out of the counts.
     """
     terms = knowledge.lexicon.terms.get(document.language, LanguageTerms())
     translated = _translated(help, knowledge.lexicon.translations.get(document.language, {}))
     [place] = knowledge.reader.documents([document])
-    held = {phrase.key for phrase in present}
-    absent = _absent(document, place, held, terms, translated, knowledge, own_keys)
-    phrases = (*present, *absent)
+    phrases = (*present, *_absent(document, place, terms, translated, knowledge))
     vectors = knowledge.reader.phrases([phrase.text for phrase in phrases])
-    own = _own_features(document, phrases, terms, own_keys)
+    own = _own_features(document, phrases, terms)
     own[:, OWN_FEATURES.index("likeness")] = vectors @ place
     retrieved = np.zeros((len(phrases), len(RETRIEVED_FEATURES)), dtype=np.float32)
     nearest = np.full(len(phrases), -1)
@@ -311,24 +327,22 @@ def rank_input(
 def _absent(
     document: Document,
     place: NDArray[np.float32],
-    held: Collection[str],
     terms: LanguageTerms,
     translated: Mapping[str, tuple[float, float, int]],
     knowledge: Knowledge,
-    own_keys: Collection[str] | None,
 ) -> list[Phrase]:
     """Terms that the text does not hold: translations of the help, and those most like the document."""
     bank = knowledge.banks.get(document.language)
     if bank is None or not bank.keys:
         return []
+    text = StemmedText(document)
     wanted = sorted((key for key in translated if key in terms.written), key=lambda key: -translated[key][0])
     order = np.argsort(-(bank.vectors @ place), kind="stable")
-    near = [bank.keys[number] for number in order[: LIKELY_TERMS * 2].tolist()]
-    known = own_keys or ()
+    near = [bank.keys[number] for number in order[: LIKELY_TERMS * 3].tolist()]
     chosen: dict[str, None] = {}
     for group in (wanted, near):
-        free = [key for key in group if key not in held and terms.keyphrases[key] > (key in known)]
-        chosen.update(dict.fromkeys(free[:LIKELY_TERMS]))
+        free = (key for key in group if not text.contains(terms.written[key]))
+        chosen.update(dict.fromkeys(islice(free, LIKELY_TERMS)))
     return [Phrase(key, terms.written[key]) for key in chosen]
 
 
@@ -343,23 +357,23 @@ def _translated(help: Sequence[Help], table: Translations) -> dict[str, tuple[fl
     return found
 
 
-def _own_features(
-    document: Document, phrases: Sequence[Phrase], terms: LanguageTerms, own_keys: Collection[str] | None
-) -> NDArray[np.float32]:
+def _own_features(document: Document, phrases: Sequence[Phrase], terms: LanguageTerms) -> NDArray[np.float32]:
     length = max(len(document.text), 1)
-    counts = {phrase.key: len(phrase.spans) for phrase in phrases}
-    longer = _longer(counts)
-    left_out = own_keys is not None
-    known = own_keys or ()
+    nests = _Nests.of(phrases, document.language)
+    best = max((phrase.score for phrase in phrases if phrase.spans), default=0.0)
     rows = []
-    for phrase in phrases:
+    for rank, phrase in enumerate(phrases):
         key, spans, text = phrase.key, phrase.spans, phrase.text
         first, last = (spans[0][0], spans[-1][0]) if spans else (length, length)
-        holding = max(terms.holding.get(key, 0) - (left_out and bool(spans)), 0)
-        keyphrases = max(terms.keyphrases.get(key, 0) - (key in known), 0)
+        holding, keyphrases = terms.holding.get(key, 0), terms.keyphrases.get(key, 0)
         rows.append(
             (
                 bool(spans),
+                phrase.score,
+                best - phrase.score if spans else 0.0,
+                math.log1p(rank) if spans else 0.0,
+                nests.longer_score.get(key, phrase.score) - phrase.score,
+                nests.shorter_score.get(key, phrase.score) - phrase.score,
                 math.log1p(len(spans)),
                 first / length,
                 math.log1p(first),
@@ -367,7 +381,7 @@ def _own_features(
                 bool(spans) and first < document.body_start,
                 key.count(" ") + 1,
                 math.log(len(text)),
-                longer.get(key, 0) / max(len(spans), 1),
+                nests.longer_count.get(key, 0) / max(len(spans), 1),
                 text[0].isupper(),
                 math.log(length),
                 math.log1p(holding),
@@ -380,17 +394,40 @@ def _own_features(
     return np.array(rows, dtype=np.float32).reshape(-1, len(OWN_FEATURES))
 
 
-def _longer(counts: Mapping[str, int]) -> dict[str, int]:
-    """For each key the count of the most frequent longer one that contains it."""
-    found: dict[str, int] = {}
-    for key, count in counts.items():
-        words = key.split(" ")
-        for size in range(1, len(words)):
-            for first in range(len(words) - size + 1):
-                part = " ".join(words[first : first + size])
-                if part in counts:
-                    found[part] = max(found.get(part, 0), count)
-    return found
+@dataclass(frozen=True)
+class _Nests:
+    """Of the present phrases that contain others, by key.
+
+    Attributes:
+        longer_count: of the most frequent phrase that contains it.
+        longer_score, shorter_score: the best of those that contain it, and of those that it contains.
+    """
+
+    longer_count: dict[str, int]
+    longer_score: dict[str, float]
+    shorter_score: dict[str, float]
+
+    @classmethod
+    def of(cls, phrases: Sequence[Phrase], language: str) -> _Nests:
+        nests = cls({}, {}, {})
+        known = {phrase.key: phrase for phrase in phrases if phrase.spans}
+        for key, phrase in known.items():
+            for part in _parts_of(key, language):
+                inner = known.get(part)
+                if inner is not None:
+                    nests.longer_count[part] = max(nests.longer_count.get(part, 0), len(phrase.spans))
+                    nests.longer_score[part] = max(nests.longer_score.get(part, -math.inf), phrase.score)
+                    nests.shorter_score[key] = max(nests.shorter_score.get(key, -math.inf), inner.score)
+        return nests
+
+
+def _parts_of(key: str, language: str) -> Iterator[str]:
+    """The keys of all phrases that may stand in a phrase."""
+    joint = "" if language in SEGMENTED else " "
+    words = key.split(" ") if joint else key
+    for size in range(1, len(words)):
+        for first in range(len(words) - size + 1):
+            yield joint.join(words[first : first + size])
 
 
 def _retrieved_features(
@@ -505,12 +542,13 @@ def inputs(ranked: Ranked, *, retrieval: bool) -> NDArray[np.float32]:
 
 LEXICON = "lexicon.json.gz"
 
-_ENCODER, _WITH, _WITHOUT = "encoder.", "with_retrieval.", "without_retrieval."
+_EXTRACTOR, _WITH, _WITHOUT, _BANK = "extractor.", "with_retrieval.", "without_retrieval.", "terms."
 
 
 @dataclass(frozen=True)
 class RankerModel:
     """Attributes:
+    extractor: lists the candidates; the knowledge's reader has its lower layers.
     augmented: ranks with retrieved keyphrases; None where only the base model was trained.
     base: ranks without.
     passages: m, how many passages are retrieved.
@@ -518,6 +556,7 @@ class RankerModel:
     near: the least score of a passage that helps.
     """
 
+    extractor: SimckpPredictor
     knowledge: Knowledge
     augmented: Choosing | None
     base: Choosing | None
@@ -526,26 +565,37 @@ class RankerModel:
     near: float
 
 
-def save_ranker(folder: Path, model: RankerModel, *, name: str, card: str) -> None:
-    """Write a checkpoint folder."""
+def save_ranker(folder: Path, model: RankerModel, extractor: Path, *, name: str, card: str) -> None:
+    """Write a checkpoint folder; the reader's lower layers are those of the extractor.
+
+    Args:
+        extractor: the folder that the model's own was opened from.
+
+    Raises:
+        ModelLoadError: that folder is damaged.
+    """
     reader = model.knowledge.reader
-    parts = {_WITH: model.augmented, _WITHOUT: model.base}
-    state = {f"{_ENCODER}{key}": value for key, value in reader.module.state_dict().items()}
+    state = {f"projection.{key}": value for key, value in reader.projection.state_dict().items()}
+    state |= {f"{_BANK}{key}": torch.from_numpy(bank.vectors) for key, bank in model.knowledge.banks.items()}
     counting = {}
-    for prefix, part in parts.items():
+    for prefix, part in ((_WITH, model.augmented), (_WITHOUT, model.base)):
         if part is not None:
             state |= {f"{prefix}{key}": value for key, value in part.module.state_dict().items()}
             counting[prefix] = {"gold": part.counting.gold, "minimum": part.minimum}
     config = {
         "kind": RANKER_KIND,
         "name": name,
-        "encoder": reader_config(reader),
+        "passages": asdict(reader.config),
         "counting": counting,
-        "passages": model.passages,
+        "retrieved": model.passages,
         "languages": sorted(model.languages),
         "near": model.near,
     }
-    write_folder(folder, state, stored_tokenizer(reader), config, card=card, storage="fp16")
+    with open_folder(extractor, KIND) as stored:
+        state |= {f"{_EXTRACTOR}{key}": value for key, value in stored.weights.items()}
+        config |= {key: stored.config[key] for key in ("backbone", "extractor", "selection")}
+        tokenizer = load_tokenizer(str(extractor))
+        write_folder(folder, state, tokenizer, config, card=card, storage="int8")
     model.knowledge.lexicon.save(folder / LEXICON)
     write_sums(folder)
 
@@ -558,13 +608,20 @@ def load_ranker(folder: Path, *, device: torch.device) -> RankerModel:
     """
     with open_folder(folder, RANKER_KIND) as stored:
         config, weights = stored.config, stored.weights
-        encoder = part_of(weights, _ENCODER)
-        reader = build_reader(config["encoder"], encoder, stored.tokenizer, device)
+        module = build_extractor(config, part_of(weights, _EXTRACTOR)).to(device).eval()
+        assert isinstance(module.encoder, BertEncoder)  # `save_ranker` writes no other
+        reader = new_reader(module.encoder, stored.tokenizer, stored.padding, stored_projection(config))
+        lexicon = Lexicon.load(folder / LEXICON)
+        banks = {
+            language: Terms(tuple(terms.written), weights[f"{_BANK}{language}"].numpy())
+            for language, terms in lexicon.terms.items()
+        }
         return RankerModel(
-            knowledge=Knowledge.of(reader, Lexicon.load(folder / LEXICON)),
+            extractor=extractor_predictor(stored, module),
+            knowledge=Knowledge(with_projection(reader, weights, device), lexicon, banks),
             augmented=_choosing(config["counting"], weights, _WITH),
             base=_choosing(config["counting"], weights, _WITHOUT),
-            passages=int(config["passages"]),
+            passages=int(config["retrieved"]),
             languages=frozenset(config["languages"]),
             near=float(config["near"]),
         )

@@ -25,11 +25,11 @@ from torch.nn import functional
 from kpdemo.errors import ConfigError
 from kpdemo.identity import CONFIG, SUMS, kind_of
 from kpdemo.predictors import RANKER_KIND, fetched_folder
-from kpdemo.ramkg import subwords
+from kpdemo.ramkg import passage_encoder
+from kpdemo.ramkg.passage_encoder import PassageReader, load_reader
 from kpdemo.ramkg.passage_index import Hit, PassageIndex
 from kpdemo.ramkg.ranker import load_ranker
 from kpdemo.ramkg.settings import EncoderConfig
-from kpdemo.ramkg.subwords import SubwordReader, load_reader
 from kpdemo.simckp.batches import encode_rows
 from kpdemo.simckp.checkpoint import choose_device, open_folder
 from kpdemo.simckp.dual_encoder import PairEncoder, pool_tokens
@@ -154,22 +154,24 @@ class BankEncoder:
 
 
 @dataclass(frozen=True)
-class BagEncoder:
-    """Bags of subwords, as a retriever of `kpdemo train retriever` or a ranker has them."""
+class PassageEncoder:
+    """The lower layers of an encoder with a projection, as a retriever or the multilingual model has them."""
 
     config: EncoderConfig
     identity: str
-    reader: SubwordReader
+    reader: PassageReader
 
     @classmethod
-    def of(cls, reader: SubwordReader, name: str) -> BagEncoder:
+    def of(cls, reader: PassageReader, name: str) -> PassageEncoder:
         """The encoder of a model by this name."""
-        carried = EncoderConfig(name, length=reader.length)
-        return cls(carried, _identity(reader.module.state_dict(), reader.tokenizer, carried), reader)
+        carried = EncoderConfig(name, length=reader.config.length)
+        parts = nn.ModuleDict({"lower": reader.lower, "projection": reader.projection})
+        state = {key: value.cpu() for key, value in parts.state_dict().items()}
+        return cls(carried, _identity(state, reader.tokenizer, carried), reader)
 
     @property
     def width(self) -> int:
-        return self.reader.module.width
+        return self.reader.width
 
     @property
     def device(self) -> str:
@@ -195,8 +197,8 @@ def load_encoder(config: EncoderConfig, *, device: str = "auto", batch_size: int
     """
     target = choose_device(device)
     folder = fetched_folder(config.model)
-    if kind_of(folder) in (subwords.KIND, RANKER_KIND):
-        return _load_bag_encoder(folder, config, target)
+    if kind_of(folder) in (passage_encoder.KIND, RANKER_KIND):
+        return _load_passage_encoder(folder, config, target)
     bank = _own_folder(folder)
     if bank is not None:
         return _load_bank_encoder(bank, config, target)
@@ -211,13 +213,13 @@ def _own_folder(folder: Path) -> Path | None:
     return folder / BANK if (folder / BANK / CONFIG).is_file() else folder
 
 
-def _load_bag_encoder(folder: Path, config: EncoderConfig, device: torch.device) -> BagEncoder:
+def _load_passage_encoder(folder: Path, config: EncoderConfig, device: torch.device) -> PassageEncoder:
     _check_own(folder, config)
-    if kind_of(folder) == subwords.KIND:
+    if kind_of(folder) == passage_encoder.KIND:
         reader = load_reader(folder, device=device)
     else:
         reader = load_ranker(folder, device=device).knowledge.reader
-    return BagEncoder.of(reader, config.model)
+    return PassageEncoder.of(reader, config.model)
 
 
 def _check_own(folder: Path, config: EncoderConfig) -> None:

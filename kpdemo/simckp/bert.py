@@ -8,11 +8,13 @@ Letters: W windows, T tokens, D width.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+
+from kpdemo.errors import ConfigError
 
 _LAYER = "encoder.layer."
 _RENAMED = {
@@ -79,6 +81,38 @@ class BertEncoder(nn.Module):
             batch_first=True,
         )
         self.layers = nn.TransformerEncoder(layer, config.num_hidden_layers, enable_nested_tensor=False)
+
+    @classmethod
+    def from_transformers(cls, encoder: nn.Module) -> BertEncoder:
+        """A copy of a `BertModel`.
+
+        Raises:
+            ConfigError: it is of another architecture.
+        """
+        config = BertConfig.of(encoder.config.to_dict())  # type: ignore[union-attr, operator]
+        if config is None:
+            raise ConfigError(
+                f"This needs a plain BERT, not a {type(encoder).__name__}: choose another backbone."
+            )
+        own = cls(config)
+        own.load_state_dict(bert_state(encoder.state_dict()))
+        return own.eval()
+
+    def lower(self, layers: int) -> BertEncoder:
+        """An encoder that ends after the first `layers`, and shares their weights with this one.
+
+        Raises:
+            ConfigError: there are fewer.
+        """
+        if layers > self.config.num_hidden_layers:
+            raise ConfigError(
+                f"The encoder has {self.config.num_hidden_layers} layers, not {layers}: give fewer."
+            )
+        with torch.device("meta"):
+            part = BertEncoder(replace(self.config, num_hidden_layers=layers))
+        part.words, part.positions, part.token_types = self.words, self.positions, self.token_types
+        part.norm, part.layers.layers = self.norm, self.layers.layers[:layers]
+        return part.eval()
 
     def get_input_embeddings(self) -> nn.Embedding:
         """The word embeddings, as Transformers calls them."""

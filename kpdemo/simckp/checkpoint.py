@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -36,6 +36,7 @@ from kpdemo.identity import (
     write_sums,
 )
 from kpdemo.io.files import parse_json, replace_file
+from kpdemo.languages import ENGLISH
 from kpdemo.simckp.bert import BertConfig, BertEncoder, with_bert_state
 from kpdemo.simckp.calibration import Calibration, ExpectedF1
 from kpdemo.simckp.extractor import (
@@ -328,13 +329,16 @@ def save_checkpoint(
     name: str,
     card: str,
     storage: Storage = "fp16",
+    languages: Sequence[str] = (ENGLISH,),
 ) -> None:
     """Write weights, tokenizer, configuration, model card and hashes into `folder`.
 
     Args:
+        languages: of the documents that it was trained on.
         storage: of the weights; "int8" takes half the space of "fp16", see `kpdemo.simckp.storage`.
     """
-    config = extractor_config(module, selection) | {"kind": KIND, "name": name}
+    described = {"kind": KIND, "name": name, "languages": sorted(languages)}
+    config = extractor_config(module, selection) | described
     write_folder(folder, module.state_dict(), tokenizer, config, card=card, storage=storage)
 
 
@@ -368,7 +372,13 @@ def _second(folder: Path, stored: StoredModel) -> Second | None:
 def extractor_predictor(stored: StoredModel, module: ContrastiveExtractor) -> SimckpPredictor:
     """A predictor of the extractor `module` and of what else its folder holds."""
     return SimckpPredictor(
-        stored.config["name"], module, stored.tokenizer, stored.padding, load_tagger(), stored.selection
+        stored.config["name"],
+        module,
+        stored.tokenizer,
+        stored.padding,
+        load_tagger(),
+        stored.selection,
+        languages=frozenset(stored.config.get("languages", (ENGLISH,))),
     )
 
 

@@ -152,7 +152,7 @@ def load_tokenizer(name: str) -> Any:
 
 
 def _fresh_tokenizer(name: str) -> Any:
-    with _load_errors(name):
+    with _load_errors(name), quiet_transformers():
         source = _source(name)
         read = load_e5_tokenizer if is_e5_file(source) else AutoTokenizer.from_pretrained
         tokenizer = read(source)

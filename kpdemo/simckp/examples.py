@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
 from kpdemo.candidates.chunks import Candidate
+from kpdemo.languages import UNSPACED
 from kpdemo.types import Document
 
 TURN = Lock()
@@ -35,6 +37,8 @@ def truncating(tokenizer: Tokenizer, length: int, overlap: int = 0) -> Iterator[
         tokenizer.enable_truncation(length, stride=overlap)
         yield
 
+
+_UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")
 
 FEATURES = ("in title", "log count", "first position", "spread", "words", "single word")
 
@@ -209,7 +213,7 @@ def _features(document: Document, candidates: Sequence[Candidate]) -> NDArray[np
     first = np.array([candidate.spans[0][0] for candidate in candidates])
     last = np.array([candidate.spans[-1][0] for candidate in candidates])
     counts = [math.log1p(len(candidate.spans)) for candidate in candidates]
-    words = np.array([candidate.key.count(" ") + 1 for candidate in candidates])
+    words = np.array([_word_count(candidate.key) for candidate in candidates])
     columns = (
         first < body_start,
         np.array(counts) / 3,
@@ -219,6 +223,11 @@ def _features(document: Document, candidates: Sequence[Candidate]) -> NDArray[np
         words == 1,
     )
     return np.stack(columns, axis=1).astype(np.float32)
+
+
+def _word_count(key: str) -> int:
+    """Of a candidate's key; two letters of a script without spaces count as a word."""
+    return key.count(" ") + 1 if " " in key else max(-(-len(_UNSPACED_LETTER.findall(key)) // 2), 1)
 
 
 LONGEST_PHRASE = 24

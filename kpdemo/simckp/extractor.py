@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -18,11 +18,12 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 from torch.nn import functional
 
-from kpdemo.candidates.chunks import Candidate, CandidateConfig, mine_candidates, present_keyphrase, surface
+from kpdemo.candidates.chunks import Candidate, CandidateConfig, present_keyphrase, surface
+from kpdemo.candidates.mining import mine_candidates
 from kpdemo.candidates.tagger import Tagger
 from kpdemo.errors import ConfigError
 from kpdemo.languages import ENGLISH
-from kpdemo.routing import latin_documents
+from kpdemo.routing import latin_documents, segmentable_documents
 from kpdemo.selection import check_options, keep, mark_fillers
 from kpdemo.simckp.batches import Movable, in_halves, pad_rows
 from kpdemo.simckp.calibration import Calibration, ExpectedF1, own_count
@@ -298,6 +299,7 @@ class SimckpPredictor:
     Attributes:
         padding: the pad token id.
         second: its scores are averaged with those of `module`; the two make different errors.
+        languages: of the documents that it was trained on.
         ranker: ranks the best candidates together; `selection` is for the scores that it gives.
     """
 
@@ -309,8 +311,7 @@ class SimckpPredictor:
     selection: Selection
     second: Second | None = None
     ranker: PresentRanker | None = None
-
-    languages: ClassVar[frozenset[str]] = frozenset({ENGLISH})  # of the tagger that finds the candidates
+    languages: frozenset[str] = frozenset({ENGLISH})
 
     @property
     def device(self) -> str:
@@ -325,7 +326,7 @@ class SimckpPredictor:
     ) -> list[Prediction]:
         """See `kpdemo.types.Predictor`; a score is the estimated share of such candidates that are gold."""
         check_options(top_k, threshold)
-        read = latin_documents(documents)
+        read = self._readable(documents)
         return [
             self.choose(document, candidates, scores, top_k=top_k, threshold=threshold)
             for document, (candidates, scores) in zip(read, self.score(read), strict=True)
@@ -380,7 +381,7 @@ class SimckpPredictor:
         check_options(top_k, threshold)
         if self.module.classifier is not None:
             return []  # a classifier compares a phrase with nothing
-        [read] = latin_documents([document])
+        [read] = self._readable([document])
         candidates, example = self.mine(read)
         [(_, scores)] = self.score_mined([read], [(candidates, example)])
         shown, kept = self._select(scores, top_k, threshold)
@@ -401,6 +402,10 @@ class SimckpPredictor:
             for half, share in ((rows, 1 - self.second.share), (others, self.second.share))
         ]
         return torch.cat(weighted, dim=-1).numpy()
+
+    def _readable(self, documents: Sequence[Document | str]) -> list[Document]:
+        only_english = self.languages == {ENGLISH}
+        return latin_documents(documents) if only_english else segmentable_documents(documents)
 
     def mine(self, document: Document) -> tuple[list[Candidate], Example]:
         """The candidates of a document, and the document as the module reads it."""

@@ -18,7 +18,8 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from kpdemo.candidates.chunks import Candidate, CandidateConfig, mine_candidates
+from kpdemo.candidates.chunks import Candidate, CandidateConfig
+from kpdemo.candidates.mining import mine_candidates
 from kpdemo.candidates.tagger import Tagger
 from kpdemo.errors import ModelStoppedError
 from kpdemo.simckp.examples import Example, build_example, document_tokens

@@ -60,7 +60,7 @@ A BiLSTM and a CRF on an encoder, as in the ablation of SimCKP (Choi et al. 2023
 
 {_training(config, trained, "documents with a present keyphrase")}
 
-{figures_section(config.validation, trained.validation)}
+{figures_section(config.choosing, trained.validation)}
 
 {_limits(config)}
 {licence(config.backbone)}"""
@@ -102,7 +102,7 @@ One sequence of all keyphrases (ONE2SEQ), as "BART (generating all)" in the abla
 
 The decoder is {_decoder(trained)}.
 
-{figures_section(config.validation, trained.validation)}
+{figures_section(config.choosing, trained.validation)}
 
 {_limits(config)}The first window only is read.
 {licence(config.backbone)}"""
@@ -168,11 +168,11 @@ def visits(progress: Progress, loop: LoopConfig) -> str:
     return f"{told}; planned for {plans} before, so that the learning rate was not that of one run"
 
 
-def figures_section(validation: Source, metrics: Metrics) -> str:
+def figures_section(validation: Sequence[Source], metrics: Metrics) -> str:
     """The section on the figures of the validation documents."""
     return f"""## Validation
 
-{describe_source(validation)}: macro precision and recall over the
+{"; ".join(map(describe_source, validation))}: macro precision and recall over the
 documents with present gold keyphrases, F1 of the two means. These documents chose the weights and the
 threshold, so the figures are a little too good.
 
@@ -182,7 +182,7 @@ threshold, so the figures are a little too good.
 
 
 def _present(config: ExtractorTraining, selection: Selection, metrics: Metrics) -> str:
-    return f"""{figures_section(config.validation, metrics)}
+    return f"""{figures_section(config.choosing, metrics)}
 
 {selection_section(config.model, selection, metrics)}"""
 

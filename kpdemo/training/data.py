@@ -110,18 +110,22 @@ def read_source(source: Source, folder: Path) -> Iterator[Document]:
     return (document for document, _ in read_source_rows(source, folder))
 
 
-def validation_documents(source: Source, folder: Path) -> list[Document]:
-    """All of a source that chooses the weights.
+def validation_documents(sources: Iterable[Source], folder: Path) -> list[Document]:
+    """All of the sources that choose the weights, in their order.
 
     Raises:
-        ConfigError: there is none, so that nothing could be chosen.
+        ConfigError: one has none, so that nothing could be chosen.
     """
-    if documents := list(read_source(source, folder)):
-        return documents
-    raise ConfigError(
-        f"{source.path} has no validation document with a keyphrase that `validation` in the configuration "
-        "takes: check its `where`, `skip_ids` and `fields`."
-    )
+    documents: list[Document] = []
+    for source in sources:
+        own = list(read_source(source, folder))
+        if not own:
+            raise ConfigError(
+                f"{source.path} has no validation document with a keyphrase that `validation` in the "
+                "configuration takes: check its `where`, `skip_ids` and `fields`."
+            )
+        documents += own
+    return documents
 
 
 def read_source_rows(source: Source, folder: Path) -> Iterator[tuple[Document, Mapping[str, Any]]]:

@@ -76,7 +76,7 @@ def train_ensemble(config: EnsembleTraining, *, device: torch.device) -> Trained
         first.config = replace(first.config, window=config.window)
     check_reading(first.encoder, first.config.window, "window")
     validation = ValidationSet(
-        validation_documents(config.validation, config.data),
+        validation_documents([config.validation], config.data),
         stored.tokenizer,
         first.config,
         config.counting,
@@ -98,7 +98,7 @@ By `python -m kpdemo train ensemble`: {1 - share:g} of a candidate's score is th
 {share:g} the second's. Of the second only the differences from the first are stored, in four bits a weight.
 Both read windows of {window} tokens that overlap by {overlap}.
 
-{figures_section(config.validation, trained.validation)}
+{figures_section([config.validation], trained.validation)}
 
 {selection_section(trained.config, trained.selection, trained.validation)}
 

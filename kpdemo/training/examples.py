@@ -15,13 +15,8 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 from torch import nn
 
-from kpdemo.candidates.chunks import (
-    Candidate,
-    CandidateConfig,
-    candidate_key,
-    mine_candidates,
-    random_candidates,
-)
+from kpdemo.candidates.chunks import Candidate, CandidateConfig, random_candidates
+from kpdemo.candidates.mining import mine_candidates, mined_key
 from kpdemo.candidates.tagger import TAGGER_ASSET, load_tagger
 from kpdemo.errors import ConfigError
 from kpdemo.evaluation.metrics import MacroFigures, named_metrics
@@ -112,14 +107,14 @@ def _with_random_negatives(
     """The candidates that are gold, and a random run of words for each of the others."""
     is_gold = gold_candidates(document, candidates)
     gold = [candidate for candidate, right in zip(candidates, is_gold, strict=True) if right]
-    keys = {candidate_key(keyphrase, document.language) for keyphrase in document.keyphrases}
+    keys = {mined_key(keyphrase, document.language) for keyphrase in document.keyphrases}
     others = len(candidates) - len(gold)
     return gold + random_candidates(document, others, config, without=keys, seed=RANDOM_SEED)
 
 
 def gold_candidates(document: Document, candidates: Sequence[Candidate]) -> NDArray[np.bool_]:
     """(P,) true where a candidate is one of the document's keyphrases."""
-    gold = {candidate_key(keyphrase, document.language) for keyphrase in document.keyphrases}
+    gold = {mined_key(keyphrase, document.language) for keyphrase in document.keyphrases}
     return np.array([candidate.key in gold for candidate in candidates], dtype=bool)
 
 
@@ -138,7 +133,7 @@ def bare_phrase_tokens(phrase: str, tokenizer: Tokenizer) -> NDArray[np.int64]:
     return np.asarray(tokenizer.encode(phrase, add_special_tokens=False).ids, dtype=np.int64)
 
 
-EXAMPLES_VERSION = 8
+EXAMPLES_VERSION = 9
 
 
 class ExampleCache:

@@ -12,7 +12,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from kpdemo.candidates.chunks import Candidate, mine_candidates
+from kpdemo.candidates.chunks import Candidate
+from kpdemo.candidates.mining import mine_candidates
 from kpdemo.errors import ConfigError
 from kpdemo.simckp.calibration import Counting
 from kpdemo.simckp.checkpoint import load_weights
@@ -72,7 +73,7 @@ def train_extractor(config: ExtractorTraining, *, device: torch.device) -> Train
     if config.start:
         load_weights(config.start, module)
     validation = ValidationSet(
-        validation_documents(config.validation, config.data),
+        validation_documents(config.choosing, config.data),
         tokenizer.backend_tokenizer,
         config.model,
         config.counting,

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal
 from torch import Tensor, nn
 
 from kpdemo.errors import ConfigError
+from kpdemo.languages import ENGLISH, check_codes
 from kpdemo.simckp.calibration import Counting
 from kpdemo.simckp.checkpoint import content_hash
 from kpdemo.simckp.extractor import ExtractorConfig
@@ -41,6 +42,8 @@ class ExtractorTraining:
     device: "auto", "cpu" or "cuda".
     attention: the attention implementation, by Transformers' name; on a CPU "eager" trains twice as fast as
         "sdpa".
+    more_validation: further sources that choose, such as those of other languages.
+    languages: ISO 639-1 codes of the training documents.
     style: how the training documents were annotated, such as "author keywords"; given in the model card.
     counting: what decides how many keyphrases a document gets: "threshold" is SimCKP's own rule.
     storage: of the weights in the checkpoint, "fp16" or "int8".
@@ -59,6 +62,8 @@ class ExtractorTraining:
     validation: Source
     loop: LoopConfig
     name: str = "extractor"
+    more_validation: tuple[Source, ...] = ()
+    languages: tuple[str, ...] = (ENGLISH,)
     style: str = ""
     data: Path = Path("data")
     output: Path = Path("runs/extractor")
@@ -81,7 +86,13 @@ class ExtractorTraining:
     objective: Literal["contrastive", "binary"] = "contrastive"
     negatives: Literal["hard", "random", "in-batch"] = "hard"
 
+    @property
+    def choosing(self) -> tuple[Source, ...]:
+        """All sources whose documents choose the weights."""
+        return self.validation, *self.more_validation
+
     def __post_init__(self) -> None:
+        check_codes(self.languages)
         compared = self.objective == "contrastive" and self.model.head == "similarity"
         if self.negatives == "in-batch" and not compared:
             raise ConfigError(
@@ -103,9 +114,15 @@ def extractor_identity(config: ExtractorTraining) -> str:
     """
     return run_identity(
         vars(config),
-        *("counting", "shares", "search", "over_generated"),  # which measure, or choose among trained weights
+        *(
+            "counting",
+            "shares",
+            "search",
+            "over_generated",
+            "languages",
+        ),  # which measure, or choose among trained weights
         start=content_hash(config.start) if config.start else None,
-        sources=source_hashes([*config.train, config.validation], config.data),
+        sources=source_hashes([*config.train, *config.choosing], config.data),
     )
 
 

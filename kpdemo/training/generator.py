@@ -133,7 +133,7 @@ def train_generator(config: GeneratorTraining, *, device: torch.device) -> Train
     torch.manual_seed(config.loop.seed)  # before heads and decoder are made
     examples = training_examples(config)
     module, tokenizer = build_generator(config, examples.absent_tokens)
-    documents = validation_documents(config.validation, config.data)
+    documents = validation_documents([config.validation], config.data)
     if config.released_filters:
         documents = [document for document in documents if absent_keyphrases(document)]
     fast, padding = tokenizer.backend_tokenizer, tokenizer.pad_token_id
@@ -307,7 +307,7 @@ def train_one2seq(config: One2SeqTraining, *, device: torch.device) -> TrainedOn
     examples = training_examples(config)
     targets = [target_phrases(examples[number]) for number in range(len(examples))]
     module, tokenizer = build_generator(config, np.concatenate([ids for row in targets for ids in row]))
-    documents = validation_documents(config.validation, config.data)
+    documents = validation_documents([config.validation], config.data)
     reader = SimckpGenerator(config.name, module, tokenizer.backend_tokenizer, tokenizer.pad_token_id)
     validation = GenerationValidation(reader, documents, config.search, 0, written=gold_phrases)
     part = One2SeqPart(module, config, examples, validation, padding=tokenizer.pad_token_id)

@@ -85,7 +85,7 @@ def train_labeller(config: LabellerTraining, *, device: torch.device) -> Trained
     set_dropout(encoder, config.dropout)
     examples = training_examples(config)
     module = SequenceLabeller(encoder, LabellerConfig(config.lstm, config.model.window, config.model.overlap))
-    validation = validation_documents(config.validation, config.data)
+    validation = validation_documents([config.validation], config.data)
     part = LabellerPart(module, config, examples, validation, tokenizer)
     documents = int(examples.extractable.sum())
     logger.info("%d training examples, %d validation documents", documents, len(validation))

@@ -33,8 +33,16 @@ def _extractor() -> Recipe:
     from kpdemo.training.fine_tuning import ExtractorTraining
 
     def save(folder: Path, config: ExtractorTraining, trained: TrainedExtractor, card: str) -> None:
-        parts = trained.module, trained.tokenizer, trained.selection
-        save_checkpoint(folder, *parts, name=config.name, card=card, storage=config.storage)
+        save_checkpoint(
+            folder,
+            trained.module,
+            trained.tokenizer,
+            trained.selection,
+            name=config.name,
+            card=card,
+            storage=config.storage,
+            languages=config.languages,
+        )
 
     return Recipe(ExtractorTraining, train_extractor, extractor_card, save)
 
@@ -193,7 +201,7 @@ def _multilingual() -> Recipe:
     )
 
     def save(folder: Path, config: MultilingualTraining, trained: TrainedMultilingual, card: str) -> None:
-        save_ranker(folder, trained.model, name=config.name, card=card)
+        save_ranker(folder, trained.model, config.extractor, name=config.name, card=card)
 
     return Recipe(MultilingualTraining, train_multilingual, multilingual_card, save)
 

@@ -164,7 +164,7 @@ def train_bank(config: BankTraining, *, device: torch.device) -> TrainedBank:
     )
     index = TermIndex([term.key for term in found.terms], [term.text for term in found.terms])
     validation = BankValidation(
-        validation_documents(config.validation, config.data),
+        validation_documents([config.validation], config.data),
         index,
         tokenizer.backend_tokenizer,
         padding=tokenizer.pad_token_id,
@@ -385,7 +385,7 @@ def train_profiles(config: ProfilesTraining, *, device: torch.device) -> Profile
     retriever = load_bank(config.bank, device=device.type)
     encoder, bank = retriever.encoder, retriever.bank
     validation = BankValidation(
-        validation_documents(config.validation, config.data),
+        validation_documents([config.validation], config.data),
         bank.terms,
         encoder.tokenizer,
         padding=encoder.padding,

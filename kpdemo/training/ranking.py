@@ -142,7 +142,7 @@ def train_ranking(config: RankingTraining, *, device: torch.device) -> TrainedRa
     fitted = LogisticRegression(C=1 / config.penalty, max_iter=1_000).fit(features / spread, positive)
     ranker = replace(blank, weights=fitted.coef_[0] / spread, intercept=float(fitted.intercept_[0]))
     validation = ValidationSet(
-        validation_documents(config.validation, config.data),
+        validation_documents([config.validation], config.data),
         extractor.tokenizer,
         extractor.module.config,
         config.counting,
@@ -251,7 +251,7 @@ The weights, times the standard deviation of their features:
 | feature | weight |
 |---|---|
 {rows}
-{figures_section(config.validation, trained.validation)}
+{figures_section([config.validation], trained.validation)}
 
 {describe_selection("The logit", trained.minimum, trained.selection, trained.validation)}
 

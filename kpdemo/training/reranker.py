@@ -381,7 +381,7 @@ def train_reranker(config: RerankerTraining, *, device: torch.device) -> Trained
     dual, tokenizer, length = _dual_encoder(config)
     drawn = draw_documents(config.train, config.data, config.skip + config.pool, config.drawn_with)
     drawn = drawn[config.skip :]
-    validated = validation_documents(config.validation, config.data)
+    validated = validation_documents([config.validation], config.data)
     identity = str((_sources(config), config.search, config.retrieved))
     once = proposed_documents([one for one, _ in drawn], proposer, config.cache, identity=identity)
     trained_on = [replace(item, repeat=repeat) for item, (_, repeat) in zip(once, drawn, strict=True)]

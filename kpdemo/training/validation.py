@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from kpdemo.batch import ask_each
-from kpdemo.candidates.chunks import Candidate, mine_candidates, present_keyphrase
+from kpdemo.candidates.chunks import Candidate, present_keyphrase
+from kpdemo.candidates.mining import mine_candidates
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.errors import InputError
 from kpdemo.evaluation.metrics import macro_average, score_kind

@@ -23,7 +23,7 @@ from kpdemo.io.files import DOCUMENT_SUFFIXES, is_whole
 from kpdemo.io.predictions import write_predictions_table
 from kpdemo.io.tables import LineError
 from kpdemo.pdf_process import ReadPdf, is_pdf
-from kpdemo.routing import NO_MODEL_HERE, foreign_notes
+from kpdemo.routing import foreign_notes
 from kpdemo.types import Keyphrase, Predictor, languages_of
 from kpdemo.ui.html import count_noun, escape, filler_note, filler_word, group_digits
 from kpdemo.ui.models import ModelShelf
@@ -255,7 +255,7 @@ def predict_uploads(
     write_predictions_table(output, output.with_suffix(".csv"), places=places)
     if foreign := report.summary.foreign:
         languages = languages_of(predictor)
-        report.foreign = foreign_notes(foreign, predictor.name, languages, advice=NO_MODEL_HERE)
+        report.foreign = foreign_notes(foreign, predictor.name, languages)
     return report
 
 

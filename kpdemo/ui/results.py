@@ -22,7 +22,7 @@ from kpdemo.io.tables import escape_formula
 from kpdemo.languages import NAMES, SEGMENTED, language_name
 from kpdemo.lines import with_title_line
 from kpdemo.passages import Used, help_note, passage_rows, unrelated_note, used_keyphrases
-from kpdemo.routing import NO_MODEL_HERE, prediction_note
+from kpdemo.routing import prediction_note
 from kpdemo.selection import short_score
 from kpdemo.text import phrase_key
 from kpdemo.types import (
@@ -384,7 +384,6 @@ def note_of(answer: PredictionResult) -> str:
         answer.model,
         answer.languages,
         finds_absent=answer.finds_absent,
-        advice=NO_MODEL_HERE,
     )
 
 

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kpdemo.errors import InputError, KpdemoError, LanguageError
-from kpdemo.languages import identify, language_name
-from kpdemo.routing import ROUTES, without_map_advice
+from kpdemo.routing import map_advice
 from kpdemo.selection import page_score
 from kpdemo.text import shorten
 from kpdemo.types import PointKind, PredictionRequest, VectorPoint, VectorSpace
@@ -529,22 +528,16 @@ class SpaceHandlers:
         try:
             spaces = {space.name: space for space in self.shelf.spaces(question, stop)}
         except LanguageError as error:
-            raise InputError(without_map_advice(str(error))) from error
+            raise InputError(map_advice(str(error))) from error
         if not spaces:
             raise InputError(self._nothing_drawn(question))
         return spaces
 
     def _nothing_drawn(self, question: PredictionRequest) -> str:
-        """Why, in one sentence; to choose another model does not help where this one reads the language."""
-        reader, language = self.shelf.reader_of(question), identify(question.document).language
-        if ROUTES.get(language) == reader:
-            return (
-                f"{language_name(language)} texts are read by the model {reader}, which does not compare "
-                "vectors, so there is no map of them."
-            )
+        """Why, in one sentence."""
         return (
-            f"The model “{reader}” does not compare vectors, so there is nothing to draw: choose another one "
-            "on the Keyphrases page."
+            f"The model “{self.shelf.reader_of(question)}” does not compare vectors, so there is nothing to "
+            "draw: choose another one on the Keyphrases page."
         )
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import kpdemo
-from kpdemo.candidates.chunks import mine_candidates
+from kpdemo.candidates.mining import mine_candidates
 from kpdemo.predictors import DEFAULT_FOLDER
 from kpdemo.simckp.examples import build_example
 from kpdemo.simckp.pipeline import SystemPredictor, load_system

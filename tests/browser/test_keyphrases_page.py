@@ -18,7 +18,6 @@ from playwright.sync_api import Page, Route, expect
 
 import app
 from kpdemo.errors import ModelLoadError
-from kpdemo.routing import NO_MODEL_HERE
 from kpdemo.types import Keyphrase
 from kpdemo.ui.files import BATCH_SIZE
 from kpdemo.ui.models import LONG_TEXT
@@ -114,8 +113,7 @@ def test_the_language_can_be_chosen_and_the_text_runs_in_its_direction(fresh):
     fresh.get_by_role("option", name="Hebrew").click()
     predict(fresh, f"מודל: {BODY}")
     expect(fresh.locator("#predict-language-note")).to_have_text(
-        "This text is Hebrew; the model 'default' was made for English, so treat its answer with care "
-        f"({NO_MODEL_HERE})."
+        "This text is Hebrew; the model 'default' was trained on none such, so treat its answer with care."
     )
     text = fresh.locator("#predict-text[lang=he]")
     assert text.evaluate("element => getComputedStyle(element).direction") == "rtl"

@@ -13,7 +13,7 @@ import app
 from tests.browser.conftest import load, serious_violations
 from tests.fakes import PASSAGES, FakeRetriever
 
-MODELS = {"default": "by language", "multilingual": "French, Chinese, Korean", "first": "first phrases"}
+MODELS = {"default": "by language", "multilingual": "other languages", "first": "first phrases"}
 FRENCH = (
     "Cette thèse compare des noyaux de graphes pour des molécules, et montre ce que les noyaux y gagnent."
 )

@@ -60,7 +60,7 @@ def test_a_search_tells_which_passages_may_be_on_other_subjects(index, capsys):
     call = ["index", "search", PASSAGES[0].text, "--index", str(index), "--device", "cpu"]
     assert main([*call, "--json"]) == 0
     hits = json.loads(capsys.readouterr().out)["hits"]
-    chance = chance_score(len(PASSAGES), 32)
+    chance = chance_score(len(PASSAGES), 64)
     assert [hit["related"] for hit in hits] == [hit["score"] > chance for hit in hits]
     assert (hits[0]["related"], hits[-1]["related"]) == (True, False)
     assert main(call) == 0
@@ -168,7 +168,7 @@ def test_a_language_that_the_model_was_not_made_for_is_told(run, index):
     status, out, err = run("-", "--index", index, "--json", stdin=german)
     assert (status, json.loads(out)["language"]) == (0, "de")
     assert "This text is German" in err
-    assert "docs/languages.md" in err
+    assert "the model 'multilingual' reads it" in err
 
 
 def test_documents_in_languages_that_the_model_was_not_made_for_are_told_once(run, model, tmp_path):

@@ -135,7 +135,11 @@ def test_any_letters_go_there_and_back(client, text):
 
 
 def test_each_document_has_its_answer_or_its_refusal_in_its_place(client):
-    documents = [{"id": 7, "text": TEXT}, {"id": "empty", "text": " "}, {"text": "知識グラフの埋め込み"}]
+    documents = [
+        {"id": 7, "text": TEXT},
+        {"id": "empty", "text": " "},
+        {"text": "知識グラフの埋め込み", "language": "en"},
+    ]
     [first, second, third] = ask(client, {"documents": documents, "top_k": 1}).json()["predictions"]
     assert (first["id"], len(first["present"])) == (7, 1)
     assert second == {"id": "empty", "error": "The text is empty: give a title or some sentences."}
@@ -172,7 +176,7 @@ def test_each_document_has_its_answer_or_its_refusal_in_its_place(client):
         ({"text": ""}, 422, "The text is empty: give a title or some sentences."),
         ({"text": "<p> </p>"}, 422, "The text is empty"),
         ({"text": "word"}, 422, "The text is only one word"),
-        ({"text": "知識グラフの埋め込み"}, 422, "which this model does not read"),
+        ({"text": "知識グラフの埋め込み", "language": "en"}, 422, "which this model does not read"),
         ({"text": TEXT, "language": "Frnch"}, 422, '"language" Frnch: not a known language; give one'),
         ({"text": TEXT, "top_k": 0}, 422, '"top_k" is 0: give a whole number from 1 to'),
         ({"text": TEXT, "top_k": 10**4000}, 422, '"top_k" is 1000000'),

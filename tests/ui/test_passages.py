@@ -14,7 +14,6 @@ from kpdemo.batch import BatchSummary
 from kpdemo.io.tables import BYTE_ORDER_MARK
 from kpdemo.passages import passage_rows, used_keyphrases
 from kpdemo.pipeline import Pipeline
-from kpdemo.routing import NO_MODEL, NO_MODEL_HERE, TRAIN_ONE, language_note
 from kpdemo.types import (
     Document,
     Keyphrase,
@@ -63,7 +62,7 @@ def found(*present: Keyphrase, passages=PASSAGES, language="fr", near=None) -> R
         (
             "Wir vergleichen Moleküle mit Graphen und zeigen, dass sie gut sind.",
             "default",
-            "default",
+            "multilingual",
         ),
         (FRENCH.body, "indexer", "indexer"),
     ],
@@ -231,14 +230,3 @@ def test_a_text_that_the_routed_default_reads_without_passages_speaks_of_none():
     assert len(json.loads(as_json(shelf.answer(PredictionRequest(FRENCH, "default"))))["passages"]) == len(
         PASSAGES
     )
-
-
-@pytest.mark.parametrize(("language", "said"), [("de", True), ("fr", False)])
-def test_a_language_that_no_model_was_made_for_is_told(language, said):
-    assert (NO_MODEL in language_note(language, "indexer", {"en"})) == said
-    assert "positionrank and multipartite" in NO_MODEL
-    assert TRAIN_ONE in NO_MODEL
-    note = language_note(language, "indexer", {"en"}, advice=NO_MODEL_HERE)  # as the page says it
-    assert ("try positionrank or multipartite" in note) == said
-    assert "python" not in note
-    assert "`" not in note

@@ -332,7 +332,7 @@ def _box(place, width):
     return left, place.y - 8, left + width, place.y + 8
 
 
-ROUTED = {"default": "of four languages", "multilingual": "French, Chinese", "english": "English only"}
+ROUTED = {"default": "any language", "multilingual": "other languages", "english": "English only"}
 
 
 def refused(model, text):
@@ -344,37 +344,27 @@ def refused(model, text):
     return str(error.value.message)
 
 
-@pytest.mark.parametrize(
-    ("language", "text"),
-    [
-        ("Chinese", "深度学习模型在自然语言处理中的应用"),
-        ("French", "Cette thèse porte sur la représentation du corps féminin."),
-    ],
-)
 @pytest.mark.parametrize("model", ["default", "multilingual"])
-def test_a_text_that_is_read_without_vectors_has_no_map_by_any_other_name(model, language, text):
-    assert refused(model, text) == (
-        f"{language} texts are read by the model multilingual, which does not compare vectors, "
-        "so there is no map of them."
-    )
+def test_a_text_that_is_read_without_vectors_has_no_map(model):
+    assert "does not compare vectors" in refused(model, "深度学习模型在自然语言处理中的应用")
 
 
 @pytest.mark.parametrize(
     ("model", "language", "text"),
     [
         ("english", "Chinese", "深度学习模型在自然语言处理中的应用"),
-        ("default", "Hebrew", "ברוכים הבאים לאתר שלנו"),
+        ("english", "Hebrew", "ברוכים הבאים לאתר שלנו"),
     ],
 )
 def test_a_text_that_models_with_vectors_refuse_sends_nobody_to_one_without(model, language, text):
-    said = f"The text is {language}, which models that compare vectors do not read: there is no map of it."
+    said = f"The text is {language}, which this model does not read: choose the model multilingual."
     assert refused(model, text) == said
 
 
 def test_a_text_that_no_model_reads_has_no_map():
-    assert refused("default", "การสกัดคำสำคัญจากบทความวิชาการ") == (
-        "The text is Thai, which models that compare vectors do not read, nor does any other that is "
-        "included: there is no map of it."
+    assert refused("english", "การสกัดคำสำคัญจากบทความวิชาการ") == (
+        "The text is Thai, which this model does not read, nor does any other that is included: its words "
+        "cannot be told apart."
     )
 
 

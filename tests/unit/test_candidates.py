@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nltk import RegexpParser, Tree
 
-from kpdemo.candidates.chunks import CandidateConfig, _chunks, candidate_key, mine_candidates, surface
+from kpdemo.candidates.chunks import CandidateConfig, _chunks, candidate_key, surface
+from kpdemo.candidates.mining import mine_candidates
 from kpdemo.candidates.tagger import load_tagger, tokenize
 from kpdemo.errors import ModelLoadError
 from kpdemo.text import PhraseFinder, StemmedText

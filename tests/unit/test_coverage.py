@@ -1,6 +1,7 @@
 """Candidate recall, by hand."""
 
-from kpdemo.candidates.chunks import Candidate, Coverage, coverage_to_json, measure_coverage, mine_candidates
+from kpdemo.candidates.chunks import Candidate
+from kpdemo.candidates.mining import Coverage, coverage_to_json, measure_coverage, mine_candidates
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.types import Document
 

@@ -158,7 +158,7 @@ def test_kinds_of_absent_phrases_go_by_the_words_of_a_segmenter():
     st.sampled_from(["zh", "ko"]),
 )
 def test_no_segment_ends_within_a_word(text, language):
-    ends = {end for _, end, _ in segments(text, language)}
+    ends = {end for _, end, *_ in segments(text, language)}
     assert not any(start < end < behind for start, behind in word_spans(text, language) for end in ends)
 
 
@@ -176,7 +176,7 @@ def test_accents_are_the_same_composed_or_not():
     ],
 )  # fmt: skip
 def test_particles_and_marks_are_no_content_and_words_in_other_letters_are(text, language, words):
-    assert [text[start:end] for start, end, content in segments(text, language) if content] == words
+    assert [text[start:end] for start, end, content, _ in segments(text, language) if content] == words
 
 
 def test_a_text_of_one_chinese_sentence_can_be_read_and_a_word_cannot():
@@ -186,12 +186,13 @@ def test_a_text_of_one_chinese_sentence_can_be_read_and_a_word_cannot():
 
 
 def test_a_model_for_another_language_is_named():
-    assert language_note("fr", "default", {"en"}) == (
-        "This text is French; the model 'default' was made for English, so treat its answer with care."
+    assert language_note("fr", "indexer", {"en"}) == (
+        "This text is French; the model 'indexer' was made for English, so treat its answer with care (the "
+        "model 'multilingual' reads it)."
     )
-    assert language_note("fr", "default", {"en"}, lacks_absent=True) == (
-        "This text is French; the model 'default' was made for English, so it gives no absent keyphrases; "
-        "treat the present ones with care."
+    assert language_note("ko", "default", SERVED, lacks_absent=True) == (
+        "This text is Korean; the model 'default' was trained on none such, so it gives no absent "
+        "keyphrases; treat the present ones with care."
     )
     assert "was made for English and Polish," in language_note("ko", "m", {"pl", "en"})
     assert "was not made for it," in language_note("th", "yake", {"ar", "da", "de", "fr", "it"})
@@ -205,15 +206,16 @@ def test_a_model_for_another_language_is_named():
 def test_each_language_of_many_documents_has_a_sentence():
     foreign = {("fr", True): 1, ("ko", True): 1_200, ("ko", False): 1}
     assert foreign_notes(foreign, "m", {"en"}) == [
-        "1,201 documents are Korean; the model 'm' was made for English, so treat its answers with care.",
+        "1,201 documents are Korean; the model 'm' was made for English, so treat its answers with care (the "
+        "model 'multilingual' reads it).",
         "1 document is French; the model 'm' was made for English, so it gives no absent keyphrases; treat "
-        "the present ones with care.",
+        "the present ones with care (the model 'multilingual' reads it).",
     ]
 
 
-def test_the_documentation_quotes_the_note_on_a_german_text():
+def test_the_documentation_quotes_the_note_on_a_korean_text():
     page = (Path(__file__).parents[2] / "docs" / "languages.md").read_text(encoding="utf-8")
-    assert language_note("de", "default", SERVED, lacks_absent=True) in " ".join(page.split())
+    assert language_note("ko", "default", SERVED, lacks_absent=True) in " ".join(page.split())
 
 
 LANGUAGES = st.sampled_from(["", "en", "fr", "de", "zh", "ko", "ja", "ar", "pl", "x"])

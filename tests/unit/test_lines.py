@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from kpdemo.candidates import chunks
 from kpdemo.candidates import noun_phrases as phrases
 from kpdemo.candidates import word_runs as ramkg_phrases
-from kpdemo.candidates.chunks import candidate_key, mine_candidates
+from kpdemo.candidates.chunks import candidate_key
+from kpdemo.candidates.mining import mine_candidates
 from kpdemo.candidates.noun_phrases import noun_ngrams, noun_phrases
 from kpdemo.candidates.tagger import load_tagger
-from kpdemo.candidates.word_runs import mine_phrases
+from kpdemo.candidates.word_runs import mine_runs
 from kpdemo.lines import (
     LONGEST_TITLE,
     LONGEST_TITLE_LINE,
@@ -230,12 +231,12 @@ def test_candidates_go_over_the_ends_of_wrapped_lines(mine):
 def test_phrases_in_other_languages_end_with_a_title_too():
     body = "La solubilité des molécules est prédite par leurs voisins, ce qui demande peu de mesures."
     document = Document(f"Réseaux de neurones\n{body}", language="fr")
-    spans = [span for candidate in mine_phrases(document) for span in candidate.spans]
+    spans = [span for candidate in mine_runs(document) for span in candidate.spans]
     assert (0, len("Réseaux de neurones")) in spans
     assert not any(start < len("Réseaux de neurones") < end for start, end in spans)
 
 
-ALL_MINERS = {**MINERS, "ramkg": mine_phrases}
+ALL_MINERS = {**MINERS, "ramkg": mine_runs}
 WORD = st.text("abcdefgh", min_size=1, max_size=12)
 
 

@@ -12,14 +12,15 @@ from pathlib import Path
 
 import pytest
 import torch
+from transformers import AutoTokenizer
 
 from kpdemo.config import load_section
 from kpdemo.errors import ConfigError, InputError, TrainingError
 from kpdemo.predictors import load_predictor
+from kpdemo.ramkg.passage_encoder import ProjectionConfig, load_reader, save_reader
 from kpdemo.ramkg.retriever import load_encoder
 from kpdemo.ramkg.rgit import Outcome, Retrieved, iterate
 from kpdemo.ramkg.settings import EncoderConfig
-from kpdemo.ramkg.subwords import SubwordEncoder, load_reader, save_reader, train_tokenizer
 from kpdemo.training import run
 from kpdemo.training.data import Source
 from kpdemo.training.loop import LoopConfig
@@ -28,7 +29,6 @@ from kpdemo.training.multilingual.retriever import (
     ParallelSource,
     RetrieverPart,
     RetrieverTraining,
-    SubwordTower,
     Translation,
     new_tower,
     read_translations,
@@ -45,6 +45,7 @@ from kpdemo.training.multilingual.rgit import (
 from kpdemo.training.multilingual.rounds import read_rounds
 from kpdemo.types import Document
 from tests.tiny import tiny_bert
+from tests.tiny_ranker import save_tiny_encoder, save_tiny_extractor
 
 SUBJECTS = {
     "réseau de neurones": "neural network",
@@ -57,13 +58,12 @@ CONFIG = """
 [retriever]
 {backbone}
 learning_rate = 1e-2
-subwords = {{ vocabulary = 300, width = 32 }}
-encoder = {{ length = 40 }}
 loop = {{ documents = 400, batch_size = 10, precision = "fp32", evaluate_every = 400 }}
 train = [{{ path = "theses.jsonl", language = "fr" }}]
 validation = [{{ path = "valid.jsonl", language = "fr" }}]
 
 [multilingual]
+extractor = "{folder}/extractor"
 start = "{folder}/retriever/checkpoint"
 languages = ["fr"]
 parallel = 10
@@ -72,6 +72,7 @@ epochs = 10
 rounds = {{ rounds = 1, passages = 2 }}
 thinned = [{{}}, {{ share = 0.5, skipped = 1 }}]
 ranker = {{ epochs = 5, minimum = 1 }}
+known = [{{ path = "theses.jsonl", language = "fr" }}]
 translations = [{{ path = "theses.jsonl", language = "fr" }}]
 validation = [{{ path = "valid.jsonl", language = "fr" }}]
 passages = [{{ path = "passages.jsonl" }}]
@@ -102,7 +103,10 @@ def folder(tmp_path_factory) -> Path:
     for name, lines in {"theses": rows[:35], "valid": rows[35:], "passages": english}.items():
         text = "".join(json.dumps(line) + "\n" for line in lines)
         (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
-    (folder / "config.toml").write_text(CONFIG.format(backbone="", folder=folder), encoding="utf-8")
+    encoder = save_tiny_encoder(folder / "encoder", [text for r in rows for text in (r["fr"], r["en"])])
+    save_tiny_extractor(folder / "extractor", encoder)
+    backbone = f'backbone = "{encoder}"\nprojection = {{ layers = 1, width = 32, length = 40 }}'
+    (folder / "config.toml").write_text(CONFIG.format(backbone=backbone, folder=folder), encoding="utf-8")
     train("retriever", folder)
     return folder
 
@@ -113,10 +117,22 @@ def train(part: str, folder: Path, **overrides: str) -> Path:
     return folder / part / "checkpoint"
 
 
+def retriever_of(folder: Path, *, batch_size: int = 8, negatives: int = 1) -> RetrieverTraining:
+    return RetrieverTraining(
+        (),
+        (),
+        LoopConfig(documents=6, batch_size=batch_size),
+        backbone=str(folder / "encoder"),
+        projection=ProjectionConfig(layers=1, width=8, length=10),
+        negatives=negatives,
+    )
+
+
 def test_a_retriever_finds_the_english_passage_and_its_folder_opens_as_an_encoder(folder):
     encoder = load_encoder(EncoderConfig(str(folder / "retriever" / "checkpoint")), device="cpu")
-    queries = encoder.queries([Document(french) for french in SUBJECTS])
-    passages = encoder.passages([Document(english) for english in SUBJECTS.values()])
+    rows = [row(number) for number in range(5)]
+    queries = encoder.queries([Document(str(one["fr"]), title=str(one["fr_title"])) for one in rows])
+    passages = encoder.passages([Document(str(one["en"]), title=str(one["en_title"])) for one in rows])
     assert (queries @ passages.T).argmax(axis=1).tolist() == [0, 1, 2, 3, 4]
     card = (folder / "retriever" / "checkpoint" / "MODEL_CARD.md").read_text(encoding="utf-8")
     assert "35 pairs" in card
@@ -134,7 +150,7 @@ def test_rounds_leave_a_model_that_predicts_and_its_card_tells_them(folder):
     assert "| rounds at most | 1 |\n| retrievers | 2, the last after all rounds; that of round 1 was" in card
     assert "Label accuracy" in card
     figures = json.loads((folder / "multilingual" / "rgit.json").read_text())
-    assert figures["rounds"][0]["recall"]["5"] == 1
+    assert figures["rounds"][0]["recall"]["5"] >= 0.8
 
 
 def test_rounds_need_the_passages_of_their_validation(folder):
@@ -155,7 +171,15 @@ def test_a_language_that_is_none_is_refused_with_those_known(folder, written):
     told = rf"`languages` has '{written}', .* give codes such as ar, bg, .*, vi\.$"
     with pytest.raises(ConfigError, match=told):
         train("multilingual", folder, languages=f'["fr", "{written}"]')
-    MultilingualTraining(start=folder, translations=(), passages=(), validation=(), languages=("sw",))
+    MultilingualTraining(
+        extractor=folder,
+        start=folder,
+        known=(),
+        translations=(),
+        passages=(),
+        validation=(),
+        languages=("sw",),
+    )
 
 
 def test_rounds_need_more_translations_than_are_told(folder):
@@ -244,18 +268,24 @@ def test_a_retriever_learns_from_texts_with_the_prefixes_that_an_index_puts_befo
 
 
 @pytest.mark.parametrize(
-    ("backbone", "encoder", "told"),
+    ("encoder", "told"),
     [
-        ("bert", {"pooling": "pooler"}, "the pooling 'pooler': choose mean or first"),
-        ("bert", {"model": "LaBSE"}, "name 'LaBSE' there and leave out `encoder.model`"),
-        ("subwords", {"query_prefix": "query: "}, "reads no prefixes: set only the length"),
-        ("subwords", {"normalise": False}, "a pooling of its own"),
+        ({"pooling": "pooler"}, "the pooling 'pooler': choose mean or first"),
+        ({"model": "LaBSE"}, "name 'LaBSE' there and leave out `encoder.model`"),
     ],
 )
-def test_a_setting_that_training_would_leave_out_is_refused_before_it(backbone, encoder, told):
+def test_a_setting_that_training_would_leave_out_is_refused_before_it(encoder, told):
     for settings in (RoundRetriever, partial(RetrieverTraining, (), (), LoopConfig(documents=2))):
         with pytest.raises(ConfigError, match=told):
-            settings(backbone=backbone, encoder=EncoderConfig(**encoder))
+            settings(backbone="bert", encoder=EncoderConfig(**encoder))
+
+
+@pytest.mark.parametrize("setting", [{"query_prefix": "query: "}, {"normalise": False}, {"length": 40}])
+def test_a_projection_has_no_settings_of_a_whole_encoder(setting):
+    with pytest.raises(ConfigError, match="a pooling of its own and reads no prefixes: leave out `encoder`"):
+        RetrieverTraining(
+            (), (), LoopConfig(documents=2), encoder=EncoderConfig(**setting), projection=ProjectionConfig()
+        )
 
 
 def test_the_loss_is_that_of_the_right_passage_among_all():
@@ -267,7 +297,7 @@ def test_the_loss_is_that_of_the_right_passage_among_all():
     assert retrieval_loss(queries, passages, numbers, temperature=1.0, both_ways=True) > one_way
 
 
-def test_a_query_is_not_told_from_its_own_passage_wherever_that_stands():
+def test_a_query_is_not_told_from_its_own_passage_wherever_that_stands(folder):
     queries = torch.eye(2)[[0, 0, 1]] * 50  # the first two have one passage
     passages = torch.eye(2)[[0, 0, 1, 0]]  # which the third drew as its negative too
     for both_ways in (False, True):
@@ -279,9 +309,8 @@ def test_a_query_is_not_told_from_its_own_passage_wherever_that_stands():
         Translation(Document(f"texte {number}"), Document(f"text {number % 3}", id=str(number)))
         for number in range(6)
     ]
-    config = RetrieverTraining((), (), LoopConfig(documents=6, batch_size=6), negatives=4)
-    tokenizer = train_tokenizer([pair.passage.text for pair in pairs] * 3, 100)
-    tower = SubwordTower(SubwordEncoder(tokenizer.get_vocab_size(), 8), tokenizer, 10)
+    config = retriever_of(folder, batch_size=6, negatives=4)
+    tower = new_tower(config, pairs)
     part = RetrieverPart(tower, config, pairs, [pair.passage for pair in pairs], pairs)
     batch = part.collate([part[index] for index in range(6)])
     own, drawn = batch.numbers[:6], batch.numbers[6:].reshape(6, 4)
@@ -293,11 +322,10 @@ def test_a_query_is_not_told_from_its_own_passage_wherever_that_stands():
     assert alone[0][2] == []
 
 
-def test_a_retriever_that_tells_no_passage_from_another_finds_none():
+def test_a_retriever_that_tells_no_passage_from_another_finds_none(folder):
     pairs = [Translation(Document(f"texte {number}"), Document(f"text {number}")) for number in range(40)]
-    config = RetrieverTraining((), (), LoopConfig(documents=6))
-    tokenizer = train_tokenizer([pair.passage.text for pair in pairs] * 3, 100)
-    tower = SubwordTower(SubwordEncoder(tokenizer.get_vocab_size(), 8), tokenizer, 10)
+    config = retriever_of(folder)
+    tower = new_tower(config, pairs)
     part = RetrieverPart(tower, config, pairs, [pair.passage for pair in pairs], pairs)
     for weight in (0.0, math.nan):
         with torch.no_grad():
@@ -306,11 +334,10 @@ def test_a_retriever_that_tells_no_passage_from_another_finds_none():
         assert set(part.evaluate().values()) == {0.0}
 
 
-def test_a_pair_that_is_trained_on_no_longer_makes_another_run_and_another_place_does_not():
+def test_a_pair_that_is_trained_on_no_longer_makes_another_run_and_another_place_does_not(folder):
     pairs = [Translation(Document(f"texte {number}"), Document(f"text {number}")) for number in range(3)]
-    config = RetrieverTraining((), (), LoopConfig(documents=6))
-    tokenizer = train_tokenizer([pair.passage.text for pair in pairs] * 3, 100)
-    tower = SubwordTower(SubwordEncoder(tokenizer.get_vocab_size(), 8), tokenizer, 10)
+    config = retriever_of(folder)
+    tower = new_tower(config, pairs)
     identity = retriever_identity(config, tower, pairs[:2], pairs[2:])
     assert identity == retriever_identity(config, tower, pairs[:2], pairs[2:])
     assert identity != retriever_identity(config, tower, pairs[:1], pairs[1:])
@@ -338,7 +365,7 @@ def test_another_run_in_the_same_folder_is_refused(folder):
         train("retriever", folder, learning_rate="0.1")
 
 
-def test_a_run_does_not_go_on_with_a_vocabulary_of_other_texts(folder, tmp_path):
+def test_a_run_does_not_go_on_with_other_texts(folder, tmp_path):
     for path in (folder / "valid.jsonl", folder / "config.toml"):
         (tmp_path / path.name).write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
     texts = (folder / "theses.jsonl").read_text(encoding="utf-8")
@@ -363,7 +390,8 @@ def test_the_last_rankers_are_those_of_the_best_round(folder, monkeypatch):
     trained = train_multilingual(config, device=torch.device("cpu"))
     assert all((second / name / "best.pt").is_file() for name in ("base-on-all", "last"))
     encoder = load_reader(second / "retriever" / "checkpoint", device=torch.device("cpu"))
-    assert torch.equal(trained.model.knowledge.reader.module.weights, encoder.module.weights)
+    own, expected = (one.projection.linear.weight for one in (trained.model.knowledge.reader, encoder))
+    assert torch.equal(own, expected)
 
 
 def test_a_finished_run_does_not_search_anew(folder, monkeypatch):
@@ -384,9 +412,9 @@ def test_rounds_do_not_go_on_with_a_start_that_was_trained_anew(folder):
     config = replace(config, data=folder, output=folder / "multilingual")
     train("multilingual", folder)  # is over already, or is trained now
     with torch.no_grad():
-        other.module.weights.mul_(1.1)
+        other.projection.linear.weight.mul_(1.1)
     moved = folder / "moved"
-    save_reader(moved, other, card="")
+    save_reader(moved, other, AutoTokenizer.from_pretrained(folder / "encoder"), card="")
     with pytest.raises(TrainingError, match="other data or settings"):
         train_multilingual(replace(config, start=moved), device=torch.device("cpu"))
     with pytest.raises(TrainingError, match="other data or settings"):

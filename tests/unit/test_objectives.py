@@ -5,7 +5,8 @@ import math
 import pytest
 import torch
 
-from kpdemo.candidates.chunks import CandidateConfig, candidate_key, mine_candidates, random_candidates
+from kpdemo.candidates.chunks import CandidateConfig, candidate_key, random_candidates
+from kpdemo.candidates.mining import mine_candidates
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.errors import ConfigError
 from kpdemo.simckp.calibration import Calibration

@@ -11,7 +11,7 @@ import pytest
 from kpdemo.io.documents import read_documents
 from kpdemo.languages import identify
 from kpdemo.predictors import PASSAGES_INDEX, load_predictor
-from kpdemo.routing import MULTILINGUAL_MODEL, ROUTES
+from kpdemo.routing import MULTILINGUAL_MODEL, model_for
 from kpdemo.text import StemmedText, phrase_key, words
 from kpdemo.types import Document
 
@@ -63,7 +63,7 @@ def test_they_are_spread_over_the_sciences(passages):
 def test_only_what_translates_an_example_of_the_page_is_related_to_it():
     examples = json.loads(EXAMPLES.read_text(encoding="utf-8"))
     documents = [identify(Document(one["text"], title=one["title"])) for one in examples]
-    foreign = [one for one in documents if one.language in ROUTES]
+    foreign = [one for one in documents if model_for(one.language) == MULTILINGUAL_MODEL]
     answers = load_predictor(MULTILINGUAL_MODEL, device="cpu").predict_with_passages(foreign)
     related = {one.prediction.language: sum(map(one.related, one.passages)) for one in answers}
     assert related == {"fr": 1, "zh": 0}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Sequence
-from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,12 +13,14 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from transformers import AutoTokenizer
 
-from kpdemo.candidates.word_runs import mine_phrases, mined_key
+from kpdemo.candidates.word_runs import mine_runs, run_key
 from kpdemo.errors import ModelLoadError, PassageIndexError, TrainingError
 from kpdemo.identity import write_sums
 from kpdemo.predictors import load_predictor
 from kpdemo.ramkg.index_building import build_index
+from kpdemo.ramkg.passage_encoder import PassageReader, Projection, save_reader
 from kpdemo.ramkg.predictor import load_ranking_predictor
 from kpdemo.ramkg.ranker import (
     OWN_FEATURES,
@@ -27,21 +28,28 @@ from kpdemo.ramkg.ranker import (
     Help,
     Knowledge,
     Lexicon,
+    Phrase,
     Ranker,
     RankerModel,
-    candidates_of,
     count_terms,
     learn_translations,
+    list_candidates,
     load_ranker,
     rank_input,
     save_ranker,
 )
-from kpdemo.ramkg.retriever import BagEncoder, load_encoder
+from kpdemo.ramkg.retriever import PassageEncoder, load_encoder
 from kpdemo.ramkg.rgit import Augmented
 from kpdemo.ramkg.settings import EncoderConfig, IndexConfig
-from kpdemo.ramkg.subwords import SubwordEncoder, SubwordReader, read_bags, save_reader, train_tokenizer
-from kpdemo.training.multilingual.ranker import RankerTraining, mine_documents, train_ranker
+from kpdemo.simckp.extractor import SimckpPredictor
+from kpdemo.training.multilingual.ranker import (
+    RankerTraining,
+    learn_lexicon,
+    list_documents,
+    train_ranker,
+)
 from kpdemo.types import Document
+from tests.tiny_ranker import tiny_networks
 
 CPU = torch.device("cpu")
 FRENCH = ("réseau de neurones", "traduction automatique", "corps humain", "droit pénal", "analyse musicale")
@@ -74,33 +82,36 @@ def augmented(documents: Sequence[Document]) -> list[Augmented]:
 
 
 @pytest.fixture(scope="module")
-def reader() -> SubwordReader:
-    texts = [document.text for document in theses()] + [*FRENCH, *ENGLISH]
-    tokenizer = train_tokenizer(texts * 3, 400)
-    torch.manual_seed(0)
-    module = SubwordEncoder(tokenizer.get_vocab_size(), 32)
-    module.start_from_rarity(read_bags(tokenizer, texts, 100))
-    return SubwordReader(module.eval().requires_grad_(False), tokenizer, 100)
+def networks(tmp_path_factory) -> tuple[SimckpPredictor, PassageReader, Path]:
+    folder = tmp_path_factory.mktemp("networks")
+    texts = [*FRENCH, *(document.text for document in theses()), *ENGLISH]
+    return *tiny_networks(texts, folder, seed=0), folder / "extractor"
 
 
 @pytest.fixture(scope="module")
-def model(reader, tmp_path_factory) -> RankerModel:
+def reader(networks) -> PassageReader:
+    return networks[1]
+
+
+@pytest.fixture(scope="module")
+def model(networks, tmp_path_factory) -> RankerModel:
+    extractor, reader, _ = networks
     documents = theses()
-    mined = mine_documents(documents, workers=1)
+    listed = list_documents(extractor, documents)
+    known = [(document, (ENGLISH[int(document.id) % 5],)) for document in documents]
+    knowledge = Knowledge.of(reader, learn_lexicon(known, workers=1))
     config = RankerTraining(epochs=30, minimum=1)
     folder = tmp_path_factory.mktemp("ranker")
-    helped, knowledge, _ = train_ranker(
-        mined, augmented(documents), reader, config, folder / "with", retrieval=True
-    )
+    helped, _ = train_ranker(listed, augmented(documents), knowledge, config, folder / "with", retrieval=True)
     alone = [Augmented(document) for document in documents]
-    base, _, _ = train_ranker(mined, alone, reader, config, folder / "without", retrieval=False)
-    return RankerModel(knowledge, helped, base, 1, frozenset({"fr"}), near=0.2)
+    base, _ = train_ranker(listed, alone, knowledge, config, folder / "without", retrieval=False)
+    return RankerModel(extractor, knowledge, helped, base, 1, frozenset({"fr"}), near=0.2)
 
 
 @pytest.fixture(scope="module")
-def stored(model, tmp_path_factory) -> Path:
+def stored(model, networks, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("stored") / "ranker"
-    save_ranker(folder, model, name="tiny", card="# tiny\n")
+    save_ranker(folder, model, networks[2], name="tiny", card="# tiny\n")
     return folder
 
 
@@ -120,7 +131,7 @@ def test_a_french_phrase_keeps_its_small_words_and_never_begins_with_one():
     document = Document(
         "Le système de gestion, d'abord. Un système de gestion.", title="L'analyse", language="fr"
     )
-    written = {document.text[slice(*c.spans[0])]: len(c.spans) for c in mine_phrases(document)}
+    written = {document.text[slice(*c.spans[0])]: len(c.spans) for c in mine_runs(document)}
     assert written["système de gestion"] == 2
     assert written["analyse"] == 1
     assert not any(text.lower().startswith(("le ", "un ", "de ", "d'")) for text in written)
@@ -129,26 +140,17 @@ def test_a_french_phrase_keeps_its_small_words_and_never_begins_with_one():
 
 def test_chinese_candidates_are_words_without_spaces():
     document = Document("采用支持向量机进行文本分类的方法。", language="zh")
-    assert mined_key("文本分类", "zh") in {candidate.key for candidate in mine_phrases(document)}
+    assert run_key("文本分类", "zh") in {candidate.key for candidate in mine_runs(document)}
 
 
 @given(st.text(max_size=200), st.sampled_from(["fr", "zh", "ko", "de"]))
 def test_every_span_of_a_candidate_has_its_key(text, language):
     document = Document(text, language=language)
-    for candidate in mine_phrases(document):
+    for candidate in mine_runs(document):
         start, end = candidate.spans[0]
         assert 0 <= start < end <= len(text)
         if language in ("fr", "de"):  # segmenters cut a phrase by itself otherwise than in its sentence
-            assert mined_key(text[start:end], language) == candidate.key
-
-
-def test_the_same_texts_give_the_same_subwords():
-    texts = [document.text for document in theses(10)] + ["图核 比较分子"]
-    first, *others = (train_tokenizer(texts * 3, 300) for _ in range(5))
-    assert all(other.to_str() == first.to_str() for other in others)
-    assert first.encode("图核").tokens == ["图", "核"]
-    assert "##e" in first.get_vocab()
-    assert "##核" not in first.get_vocab()  # it always stands alone
+            assert run_key(text[start:end], language) == candidate.key
 
 
 def test_translations_are_those_of_model_1():
@@ -176,7 +178,7 @@ def test_what_was_stored_judges_in_the_order_of_what_was_counted(reader, tmp_pat
     gold = [(key, key) for key in ("zinc", "atom", "moon", "bath")]
     terms = count_terms([(["x"], gold)] * 3)
     alike = {"zinc": 0.25, "bath": 0.25, "moon": 0.25, "atom": 0.25}
-    counted = Lexicon({"fr": terms}, {"fr": {mined_key("body", "en"): alike}})
+    counted = Lexicon({"fr": terms}, {"fr": {run_key("body", "en"): alike}})
     counted.save(tmp_path / "lexicon.json.gz")
     document, help = Document("Une these.", language="fr"), [Help("body", 0, 1.0)]
     orders = [
@@ -186,32 +188,39 @@ def test_what_was_stored_judges_in_the_order_of_what_was_counted(reader, tmp_pat
     assert orders == [["atom", "bath", "moon", "zinc"]] * 2
 
 
-def test_a_document_is_left_out_of_the_counts_it_is_part_of(reader):
-    documents = theses(6)
-    mined = mine_documents(documents, workers=1)
-    terms = count_terms(([p.key for p in item.phrases], item.gold) for item in mined)
-    knowledge = Knowledge.of(reader, Lexicon({"fr": terms}, {}))
-    counted = rank_input(mined[0].document, mined[0].phrases, knowledge)
-    left_out = rank_input(mined[0].document, mined[0].phrases, knowledge, own_keys=mined[0].keys)
-    column = OWN_FEATURES.index("log holding")
-    one_less = np.expm1(counted.own[:, column]) - np.expm1(left_out.own[:, column])
-    known = counted.own[:, column] > 0
-    assert known.any()
-    assert one_less[known] == pytest.approx(1)
+def test_a_term_that_the_text_has_in_other_words_is_never_absent(reader):
+    gold = [("covid 19", "COVID-19"), ("zinc", "zinc")]
+    knowledge = Knowledge.of(reader, Lexicon({"fr": count_terms([(["x"], gold)] * 3)}, {}))
+    ranked = rank_input(Document("La covid-19 en France.", language="fr"), (), knowledge)
+    assert [phrase.text for phrase in ranked.phrases] == ["zinc"]
+
+
+def test_of_a_nest_each_knows_how_far_it_is_behind_the_others(reader):
+    knowledge = Knowledge.of(reader, Lexicon({}, {}))
+    nest = [
+        Phrase("a b", "a b", ((0, 3),), 0.9),
+        Phrase("a", "a", ((0, 1),), 0.4),
+        Phrase("c", "c", ((4, 5),), 0.1),
+    ]
+    own = rank_input(Document("a b c d e", language="fr"), nest, knowledge).own
+    longer, shorter = (own[:, OWN_FEATURES.index(f"behind {name}")] for name in ("longer", "shorter"))
+    assert longer == pytest.approx([0, 0.5, 0])
+    assert shorter == pytest.approx([-0.5, 0, 0])
 
 
 def test_without_help_nothing_is_said_of_retrieval(model):
     document = theses(1)[0]
-    ranked = rank_input(document, candidates_of(document), model.knowledge)
+    [phrases] = list_candidates(model.extractor, [document])
+    ranked = rank_input(document, phrases, model.knowledge)
     assert not ranked.retrieved.any()
     assert set(ranked.nearest) == {-1}
-    helped = rank_input(document, candidates_of(document), model.knowledge, [Help(ENGLISH[0], 0, 0.9)])
+    helped = rank_input(document, phrases, model.knowledge, [Help(ENGLISH[0], 0, 0.9)])
     assert helped.retrieved[:, RETRIEVED_FEATURES.index("best passage")] == pytest.approx(0.9)
 
 
 @pytest.fixture
 def small_chance(monkeypatch):
-    """Vectors of 32 numbers are near to one another by chance: tell what is on the subject all the same."""
+    """Vectors of few numbers are near to one another by chance: tell what is on the subject all the same."""
     monkeypatch.setattr("kpdemo.ramkg.predictor.chance_score", lambda *_: 0.2)
 
 
@@ -256,25 +265,23 @@ def test_absent_keyphrases_that_only_the_number_asked_for_brings_are_fillers(sto
     assert all(one.filler for one in answer.absent if not one.evidence and one.score < 0.1)
 
 
-def test_a_ranker_does_not_go_on_in_the_folder_of_another_encoder_or_of_other_passages(reader, tmp_path):
+def test_a_ranker_does_not_go_on_in_the_folder_of_other_documents_or_passages(model, tmp_path):
     documents = theses(20)
-    mined, helped = mine_documents(documents, workers=1), augmented(documents)
+    listed, helped = list_documents(model.extractor, documents), augmented(documents)
 
-    def train(reader: SubwordReader, examples: Sequence[Augmented]) -> None:
-        train_ranker(mined, examples, reader, RankerTraining(epochs=1), tmp_path, retrieval=True)
+    def train(examples: Sequence[Augmented]) -> None:
+        train_ranker(listed, examples, model.knowledge, RankerTraining(epochs=1), tmp_path, retrieval=True)
 
-    train(reader, helped)
-    train(reader, helped)  # is over already
-    moved = deepcopy(reader.module)
-    moved.weights.mul_(1.1)
+    train(helped)
+    train(helped)  # is over already
     others = [
-        (replace(reader, module=moved), helped),
-        (reader, [replace(example, scores=(0.1,)) for example in helped]),
-        (reader, [replace(example, retrieved=(("noise",),)) for example in helped]),
+        [replace(example, scores=(0.1,)) for example in helped],
+        [replace(example, retrieved=(("noise",),)) for example in helped],
+        [replace(example, document=replace(example.document, body="Autre.")) for example in helped],
     ]
-    for encoder, examples in others:
+    for examples in others:
         with pytest.raises(TrainingError, match="other settings"):
-            train(encoder, examples)
+            train(examples)
 
 
 def test_what_training_never_varied_is_not_blown_up():
@@ -291,11 +298,17 @@ def test_what_training_never_varied_is_not_blown_up():
 def test_a_stored_ranker_answers_as_before_and_opens_by_its_folder(model, stored):
     loaded = load_ranker(stored, device=CPU)
     document = theses(1)[0]
-    ranked = rank_input(document, candidates_of(document), model.knowledge)
-    again = rank_input(document, candidates_of(document), loaded.knowledge)
+    ranked, again = (
+        rank_input(document, list_candidates(one.extractor, [document])[0], one.knowledge)
+        for one in (model, loaded)
+    )
     assert model.base is not None
     assert loaded.base is not None
-    assert loaded.base.probabilities(again) == pytest.approx(model.base.probabilities(ranked), abs=0.02)
+    judged, judged_again = (
+        dict(zip([phrase.key for phrase in one.phrases], base.probabilities(one).tolist(), strict=True))
+        for one, base in ((ranked, model.base), (again, loaded.base))
+    )
+    assert judged_again == pytest.approx(judged, abs=0.05)
     [prediction] = load_predictor(stored, device="cpu").predict([document], top_k=2)
     assert len(prediction.present) == 2
 
@@ -309,11 +322,11 @@ def test_exactly_as_many_as_asked_for_and_none_below_the_threshold(stored):
 
 
 def test_an_index_of_another_encoder_is_refused(stored, index, reader, tmp_path):
-    other = SubwordEncoder(reader.module.vectors.num_embeddings, 32)
-    save_reader(tmp_path / "other", SubwordReader(other, reader.tokenizer, 100), card="")
+    other = replace(reader, projection=Projection(64, 64))
+    save_reader(tmp_path / "other", other, AutoTokenizer.from_pretrained(stored), card="")
     folder = tmp_path / "index"
     encoder = load_encoder(EncoderConfig(str(tmp_path / "other")), device="cpu")
-    assert isinstance(encoder, BagEncoder)
+    assert isinstance(encoder, PassageEncoder)
     passages = [(1, Document("a passage", id="1", keyphrases=("a",)))]
     build_index(passages, folder, encoder, IndexConfig(), name="passages")
     predictor = load_ranking_predictor(stored, index=folder, device="cpu")
@@ -335,7 +348,7 @@ def test_a_damaged_lexicon_is_told(stored, tmp_path):
 
 def test_a_korean_phrase_ends_where_a_particle_stands():
     document = Document("본 논문은 점 확산 함수를 이용한 자동초점 기법을 제안한다.", language="ko")
-    written = {document.text[slice(*candidate.spans[0])] for candidate in mine_phrases(document)}
+    written = {document.text[slice(*candidate.spans[0])] for candidate in mine_runs(document)}
     assert "점 확산 함수" in written
     assert not any("은 " in text or text.endswith("를") for text in written)
 

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 
-from kpdemo.candidates.chunks import Candidate, mine_candidates
+from kpdemo.candidates.chunks import Candidate
+from kpdemo.candidates.mining import mine_candidates
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.errors import ConfigError, InputError, ModelLoadError, TrainingError
 from kpdemo.identity import check_sums, write_sums

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 import torch
 
-from kpdemo.candidates.chunks import CandidateConfig, mine_candidates
+from kpdemo.candidates.chunks import CandidateConfig
+from kpdemo.candidates.mining import mine_candidates
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.config import DEFAULT_CONFIG, load_section
 from kpdemo.errors import ConfigError, InputError, TrainingError
@@ -206,7 +207,7 @@ def test_training_documents_of_which_none_is_left_are_told(folder, settings):
 def test_validation_documents_of_which_none_is_left_are_told(folder):
     source = Source("docs.jsonl.xz", where={"cs": "nobody"})
     with pytest.raises(ConfigError, match=r"^docs\.jsonl\.xz has no validation document with a keyphrase"):
-        validation_documents(source, folder)
+        validation_documents([source], folder)
 
 
 def test_a_seed_below_zero_is_refused():

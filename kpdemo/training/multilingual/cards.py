@@ -20,14 +20,13 @@ from kpdemo.training.cards import (
 from kpdemo.training.loop import processor
 from kpdemo.training.multilingual.generator import RamkgTraining, TrainedWriter, WriterTraining
 from kpdemo.training.multilingual.generator_rounds import RETRIEVER, RamkgRounds, TrainedRounds
-from kpdemo.training.multilingual.retriever import SUBWORDS, RetrieverTraining, TrainedRetriever
+from kpdemo.training.multilingual.retriever import RetrieverTraining, TrainedRetriever
 from kpdemo.training.multilingual.rgit import MultilingualTraining, TrainedMultilingual
 
 
 def retriever_card(config: RetrieverTraining, trained: TrainedRetriever) -> str:
     """Markdown."""
     sources = "\n".join(f"- {source.path.name}, {source.language} and English" for source in config.train)
-    pretrained = [] if config.backbone == SUBWORDS else [config.backbone]
     device = choose_device(config.device)
     figures = ", ".join(f"{name} {value:.3f}" for name, value in trained.validation.items())
     return f"""# {config.name}: a cross-lingual retriever
@@ -45,7 +44,7 @@ says the same (RAMKG, Gao et al. 2022, section 4.1).
 
 On the validation pairs, among themselves: {figures}.
 
-{licence(*pretrained)}"""
+{licence(config.backbone)}"""
 
 
 def multilingual_card(config: MultilingualTraining, trained: TrainedMultilingual) -> str:

@@ -75,7 +75,7 @@ class RoundRetriever:
     attention: str = "eager"
 
     def __post_init__(self) -> None:
-        check_trainable(self.encoder, self.backbone)
+        check_trainable(self.encoder)
 
 
 @dataclass(frozen=True, kw_only=True)

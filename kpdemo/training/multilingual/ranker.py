@@ -5,7 +5,7 @@ Letters (ranker): P candidates, F features.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,99 +15,109 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
+from tqdm import tqdm
 
-from kpdemo.candidates.word_runs import mined_key
+from kpdemo.candidates.mining import mine_candidates, mined_key
+from kpdemo.candidates.tagger import load_tagger
 from kpdemo.errors import TrainingError
 from kpdemo.identity import content_identity
 from kpdemo.languages import ENGLISH
+from kpdemo.ramkg.passage_encoder import has_bf16
 from kpdemo.ramkg.ranker import (
     MOST_KEYPHRASES,
     Choosing,
     Help,
     Knowledge,
-    LanguageTerms,
     Lexicon,
     Phrase,
     Ranker,
-    Translations,
-    candidates_of,
     count_terms,
     inputs,
     learn_translations,
+    list_candidates,
     rank_input,
 )
 from kpdemo.ramkg.rgit import Augmented
-from kpdemo.ramkg.subwords import SubwordReader
 from kpdemo.simckp.batches import Movable
 from kpdemo.simckp.calibration import Calibration, ExpectedF1, learn_expected_f1
+from kpdemo.simckp.extractor import SimckpPredictor
 from kpdemo.simckp.pair_checkpoint import state_hash
-from kpdemo.training.data import Positive, Rate, process_pool, tokenizer_hash
+from kpdemo.training.data import Positive, Rate, process_pool
 from kpdemo.training.loop import LoopConfig, Metrics, run_identity, train
 from kpdemo.types import Document
 
-_TOGETHER = 32  # documents that a process mines at once
+_TOGETHER = 32  # documents that a process or the network reads at once
 
 
 @dataclass(frozen=True, slots=True)
-class Mined:
-    """A document with the phrases of its text and the keys of its keyphrases."""
+class Listed:
+    """A document with the phrases that are ranked and the keys of its keyphrases."""
 
     document: Document
     phrases: tuple[Phrase, ...]
-    gold: tuple[tuple[str, str], ...]
-    """Key and writing of each keyphrase."""
-
-    @property
-    def keys(self) -> frozenset[str]:
-        return frozenset(key for key, _ in self.gold)
+    gold: frozenset[str]
 
 
-def mine_documents(documents: Sequence[Document], workers: int) -> list[Mined]:
-    """The phrases of many documents, by several processes."""
+def list_documents(extractor: SimckpPredictor, documents: Sequence[Document]) -> list[Listed]:
+    """The candidates of many documents by the extractor, in bf16 where the processor has it."""
+    listed: list[Listed] = []
+    low = extractor.device != "cpu" or has_bf16()
+    with torch.autocast(extractor.device, torch.bfloat16, enabled=low):
+        for first in tqdm(range(0, len(documents), _TOGETHER), "extractor", disable=None):
+            group = documents[first : first + _TOGETHER]
+            for document, phrases in zip(group, list_candidates(extractor, group), strict=True):
+                listed.append(Listed(document, phrases, frozenset(key for key, _ in gold_keys(document))))
+    return listed
+
+
+def gold_keys(document: Document) -> list[tuple[str, str]]:
+    """Key and writing of each keyphrase that has one."""
+    keys = ((mined_key(text, document.language), text) for text in document.keyphrases)
+    return [(key, text) for key, text in keys if key]
+
+
+Counted = tuple[str, list[str], list[tuple[str, str]], list[str]]
+"""Of a document its language, the keys of its candidates, its `gold_keys`, and those of its English ones."""
+
+
+def learn_lexicon(documents: Sequence[tuple[Document, Sequence[str]]], workers: int) -> Lexicon:
+    """Terms and translations by language.
+
+    Args:
+        documents: each with its English keyphrases, none where they are not known.
+        workers: processes.
+    """
     if workers <= 1 or len(documents) <= _TOGETHER:
-        return [_mine(document) for document in documents]
-    with process_pool(workers) as pool:
-        return list(pool.map(_mine, documents, chunksize=_TOGETHER))
+        counted = list(map(_count, documents))
+    else:
+        with process_pool(workers) as pool:
+            counted = list(pool.map(_count, documents, chunksize=_TOGETHER))
+    by_language: dict[str, list[Counted]] = {}
+    for own in counted:
+        by_language.setdefault(own[0], []).append(own)
+    return Lexicon(
+        {
+            language: count_terms((keys, gold) for _, keys, gold, _ in own)
+            for language, own in sorted(by_language.items())
+        },
+        {
+            language: learn_translations(
+                [(english, [key for key, _ in gold]) for _, _, gold, english in own if english]
+            )
+            for language, own in sorted(by_language.items())
+        },
+    )
 
 
-def _mine(document: Document) -> Mined:
-    language = document.language
-    gold = tuple((mined_key(text, language), text) for text in document.keyphrases)
-    return Mined(document, candidates_of(document), tuple((key, text) for key, text in gold if key))
-
-
-def learn_lexicon(mined: Sequence[Mined], examples: Sequence[Augmented]) -> Lexicon:
-    """Terms and translations by language; translations from each document's first passage."""
-    languages = sorted({item.document.language for item in mined})
-    terms: dict[str, LanguageTerms] = {}
-    for language in languages:
-        own = [item for item in mined if item.document.language == language]
-        terms[language] = count_terms(((phrase.key for phrase in item.phrases), item.gold) for item in own)
-    return Lexicon(terms, learn_translations_of(mined, examples, range(len(mined))))
-
-
-def _pair(item: Mined, given: Augmented) -> tuple[list[str], list[str]]:
-    first = given.retrieved[0] if given.retrieved else ()
-    english = (mined_key(text, ENGLISH) for text in first)
-    return [key for key in english if key], [key for key, _ in item.gold]
-
-
-def learn_translations_of(
-    mined: Sequence[Mined], examples: Sequence[Augmented], numbers: Sequence[int]
-) -> Mapping[str, Translations]:
-    """Translations by language, learnt from some of the documents, by their numbers."""
-    pairs: dict[str, list[tuple[list[str], list[str]]]] = {}
-    for number in numbers:
-        own = pairs.setdefault(mined[number].document.language, [])
-        own.append(_pair(mined[number], examples[number]))
-    return {language: learn_translations(own) for language, own in pairs.items()}
+def _count(given: tuple[Document, Sequence[str]]) -> Counted:
+    document, english = given
+    keys = [candidate.key for candidate in mine_candidates(document, load_tagger())]
+    translated = [key for key in (mined_key(text, ENGLISH) for text in english) if key]
+    return document.language, keys, gold_keys(document), translated
 
 
 HELD_OUT = 10
 """One document in this many chooses the weights and the number of keyphrases, and is not trained on."""
-
-FOLDS = 4
-"""Translations are learnt from other documents than those they are features of."""
 
 UNKNOWN = 5
 """One document in this many is read as one of a language nothing is known of, so that such can be ranked."""
@@ -153,85 +163,49 @@ def help_of(given: Augmented) -> list[Help]:
 
 
 def train_ranker(
-    mined: Sequence[Mined],
+    listed: Sequence[Listed],
     examples: Sequence[Augmented],
-    reader: SubwordReader,
+    knowledge: Knowledge,
     config: RankerTraining,
     folder: Path,
     *,
     retrieval: bool,
-    translated: Sequence[Augmented] | None = None,
-) -> tuple[Choosing, Knowledge, Metrics]:
-    """A ranker of these documents, what it judges by, and its figures on those held out.
+) -> tuple[Choosing, Metrics]:
+    """A ranker of these documents, and its figures on those held out.
 
     Args:
-        mined, examples: the same documents.
+        listed, examples: the same documents, which neither extractor nor lexicon have learnt from.
         folder: of the run, which resumes where it stopped.
-        translated: the same documents with the passages that translations are learnt from; without it
-            those of the examples.
 
     Raises:
         TrainingError: no document has a keyphrase among its candidates.
     """
     torch.manual_seed(config.loop.seed)
-    translated = translated or examples
-    knowledge = Knowledge.of(reader, learn_lexicon(mined, translated))
-    labelled = label_all(mined, examples, translated, knowledge, retrieval=retrieval)
-    held_out = [number for number in range(len(mined)) if number % HELD_OUT == HELD_OUT - 1]
+    unknown = knowledge.without_terms()
+    labelled = []
+    for number, (item, given) in enumerate(zip(listed, examples, strict=True)):
+        own = knowledge if number % UNKNOWN else unknown
+        ranked = rank_input(item.document, item.phrases, own, help_of(given) if retrieval else ())
+        positive = np.array([phrase.key in item.gold for phrase in ranked.phrases], dtype=bool)
+        labelled.append(LabelledCandidates(inputs(ranked, retrieval=retrieval), positive))
+    held_out = [item for number, item in enumerate(labelled) if number % HELD_OUT == HELD_OUT - 1]
     taught = [item for number, item in enumerate(labelled) if number % HELD_OUT != HELD_OUT - 1]
     part = RankerPart(
         Ranker(retrieval=retrieval),
         [item for item in taught if item.positive.any()],
-        [labelled[number] for number in held_out] or taught,
+        held_out or taught,
         config,
     )
     loop = replace(config.loop, documents=config.epochs * len(part))
-    identity = _identity(examples, translated, reader, config, retrieval=retrieval)
-    train(part, loop, folder, torch.device("cpu"), identity=identity)
-    part.module.eval().requires_grad_(False)
-    return Choosing(part.module, part.counting(), config.minimum), knowledge, part.evaluate()
-
-
-def _identity(
-    examples: Sequence[Augmented],
-    translated: Sequence[Augmented],
-    reader: SubwordReader,
-    config: RankerTraining,
-    *,
-    retrieval: bool,
-) -> str:
-    """The `run_identity` of a ranker; encoder and documents count by their content."""
-    weights = {name: value.cpu() for name, value in reader.module.state_dict().items()}
-    return run_identity(
+    identity = run_identity(
         vars(config),
         retrieval=retrieval,
-        encoder=(state_hash(weights), tokenizer_hash(reader.tokenizer), reader.length),
-        documents=content_identity(examples, translated),
+        encoder=state_hash(knowledge.reader.projection.state_dict()),
+        documents=content_identity(examples, sorted(knowledge.lexicon.translations.items())),
     )
-
-
-def label_all(
-    mined: Sequence[Mined],
-    examples: Sequence[Augmented],
-    translated: Sequence[Augmented],
-    knowledge: Knowledge,
-    *,
-    retrieval: bool,
-) -> list[LabelledCandidates]:
-    """The features of all candidates, each document left out of what its own were counted in."""
-    found: dict[int, LabelledCandidates] = {}
-    for fold in range(FOLDS):
-        others = [number for number in range(len(mined)) if number % FOLDS != fold]
-        translations = learn_translations_of(mined, translated, others) if retrieval else {}
-        taught = knowledge.with_translations(translations)
-        for number in range(fold, len(mined), FOLDS):
-            item = mined[number]
-            own = taught if number % UNKNOWN else knowledge.without_terms()
-            help = help_of(examples[number]) if retrieval else ()
-            ranked = rank_input(item.document, item.phrases, own, help, own_keys=item.keys)
-            positive = np.array([phrase.key in item.keys for phrase in ranked.phrases], dtype=bool)
-            found[number] = LabelledCandidates(inputs(ranked, retrieval=retrieval), positive)
-    return [found[number] for number in range(len(mined))]
+    train(part, loop, folder, torch.device("cpu"), identity=identity)
+    part.module.eval().requires_grad_(False)
+    return Choosing(part.module, part.counting(), config.minimum), part.evaluate()
 
 
 @dataclass(frozen=True)
@@ -312,17 +286,16 @@ class RankerPart:
 
 
 def predict_keyphrases(
-    mined: Sequence[Mined],
+    listed: Sequence[Listed],
     examples: Sequence[Augmented],
     choosing: Choosing,
     knowledge: Knowledge,
 ) -> list[list[str]]:
-    """The keyphrases of documents that may be among those the terms were counted in."""
+    """The keyphrases of each document, the best first."""
     retrieval = choosing.module.retrieval
     answers = []
-    for item, given in zip(mined, examples, strict=True):
-        help = help_of(given) if retrieval else ()
-        ranked = rank_input(item.document, item.phrases, knowledge, help)
+    for item, given in zip(listed, examples, strict=True):
+        ranked = rank_input(item.document, item.phrases, knowledge, help_of(given) if retrieval else ())
         values = choosing.probabilities(ranked)
         order = np.argsort(-values, kind="stable")[: choosing.count(values.tolist())]
         answers.append([ranked.phrases[number].text for number in order.tolist()])

@@ -8,15 +8,15 @@ Letters (retriever part): B pairs of a batch, N passages of it, D width.
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
+import numpy as np
 import torch
-from pydantic import Field
-from tokenizers import Tokenizer
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -26,19 +26,19 @@ from kpdemo.identity import CARD, content_identity
 from kpdemo.io.documents import document_from_row
 from kpdemo.io.tables import line_name, read_rows
 from kpdemo.markup import plain_document
-from kpdemo.ramkg.settings import EncoderConfig, Pooling
-from kpdemo.ramkg.subwords import (
-    Bags,
-    SubwordEncoder,
-    SubwordReader,
+from kpdemo.ramkg.passage_encoder import (
+    PassageReader,
+    Projection,
+    ProjectionConfig,
     load_reader,
-    read_bags,
+    new_reader,
     save_reader,
-    train_tokenizer,
 )
+from kpdemo.ramkg.settings import EncoderConfig, Pooling
 from kpdemo.simckp.batches import Movable, pad_rows
+from kpdemo.simckp.bert import BertEncoder
 from kpdemo.simckp.dual_encoder import pool_tokens
-from kpdemo.simckp.encoder import load_backbone
+from kpdemo.simckp.encoder import E5, load_backbone, load_tokenizer
 from kpdemo.simckp.examples import encoder_text
 from kpdemo.simckp.pair_checkpoint import state_hash
 from kpdemo.training.data import (
@@ -46,11 +46,7 @@ from kpdemo.training.data import (
     Count,
     Positive,
     Rate,
-    Source,
-    read_source,
-    refuse_repeats,
     source_file,
-    tokenizer_hash,
 )
 from kpdemo.training.loop import LoopConfig, Metrics, Progress, run_identity, train
 from kpdemo.types import Document
@@ -65,7 +61,8 @@ class ParallelSource:
         language: ISO 639-1 code of the side that is not English.
         parts: fields that hold a text by language, such as `{"fr": …, "en": …}`; each gives a pair. Without
             any a row is a document in both: its text in "fr" and "en", with `fr_title` and `fr_keyphrases`.
-        limit: only this many of the first rows.
+        skip_ids: a regular expression; rows whose id it matches at its start are left out.
+    limit: only this many of the first rows.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
@@ -73,6 +70,7 @@ class ParallelSource:
     path: Path
     language: str
     parts: tuple[str, ...] = ()
+    skip_ids: str = ""
     limit: Positive | None = None
 
 
@@ -94,6 +92,8 @@ def read_translations(source: ParallelSource, folder: Path) -> Iterator[Translat
     path = source_file(source, folder)
     for number, row in islice(read_rows(path), source.limit):
         place = line_name(path.name, number)
+        if source.skip_ids and re.match(source.skip_ids, str(row.get("id", place))):
+            continue
         for sides in _sides(row, source, place):
             if all(side.get("text") for side in sides):
                 first, second = (plain_document(document_from_row(side, where=place)) for side in sides)
@@ -127,37 +127,16 @@ def _whole(row: Mapping[str, Any], identifier: str, language: str) -> dict[str, 
     }
 
 
-SUBWORDS = "subwords"
-"""The backbone that is not a pretrained encoder: bags of subwords, with a vocabulary of their own."""
-
-
-@dataclass(frozen=True)
-class SubwordSettings:
-    """Attributes:
-    vocabulary, width: V and D.
-    texts, translations: what else the vocabulary is learnt from than the pairs; both sides of the latter.
-    """
-
-    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
-
-    vocabulary: Annotated[int, Field(ge=100)] = 32_000
-    width: Annotated[int, Field(ge=8)] = 256
-    texts: tuple[Source, ...] = ()
-    translations: tuple[ParallelSource, ...] = ()
-
-    def __post_init__(self) -> None:
-        refuse_repeats(self.texts, "A vocabulary is learnt from")
-
-
 @dataclass(frozen=True)
 class RetrieverTraining:
     """Attributes:
     data: the folder that the paths of the sources start from.
     train: pairs to learn from.
     validation: pairs that recall is measured on, each query among the passages of all.
-    backbone: "subwords", or a pretrained encoder by name or folder.
+    backbone: a pretrained encoder by name or folder.
+    projection: train only a projection after its lower layers; None trains the whole encoder, as RAMKG.
     encoder: pooling, length and prefixes; also whether vectors have length 1, as RAMKG's have not. Its
-        `model` is not used. Of "subwords" it has the length alone.
+        `model` is not used. With a projection it is left out.
     temperature: what dot products are divided by; 1 is RAMKG's own, too weak for vectors of length 1.
     negatives: passages that each query is contrasted with, in addition to those of its batch.
     both_ways: also find the query by its passage.
@@ -171,8 +150,8 @@ class RetrieverTraining:
     name: str = "retriever"
     data: Path = Path("data")
     output: Path = Path("runs/retriever")
-    backbone: str = SUBWORDS
-    subwords: SubwordSettings = field(default_factory=SubwordSettings)
+    backbone: str = E5
+    projection: ProjectionConfig | None = None
     encoder: EncoderConfig = field(default_factory=EncoderConfig)
     temperature: AboveZero = 0.05
     negatives: Count = 1
@@ -183,10 +162,10 @@ class RetrieverTraining:
     device: str = "auto"
 
     def __post_init__(self) -> None:
-        check_trainable(self.encoder, self.backbone)
+        check_trainable(self.encoder, projection=self.projection is not None)
 
 
-def check_trainable(encoder: EncoderConfig, backbone: str) -> None:
+def check_trainable(encoder: EncoderConfig, *, projection: bool = False) -> None:
     """Raises:
     ConfigError: a setting would be left out of the training.
     """
@@ -195,13 +174,17 @@ def check_trainable(encoder: EncoderConfig, backbone: str) -> None:
             f"A retriever is trained from its `backbone`: name {encoder.model!r} there and leave out "
             "`encoder.model`."
         )
-    if backbone == SUBWORDS and replace(encoder, length=EncoderConfig().length) != EncoderConfig():
+    if projection and encoder != EncoderConfig():
         raise ConfigError(
-            f"A retriever of {SUBWORDS} has a pooling of its own and reads no prefixes: set only the length "
-            "of its encoder, such as encoder = { length = 512 }."
+            "A projection has a pooling of its own and reads no prefixes: leave out `encoder`, and set "
+            "projection = { length = … }."
         )
     if encoder.pooling == "pooler":
         raise ConfigError("A retriever cannot be trained with the pooling 'pooler': choose mean or first.")
+
+
+_WHITENED = 2_000
+"""Pairs whose texts a projection begins with."""
 
 
 class Tower(Protocol):
@@ -222,24 +205,55 @@ class Tower(Protocol):
 
 
 @dataclass(frozen=True)
-class SubwordTower:
-    """Bags of subwords."""
+class PooledTexts(Movable):
+    """Attributes:
+    vectors: (B, H) float, the means over the tokens.
+    """
 
-    module: SubwordEncoder
-    tokenizer: Tokenizer
-    length: int
+    vectors: Tensor
+
+
+class ProjectedTexts(nn.Module):
+    """A projection as a module of `PooledTexts`."""
+
+    def __init__(self, projection: Projection) -> None:
+        super().__init__()
+        self.projection = projection
+
+    def forward(self, batch: PooledTexts) -> Tensor:
+        """(B, D)."""
+        vectors: Tensor = self.projection(batch.vectors)
+        return vectors
+
+
+@dataclass(frozen=True)
+class ProjectionTower:
+    """The lower layers of a frozen encoder, whose projection is trained.
+
+    Attributes:
+        tokenizer: of Transformers.
+    """
+
+    module: ProjectedTexts
+    reader: PassageReader
+    tokenizer: Any
+
+    @classmethod
+    def of(cls, reader: PassageReader, tokenizer: Any) -> ProjectionTower:
+        reader.projection.train().requires_grad_(True)
+        return cls(ProjectedTexts(reader.projection), reader, tokenizer)
 
     def read(self, texts: Sequence[str]) -> list[Any]:
         """See `Tower`."""
-        return list(read_bags(self.tokenizer, texts, self.length))
+        return list(self.reader.pool(texts))
 
-    def collate(self, items: Sequence[Any]) -> Bags:
+    def collate(self, items: Sequence[Any]) -> PooledTexts:
         """See `Tower`."""
-        return Bags.of(items)
+        return PooledTexts(torch.from_numpy(np.stack(items)))
 
     def save(self, folder: Path, card: str) -> None:
         """See `Tower`."""
-        save_reader(folder, SubwordReader(self.module, self.tokenizer, self.length), card=card)
+        save_reader(folder, self.reader, self.tokenizer, card=card)
 
 
 @dataclass(frozen=True)
@@ -492,16 +506,13 @@ def train_retriever(config: RetrieverTraining, *, device: torch.device) -> Train
 def retriever_identity(
     config: RetrieverTraining, tower: Tower, *texts: Iterable[Translation | Document]
 ) -> str:
-    """The `run_identity` of a retriever; by content the encoder as it begins, and a vocabulary of its own.
+    """The `run_identity` of a retriever; by content the encoder as it begins.
 
     Args:
         texts: lists of pairs, and of further passages that negatives are drawn from.
     """
-    vocabulary = tokenizer_hash(tower.tokenizer) if isinstance(tower, SubwordTower) else ""
     begun = {name: value.cpu() for name, value in tower.module.state_dict().items()}
-    return run_identity(
-        vars(config), vocabulary=vocabulary, begun=state_hash(begun), texts=content_identity(*texts)
-    )
+    return run_identity(vars(config), begun=state_hash(begun), texts=content_identity(*texts))
 
 
 def read_all(sources: Sequence[ParallelSource], folder: Path) -> list[Translation]:
@@ -517,22 +528,16 @@ def read_all(sources: Sequence[ParallelSource], folder: Path) -> list[Translatio
 
 
 def new_tower(config: RetrieverTraining, pairs: Sequence[Translation]) -> Tower:
-    """The encoder before training; one of subwords gets its vocabulary from the texts."""
-    if config.backbone != SUBWORDS:
+    """The encoder before training; a projection begins with what texts of the pairs vary in most."""
+    if config.projection is None:
         return backbone_tower(config.backbone, config.encoder, attention=config.attention)
-    settings = config.subwords
-    translations = chain(
-        pairs, (pair for source in settings.translations for pair in read_translations(source, config.data))
-    )
-    documents = chain(
-        chain.from_iterable((pair.document, pair.passage) for pair in translations),
-        chain.from_iterable(read_source(source, config.data) for source in settings.texts),
-    )
-    texts = [f"{encoder_text(document)}\n{' '.join(document.keyphrases)}" for document in documents]
-    tokenizer = train_tokenizer(texts, settings.vocabulary)
-    module = SubwordEncoder(tokenizer.get_vocab_size(), settings.width)
-    module.start_from_rarity(read_bags(tokenizer, texts, config.encoder.length))
-    return SubwordTower(module, tokenizer, config.encoder.length)
+    encoder, tokenizer = load_backbone(config.backbone)
+    fast, padding = tokenizer.backend_tokenizer, tokenizer.pad_token_id
+    reader = new_reader(BertEncoder.from_transformers(encoder), fast, padding, config.projection)
+    step = -(-len(pairs) // _WHITENED)
+    texts = [encoder_text(side) for pair in pairs[::step] for side in (pair.document, pair.passage)]
+    reader.projection.whiten(torch.from_numpy(reader.pool(texts)))
+    return ProjectionTower.of(reader, tokenizer)
 
 
 def open_tower(config: RetrieverTraining, folder: Path) -> Tower:
@@ -541,8 +546,7 @@ def open_tower(config: RetrieverTraining, folder: Path) -> Tower:
     Raises:
         ModelLoadError: it is damaged, or of another kind.
     """
-    if config.backbone != SUBWORDS:
+    if config.projection is None:
         return backbone_tower(str(folder), config.encoder, attention=config.attention)
     reader = load_reader(folder, device=torch.device("cpu"))
-    reader.module.train().requires_grad_(True)
-    return SubwordTower(reader.module, reader.tokenizer, reader.length)
+    return ProjectionTower.of(reader, load_tokenizer(str(folder)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import random
 from collections import Counter
@@ -15,20 +16,26 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from pydantic import Field
+from safetensors import safe_open
+from safetensors.torch import load_file
 
 from kpdemo.identity import content_identity
+from kpdemo.io.files import parse_json
 from kpdemo.languages import check_codes
-from kpdemo.ramkg.ranker import RankerModel, load_ranker, save_ranker
+from kpdemo.ramkg.passage_encoder import PassageReader, ProjectionConfig, load_reader
+from kpdemo.ramkg.ranker import Choosing, Knowledge, Lexicon, Ranker, RankerModel
 from kpdemo.ramkg.rgit import Augmented, Outcome, Retrieved, RgitConfig, augment, iterate, search_once
-from kpdemo.ramkg.subwords import Bag, load_reader
-from kpdemo.simckp.checkpoint import content_hash
+from kpdemo.simckp.calibration import ExpectedF1
+from kpdemo.simckp.checkpoint import content_hash, load_checkpoint, write_tensors
 from kpdemo.simckp.examples import encoder_text
-from kpdemo.training.data import AboveZero, Count, Positive, Rate, Source
+from kpdemo.simckp.extractor import SimckpPredictor
+from kpdemo.training.data import AboveZero, Count, Positive, Rate, Source, read_source
 from kpdemo.training.loop import LoopConfig
 from kpdemo.training.multilingual.ranker import (
-    Mined,
+    Listed,
     RankerTraining,
-    mine_documents,
+    learn_lexicon,
+    list_documents,
     predict_keyphrases,
     train_ranker,
 )
@@ -38,6 +45,7 @@ from kpdemo.training.multilingual.retriever import (
     Tower,
     Translation,
     open_tower,
+    read_translations,
 )
 from kpdemo.training.multilingual.rounds import Corpus, RoundTrained, read_rounds
 from kpdemo.training.parts import CHECKPOINT
@@ -69,7 +77,11 @@ WAYS = (Thinning(), Thinning(), Thinning(skipped=1), Thinning(0.1), Thinning(0.0
 @dataclass(frozen=True)
 class MultilingualTraining:
     """Attributes:
-    start: the folder of a retriever that every round begins with, as `train retriever` leaves it.
+    extractor: the checkpoint of the extractor that lists the candidates of a text.
+    start: the folder of a retriever that every round begins with, as `train retriever` leaves it: a
+        projection after the lower layers of the same encoder, which the extractor left as they were.
+    known: documents in two languages that the extractor has read, for terms and translations.
+    terms: documents in one language, for terms.
     translations: documents in two languages with keyphrases in both; their English sides are passages.
     parallel: this many of them, drawn at random, are used as translations. The others are treated as
         documents without a known passage, and show how many mined pairs are right.
@@ -88,13 +100,16 @@ class MultilingualTraining:
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
+    extractor: Path
     start: Path
+    known: tuple[ParallelSource, ...]
     translations: tuple[ParallelSource, ...]
     passages: tuple[Source, ...]
     validation: tuple[ParallelSource, ...]
     languages: Annotated[tuple[str, ...], Field(min_length=1)]
     parallel: Positive = 1_200
     others: tuple[Source, ...] = ()
+    terms: tuple[Source, ...] = ()
     data: Path = Path("data")
     output: Path = Path("runs/multilingual")
     name: str = "multilingual"
@@ -132,10 +147,12 @@ class RetrieverRounds(RoundTrained):
             loop=loop,
             learning_rate=config.learning_rate,
             temperature=config.temperature,
+            projection=ProjectionConfig(),  # of the start
+            negatives=0,  # a batch of these is large
         )
         super().__init__(training, corpus, device, epochs=config.epochs)
         self._config = config
-        self._bags: list[Bag] = []
+        self._pooled: NDArray[np.float32] | None = None
         self._encoded: tuple[Path, NDArray[np.float32]] | None = None
 
     def _tower(
@@ -165,73 +182,76 @@ class RetrieverRounds(RoundTrained):
         """(N, D) of all passages by this model; the last model's are kept."""
         if self._encoded is None or self._encoded[0] != model:
             reader = load_reader(model / CHECKPOINT, device=self._device)
-            if not self._bags:
+            if self._pooled is None:  # the same for all models, which differ in their projection
                 logger.info("reading %d passages", len(self._corpus.passages))
-                self._bags = reader.bags([encoder_text(passage) for passage in self._corpus.passages])
-            self._encoded = model, reader.encode(self._bags)
+                self._pooled = reader.pool([encoder_text(passage) for passage in self._corpus.passages])
+            self._encoded = model, reader.project(self._pooled)
         return self._encoded[1]
+
+
+_RANKER = "ranker.safetensors"
 
 
 class RankerRounds:
     """A `Generator` of `kpdemo.ramkg.rgit`: it ranks phrases of the document and of the language."""
 
-    def __init__(self, config: MultilingualTraining, device: torch.device) -> None:
+    def __init__(
+        self, config: MultilingualTraining, extractor: SimckpPredictor, lexicon: Lexicon, device: torch.device
+    ) -> None:
         self._config = config
+        self._extractor = extractor
+        self._lexicon = lexicon
         self._device = device
-        self._mined: dict[str, Mined] = {}
+        self._listed: dict[str, Listed] = {}
+        self._reader: PassageReader | None = None
 
     def train(self, examples: Sequence[Augmented], into: Path, *, retriever: Path | None) -> None:
         """See `Generator`."""
-        model = self.fit(examples, into, encoder=retriever / CHECKPOINT if retriever else self._config.start)
-        save_ranker(into / CHECKPOINT, model, name=into.name, card="# A ranker of RGIT\n")
+        encoder = retriever / CHECKPOINT if retriever else self._config.start
+        choosing = self.fit(examples, into, encoder=encoder)
+        described = {
+            "encoder": str(encoder),
+            "retrieval": choosing.module.retrieval,
+            "gold": choosing.counting.gold,
+            "minimum": choosing.minimum,
+        }
+        write_tensors(into / _RANKER, choosing.module.state_dict(), {"ranker": json.dumps(described)})
 
-    def fit(
-        self,
-        examples: Sequence[Augmented],
-        into: Path,
-        *,
-        encoder: Path,
-        translated: Sequence[Augmented] | None = None,
-    ) -> RankerModel:
-        """A ranker on an encoder; the base model where no document has retrieved keyphrases.
-
-        Args:
-            translated: the same documents, to learn translations from; without it the examples.
-        """
-        retrieval = any(given.retrieved for given in examples)
-        choosing, knowledge, metrics = train_ranker(
-            self.mined([given.document for given in examples]),
+    def fit(self, examples: Sequence[Augmented], into: Path, *, encoder: Path) -> Choosing:
+        """A ranker on an encoder; one without retrieval where no document has retrieved keyphrases."""
+        choosing, metrics = train_ranker(
+            self.listed([given.document for given in examples]),
             examples,
-            load_reader(encoder, device=self._device),
+            self.knowledge(encoder),
             self._config.ranker,
             into,
-            retrieval=retrieval,
-            translated=translated,
+            retrieval=any(given.retrieved for given in examples),
         )
         logger.info("%s: F1@M of candidates %.4f", into.name, metrics["F1@M"])
-        return RankerModel(
-            knowledge=knowledge,
-            augmented=choosing if retrieval else None,
-            base=None if retrieval else choosing,
-            passages=self._config.rounds.passages,
-            languages=frozenset(self._config.languages),
-            near=self._config.near,
-        )
+        return choosing
 
     def predict(self, model: Path, inputs: Sequence[Augmented]) -> list[list[str]]:
         """See `Generator`."""
-        stored = load_ranker(model / CHECKPOINT, device=self._device)
-        choosing = stored.augmented or stored.base
-        assert choosing is not None  # a stored ranker has one
-        mined = self.mined([given.document for given in inputs])
-        return predict_keyphrases(mined, inputs, choosing, stored.knowledge)
+        with safe_open(model / _RANKER, framework="pt") as file:
+            described = parse_json(file.metadata()["ranker"])
+        module = Ranker(retrieval=described["retrieval"])
+        module.load_state_dict(load_file(model / _RANKER))
+        choosing = Choosing(module.eval(), ExpectedF1(described["gold"]), described["minimum"])
+        listed = self.listed([given.document for given in inputs])
+        return predict_keyphrases(listed, inputs, choosing, self.knowledge(Path(described["encoder"])))
 
-    def mined(self, documents: Sequence[Document]) -> list[Mined]:
-        """The phrases of the documents, each mined once."""
-        new = [document for document in documents if document.id not in self._mined]
-        for item in mine_documents(new, usable_cores()):
-            self._mined[item.document.id] = item
-        return [self._mined[document.id] for document in documents]
+    def listed(self, documents: Sequence[Document]) -> list[Listed]:
+        """The candidates of the documents, each read once."""
+        new = [document for document in documents if document.id not in self._listed]
+        for item in list_documents(self._extractor, new):
+            self._listed[item.document.id] = item
+        return [self._listed[document.id] for document in documents]
+
+    def knowledge(self, encoder: Path) -> Knowledge:
+        """The lexicon with vectors of an encoder; all share the phrases that were read before."""
+        reader = load_reader(encoder, device=self._device)
+        self._reader = replace(self._reader or reader, projection=reader.projection)
+        return Knowledge.of(self._reader, self._lexicon)
 
 
 @dataclass(frozen=True)
@@ -255,7 +275,10 @@ def train_multilingual(config: MultilingualTraining, *, device: torch.device) ->
         ConfigError, InputError, ModelLoadError, TrainingError: in one sentence, before or during training.
     """
     data, corpus = read_rounds(config)
-    retriever, ranker = RetrieverRounds(config, corpus, device), RankerRounds(config, device)
+    extractor = load_checkpoint(config.extractor, device=device.type)
+    lexicon = learn_lexicon(_known_documents(config), usable_cores())
+    retriever = RetrieverRounds(config, corpus, device)
+    ranker = RankerRounds(config, extractor, lexicon, device)
     rounds = replace(config.rounds, final_generator=False)
     outcome = iterate(retriever, ranker, data, rounds, config.output, identity=_identity(config, corpus))
     everything = [*(pair.document for pair in data.parallel), *data.others]
@@ -263,20 +286,28 @@ def train_multilingual(config: MultilingualTraining, *, device: torch.device) ->
     base = ranker.fit(
         [Augmented(document) for document in everything], folder / "base-on-all", encoder=encoder
     )
-    found = search_once(
-        folder, "passages-of-all", lambda: retriever.search(outcome.retriever, everything, rounds.passages)
-    )
     thinned = search_once(
         folder, "passages-of-last", lambda: find_thinned(retriever, outcome.retriever, everything, config)
     )
-    last = ranker.fit(
-        augment(everything, thinned),
-        folder / "last",
-        encoder=encoder,
-        translated=augment(everything, found),
+    augmented = ranker.fit(augment(everything, thinned), folder / "last", encoder=encoder)
+    model = RankerModel(
+        extractor=extractor,
+        knowledge=ranker.knowledge(encoder),
+        augmented=augmented,
+        base=base,
+        passages=rounds.passages,
+        languages=frozenset(config.languages),
+        near=config.near,
     )
     counts = dict(Counter(document.language for document in everything))
-    return TrainedMultilingual(replace(last, base=base.base), outcome, counts, len(corpus.passages))
+    return TrainedMultilingual(model, outcome, counts, len(corpus.passages))
+
+
+def _known_documents(config: MultilingualTraining) -> list[tuple[Document, tuple[str, ...]]]:
+    """The documents that terms are learnt from, each with its English keyphrases."""
+    pairs = (pair for source in config.known for pair in read_translations(source, config.data))
+    alone = (document for source in config.terms for document in read_source(source, config.data))
+    return [(pair.document, pair.passage.keyphrases) for pair in pairs] + [(one, ()) for one in alone]
 
 
 def find_thinned(
@@ -297,4 +328,5 @@ def _identity(config: MultilingualTraining, corpus: Corpus) -> str:
     """All that decides what is learnt, except the documents; start and passages by their content."""
     decisive = ("learning_rate", "temperature", "batch_size", "epochs", "thinned", "ranker", "seed")
     passages = content_identity(corpus.passages)
-    return repr([content_hash(config.start), passages, *(getattr(config, name) for name in decisive)])
+    hashes = [content_hash(folder) for folder in (config.start, config.extractor)]
+    return repr([hashes, passages, config.known, config.terms, *(getattr(config, name) for name in decisive)])

@@ -1,0 +1,217 @@
+"""Texts of any language as vectors: the lower layers of a frozen multilingual encoder, and a projection.
+
+The lower layers of an encoder that was trained to align languages place a text and its translation near each
+other, up to a linear map. So only the map is trained, and a passage costs a third of a whole reading. The
+layers are those of the extractor, if it was trained without them (`top_layers`).
+
+Letters: B texts, T tokens, H width of the encoder, D width of the vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from pydantic import Field
+from tokenizers import Tokenizer
+from torch import Tensor, nn
+from torch.nn import functional
+
+from kpdemo.simckp.batches import encode_rows
+from kpdemo.simckp.bert import BertConfig, BertEncoder
+from kpdemo.simckp.checkpoint import open_folder, part_of, write_folder
+from kpdemo.simckp.examples import encoder_text, truncating
+from kpdemo.simckp.storage import unset_weights
+from kpdemo.types import Document
+
+KIND = "ramkg-passages"
+
+_TEXTS_AT_ONCE = 32
+_TOKENISED_AT_ONCE = 1_024  # an encoding takes much more memory than its ids
+_PHRASES_AT_ONCE = 256
+_MOST_PHRASES = 50_000
+_LEAST_VARIANCE = 1e-3
+"""Of a direction relative to the mean of all, before whitening."""
+
+
+@dataclass(frozen=True)
+class ProjectionConfig:
+    """Attributes:
+    layers: of the encoder that are read, from the lowest.
+    width: D.
+    length: tokens of a text that are read, special ones included.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    layers: Annotated[int, Field(ge=1)] = 4
+    width: Annotated[int, Field(ge=1)] = 256
+    length: Annotated[int, Field(ge=3)] = 256
+
+
+class Projection(nn.Module):
+    """From means over tokens, (B, H), to vectors of length 1, (B, D)."""
+
+    def __init__(self, width: int, projected: int) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(width))
+        self.linear = nn.Linear(width, projected, bias=False)
+
+    def forward(self, pooled: Tensor) -> Tensor:
+        return functional.normalize(self.linear(pooled - self.get_buffer("mean")), dim=-1)
+
+    def whiten(self, pooled: Tensor) -> None:
+        """Begin with the directions in which texts, (N, H), vary most, each as important as the others."""
+        mean = pooled.mean(0)
+        values, vectors = torch.linalg.eigh((pooled - mean).T @ (pooled - mean) / len(pooled))
+        scales = (values + _LEAST_VARIANCE * values.mean()).rsqrt()
+        largest = (vectors * scales).flip(1)[:, : self.linear.out_features].T
+        with torch.no_grad():
+            self.get_buffer("mean").copy_(mean)
+            self.linear.weight[: len(largest)].copy_(largest)
+
+
+@dataclass(frozen=True)
+class PassageReader:
+    """Reads documents and phrases.
+
+    Attributes:
+        lower: the encoder up to `config.layers`.
+        padding: the pad token id.
+    """
+
+    config: ProjectionConfig
+    lower: BertEncoder
+    projection: Projection
+    tokenizer: Tokenizer
+    padding: int
+    _phrases: dict[str, NDArray[np.float16]] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.projection.parameters()).device
+
+    @property
+    def width(self) -> int:
+        """D."""
+        return self.projection.linear.out_features
+
+    def documents(self, documents: Sequence[Document]) -> NDArray[np.float32]:
+        """(B, D)."""
+        return self.project(self.pool([encoder_text(document) for document in documents]))
+
+    def phrases(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """(B, D); those read before are remembered."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._phrases]
+        if len(self._phrases) + len(new) > _MOST_PHRASES:
+            self._phrases.clear()
+            new = list(dict.fromkeys(texts))
+        self._phrases.update(zip(new, self.pool(new, size=_PHRASES_AT_ONCE).astype(np.float16), strict=True))
+        pooled = [self._phrases[text] for text in texts]
+        return self.project(np.stack(pooled).astype(np.float32) if pooled else self.pool([]))
+
+    def pool(self, texts: Sequence[str], *, size: int = _TEXTS_AT_ONCE) -> NDArray[np.float32]:
+        """(B, H) the mean over the tokens of each text.
+
+        Args:
+            size: texts read at once.
+        """
+        parts = [np.zeros((0, self.projection.linear.in_features), dtype=np.float32)]
+        low = self.device.type == "cpu" and has_bf16()
+        with torch.inference_mode(), torch.autocast(self.device.type, torch.bfloat16, enabled=low):
+            for first in range(0, len(texts), _TOKENISED_AT_ONCE):
+                with truncating(self.tokenizer, self.config.length):
+                    read = self.tokenizer.encode_batch(list(texts[first : first + _TOKENISED_AT_ONCE]))
+                rows = [encoding.ids for encoding in read]
+                vectors = encode_rows(self._mean, rows, padding=self.padding, device=self.device, size=size)
+                parts.append(vectors.numpy())
+        return np.concatenate(parts)
+
+    def project(self, pooled: NDArray[np.float32]) -> NDArray[np.float32]:
+        """(B, D) of what `pool` gave."""
+        with torch.inference_mode():
+            vectors: Tensor = self.projection(torch.from_numpy(pooled).to(self.device))
+        return vectors.cpu().numpy()
+
+    def _mean(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        hidden = self.lower(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state.float()
+        mask = attention_mask.unsqueeze(-1)
+        mean: Tensor = (hidden * mask).sum(1) / mask.sum(1)
+        return mean
+
+
+@lru_cache(maxsize=1)
+def has_bf16() -> bool:
+    """Whether this processor multiplies bf16 numbers itself; without it they are slower than fp32."""
+    try:
+        told = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return False
+    return any(flag in told for flag in ("avx512_bf16", "amx_bf16"))
+
+
+def new_reader(
+    encoder: BertEncoder, tokenizer: Tokenizer, padding: int, config: ProjectionConfig
+) -> PassageReader:
+    """A reader on an encoder, with a projection that knows nothing yet.
+
+    Raises:
+        ConfigError: the encoder has fewer layers.
+    """
+    projection = Projection(encoder.config.hidden_size, config.width)
+    lower = encoder.lower(config.layers).requires_grad_(False)
+    return PassageReader(config, lower, projection, tokenizer, padding)
+
+
+def save_reader(folder: Path, reader: PassageReader, tokenizer: Any, *, card: str) -> None:
+    """Write a checkpoint folder.
+
+    Args:
+        tokenizer: of Transformers.
+    """
+    state = {f"lower.{name}": value for name, value in reader.lower.state_dict().items()}
+    state |= {f"projection.{name}": value for name, value in reader.projection.state_dict().items()}
+    backbone = {"model_type": "bert", "hidden_act": "gelu", "pad_token_id": reader.padding}
+    config = {
+        "kind": KIND,
+        "backbone": backbone | asdict(reader.lower.config),
+        "passages": asdict(reader.config),
+    }
+    write_folder(folder, state, tokenizer, config, card=card, storage="fp16")
+
+
+def load_reader(folder: Path, *, device: torch.device) -> PassageReader:
+    """Open a folder that `save_reader` wrote.
+
+    Raises:
+        ModelLoadError: a file is missing or damaged.
+    """
+    with open_folder(folder, KIND) as stored:
+        described = BertConfig.of(stored.config["backbone"])
+        assert described is not None  # `save_reader` writes no other
+        with unset_weights():
+            lower = BertEncoder(described)
+        lower.load_state_dict(part_of(stored.weights, "lower."), assign=True)
+        reader = new_reader(lower, stored.tokenizer, stored.padding, stored_projection(stored.config))
+        return with_projection(reader, stored.weights, device)
+
+
+def stored_projection(config: Mapping[str, Any]) -> ProjectionConfig:
+    """The settings of a projection in a stored configuration."""
+    return ProjectionConfig(**config["passages"])
+
+
+def with_projection(
+    reader: PassageReader, weights: Mapping[str, Tensor], device: torch.device
+) -> PassageReader:
+    """The reader with a stored projection, on a device."""
+    projection = Projection(reader.projection.linear.in_features, reader.width)
+    projection.load_state_dict(part_of(weights, "projection."))
+    reader.lower.to(device)
+    return replace(reader, projection=projection.to(device).eval().requires_grad_(False))
