@@ -97,15 +97,15 @@ def language_note(
         lacks_absent: the model finds absent keyphrases in other languages, but none in this one.
         documents: how many of a file it is about; 0 for the one text that the reader knows.
 
-    >>> language_note("ko", "multilingual", SERVED)
-    "This text is Korean; the model 'multilingual' was trained on none such, so treat its answer with care."
+    >>> language_note("cs", "multilingual", SERVED)
+    "This text is Czech; the model 'multilingual' was trained on no such text, so treat its answer with care."
     """
     if not is_foreign(language, languages):
         return ""
     if model in READ_ALL:
         reason = "reads every language, but was trained on none"
     elif model in (DEFAULT_MODEL, MULTILINGUAL_MODEL):
-        reason = "was trained on none such"
+        reason = "was trained on no such text"
     else:
         made_for = _listed([NAMES[code] for code in NAMES if code in languages])
         reason = f"was made for {made_for}" if made_for else "was not made for it"

@@ -113,7 +113,7 @@ def test_the_language_can_be_chosen_and_the_text_runs_in_its_direction(fresh):
     fresh.get_by_role("option", name="Hebrew").click()
     predict(fresh, f"מודל: {BODY}")
     expect(fresh.locator("#predict-language-note")).to_have_text(
-        "This text is Hebrew; the model 'default' was trained on none such, so treat its answer with care."
+        "This text is Hebrew; the model 'default' was trained on no such text, so treat its answer with care."
     )
     text = fresh.locator("#predict-text[lang=he]")
     assert text.evaluate("element => getComputedStyle(element).direction") == "rtl"

@@ -98,7 +98,7 @@ def test_a_text_in_another_language_than_the_model_was_made_for_is_named(languag
     text = "Nous présentons une méthode d’extraction de termes-clés pour les réseaux électriques."
     handlers = PredictHandlers(ModelShelf(MODELS, EnglishPredictor))
     html = handlers.predict("", text, "default", "own", 10, "", language)
-    assert f'id="predict-language-note">{named} &#x27;default&#x27; was trained on none such, so' in html
+    assert f'id="predict-language-note">{named} &#x27;default&#x27; was trained on no such text, so' in html
     assert ("--language=it" in html) == (language == "it")
     assert "predict-language-note" not in handlers.predict("", TEXT, "default", "own", 10, "")
 
@@ -366,7 +366,7 @@ def test_files_in_another_language_than_the_model_was_made_for_are_told_above_th
     for path, text in zip(paths, (german, german, TEXT), strict=True):
         path.write_text(text, encoding="utf-8")
     html, _ = run_files(ModelShelf(MODELS, EnglishPredictor), paths)
-    note = "2 documents are German; the model &#x27;default&#x27; was trained on none such, so treat its"
+    note = "2 documents are German; the model &#x27;default&#x27; was trained on no such text, so treat its"
     assert f'<p class="note" role="status">{note}' in html.partition("<table")[0]
 
 

@@ -191,7 +191,7 @@ def test_a_model_for_another_language_is_named():
         "model 'multilingual' reads it)."
     )
     assert language_note("ko", "default", SERVED, lacks_absent=True) == (
-        "This text is Korean; the model 'default' was trained on none such, so it gives no absent "
+        "This text is Korean; the model 'default' was trained on no such text, so it gives no absent "
         "keyphrases; treat the present ones with care."
     )
     assert "was made for English and Polish," in language_note("ko", "m", {"pl", "en"})
