@@ -268,6 +268,7 @@ def test_own_words_of_the_scale_are_refused_looked_at_and_saved(site, browser, p
     expect(page.locator("#project-kept")).to_be_visible()
     page.get_by_role("tab", name="Scale").click()
     expect(words).to_have_value(four)
+    wait_until_kept(page, "project")
     words.fill(f"  {four}\n4 Right:  e\n")
     page.get_by_role("tab", name="As raters see them").click()
     expect(preview.get_by_role("row", name="3 <i>Good</i> d")).to_be_visible()
