@@ -57,8 +57,8 @@ SUBJECTS = {
 CONFIG = """
 [retriever]
 {backbone}
-learning_rate = 1e-2
-loop = {{ documents = 400, batch_size = 10, precision = "fp32", evaluate_every = 400 }}
+learning_rate = 3e-3
+loop = {{ documents = 2_000, batch_size = 10, precision = "fp32", evaluate_every = 400 }}
 train = [{{ path = "theses.jsonl", language = "fr" }}]
 validation = [{{ path = "valid.jsonl", language = "fr" }}]
 
@@ -105,7 +105,7 @@ def folder(tmp_path_factory) -> Path:
         (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
     encoder = save_tiny_encoder(folder / "encoder", [text for r in rows for text in (r["fr"], r["en"])])
     save_tiny_extractor(folder / "extractor", encoder)
-    backbone = f'backbone = "{encoder}"\nprojection = {{ layers = 1, width = 32, length = 40 }}'
+    backbone = f'backbone = "{encoder}"\nprojection = {{ layers = 1, width = 64, length = 40 }}'
     (folder / "config.toml").write_text(CONFIG.format(backbone=backbone, folder=folder), encoding="utf-8")
     train("retriever", folder)
     return folder
@@ -150,7 +150,7 @@ def test_rounds_leave_a_model_that_predicts_and_its_card_tells_them(folder):
     assert "| rounds at most | 1 |\n| retrievers | 2, the last after all rounds; that of round 1 was" in card
     assert "Label accuracy" in card
     figures = json.loads((folder / "multilingual" / "rgit.json").read_text())
-    assert figures["rounds"][0]["recall"]["5"] >= 0.8
+    assert figures["rounds"][0]["recall"]["5"] == 1
 
 
 def test_rounds_need_the_passages_of_their_validation(folder):
