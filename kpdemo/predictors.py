@@ -285,10 +285,6 @@ def _load_folder(folder: Path, device: str, index: Path | None = None) -> Predic
     if "model_type" in described:
         return _load_hugging_face(str(folder), folder, device)
     kind = described.get("kind")
-    if kind == "kea":
-        from kpdemo.evaluation.kea import load_kea
-
-        return load_kea(folder)
     if kind == RAMKG_KIND:
         if index is not None:
             from kpdemo.ramkg.generator import load_ramkg_predictor

@@ -379,7 +379,7 @@ class PhraseBank:
         texts: N spellings.
         keys: the `term_key` of each, kept because stemming them all takes seconds.
         log_frequency: (N,) float32, log(1 + documents that use the term as a keyphrase).
-        stored: the vectors as on disk, see `kpdemo.simckp.storage` and, for "int4", `nibbles`.
+        stored: the vectors as on disk, see `kpdemo.simckp.storage` and, for "int4", `to_nibbles`.
         associations: of the terms; votes for each other.
         encoder: the hash of the pair encoder that the vectors belong to.
         device: where the nearest terms are searched.

@@ -14,16 +14,16 @@ from kpdemo.identity import CARD, PAGE, TRAINING, kind_of, stored_config, write_
 from kpdemo.simckp.checkpoint import KIND, base_of, store_as_change, write_config
 from kpdemo.simckp.generator import KIND as GENERATOR_KIND
 from kpdemo.simckp.pair_checkpoint import BANK_KIND, copy_bank, store_bank_words_as_differences
-from kpdemo.simckp.pipeline import BANK, RANKING, RERANKER, load_system, part_folder
+from kpdemo.simckp.pipeline import BANK, RERANKER, load_system, part_folder
 from kpdemo.training.cards import lower_headings
 
 PartName = Literal[
-    "tagger", "frequency", "extractor", "ensemble", "generator", "bank", "profiles", "reranker", "ranking"
+    "tagger", "frequency", "extractor", "ensemble", "generator", "bank", "profiles", "reranker"
 ]
 
 ROOTS = ("ensemble", "generator", "extractor")
 """The part whose folder holds the others: the first of these that there is; each is an extractor too."""
-FOLDERS = {BANK: ("profiles", "bank"), RERANKER: ("reranker",), RANKING: ("ranking",)}
+FOLDERS = {BANK: ("profiles", "bank"), RERANKER: ("reranker",)}
 """The part in each folder of the model: the first of these that there is; profiles come with their bank."""
 PLACED = frozenset(ROOTS).union(*FOLDERS.values())
 """The parts that have a place in a model."""
@@ -245,7 +245,6 @@ def _told_parts(model: Path) -> str:
     """A section of the model card on the parts that have a card of their own; empty without any."""
     lines = []
     parts = (
-        (RANKING, "Order of the present keyphrases: ranking"),
         (BANK, "Absent keyphrases: bank"),
         (RERANKER, "Their order: reranker"),
     )

@@ -92,7 +92,7 @@ def refuse_repeats(sources: Iterable[Source], taking: str) -> None:
     """Where each document is taken once, whatever `repeat` says.
 
     Args:
-        taking: begins the message, such as "KEA counts".
+        taking: begins the message, such as "The vocabulary counts".
 
     Raises:
         ConfigError: a source is repeated.

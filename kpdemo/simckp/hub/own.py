@@ -9,20 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from kpdemo.errors import ModelLoadError
-from kpdemo.evaluation import kea
 from kpdemo.identity import SUMS, is_own, read_sums, sha256_of, stored_config
 from kpdemo.predictors import RAMKG_KIND, RANKER_KIND
 from kpdemo.simckp import checkpoint, labeller
 from kpdemo.simckp import generator as generator_checkpoint
 from kpdemo.simckp.checkpoint import BASE, FORMAT
 from kpdemo.simckp.hub.download import fetch
-from kpdemo.simckp.pipeline import BANK, RANKING, RERANKER
+from kpdemo.simckp.pipeline import BANK, RERANKER
 from kpdemo.text import shorten
 
 KINDS = frozenset(
     {
         *(checkpoint.KIND, generator_checkpoint.KIND, generator_checkpoint.ONE2SEQ, labeller.KIND),
-        *(kea.KIND, RAMKG_KIND, RANKER_KIND),
+        *(RAMKG_KIND, RANKER_KIND),
     }
 )
 """What `config.json` of a model that `train` wrote calls itself."""
@@ -62,7 +61,7 @@ def explain_damage(name: str, folder: Path) -> Iterator[None]:
 
 
 def _parts(folder: Path) -> list[Path]:
-    return [folder, *(folder / name for name in (BANK, RERANKER, RANKING) if (folder / name).is_dir())]
+    return [folder, *(folder / name for name in (BANK, RERANKER) if (folder / name).is_dir())]
 
 
 def _check_config(name: str, folder: Path) -> None:

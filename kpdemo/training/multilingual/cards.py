@@ -18,7 +18,7 @@ from kpdemo.training.cards import (
     visits,
 )
 from kpdemo.training.loop import processor
-from kpdemo.training.multilingual.generator import RamkgTraining, TrainedWriter, WriterTraining
+from kpdemo.training.multilingual.generator import RamkgTraining, TrainedWriter
 from kpdemo.training.multilingual.generator_rounds import RETRIEVER, RamkgRounds, TrainedRounds
 from kpdemo.training.multilingual.retriever import RetrieverTraining, TrainedRetriever
 from kpdemo.training.multilingual.rgit import MultilingualTraining, TrainedMultilingual
@@ -102,7 +102,7 @@ sequence.{describe_style(config.style)}
 
 | | |
 |---|---|
-| model | {_model(config)} |
+| model | {config.backbone} |
 | documents | {trained.documents:,} |
 | document visits | {visits(progress, loop)} |
 | weights of step | {progress.best_step:,}, the best on the validation documents by {config.selected} |
@@ -127,7 +127,7 @@ included, and writes {settings.longest} at most, with {settings.beams} beams. Wh
 the document and may be wrong. The score of a keyphrase is the geometric mean of the probabilities of its
 tokens.
 
-{licence(*_pretrained(config))}"""
+{licence(config.backbone)}"""
 
 
 def rounds_card(config: RamkgRounds, trained: TrainedRounds) -> str:
@@ -163,7 +163,7 @@ Mined pairs:
 
 {pseudo_table(rounds)}
 
-{licence(*_pretrained(writer))}"""
+{licence(writer.backbone)}"""
 
 
 def _retriever(config: RamkgRounds) -> str:
@@ -176,20 +176,6 @@ def _reads(config: RamkgTraining) -> str:
         return " alone"
     passages = "passage" if config.passages == 1 else f"{config.passages} passages"
     return f" and the keyphrases of the nearest {passages} of an index"
-
-
-def _pretrained(config: WriterTraining) -> list[str]:
-    return [] if config.scratch else [config.backbone]
-
-
-def _model(config: RamkgTraining) -> str:
-    if config.scratch is None:
-        return config.backbone
-    sizes = config.scratch
-    return (
-        f"a Transformer from scratch: {sizes.layers} + {sizes.layers} layers of width {sizes.width}, "
-        f"{sizes.vocabulary:,} subwords"
-    )
 
 
 def _figures(config: RamkgTraining, trained: TrainedWriter) -> str:
