@@ -297,7 +297,7 @@ def _load_folder(folder: Path, device: str, index: Path | None = None) -> Predic
         from kpdemo.ramkg.predictor import load_ranking_predictor
 
         return load_ranking_predictor(folder, index=index, device=device)
-    from kpdemo.simckp.pipeline import load_system
+    from kpdemo.simckp.predictor import load_system
 
     return load_system(folder, device=device)
 

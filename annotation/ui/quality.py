@@ -21,7 +21,6 @@ from annotation.services.quality import FORMER, QualityOverview, QualityService,
 from annotation.types import KnownPairInput, Role
 from annotation.ui.figures import Column, Table, listing_html, table_html
 from annotation.ui.pairs import checked_upload, import_event, import_result_html, refusal
-from annotation.ui.projects import saved_html
 from annotation.ui.widgets import (
     PAGE_ERRORS,
     Filling,
@@ -36,6 +35,7 @@ from annotation.ui.widgets import (
     decimal_text,
     file_box,
     require_member,
+    saved_html,
     whole_field,
     whole_of,
 )

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kpdemo.experiments.measuring import ModelRuns
     from kpdemo.experiments.results import Results
     from kpdemo.experiments.variants import Table
-    from kpdemo.simckp.pipeline import SystemPredictor
+    from kpdemo.simckp.predictor import SystemPredictor
 
 
 EXAMPLES = f"""
@@ -251,7 +251,7 @@ def _system(call: _Call) -> SystemPredictor | None:
     from kpdemo.predictors import fetched_folder
     from kpdemo.simckp import checkpoint
     from kpdemo.simckp import generator as generator_checkpoint
-    from kpdemo.simckp.pipeline import SystemPredictor, load_system
+    from kpdemo.simckp.predictor import SystemPredictor, load_system
 
     folder = fetched_folder(call.model)
     if kind_of(folder) not in (checkpoint.KIND, generator_checkpoint.KIND):

@@ -36,7 +36,7 @@ from kpdemo.simckp.dual_encoder import PairEncoder, pool_tokens
 from kpdemo.simckp.encoder import load_backbone, load_pooler, longest_reading, quiet_transformers
 from kpdemo.simckp.examples import encoder_text
 from kpdemo.simckp.pair_checkpoint import BANK_KIND, build_dual, state_hash
-from kpdemo.simckp.pipeline import BANK
+from kpdemo.simckp.predictor import BANK
 from kpdemo.types import Document
 from kpdemo.vectors import text_cosines
 

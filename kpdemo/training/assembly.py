@@ -14,7 +14,7 @@ from kpdemo.identity import CARD, PAGE, TRAINING, kind_of, stored_config, write_
 from kpdemo.simckp.checkpoint import KIND, base_of, store_as_change, write_config
 from kpdemo.simckp.generator import KIND as GENERATOR_KIND
 from kpdemo.simckp.pair_checkpoint import BANK_KIND, copy_bank, store_bank_words_as_differences
-from kpdemo.simckp.pipeline import BANK, RERANKER, load_system, part_folder
+from kpdemo.simckp.predictor import BANK, RERANKER, load_system, part_folder
 from kpdemo.training.cards import lower_headings
 
 PartName = Literal[

@@ -48,7 +48,7 @@ def _extractor() -> Recipe:
 
 
 def _ensemble() -> Recipe:
-    from kpdemo.simckp.ensemble import save_ensemble
+    from kpdemo.simckp.checkpoint import save_ensemble
     from kpdemo.training.ensemble import EnsembleTraining, TrainedEnsemble, ensemble_card, train_ensemble
 
     def save(folder: Path, config: EnsembleTraining, trained: TrainedEnsemble, card: str) -> None:

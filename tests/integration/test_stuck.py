@@ -12,8 +12,7 @@ from annotation.services.accounts import AccountService, InvitationService
 from annotation.services.bundle import Services, open_services
 from annotation.services.pairs import StuckPair
 from annotation.types import NewPair, ProjectSettings, Role, SkipReason
-from annotation.ui.project import stuck_html
-from annotation.ui.projects import next_steps
+from annotation.ui.projects import next_steps, stuck_html
 from db import Database
 from tests.commands import main
 from tests.people import CHEAP, PASSWORD

@@ -23,12 +23,12 @@ from kpdemo.simckp.checkpoint import (
     _made_for,
     open_folder,
     save_checkpoint,
+    save_ensemble,
     store_as_change,
     write_tensors,
 )
 from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig, PairEncoder
 from kpdemo.simckp.encoder import load_backbone
-from kpdemo.simckp.ensemble import save_ensemble
 from kpdemo.simckp.extractor import ContrastiveExtractor, ExtractorConfig, Selection
 from kpdemo.simckp.hub import download
 from kpdemo.simckp.hub.download import fetch, on_this_machine

@@ -15,7 +15,7 @@ from kpdemo.simckp import checkpoint, labeller
 from kpdemo.simckp import generator as generator_checkpoint
 from kpdemo.simckp.checkpoint import BASE, FORMAT
 from kpdemo.simckp.hub.download import fetch
-from kpdemo.simckp.pipeline import BANK, RERANKER
+from kpdemo.simckp.predictor import BANK, RERANKER
 from kpdemo.text import shorten
 
 KINDS = frozenset(
