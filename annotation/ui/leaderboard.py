@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,6 @@ from annotation.services.accounts import AccountService
 from annotation.services.leaderboard import (
     UPLOADED,
     Board,
-    Entry,
     Gold,
     GoldVersion,
     SystemService,
@@ -71,7 +69,6 @@ from annotation.ui.figures import (
 from annotation.ui.pairs import box_after, refusal_html
 from annotation.ui.widgets import (
     PAGE_ERRORS,
-    PageError,
     Parts,
     admit_member,
     file_box,
@@ -126,7 +123,7 @@ def _figures_table(board: Board, name: str, caption: str, *, is_pearson: bool) -
         system, entry = report.systems[place], board.entries[place]
         total = system.sum_pearson if is_pearson else system.sum_spearman
         figures = (alpha_of(estimate_of(system.types[type])) for type in report.types)
-        about = (ORIGINS[entry.origin], *_who(entry)) if is_pearson else ()
+        about = (ORIGINS[entry.origin], entry.at, entry.by or "command line") if is_pearson else ()
         rows.append((system.name, ranks[place], *figures, alpha_of(total), *about))
     columns = (
         Column("System", text=True),
@@ -136,10 +133,6 @@ def _figures_table(board: Board, name: str, caption: str, *, is_pearson: bool) -
     )
     about_columns = tuple(Column(name, text=True) for name in ("Scores", "Added", "By"))
     return Table(name, caption, columns + about_columns if is_pearson else columns, tuple(rows))
-
-
-def _who(entry: Entry) -> tuple[datetime, str]:
-    return entry.at, entry.by or "command line"
 
 
 def ranks_table(board: Board) -> Table | None:
@@ -658,7 +651,7 @@ class SystemFormHandlers:
             system = reader.system(choice, measured_on)
             kept = self.systems.add(project_id, measured_on, system, origin=choice.what, by=user)
         except PAGE_ERRORS as error:
-            named = next((box for box in choice.boxes if _names_one(error, box)), ())
+            named = next((box for box in choice.boxes if any(file.name in str(error) for file in box)), ())
             failed = refusal_html(error, named, "added")
             return failed, gr.skip(), *map(box_after, choice.boxes), gr.skip()
         scores = scores_text(system, measured_on.pairs, type_label)
@@ -686,10 +679,6 @@ class SystemFormHandlers:
         entries = self.systems.board(project_id, chosen).entries
         held = gr.Dropdown(choices=[(entry.name, entry.id) for entry in entries], value=None)
         return held, gr.Radio(choices=GOLD_CHOICES)
-
-
-def _names_one(error: PageError, files: Sequence[Path]) -> bool:
-    return any(file.name in str(error) for file in files)
 
 
 @dataclass(frozen=True, slots=True)

@@ -229,11 +229,13 @@ def project_html(line: ProjectLine, user: User, progress: Progress | None) -> st
     of_server = "administrator of the server" if user.is_administrator else ""
     own = line.roles - {Role.ADMINISTRATOR} if of_server else line.roles  # one is enough
     mine = ", ".join(filter(None, (of_server, roles_text(own))))
+    waiting = f'<span class="small">{escape(_waiting_text(line, user))}</span>'
+    following = links_html(steps) if steps else waiting
     return (
         f'<li class="project"><div class="project-about"><h2>{title}</h2>'
         f'<p class="small">{escape(mine)}</p></div>'
         f'<ul class="project-facts">{"".join(f"<li>{fact}</li>" for fact in facts)}</ul>'
-        f'<p class="project-steps">{_steps_html(steps, _waiting_text(line, user))}</p></li>'
+        f'<p class="project-steps">{following}</p></li>'
     )
 
 
@@ -241,10 +243,6 @@ def _without_pairs(line: ProjectLine, *, leads: bool) -> str:
     if not line.withdrawn:
         return "No pairs yet"
     return escape(all_withdrawn_text(line.withdrawn)) if leads else "No pairs at the moment"
-
-
-def _steps_html(steps: Sequence[PageLink], waiting: str) -> str:
-    return links_html(steps) if steps else f'<span class="small">{escape(waiting)}</span>'
 
 
 def _waiting_text(line: ProjectLine, user: User) -> str:

@@ -46,7 +46,7 @@ from annotation.ui.pairs import (
     import_result_html,
     refusal,
 )
-from annotation.ui.rate import build_form, storage_name
+from annotation.ui.rate import build_form, problem_html, storage_name
 from annotation.ui.widgets import (
     PAGE_ERRORS,
     Filling,
@@ -101,7 +101,7 @@ class WriteHandlers:
             project_id, user = require_member(request, self.accounts, Role.WRITER)
             project = self.projects.get(project_id)
         except AnnotationError as error:
-            return f'{empty_html(str(error))}<p><a href="/annotate/">My projects</a></p>'
+            return problem_html(str(error))
         return form_html(project, user)
 
 

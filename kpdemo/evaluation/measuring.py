@@ -73,7 +73,10 @@ def document_row(compared: ComparedDocument) -> dict[str, Any]:
             "absent": [keyphrases[place] for key, place in wanted.absent.items() if key not in others],
         },
         "not_in_text": [prediction.present[place].text for place in dropped],
-        **{kind: None if _is_empty(values.values()) else values for kind, values in figures.items()},
+        **{
+            kind: None if all(value is None for value in values.values()) else values
+            for kind, values in figures.items()
+        },
     }
 
 
@@ -87,10 +90,6 @@ def _ranked(
         told = {"score": round(score, SCORE_DIGITS)} if is_told else {}
         rows.append({"text": text, "rank": rank, **told, "correct": key in wanted})
     return rows
-
-
-def _is_empty(values: Iterable[float | None]) -> bool:
-    return all(value is None for value in values)
 
 
 BeforeEach = Callable[[], None]

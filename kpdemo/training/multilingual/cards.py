@@ -132,7 +132,7 @@ tokens.
 
 def rounds_card(config: RamkgRounds, trained: TrainedRounds) -> str:
     """Markdown: what the rounds were, with the paper's Tables 4 and 5 of them."""
-    writer, rounds = config.generator, trained.outcome.rounds
+    writer, retriever, rounds = config.generator, config.retriever, trained.outcome.rounds
     languages = [language_name(language) for language in sorted(trained.documents)]
     return f"""# {writer.name}: keyphrases written in {" and ".join(languages)}, with English passages
 
@@ -150,7 +150,7 @@ The index has to be built with the retriever of the same run, the folder `{RETRI
 | English passages | {trained.passages:,} |
 | passages read with a document | {config.rounds.passages} |
 | model, visits of a document, learning rate | {writer.backbone}, {writer.epochs}, {writer.learning_rate:g} |
-| retriever, the same | {_retriever(config)} |
+| retriever, the same | {retriever.backbone}, {retriever.epochs}, {retriever.learning_rate:g} |
 {round_rows(config.rounds, trained.outcome)}
 | seed | {config.seed} |
 | device | {processor(choose_device(config.device))} |
@@ -164,11 +164,6 @@ Mined pairs:
 {pseudo_table(rounds)}
 
 {licence(writer.backbone)}"""
-
-
-def _retriever(config: RamkgRounds) -> str:
-    own = config.retriever
-    return f"{own.backbone}, {own.epochs}, {own.learning_rate:g}"
 
 
 def _reads(config: RamkgTraining) -> str:
