@@ -312,7 +312,7 @@ class LeaderboardHandlers:
     def open(self, request: gr.Request, zone: str | None = "") -> dict[str, Any]:
         """The first gold set, or a sentence for users who may not see the page."""
         try:
-            return {"closed": "", **self._shown(request, None, zone)}
+            return {"closed": "", **self._fill(request, None, zone)}
         except AccessError as error:
             reason = str(error) if isinstance(error, SignedOutError) else FOR_LEADERS
         except AnnotationError as error:
@@ -322,7 +322,7 @@ class LeaderboardHandlers:
     def show(self, gold_id: int | None, request: gr.Request, zone: str | None = "") -> dict[str, Any]:
         """The systems on a gold set, or on the first. The list of gold sets has times of the `zone`."""
         with shown_to_user(AnnotationError):
-            return self._shown(request, gold_id, zone)
+            return self._fill(request, gold_id, zone)
 
     def compare(self, gold_id: int | None, first: str | None, second: str | None, request: gr.Request) -> Any:
         """How the two systems differ; nothing new while only one is chosen."""
@@ -337,7 +337,7 @@ class LeaderboardHandlers:
                 return empty_html("One of the two has been removed: choose again.")
             return table_html(difference_table(found), self.projects.get(project_id).name, page=PAGE)
 
-    def _shown(self, request: gr.Request, gold_id: int | None, zone: str | None) -> dict[str, Any]:
+    def _fill(self, request: gr.Request, gold_id: int | None, zone: str | None) -> dict[str, Any]:
         project_id, _, leads = require_leader(request, self.accounts)
         golds = self.systems.golds(project_id)
         if not golds:
@@ -598,13 +598,13 @@ class SystemFormHandlers:
             project_id, _ = require_member(request, self.accounts, Role.ADMINISTRATOR)
         except AnnotationError:
             return gr.skip(), gr.skip(), gr.skip()
-        return gr.Column(visible=True), *self._listed(project_id, None)
+        return gr.Column(visible=True), *self._list_golds(project_id, None)
 
     def list_systems(self, gold_id: int | None, request: gr.Request) -> tuple[gr.Dropdown, gr.Radio]:
         """The systems that can be removed, those on the gold set that is shown, and the gold sets to measure
         others on."""
         with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
-            return self._listed(project_id, gold_id)
+            return self._list_golds(project_id, gold_id)
 
     def choose(
         self, what: str | None, gold: str | None, calibrates: bool | None, request: gr.Request
@@ -670,7 +670,7 @@ class SystemFormHandlers:
             self.systems.remove(project_id, system_id, by=user)
         return done_html("Removed.")
 
-    def _listed(self, project_id: int, gold_id: int | None) -> tuple[gr.Dropdown, gr.Radio]:
+    def _list_golds(self, project_id: int, gold_id: int | None) -> tuple[gr.Dropdown, gr.Radio]:
         golds = self.systems.golds(project_id)
         if not golds:
             known = [(label, kind) for label, kind in GOLD_CHOICES if kind != SHOWN]

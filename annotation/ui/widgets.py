@@ -50,20 +50,20 @@ class KeptForm:
     @property
     def sends(self) -> str:
         """The `js` of an event that saves what began and the fields, where they can be changed meanwhile."""
-        return f"async (...now) => (await kpdemo).kept.send({self._named}, now)"
+        return f"async (...now) => (await kpdemo).kept.send({self._name_json}, now)"
 
     @property
     def pauses(self) -> str:
         """The `js` of an event that fills the fields, maybe with what they began with; see `resume_after`."""
-        return f"async (...now) => {{ (await kpdemo).kept.pause({self._named}); return now; }}"
+        return f"async (...now) => {{ (await kpdemo).kept.pause({self._name_json}); return now; }}"
 
     def resume_after(self, failed: Dependency) -> None:
         """Keep on what is typed when an event has not filled the fields."""
-        script = f"async () => {{ (await kpdemo).kept.resume({self._named}); }}"
+        script = f"async () => {{ (await kpdemo).kept.resume({self._name_json}); }}"
         failed.failure(None, js=script, api_name=f"resume_{self.name}", **QUIETLY)
 
     @property
-    def _named(self) -> str:
+    def _name_json(self) -> str:
         return json.dumps({"name": self.name})
 
     def keep(

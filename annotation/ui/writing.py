@@ -502,7 +502,7 @@ class ReviewHandlers:
         asked = request.query_params.get("tab", "")
         tabs = gr.Tabs(visible=True, selected=asked if asked in TABS else TABS[0])
         with shown_to_user(AnnotationError):
-            return "", tabs, *self._shown(project_id, user)
+            return "", tabs, *self._fill(project_id, user)
 
     def explain(self, request: gr.Request) -> str:
         """Why the page stays closed."""
@@ -515,7 +515,7 @@ class ReviewHandlers:
     def show(self, request: gr.Request, chosen: int | None) -> tuple[Any, ...]:
         """Another text of the queue."""
         with admit_member(request, self.accounts, *EDITORS) as (project_id, user):
-            return self._shown(project_id, user, chosen)
+            return self._fill(project_id, user, chosen)
 
     def accept(self, request: gr.Request, text: str, token: str) -> tuple[Any, ...]:
         """Make a pair of the text as it stands in the field."""
@@ -523,23 +523,23 @@ class ReviewHandlers:
             writing_id, version = _read_token(token)
             self.editing.accept(project_id, writing_id, user.id, version=version, text=text)
             said = done_html("Accepted: it is now a pair to be graded.")
-            return said, *self._shown(project_id, user)
+            return said, *self._fill(project_id, user)
 
     def send_back(self, request: gr.Request, note: str, token: str) -> tuple[Any, ...]:
         """Have its writer rewrite it."""
         with admit_member(request, self.accounts, *EDITORS) as (project_id, user):
             writing_id, version = _read_token(token)
             self.editing.send_back(project_id, writing_id, user.id, note, version=version)
-            return done_html("Sent back with your note."), *self._shown(project_id, user)
+            return done_html("Sent back with your note."), *self._fill(project_id, user)
 
     def hand_on(self, request: gr.Request, note: str, token: str) -> tuple[Any, ...]:
         """Have another writer write for the item."""
         with admit_member(request, self.accounts, *EDITORS) as (project_id, user):
             writing_id, version = _read_token(token)
             self.editing.hand_on(project_id, writing_id, user.id, note, version=version)
-            return done_html("The item goes to another writer."), *self._shown(project_id, user)
+            return done_html("The item goes to another writer."), *self._fill(project_id, user)
 
-    def _shown(self, project_id: int, user: User, chosen: int | None = None) -> tuple[Any, ...]:
+    def _fill(self, project_id: int, user: User, chosen: int | None = None) -> tuple[Any, ...]:
         """Queue, item, text, note, token and the row of buttons."""
         queue, text = self._read(project_id, user, chosen)
         choices = [(queue_label(place, each), each.id) for place, each in enumerate(queue, start=1)]
@@ -698,7 +698,7 @@ class ItemsHandlers:
             types = self.projects.get(project_id).settings.types
             plan = self.items.plan(project_id)
         terms = plan.of_type(types[0])
-        of_type = gr.Dropdown(choices=_named(types), value=types[0])
+        of_type = gr.Dropdown(choices=_type_choices(types), value=types[0])
         return of_type, plan.has_zeros, *_ranges(terms), _of_type(types[0], print_settings(terms))
 
     def show(self, request: gr.Request) -> tuple[Any, ...]:
@@ -707,7 +707,7 @@ class ItemsHandlers:
             types = self.projects.get(project_id).settings.types
             lines, count = self.items.items(project_id), self.items.count(project_id)
             plan = self.items.plan(project_id)
-        named = _named(types)
+        named = _type_choices(types)
         return (
             items_html(lines, count),
             gr.Dropdown(choices=[(FROM_FILE, ""), *named]),
@@ -734,13 +734,13 @@ class ItemsHandlers:
 
     def withdraw(self, request: gr.Request, ids: str, type: str | None) -> str:
         """Give items to nobody any more."""
-        return self._changed(request, ids, type, self.items.withdraw, "withdrawn")
+        return self._change(request, ids, type, self.items.withdraw, "withdrawn")
 
     def restore(self, request: gr.Request, ids: str, type: str | None) -> str:
         """Give withdrawn items to writers again."""
-        return self._changed(request, ids, type, self.items.restore, "with the writers again")
+        return self._change(request, ids, type, self.items.restore, "with the writers again")
 
-    def _changed(
+    def _change(
         self, request: gr.Request, text: str, type: str | None, change: Callable[..., int], done: str
     ) -> str:
         with admit_member(request, self.accounts, *EDITORS) as (project_id, user):
@@ -867,7 +867,7 @@ def _build_bounds(handlers: ItemsHandlers) -> tuple[Filling, gr.Dropdown, gr.HTM
     return filling, of_type, bounds
 
 
-def _named(types: tuple[str, ...]) -> list[tuple[str, str]]:
+def _type_choices(types: tuple[str, ...]) -> list[tuple[str, str]]:
     return [(comparison_type(name).label, name) for name in types]
 
 

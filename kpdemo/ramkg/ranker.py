@@ -295,7 +295,9 @@ def list_candidates(extractor: SimckpPredictor, documents: Sequence[Document]) -
         order = np.argsort(-scores, kind="stable")[:LISTED].tolist()
         best = [(candidates[number], float(scores[number])) for number in order]
         listed.append(
-            tuple(Phrase(one.key, _most_written(document, one), one.spans, score) for one, score in best)
+            tuple(
+                Phrase(one.key, _commonest_spelling(document, one), one.spans, score) for one, score in best
+            )
         )
     return listed
 
@@ -310,7 +312,7 @@ def rank_input(
         help: keyphrases of retrieved passages, the best passage's first.
     """
     terms = knowledge.lexicon.terms.get(document.language, LanguageTerms())
-    translated = _translated(help, knowledge.lexicon.translations.get(document.language, {}))
+    translated = _translate(help, knowledge.lexicon.translations.get(document.language, {}))
     [place] = knowledge.reader.documents([document])
     phrases = (*present, *_absent(document, place, terms, translated, knowledge))
     vectors = knowledge.reader.phrases([phrase.text for phrase in phrases])
@@ -346,7 +348,7 @@ def _absent(
     return [Phrase(key, terms.written[key]) for key in chosen]
 
 
-def _translated(help: Sequence[Help], table: Translations) -> dict[str, tuple[float, float, int]]:
+def _translate(help: Sequence[Help], table: Translations) -> dict[str, tuple[float, float, int]]:
     """Key to its best and its summed probability, weighed with the passages' scores, and whose it is."""
     found: dict[str, tuple[float, float, int]] = {}
     for number, item in enumerate(help):
@@ -463,7 +465,7 @@ def folded_phrase(phrase: str) -> str:
     return " ".join(map(fold_word, phrase.split()))
 
 
-def _most_written(document: Document, candidate: Candidate) -> str:
+def _commonest_spelling(document: Document, candidate: Candidate) -> str:
     """On one line; of equals the first."""
     written = Counter(" ".join(document.text[start:end].split()) for start, end in candidate.spans)
     return written.most_common(1)[0][0]

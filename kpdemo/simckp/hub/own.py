@@ -56,7 +56,7 @@ def explain_damage(name: str, folder: Path) -> Iterator[None]:
             for file, digest in _sums(name, folder, part).items():
                 if sha256_of(part / file) != digest:
                     inside = (part / file).relative_to(folder).as_posix()
-                    raise _damaged(name, f"{inside} is not as {SUMS} says") from error
+                    raise _damage_error(name, f"{inside} is not as {SUMS} says") from error
         raise
 
 
@@ -67,7 +67,7 @@ def _parts(folder: Path) -> list[Path]:
 def _check_config(name: str, folder: Path) -> None:
     described = stored_config(folder)
     if not described:
-        raise _damaged(name, "config.json cannot be read")
+        raise _damage_error(name, "config.json cannot be read")
     kind, form = str(described.get("kind")), described.get("format")
     if isinstance(form, int) and form > FORMAT:
         raise ModelLoadError(f"The model {name!r} is of format {form}, from a newer kpdemo: update kpdemo.")
@@ -105,7 +105,7 @@ def _check_part(name: str, folder: Path, part: Path) -> None:
             )
         if not isfile(part / file):
             inside = (part / file).relative_to(folder).as_posix()
-            raise _damaged(name, f"{shorten(inside, _SHOWN)} is missing")
+            raise _damage_error(name, f"{shorten(inside, _SHOWN)} is missing")
 
 
 def _settings(described: Any) -> Iterator[tuple[str, Any]]:
@@ -141,10 +141,10 @@ def _sums(name: str, folder: Path, part: Path) -> dict[str, str]:
         return read_sums(part)
     except ModelLoadError as error:
         inside = (part / SUMS).relative_to(folder).as_posix()
-        raise _damaged(name, f"{inside} is missing or cannot be read") from error
+        raise _damage_error(name, f"{inside} is missing or cannot be read") from error
 
 
-def _damaged(name: str, what: str) -> ModelLoadError:
+def _damage_error(name: str, what: str) -> ModelLoadError:
     return ModelLoadError(
         f"The model {name!r} is damaged ({what}): run `hf cache rm model/{name}`, and it will be downloaded "
         "again."

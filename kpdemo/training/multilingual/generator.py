@@ -110,7 +110,7 @@ def training_inputs(config: RamkgTraining) -> tuple[list[Augmented], list[int]]:
         return [given for given, _ in rows], [repeat for _, repeat in rows]
     drawn = draw_documents(config.train, config.data, config.pool, config.loop.seed)
     documents = [identify(document) for document, _ in drawn]
-    return _augmented(documents, config, "train"), [repeat for _, repeat in drawn]
+    return _augment(documents, config, "train"), [repeat for _, repeat in drawn]
 
 
 def validation_inputs(config: RamkgTraining) -> list[Augmented]:
@@ -118,7 +118,7 @@ def validation_inputs(config: RamkgTraining) -> list[Augmented]:
     if config.retrieval == "file":
         return _from_file(config.validation, config.data)
     rows = read_source_rows(config.validation, config.data)
-    return _augmented([identify(document) for document, _ in rows], config, "validation")
+    return _augment([identify(document) for document, _ in rows], config, "validation")
 
 
 def _from_file(source: Source, folder: Path) -> list[Augmented]:
@@ -147,14 +147,14 @@ def retrieved_of(row: Mapping[str, Any], name: str) -> tuple[tuple[str, ...], ..
     return tuple(map(tuple, passages))
 
 
-def _augmented(documents: Sequence[Document], config: RamkgTraining, name: str) -> list[Augmented]:
+def _augment(documents: Sequence[Document], config: RamkgTraining, name: str) -> list[Augmented]:
     """With what the index finds, kept in the folder of the run."""
     if config.index is None:
         return [Augmented(document) for document in documents]
     from kpdemo.ramkg.generator import PassageSource
 
     path = config.output / f"retrieved-{name}.json"
-    asked = _asked(documents, config.index, config.passages)
+    asked = _question_hash(documents, config.index, config.passages)
     with cache_errors(path):
         stored = parse_json(path.read_text(encoding="utf-8")) if path.is_file() else None
     if not isinstance(stored, dict) or stored.get("asked") != asked:
@@ -168,7 +168,7 @@ def _augmented(documents: Sequence[Document], config: RamkgTraining, name: str) 
     ]
 
 
-def _asked(documents: Sequence[Document], index: Path, passages: int) -> str:
+def _question_hash(documents: Sequence[Document], index: Path, passages: int) -> str:
     """A hash of all that decides what the index finds: stored answers to another one are not used."""
     files = sorted(read_manifest(index).sha256.items())
     asked = [files, passages, [(document.text, document.language) for document in documents]]
