@@ -208,13 +208,13 @@ def members_html(
         f"<td>{escape(roles_text(member.roles))}"
         f"{' (paused)' if Role.RATER in member.roles and member.user.id in paused else ''}</td>"
         f"<td>{escape(_state(member))}</td>"
-        f"{'' if consents is None else _consent(member, consents.get(member.user.id), is_asked=is_asked)}</tr>"
+        f"{'' if consents is None else _when(member, consents.get(member.user.id), is_asked=is_asked)}</tr>"
         for member in members
     )
     return listing_html(heads, rows, label="Members")
 
 
-def _consent(member: Member, consent: Consent | None, *, is_asked: bool) -> str:
+def _when(member: Member, consent: Consent | None, *, is_asked: bool) -> str:
     """A cell that says when; those are asked who rate or write."""
     if consent is None:
         lacks = is_asked and member.roles & {Role.RATER, Role.WRITER}
