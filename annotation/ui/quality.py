@@ -93,7 +93,7 @@ def known_html(line: KnownLine) -> str:
     return f'<div class="rate-items known-pair" role="group" aria-label="The pair">{sides}</div>'
 
 
-def summary_html(summary: KnownSummary, noun: str) -> str:
+def known_summary_html(summary: KnownSummary, noun: str) -> str:
     """What was imported, and what was there already."""
     said = f"Imported {count_noun(summary.pairs, noun)}."
     imported = import_result_html(said, summary.duplicates, has_new=summary.pairs > 0)
@@ -412,7 +412,7 @@ class QualityHandlers:
             return *refusal(error, upload), *(gr.skip() for _ in range(SHOWN_PARTS))
         path.unlink(missing_ok=True)
         shown = self._fill(self.quality.overview(project_id), project_id)
-        return summary_html(summary, KINDS[kind]), gr.File(value=None), *shown
+        return known_summary_html(summary, KINDS[kind]), gr.File(value=None), *shown
 
 
 def build_quality_section(handlers: QualityHandlers) -> tuple[Filling, Filling, tuple[Any, ...]]:
