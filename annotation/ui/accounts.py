@@ -488,17 +488,17 @@ class ExclusionHandlers:
         """The same after a refusal, which stays: somebody else may have been quicker."""
         return self.choose(request, name)[1:]
 
-    def set_aside(self, request: gr.Request, name: str | None, reason: str | None) -> tuple[Any, ...]:
+    def exclude(self, request: gr.Request, name: str | None, reason: str | None) -> tuple[Any, ...]:
         """Count the chosen rater's grades nowhere, and empty the reason."""
         with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
-            count = self.grades.set_aside(project_id, _chosen(name), reason or "", by=user)
+            count = self.grades.exclude(project_id, _chosen(name), reason or "", by=user)
             said = f"{count_noun(count, 'grade')} of {name} set aside: others are given these pairs."
             return done_html(said), *self._fill(project_id, name, is_done=True)
 
-    def bring_back(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
+    def restore(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
         """Count grades of the chosen rater again, where there is room for them."""
         with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
-            done = self.grades.bring_back(project_id, _chosen(name), by=user)
+            done = self.grades.restore(project_id, _chosen(name), by=user)
             return done_html(describe_restoration(name or "", done)), *self._fill(project_id, name)
 
     def _fill(self, project_id: int, name: str | None, *, is_done: bool = False) -> tuple[Any, ...]:
@@ -574,9 +574,9 @@ def build_exclusion_section(handlers: ExclusionHandlers) -> tuple[Filling, tuple
     on_choice(rater, handlers.choose, [said, *shown[1:]], api_name="choose_graded", show_progress="hidden")
     changed = (
         answer_event(
-            go.click, handlers.set_aside, [rater, reason], [said, *shown], api_name="set_grades_aside"
+            go.click, handlers.exclude, [rater, reason], [said, *shown], api_name="set_grades_aside"
         ),
-        answer_event(back.click, handlers.bring_back, rater, [said, *shown], api_name="bring_grades_back"),
+        answer_event(back.click, handlers.restore, rater, [said, *shown], api_name="bring_grades_back"),
     )
     for event in changed:
         name = f"look_again_after_{event['api_name']}"

@@ -219,7 +219,7 @@ def build_annotation_pages(services: Services) -> gr.Blocks:
             PairListHandlers(
                 accounts, services.pairs, PairChangeHandlers(accounts, projects, services.pairs)
             ),
-            ExclusionHandlers(accounts, projects, services.set_aside),
+            ExclusionHandlers(accounts, projects, services.exclusion),
             header,
             pages,
         )
