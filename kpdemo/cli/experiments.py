@@ -195,7 +195,7 @@ def _measure_model(call: _Call, gold: Sequence[str]) -> None:
 
 
 def _measure_retrieval(call: _Call, gold: Sequence[str], index: Path) -> None:
-    from kpdemo.identity import index_identity
+    from kpdemo.predictors import index_identity
     from kpdemo.ramkg.passage_index import PassageIndex
 
     check_index(call.model, index)
@@ -210,7 +210,7 @@ def _model_runs(call: _Call, gold: Sequence[str]) -> ModelRuns:
     """The datasets without what chose a threshold, and what tells the model from others."""
     from kpdemo.experiments.measuring import ModelRuns, without
     from kpdemo.experiments.results import GoldFile
-    from kpdemo.identity import model_identity
+    from kpdemo.predictors import model_identity
 
     chose = _chosen_on(call)
     datasets: dict[str, list[Document]] = {}

@@ -36,7 +36,6 @@ from kpdemo.cli.options import (
     unnamed_reporter,
 )
 from kpdemo.command import INTERRUPTED, CallError
-from kpdemo.identity import index_identity, model_identity
 from kpdemo.io.documents import ID_COLUMN, read_whole, text_document
 from kpdemo.io.files import (
     COMPRESSIONS,
@@ -49,6 +48,7 @@ from kpdemo.io.files import (
 )
 from kpdemo.io.predictions import write_predictions_table
 from kpdemo.lines import with_title_line
+from kpdemo.predictors import index_identity, model_identity
 from kpdemo.text import number_of
 from kpdemo.types import Document, Predictor, RetrievalPrediction, finds_absent, languages_of
 

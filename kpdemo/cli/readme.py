@@ -12,7 +12,7 @@ import typer
 
 from kpdemo.cli.options import PROGRAM
 from kpdemo.command import CallError
-from kpdemo.predictors import RAMKG_KIND
+from kpdemo.identity import RAMKG_KIND
 
 _WRITING = frozenset({RAMKG_KIND, "one2seq"})
 """Kinds whose present keyphrases are written too; the others mark them."""

@@ -26,10 +26,9 @@ from torch import Tensor, nn
 
 from kpdemo.candidates.chunks import Candidate
 from kpdemo.candidates.mining import mined_key
-from kpdemo.identity import write_sums
+from kpdemo.identity import RANKER_KIND, write_sums
 from kpdemo.io.files import json_gz, read_json_gz, replace_file
 from kpdemo.languages import ENGLISH, SEGMENTED, fold_word
-from kpdemo.predictors import RANKER_KIND
 from kpdemo.ramkg.passage_encoder import PassageReader, new_reader, stored_projection, with_projection
 from kpdemo.simckp.bert import BertEncoder
 from kpdemo.simckp.calibration import ExpectedF1

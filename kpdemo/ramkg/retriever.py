@@ -23,8 +23,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from kpdemo.errors import ConfigError
-from kpdemo.identity import CONFIG, SUMS, kind_of
-from kpdemo.predictors import RANKER_KIND, fetched_folder
+from kpdemo.identity import CONFIG, RANKER_KIND, SUMS, kind_of
+from kpdemo.predictors import fetched_folder
 from kpdemo.ramkg import passage_encoder
 from kpdemo.ramkg.passage_encoder import PassageReader, load_reader
 from kpdemo.ramkg.passage_index import Hit, PassageIndex

@@ -14,9 +14,9 @@ from safetensors.torch import load_file
 
 from kpdemo.cards import model_card
 from kpdemo.errors import ConfigError, ModelLoadError
-from kpdemo.identity import model_identity, write_sums
+from kpdemo.identity import write_sums
 from kpdemo.io.files import json_gz
-from kpdemo.predictors import load_predictor, model_folder, takes_index
+from kpdemo.predictors import load_predictor, model_folder, model_identity, takes_index
 from kpdemo.simckp.calibration import Calibration
 from kpdemo.simckp.checkpoint import (
     KIND,

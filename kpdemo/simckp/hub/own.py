@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kpdemo.errors import ModelLoadError
-from kpdemo.identity import SUMS, is_own, read_sums, sha256_of, stored_config
-from kpdemo.predictors import RAMKG_KIND, RANKER_KIND
+from kpdemo.identity import RAMKG_KIND, RANKER_KIND, SUMS, is_own, read_sums, sha256_of, stored_config
 from kpdemo.simckp import checkpoint, labeller
 from kpdemo.simckp import generator as generator_checkpoint
 from kpdemo.simckp.checkpoint import BASE, FORMAT
