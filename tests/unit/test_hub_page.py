@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -20,10 +21,14 @@ NAME = "somebody/keyphrases"
 TEXT = "Cette thèse étudie les réseaux de neurones dans plusieurs cas."
 
 
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory) -> Path:
+    return save_tiny_ranker(tmp_path_factory.mktemp("trained"))
+
+
 @pytest.fixture
-def model(tmp_path) -> Path:
-    made = save_tiny_ranker(tmp_path / "made")
-    return made.rename(tmp_path / "default")  # as a model that ships is called
+def model(trained, tmp_path) -> Path:
+    return shutil.copytree(trained, tmp_path / "default")  # as a model that ships is called
 
 
 def test_the_page_is_the_card_with_what_the_hub_reads(model, capsys, monkeypatch):
@@ -83,7 +88,7 @@ def test_a_model_that_writes_is_listed_so_and_one_of_unknown_languages_without_a
             2,
             "already exists: delete it to write a new one",
         ),
-        ("tables.json.gz", ["{model}", NAME, "--licence", "mit"], 1, "is damaged"),
+        ("lexicon.json.gz", ["{model}", NAME, "--licence", "mit"], 1, "is damaged"),
     ],
 )
 def test_what_cannot_be_published_is_told(model, capsys, change, call, status, message):
