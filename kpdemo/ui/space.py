@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kpdemo.errors import InputError, KpdemoError, LanguageError
+from kpdemo.lines import with_title_line
 from kpdemo.routing import map_advice
 from kpdemo.selection import page_score
 from kpdemo.text import shorten
@@ -495,20 +496,18 @@ class SpaceHandlers:
 
     def draw(
         self,
-        title: str,
         document: str,
         model: str,
-        rule: str,
-        count: float,
-        threshold: str,
-        language: str,
-        method: str,
+        count: float | None = None,
+        threshold: str = "",
+        language: str = "",
+        method: str = Method.PCA.value,
         request: gr.Request | None = None,
         progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
     ) -> tuple[Any, ...]:
         """What was drawn; then for each of `SPACES` its place, what it is, its chart, buttons and table."""
         with shown_to_user(KpdemoError), self.stops.begun(page_of(request), STOPPED) as stop:
-            question = read_request(title, document, model, rule, count, threshold, language)
+            question = read_request(document, model, count, threshold, language)
             started = time.perf_counter()
             with listen_with(partial(show_share, progress)):
                 spaces = self._spaces(question, stop)
@@ -609,7 +608,8 @@ def _chart_id(name: str) -> str:
 
 
 def _facts_html(question: PredictionRequest, seconds: float) -> str:
-    first = " ".join((question.document.title or question.document.body).split())
+    document = with_title_line(question.document)
+    first = " ".join((document.title or document.body).split())
     beginning = shorten(first, SHOWN_TITLE)
     return (
         f'<p><q dir="auto">{escape(beginning)}</q> <span class="small">model {escape(question.model)} · '

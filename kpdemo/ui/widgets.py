@@ -105,10 +105,8 @@ THEME_BUTTON = '<button type="button" id="page-theme" data-theme>Light / dark</b
 class QuestionFields:
     """The fields of a page that make up a question."""
 
-    title: gr.Textbox
     document: gr.Textbox
     model: gr.Dropdown
-    rule: gr.Radio
     count: gr.Number
     threshold: gr.Textbox
     language: gr.Dropdown
@@ -119,9 +117,9 @@ class QuestionFields:
         return [getattr(self, field.name) for field in fields(self)]
 
     @property
-    def texts(self) -> list[gr.Textbox]:
-        """What is read; the others say how."""
-        return [self.title, self.document]
+    def options(self) -> list[FormComponent]:
+        """How the document is read."""
+        return [field for field in self.all if field is not self.document]
 
 
 @contextmanager

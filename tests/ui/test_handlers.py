@@ -30,12 +30,13 @@ from kpdemo.ui.files import (
     FilesHandlers,
     readable_copies,
 )
+from kpdemo.ui.html import page_html
 from kpdemo.ui.models import TURN_CHARACTERS, ModelShelf
 from kpdemo.ui.page import FooterHandlers
 from kpdemo.ui.predict import PredictHandlers, load_examples
 from kpdemo.ui.requests import LONGEST_TEXT
 from kpdemo.worker import WARM_UP
-from tests.fakes import FakePredictor, FakeRetriever, MappedPredictor, absent_keyphrases
+from tests.fakes import FakePredictor, MappedPredictor, absent_keyphrases
 from tests.pdfs import make_slow_pdf
 
 MODELS = {"default": "the trained one", "first": "first phrases"}
@@ -54,8 +55,9 @@ def shelf() -> ModelShelf:
     return ModelShelf({**MODELS, "damaged": "a broken one"}, load)
 
 
-def predict(shelf, document=TEXT, title="", model="default"):
-    return PredictHandlers(shelf).predict(title, document, model, "own", 10, "")
+def predict(shelf, document=TEXT, model="default"):
+    """Both parts of the answer: the list, and the marked text."""
+    return "".join(PredictHandlers(shelf).predict(document, model))
 
 
 def test_a_script_that_is_not_read_promises_no_language(shelf):
@@ -66,7 +68,7 @@ def test_a_script_that_is_not_read_promises_no_language(shelf):
 
 
 def test_predict_marks_the_text(shelf):
-    html = predict(shelf, title="A title about networks")
+    html = predict(shelf, f"A title about networks\n\n{TEXT}")
     assert '<mark id="kp-2-7"' in html
     assert "Same in code" in html
 
@@ -97,10 +99,10 @@ class EnglishPredictor(FakePredictor):
 def test_a_text_in_another_language_than_the_model_was_made_for_is_named(language, named):
     text = "Nous présentons une méthode d’extraction de termes-clés pour les réseaux électriques."
     handlers = PredictHandlers(ModelShelf(MODELS, EnglishPredictor))
-    html = handlers.predict("", text, "default", "own", 10, "", language)
+    html = "".join(handlers.predict(text, "default", language=language))
     assert f'id="predict-language-note">{named} &#x27;default&#x27; was trained on no such text, so' in html
     assert ("--language=it" in html) == (language == "it")
-    assert "predict-language-note" not in handlers.predict("", TEXT, "default", "own", 10, "")
+    assert "predict-language-note" not in handlers.predict(TEXT, "default")[0]
 
 
 def test_a_damaged_model_is_a_toast_and_its_name_is_escaped(shelf):
@@ -118,24 +120,12 @@ def test_the_page_explains_a_damaged_default():
 
 def test_the_card_of_a_model_is_harmless_html():
     evil = "# {}\n\n<script>alert(1)</script> [a](javascript:alert(2)) ![p](https://example.org/p.png) ${{1}}"
-    html, about = PredictHandlers(ModelShelf(MODELS, load, evil.format)).describe_model("first")
-    assert about["label"] == "About the model first"
+    handlers = PredictHandlers(ModelShelf(MODELS, load, lambda name: evil.replace("# {}", "")))
+    html = handlers.describe_model("first") + page_html("first", evil.format("first"))
+    assert 'href="cards/first" target="_blank">About the model first</a>' in html
     assert "<h3" in html
-    assert "first" in html
     for harmful in ("<script", 'href="javascript', "<img", "$", "{"):
         assert harmful not in html
-
-
-def test_an_answer_brings_the_card_of_its_model_when_that_is_not_the_chosen_one():
-    opened = {"default": FakePredictor(), "multilingual": FakeRetriever()}
-    handlers = PredictHandlers(
-        ModelShelf(dict.fromkeys(opened, ""), opened.__getitem__, "# Card of {}".format)
-    )
-    french = "Les noyaux de graphes comparent les molécules par leurs parties communes et par leur forme."
-    answers = [handlers.predict("", text, "default", "own", 10, "") for text in (french, TEXT)]
-    assert "<summary>About the model multilingual</summary>" in answers[0]
-    assert "Card of multilingual</h3>" in answers[0]
-    assert "Card of" not in answers[1]
 
 
 def test_there_is_no_card_of_a_model_that_is_not_offered(shelf):
@@ -177,7 +167,7 @@ def test_examples_are_abstracts_from_four_fields_and_in_the_languages_of_the_mod
 
 
 def compare(shelf, models):
-    return CompareHandlers(shelf).compare(models, "", TEXT, "own", 10, "")
+    return CompareHandlers(shelf).compare(models, TEXT)
 
 
 def test_compare_shows_a_column_for_each_model_in_the_order_of_the_page(shelf):
@@ -259,7 +249,7 @@ def test_what_models_had_answered_before_a_stop_is_compared():
         MODELS, lambda name: Stopping(name, stop=partial(handlers.stops.ask, PAGE.session_hash))
     )
     handlers = CompareHandlers(shelf)
-    html = handlers.compare(["default", "first"], "", TEXT, "own", 10, "", "", PAGE)
+    html = handlers.compare(["default", "first"], TEXT, None, "", "", PAGE)
     assert "<h3>default</h3><ol>" in html
     assert f'<h3>first</h3><p class="note">{STOPPED}</p>' in html
 
@@ -483,7 +473,7 @@ def test_a_stop_counts_before_the_question_has_left_the_queue(jsonl, shelf):
     comparing.stops.ask(PAGE.session_hash)
     with pytest.raises(gr.Error, match=STOPPED_EARLY):
         list(files.predict_files([str(jsonl)], "default", PAGE))
-    fields = (["default"], "", TEXT, "own", 10, "", "", PAGE)
+    fields = (["default"], TEXT, None, "", "", PAGE)
     assert STOPPED in comparing.compare(*fields)
     assert STOPPED not in comparing.compare(*fields)
 
@@ -665,11 +655,6 @@ def test_every_event_has_a_name_and_every_model_event_shares_a_queue(shelf):
     queues = {function.api_name: function.concurrency_id for function in page.fns.values()}
     assert {queues[name] for name in ("predict", "compare", "predict_example_1", "draw_space")} == {"model"}
     assert queues["describe_model"] != "model"
-
-
-def test_a_card_is_read_again_when_it_is_unfolded(shelf):
-    [described] = [one for one in app.build_app(shelf).fns.values() if one.api_name == "describe_model"]
-    assert {event for _, event in described.targets} == {"change", "expand"}
 
 
 @pytest.mark.parametrize(
