@@ -259,7 +259,7 @@ class CompareHandlers:
         self,
         models: list[str],
         document: str,
-        count: float | None = None,
+        count: str = "",
         threshold: str = "",
         language: str = "",
         request: gr.Request | None = None,

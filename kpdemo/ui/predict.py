@@ -122,7 +122,7 @@ OLD = "Text or options have changed since: press Find keyphrases."
 # comes fast.
 ARRIVE = "async (...shown) => (await kpdemo).answer.arrive(...shown)"
 OUTDATE = "async () => (await kpdemo).answer.outdate()"
-APPLY = "async () => (await kpdemo).answer.apply()"
+APPLY = "async (...options) => (await kpdemo).answer.apply(...options)"
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class PredictHandlers:
         self,
         document: str,
         model: str,
-        count: float | None = None,
+        count: str = "",
         threshold: str = "",
         language: str = "",
         *,
@@ -149,7 +149,7 @@ class PredictHandlers:
         self,
         document: str,
         model: str,
-        count: float | None = None,
+        count: str = "",
         threshold: str = "",
         language: str = "",
         progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
@@ -215,10 +215,10 @@ def build_predict_tab(
     stop.click(None, result, result, js=note_script(STOPPED), api_name="tell_stop", show_progress="hidden")
     document.input(None, js=OUTDATE, api_name="outdate_answer", show_progress="hidden")
     changes = [field.input for field in fields.options]
-    gr.on(changes, None, js=APPLY, api_name="apply_options", show_progress="hidden")
+    gr.on(changes, None, fields.options, js=APPLY, api_name="apply_options", show_progress="hidden")
     kept = [*fields.options, result, marked]
     restore = f"async () => (await kpdemo).answer.restore({len(kept)})"
-    page.load(None, None, kept, js=restore, api_name="restore_answer", show_progress="hidden")
+    page.load(None, None, kept, js=restore, api_name="restore_answer", **QUIETLY)
     page.load(handlers.explain_problem, outputs=problem, api_name="explain_problem", **QUIETLY)
     return fields
 
@@ -264,10 +264,10 @@ def _text_field() -> gr.Textbox:
 def _option_fields(handlers: PredictHandlers, document: gr.Textbox) -> QuestionFields:
     with gr.Accordion("Options", open=False, elem_id="predict-options"):
         with gr.Row():
-            count = gr.Number(  # without limits of its own: Gradio would change the number in silence
-                None,
+            count = gr.Textbox(
                 label=f"How many, 1 to {LARGEST_COUNT}",
                 placeholder="the model decides",
+                max_lines=1,
                 min_width=140,
                 elem_id="predict-count",
             )

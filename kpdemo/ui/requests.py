@@ -6,7 +6,7 @@ from kpdemo.errors import InputError, LengthError
 from kpdemo.languages import NAMES
 from kpdemo.lines import join_cut_words
 from kpdemo.markup import without_markup
-from kpdemo.text import check_readable
+from kpdemo.text import LONGEST_SHOWN, check_readable, shorten
 from kpdemo.types import Document, PredictionRequest
 from kpdemo.ui.html import group_digits
 
@@ -18,7 +18,7 @@ LONGEST_TEXT = 250_000
 def read_request(
     document: str | None,
     model: str,
-    count: float | None = None,
+    count: str | None = "",
     threshold: str | None = "",
     language: str | None = "",
 ) -> PredictionRequest:
@@ -34,7 +34,7 @@ def read_request(
     check_length(read)
     check_document(read)
     return PredictionRequest(
-        read, model, top_k=_checked_count(count), threshold=_read_threshold(threshold or "")
+        read, model, top_k=_read_count(count or ""), threshold=_read_threshold(threshold or "")
     )
 
 
@@ -70,14 +70,15 @@ def check_length(document: Document, *, reader: str = "this page") -> None:
         )
 
 
-def _checked_count(count: float | None) -> int | None:
-    if count is None:
+def _read_count(text: str) -> int | None:
+    if not text.strip():
         return None
-    if not 1 <= count <= LARGEST_COUNT or count != int(count):
+    if not text.strip().isdecimal() or not 1 <= int(text) <= LARGEST_COUNT:
+        named = shorten(text.strip(), LONGEST_SHOWN)
         raise InputError(
-            f"The number of keyphrases is {count:g}: give a whole number from 1 to {LARGEST_COUNT}, or none."
+            f"The number of keyphrases is “{named}”: give a whole number from 1 to {LARGEST_COUNT}, or none."
         )
-    return int(count)
+    return int(text)
 
 
 def _known_language(code: str) -> str:
@@ -99,5 +100,6 @@ def _read_threshold(text: str) -> float | None:
     except ValueError:
         threshold = -1.0
     if not 0 <= threshold <= 1:
-        raise InputError(f"The lowest score is “{text.strip()}”: give a number from 0 to 1, or none.")
+        named = shorten(text.strip(), LONGEST_SHOWN)
+        raise InputError(f"The lowest score is “{named}”: give a number from 0 to 1, or none.")
     return threshold

@@ -613,7 +613,7 @@ def copies(answer: PredictionResult, heads: Sequence[Family]) -> list[Copy]:
     absent = [one.text for one in answer.prediction.absent]
     forms = [
         ("lines", "One a line", "\n".join(phrases)),
-        ("bibtex", "BibTeX", f"keywords = {{{', '.join(phrase.translate(_BIBTEX) for phrase in phrases)}}}"),
+        ("bibtex", "BibTeX", f"keywords = {{{', '.join(map(_bibtex, phrases))}}}"),
     ]
     if absent:
         forms.append(("all", "With those not in the text", "; ".join([*phrases, *absent])))
@@ -621,6 +621,10 @@ def copies(answer: PredictionResult, heads: Sequence[Family]) -> list[Copy]:
 
 
 _BIBTEX = str.maketrans({mark: f"\\{mark}" for mark in "&%#_$"} | dict.fromkeys("{},", " "))
+
+
+def _bibtex(phrase: str) -> str:
+    return " ".join(phrase.translate(_BIBTEX).split())
 
 
 def _keepers(answer: PredictionResult, heads: Sequence[Family]) -> str:

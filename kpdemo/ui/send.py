@@ -191,7 +191,7 @@ class SendHandlers:
         self,
         models: list[str],
         document: str,
-        count: float | None = None,
+        count: str = "",
         threshold: str = "",
         language: str = "",
         request: gr.Request | None = None,

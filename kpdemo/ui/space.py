@@ -498,7 +498,7 @@ class SpaceHandlers:
         self,
         document: str,
         model: str,
-        count: float | None = None,
+        count: str = "",
         threshold: str = "",
         language: str = "",
         method: str = Method.PCA.value,

@@ -107,7 +107,7 @@ class QuestionFields:
 
     document: gr.Textbox
     model: gr.Dropdown
-    count: gr.Number
+    count: gr.Textbox
     threshold: gr.Textbox
     language: gr.Dropdown
 

@@ -243,7 +243,7 @@ def test_the_list_has_scores_and_counts_and_can_be_kept_as_json_and_csv_and_html
     predict(demo, BODY, TITLE)
     rows = demo.locator("#predict-phrases > li")
     assert [re.split(r"\s*\n\s*", row) for row in rows.all_inner_texts()] == [
-        ["0.90", "boundary integral equation", "1 shorter", "2\u202f×"],
+        ["0.90", "boundary integral equation", "2\u202f×", "1 shorter"],
         ["0.70", "surface current", "1\u202f×"],
     ]
     rows.first.get_by_text("1 shorter").click()
@@ -421,7 +421,7 @@ def test_the_first_place_leads_to_its_mark(demo):
 
 
 def test_options_apply_at_once_and_a_wrong_one_is_named(fresh):
-    count, threshold = fresh.locator("#predict-count input"), fresh.get_by_label("Lowest score, 0 to 1")
+    count, threshold = fresh.get_by_label("How many, 1 to 20"), fresh.get_by_label("Lowest score, 0 to 1")
     rows, old = fresh.locator("#predict-phrases > li"), fresh.locator("#predict-old")
     expect(count).to_be_hidden()
     open_options(fresh)
@@ -435,7 +435,7 @@ def test_options_apply_at_once_and_a_wrong_one_is_named(fresh):
     count.fill("1")
     expect(rows).to_have_count(1)
     count.fill("500")
-    expect_refusal(fresh, f"The number of keyphrases is 500: give a whole number from 1 to {LARGEST_COUNT}")
+    expect_refusal(fresh, f"The number of keyphrases is “500”: give a whole number from 1 to {LARGEST_COUNT}")
     expect(count).to_have_value("500")
     expect(fresh.locator("#predict-text")).to_be_hidden()
     count.fill("")
@@ -457,7 +457,7 @@ def test_an_answer_to_another_text_is_marked_as_old(fresh):
     write(fresh, BODY * 300)
     new_result(fresh, fresh.locator("#predict-run").click)
     open_options(fresh)
-    fresh.locator("#predict-count input").fill("1")
+    fresh.get_by_label("How many").fill("1")
     expect(old).to_be_visible()  # a long text is read only when its reader says so
 
 

@@ -37,7 +37,7 @@ def running(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
 def predict(address: str, text: str, model: str) -> str:
     """What the button answers."""
     call = f"{address}/gradio_api/call/predict"
-    body = json.dumps({"data": [text, model, None, "", ""]}).encode()
+    body = json.dumps({"data": [text, model, "", "", ""]}).encode()
     with urlopen(Request(call, body, {"Content-Type": "application/json"}), timeout=PATIENCE) as answer:
         event = json.load(answer)["event_id"]
     with urlopen(f"{call}/{event}", timeout=PATIENCE) as answer:

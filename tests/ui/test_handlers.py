@@ -249,7 +249,7 @@ def test_what_models_had_answered_before_a_stop_is_compared():
         MODELS, lambda name: Stopping(name, stop=partial(handlers.stops.ask, PAGE.session_hash))
     )
     handlers = CompareHandlers(shelf)
-    html = handlers.compare(["default", "first"], TEXT, None, "", "", PAGE)
+    html = handlers.compare(["default", "first"], TEXT, "", "", "", PAGE)
     assert "<h3>default</h3><ol>" in html
     assert f'<h3>first</h3><p class="note">{STOPPED}</p>' in html
 
@@ -473,7 +473,7 @@ def test_a_stop_counts_before_the_question_has_left_the_queue(jsonl, shelf):
     comparing.stops.ask(PAGE.session_hash)
     with pytest.raises(gr.Error, match=STOPPED_EARLY):
         list(files.predict_files([str(jsonl)], "default", PAGE))
-    fields = (["default"], TEXT, None, "", "", PAGE)
+    fields = (["default"], TEXT, "", "", "", PAGE)
     assert STOPPED in comparing.compare(*fields)
     assert STOPPED not in comparing.compare(*fields)
 

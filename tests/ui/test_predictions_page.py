@@ -349,7 +349,7 @@ def test_what_was_stopped_is_not_sent(kept, tmp_path, moment):
     body, text = "Ferries leave the old harbour.", tmp_path / "note.txt"
     text.write_text("The night train was late because of snow.")
     with pytest.raises(gr.Error, match=STOPPED):
-        stopping_while(moment, kept).send(["one"], body, None, "", "", PAGE, progress=_quiet)
+        stopping_while(moment, kept).send(["one"], body, "", "", "", PAGE, progress=_quiet)
     with pytest.raises(gr.Error, match=STOPPED):
         stopping_while(moment, kept).send_files([str(text)], ["one"], PAGE, progress=_quiet)
     assert kept.bundles == []

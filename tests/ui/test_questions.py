@@ -8,7 +8,7 @@ from kpdemo.errors import InputError
 from kpdemo.ui.requests import LONGEST_TEXT, read_request
 
 
-def ask(document="A text.", count=None, threshold=""):
+def ask(document="A text.", count="", threshold=""):
     return read_request(document, "default", count, threshold)
 
 
@@ -25,7 +25,7 @@ def test_words_that_a_hyphen_cuts_at_the_end_of_a_line_are_whole():
 
 def test_number_and_lowest_score_may_be_left_out_and_hold_together():
     assert (ask().top_k, ask(threshold="  ").threshold) == (None, None)
-    asked = ask(count=7.0, threshold="0.5")
+    asked = ask(count=" 7 ", threshold="0.5")
     assert (asked.top_k, asked.threshold) == (7, 0.5)
 
 
@@ -42,12 +42,10 @@ def test_a_wrong_threshold_is_named(typed):
         ask(threshold=typed)
 
 
-@pytest.mark.parametrize(
-    ("count", "told"), [(0, "0"), (21, "21"), (500.0, "500"), (2.5, "2.5"), (1e999, "inf")]
-)
-def test_a_wrong_number_is_named(count, told):
-    with pytest.raises(InputError, match=f"keyphrases is {told}: give a whole number from 1 to"):
-        ask(count=count)
+@pytest.mark.parametrize("typed", ["0", "21", "500", "2.5", "-1", "²", "many"])
+def test_a_wrong_number_is_named(typed):
+    with pytest.raises(InputError, match=f"keyphrases is “{typed}”: give a whole number from 1 to"):
+        ask(count=typed)
 
 
 @pytest.mark.parametrize("text", ["", "  \n\t ", None])

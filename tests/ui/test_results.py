@@ -294,7 +294,7 @@ def test_what_is_copied_is_the_best_of_each_family_in_several_forms():
     assert found == {
         "": "graph neural network; R&D, {50 %}",
         "lines": "graph neural network\nR&D, {50 %}",
-        "bibtex": r"keywords = {graph neural network, R\&D  50 \% }",
+        "bibtex": r"keywords = {graph neural network, R\&D 50 \%}",
         "all": "graph neural network; R&D, {50 %}; drug discovery; chemistry",
     }
     assert "all" not in [name for name, _, _ in copies(answer(), families(answer().prediction))]

@@ -53,7 +53,7 @@ def drawn(predictor, method=Method.PCA, text=TEXT, **options):
     """The line above the maps, and the parts of each map by name."""
     shelf = ModelShelf({"default": "a model"}, lambda name: predictor)
     count = options.get("top_k", 5)
-    facts, *parts = SpaceHandlers(shelf).draw(text, "default", count, "", "", method.value)
+    facts, *parts = SpaceHandlers(shelf).draw(text, "default", str(count), "", "", method.value)
     width = len(PARTS)
     places = [dict(zip(PARTS, parts[at : at + width], strict=True)) for at in range(0, len(parts), width)]
     return facts, dict(zip(SPACES, places, strict=True))
@@ -378,7 +378,7 @@ def test_a_map_can_be_stopped_while_the_text_is_read_and_while_it_is_laid_out(st
     handlers = SpaceHandlers(
         ModelShelf({"default": "a model"}, partial(MappedPredictor, found=absent_keyphrases(3)))
     )
-    fields = (TEXT, "default", None, "", "", Method.PCA.value, page)
+    fields = (TEXT, "default", "", "", "", Method.PCA.value, page)
     whole = resolve_name(step)
 
     def stop_and_go_on(*arguments):
@@ -400,6 +400,6 @@ def test_how_far_a_text_is_read_is_shown():
 
     shown = []
     handlers = SpaceHandlers(ModelShelf({"default": "a model"}, Telling))
-    fields = (TEXT, "default", None, "", "", Method.PCA.value)
+    fields = (TEXT, "default", "", "", "", Method.PCA.value)
     handlers.draw(*fields, progress=lambda share, desc: shown.append((share, desc)))
     assert (0.25, "Reading") in shown

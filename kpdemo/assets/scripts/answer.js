@@ -7,6 +7,7 @@ const PATIENCE = 400;
 const place = () => document.querySelector("#predict-page");
 const isThere = () => Boolean(document.querySelector("#predict-record"));
 let read = null;  // the text of the answer
+let asked = "";  // and its options
 let byItself = false;
 let waiting = 0;
 
@@ -15,6 +16,7 @@ const isOld = (old) => { place()?.toggleAttribute("data-old", old); };
 // Called with all that was asked, and the answer in two parts.
 export const arrive = (...shown) => {
   read = shown[0];
+  asked = JSON.stringify(shown.slice(1, -2));
   isOld(false);
   try {
     sessionStorage.removeItem(KEPT);
@@ -32,6 +34,7 @@ export const restore = (places) => {
   const [version, text, ...others] = kept;
   if (version !== VERSION || others.length !== places) return Array(places).fill({ __type__: "update" });
   read = text;
+  asked = JSON.stringify(others.slice(0, -2));
   setTimeout(outdate);
   return others;
 };
@@ -42,9 +45,11 @@ export const outdate = () => {
 };
 
 // A short text is read again with other options; of a long one the answer is marked as old.
-export const apply = () => {
+export const apply = (...options) => {
   if (!isThere()) return;
   clearTimeout(waiting);
+  const refused = document.querySelector("#predict-result .refusal");
+  if (JSON.stringify(options) === asked && !refused) { outdate(); return; }  // a list tells when it is left, too
   isOld(true);
   if (read === null || read.length >= LONG) return;
   waiting = setTimeout(() => {
