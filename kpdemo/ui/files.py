@@ -25,9 +25,10 @@ from kpdemo.io.tables import LineError, escape_formula
 from kpdemo.pdf_process import ReadPdf, is_pdf
 from kpdemo.routing import foreign_notes
 from kpdemo.text import phrase_key
-from kpdemo.types import Keyphrase, Predictor, languages_of
+from kpdemo.types import Keyphrase, PredictionOptions, Predictor, languages_of
 from kpdemo.ui.html import count_noun, escape, filler_note, filler_word, group_digits
 from kpdemo.ui.models import ModelShelf
+from kpdemo.ui.requests import read_options
 from kpdemo.ui.results import chip_html, keeper, passage_list_html
 from kpdemo.ui.widgets import (
     CHOOSE_AGAIN,
@@ -38,6 +39,7 @@ from kpdemo.ui.widgets import (
     forget_script,
     keep_reason,
     note_html,
+    option_fields,
     page_of,
     refusal_html,
     section_heading,
@@ -178,6 +180,7 @@ def _own_copy(path: Path, copy: Path) -> Path:
     return copy
 
 
+OWN_RULE = PredictionOptions()
 SHOWN_ROWS = 500
 SHOWN_PROBLEMS = 20
 BATCH_SIZE = 16
@@ -247,6 +250,7 @@ def predict_uploads(
     output: Path,
     progress: gr.Progress,
     read_pdf: ReadPdf = read_whole,
+    options: PredictionOptions = OWN_RULE,
 ) -> FileReport:
     """Predict all documents of the files into `output`, a line each, and of several with its file.
 
@@ -268,7 +272,7 @@ def predict_uploads(
         for path in uploads.files:
             if report.stopped:
                 break
-            for row in _predict_upload(predictor, path, report, progress, read_pdf):
+            for row in _predict_upload(predictor, path, report, progress, read_pdf, options):
                 named = row | {"id": ids.of(row["id"])}
                 report.renamed |= named["id"] != row["id"]
                 line = {**({"file": path.name} if several else {}), **named}
@@ -285,7 +289,12 @@ def predict_uploads(
 
 
 def _predict_upload(
-    predictor: Predictor, path: Path, report: FileReport, progress: gr.Progress, read_pdf: ReadPdf
+    predictor: Predictor,
+    path: Path,
+    report: FileReport,
+    progress: gr.Progress,
+    read_pdf: ReadPdf,
+    options: PredictionOptions,
 ) -> Iterator[dict[str, Any]]:
     before, counts, is_unreadable = report.summary, BatchSummary(), False
 
@@ -314,6 +323,9 @@ def _predict_upload(
             source,
             lines,
             batch_size=BATCH_SIZE,
+            top_k=options.top_k,
+            threshold=options.threshold,
+            language=options.language,
             progress=advance,
             on_error=problem,
             on_unnamed=tell_unnamed,
@@ -339,8 +351,8 @@ def _add_problem(report: FileReport, path: Path, message: str) -> None:
         report.problems.append(named if path.name in named else f"{path.name}: {named}")
 
 
-EMPTY = "No predictions yet. Choose files, then press Predict files."
-STOPPED_EARLY = "Stopped before any document was predicted: press Predict files to start again."
+EMPTY = "No keyphrases yet. Choose files, then press Find keyphrases."
+STOPPED_EARLY = "Stopped before any document was read: press Find keyphrases to start again."
 
 RENAMED = (
     "Some files have the same name, or some documents the same id: the later ones end in -2, -3 and so on, "
@@ -360,6 +372,9 @@ class FilesHandlers:
         self,
         paths: list[str] | None,
         model: str,
+        count: str = "",
+        threshold: str = "",
+        language: str = "",
         request: gr.Request | None = None,
         progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
     ) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
@@ -369,12 +384,13 @@ class FilesHandlers:
             self.stops.begun(page_of(request), STOPPED_EARLY) as stop,
             TemporaryDirectory(prefix="kpdemo-") as folder,
         ):
+            options = read_options(count, threshold, language)
             uploads = readable_copies(paths, Path(folder))
             output = Path(folder) / OUTPUT_NAME
             with in_turn_of_files(self.shelf, stop, progress):
                 reader = self.shelf.open(model, stop)
                 read_pdf = partial(self.shelf.pdfs.read, stop=stop)
-                report = predict_uploads(reader, uploads, output, progress, read_pdf)
+                report = predict_uploads(reader, uploads, output, progress, read_pdf, options)
             if not report.summary.done:
                 if report.stopped:
                     raise StoppedError(STOPPED_EARLY)
@@ -494,7 +510,7 @@ def _table_html(rows: Sequence[dict[str, Any]]) -> str:
 
 def build_files_tab(handlers: FilesHandlers) -> gr.File:
     """Upload, choose a model, predict, look at the first rows, download; returns the uploads."""
-    section_heading("Predict the documents of whole files", "files-heading")
+    section_heading("Keyphrases of whole files", "files-heading")
     gr.HTML(
         "<p>A text, Markdown or PDF file is one document. JSON Lines, CSV, TSV and XLSX have one document "
         "per line, with <code>title</code> and <code>abstract</code> (or <code>text</code>), "
@@ -509,13 +525,15 @@ def build_files_tab(handlers: FilesHandlers) -> gr.File:
                 height=200,
                 elem_id="files-upload",
             )
-            model = gr.Dropdown(
-                handlers.shelf.choices,
-                value=handlers.shelf.default,
-                label="Model",
-                elem_id="files-model",
-            )
-            run = gr.Button("Predict files", variant="primary", elem_id="files-run")
+            run = gr.Button("Find keyphrases", variant="primary", elem_id="files-run")
+            with gr.Accordion("Options", open=False, elem_id="files-options"):
+                options = option_fields("files")
+                model = gr.Dropdown(
+                    handlers.shelf.choices,
+                    value=handlers.shelf.default,
+                    label="Model",
+                    elem_id="files-model",
+                )
             with gr.Row(elem_id="files-downloads"):
                 downloads = [
                     gr.DownloadButton(f"Download {label}", interactive=False, elem_id=elem_id)
@@ -530,7 +548,7 @@ def build_files_tab(handlers: FilesHandlers) -> gr.File:
             result = gr.HTML(empty_html(EMPTY), elem_id="files-result")
     asked = run.click(
         handlers.predict_files,
-        [upload, model],
+        [upload, model, *options],
         [result, *downloads],
         api_name="predict_files",
         **FILES_QUEUE,

@@ -15,12 +15,11 @@ from gradio.events import Dependency
 
 from kpdemo.cards import card_summary
 from kpdemo.errors import KpdemoError
-from kpdemo.languages import NAMES
 from kpdemo.types import TITLE_BREAK
 from kpdemo.ui.html import NARROW_SPACE, escape, group_digits, inline_html
 from kpdemo.ui.models import CARDS_AT, LONG_TEXT, WARM_UP_PATIENCE, ModelShelf
 from kpdemo.ui.page import ASSETS
-from kpdemo.ui.requests import LARGEST_COUNT, LONGEST_TEXT, read_request
+from kpdemo.ui.requests import LONGEST_TEXT, read_request
 from kpdemo.ui.results import answer_html, text_html
 from kpdemo.ui.widgets import (
     MODEL_QUEUE,
@@ -30,6 +29,7 @@ from kpdemo.ui.widgets import (
     keep_reason,
     note_html,
     note_script,
+    option_fields,
     section_heading,
     show_share,
     shown_to_user,
@@ -109,8 +109,6 @@ TELL_LENGTH = f"""(text) => {{{_COUNT}
     .replace("LENGTH", grouped(count)).replace("TIME", time);
 }}"""
 
-
-LANGUAGES = [("Detect", ""), *((name, code) for code, name in NAMES.items())]
 
 EMPTY = "No keyphrases yet. Paste a text or choose an example, then press Find keyphrases."
 
@@ -263,22 +261,7 @@ def _text_field() -> gr.Textbox:
 
 def _option_fields(handlers: PredictHandlers, document: gr.Textbox) -> QuestionFields:
     with gr.Accordion("Options", open=False, elem_id="predict-options"):
-        with gr.Row():
-            count = gr.Textbox(
-                label=f"How many, 1 to {LARGEST_COUNT}",
-                placeholder="the model decides",
-                max_lines=1,
-                min_width=140,
-                elem_id="predict-count",
-            )
-            threshold = gr.Textbox(
-                label="Lowest score, 0 to 1",
-                placeholder="the model decides",
-                max_lines=1,
-                min_width=140,
-                elem_id="predict-threshold",
-            )
-        language = gr.Dropdown(LANGUAGES, value="", label="Language", elem_id="predict-language")
+        count, threshold, language = option_fields("predict")
         model = _model_field(handlers)
     return QuestionFields(document, model, count, threshold, language)
 

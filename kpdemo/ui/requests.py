@@ -7,7 +7,7 @@ from kpdemo.languages import NAMES
 from kpdemo.lines import join_cut_words
 from kpdemo.markup import without_markup
 from kpdemo.text import LONGEST_SHOWN, check_readable, shorten
-from kpdemo.types import Document, PredictionRequest
+from kpdemo.types import Document, PredictionOptions, PredictionRequest
 from kpdemo.ui.html import group_digits
 
 LARGEST_COUNT = 20
@@ -30,11 +30,23 @@ def read_request(
     Raises:
         InputError: a value is outside its range, or the text cannot be read.
     """
-    read = document_of_fields("", document, _known_language(language or ""))
+    options = read_options(count, threshold, language)
+    read = document_of_fields("", document, options.language)
     check_length(read)
     check_document(read)
-    return PredictionRequest(
-        read, model, top_k=_read_count(count or ""), threshold=_read_threshold(threshold or "")
+    return PredictionRequest(read, model, top_k=options.top_k, threshold=options.threshold)
+
+
+def read_options(count: str | None, threshold: str | None, language: str | None) -> PredictionOptions:
+    """What the fields say of number, lowest score and language; empty ones leave it to the model.
+
+    Raises:
+        InputError: a value is outside its range.
+    """
+    return PredictionOptions(
+        top_k=_read_count(count or ""),
+        threshold=_read_threshold(threshold or ""),
+        language=_known_language(language or ""),
     )
 
 

@@ -23,7 +23,7 @@ from kpdemo.lines import with_title_line
 from kpdemo.passages import Used, help_note, passage_rows, unrelated_note, used_keyphrases
 from kpdemo.predictors import BASELINES, is_hub_name
 from kpdemo.routing import prediction_note
-from kpdemo.selection import drop_nested, page_score, short_score
+from kpdemo.selection import page_score, short_score
 from kpdemo.text import phrase_key
 from kpdemo.types import (
     Document,
@@ -464,18 +464,20 @@ Family = tuple[Keyphrase, Sequence[Keyphrase]]
 
 def families(prediction: Prediction) -> list[Family]:
     """The present keyphrases, each with its worse ones under it; the best of each family best first."""
-    language, present = prediction.language, prediction.present
-    heads = [present[number] for number in drop_nested((one.text for one in present), language)]
-    under: dict[str, list[Keyphrase]] = {head.text: [] for head in heads}
-    for keyphrase in present:
-        if keyphrase not in heads:
-            head = next(one for one in heads if _nest(one.text, keyphrase.text, language))
-            under[head.text].append(keyphrase)
-    return [(head, under[head.text]) for head in heads]
+    found: list[tuple[Keyphrase, list[Keyphrase]]] = []
+    for keyphrase in prediction.present:
+        under = next((under for head, under in found if _nest(head.text, keyphrase.text)), None)
+        if under is None:
+            found.append((keyphrase, []))
+        else:
+            under.append(keyphrase)
+    return found
 
 
-def _nest(one: str, other: str, language: str) -> bool:
-    return len(list(drop_nested((one, other), language))) == 1
+def _nest(one: str, other: str) -> bool:
+    """Whether one holds the other as whole words; by their letters, since stems need a heavy library."""
+    one, other = (f" {phrase.casefold()} " for phrase in (one, other))
+    return one in other or other in one
 
 
 def _fits_inline(document: Document) -> bool:

@@ -15,7 +15,9 @@ import gradio as gr
 from gradio.components import FormComponent
 from gradio.events import Dependency
 
+from kpdemo.languages import NAMES
 from kpdemo.ui.html import escape as escape
+from kpdemo.ui.requests import LARGEST_COUNT
 from kpdemo.worker import STOPPED, Stop
 
 MOST_PAGES = 1_000
@@ -120,6 +122,29 @@ class QuestionFields:
     def options(self) -> list[FormComponent]:
         """How the document is read."""
         return [field for field in self.all if field is not self.document]
+
+
+LANGUAGES = [("Detect", ""), *((name, code) for code, name in NAMES.items())]
+
+
+def option_fields(prefix: str) -> tuple[gr.Textbox, gr.Textbox, gr.Dropdown]:
+    """Number, lowest score and language, in the order of `kpdemo.ui.requests.read_options`."""
+    with gr.Row():
+        count, threshold = (
+            gr.Textbox(
+                label=label,
+                placeholder="the model decides",
+                max_lines=1,
+                min_width=140,
+                elem_id=f"{prefix}-{name}",
+            )
+            for name, label in (
+                ("count", f"How many, 1 to {LARGEST_COUNT}"),
+                ("threshold", "Lowest score, 0 to 1"),
+            )
+        )
+    language = gr.Dropdown(LANGUAGES, value="", label="Language", elem_id=f"{prefix}-language")
+    return count, threshold, language
 
 
 @contextmanager

@@ -626,6 +626,7 @@ def test_files_and_a_comparison_can_be_stopped_and_keep_what_they_had(page, serv
         expect(stop).to_be_hidden()
         page.get_by_role("tab", name="Files").click()
         choose_files(page.locator("#files-upload"), table)
+        page.locator("#files-options > button").click()
         page.locator("#files-model input").click()
         page.get_by_role("option", name="obedient").click()
         page.locator("#files-run").click()

@@ -121,6 +121,11 @@ def test_a_process_that_nobody_asks_gives_its_memory_back_and_another_answers_la
         assert process_of(worker) != process
 
 
+def test_the_threads_of_a_process_wait_without_spinning(worker):
+    environment = Path(f"/proc/{process_of(worker)}/environ").read_bytes().split(b"\0")
+    assert b"OMP_WAIT_POLICY=PASSIVE" in environment
+
+
 def test_our_errors_come_as_themselves(worker):
     with pytest.raises(ModelLoadError, match=r"^There is no model “missing”: choose another\.$"):
         worker.open("missing")

@@ -28,6 +28,7 @@ from kpdemo.ui.files import (
     SHOWN_ROWS,
     STOPPED_EARLY,
     FilesHandlers,
+    SharedKeyphrases,
     readable_copies,
 )
 from kpdemo.ui.html import page_html
@@ -121,7 +122,8 @@ def test_the_page_explains_a_damaged_default():
 def test_the_card_of_a_model_is_harmless_html():
     evil = "# {}\n\n<script>alert(1)</script> [a](javascript:alert(2)) ![p](https://example.org/p.png) ${{1}}"
     handlers = PredictHandlers(ModelShelf(MODELS, load, lambda name: evil.replace("# {}", "")))
-    html = handlers.describe_model("first") + page_html("first", evil.format("first"))
+    card = page_html("first", evil.format("first")).partition("</style>")[2]
+    html = handlers.describe_model("first") + card
     assert 'href="cards/first" target="_blank">About the model first</a>' in html
     assert "<h3" in html
     for harmful in ("<script", 'href="javascript', "<img", "$", "{"):
@@ -163,7 +165,7 @@ def test_examples_are_abstracts_from_four_fields_and_in_the_languages_of_the_mod
     assert len({example.field for example in examples}) == len(examples)
     assert [detect(example.text).code for example in examples] == ["en"] * 4 + ["fr", "zh"]
     assert all(120 <= len(example.text.split()) <= 180 for example in examples[:5])
-    assert json.dumps([examples[0].title, examples[0].text]) in examples[0].script
+    assert json.dumps(f"{examples[0].title}\n\n{examples[0].text}") in examples[0].script
 
 
 def compare(shelf, models):
@@ -275,10 +277,10 @@ def test_compare_tells_fillers_in_the_columns_and_once_what_they_are():
     )
     html = columns_html([replace(column, answer=replace(column.answer, prediction=given))])
     first, *fillers = re.findall("<li.*?</li>", html)
-    assert "filler" not in first
-    assert all('<li class="filler">' in one and ">filler</span>" in one for one in fillers)
-    assert html.count("A filler does not meet the model&#x27;s own rule") == 1
-    assert "filler" not in columns_html([column])
+    assert "less likely" not in first
+    assert all('<li class="filler">' in one and ">less likely</span>" in one for one in fillers)
+    assert html.count("Less likely: too unlikely by the model’s own rule") == 1
+    assert "less likely" not in columns_html([column])
 
 
 def test_several_models_are_told_to_have_scales_of_their_own():
@@ -396,7 +398,9 @@ def run_stopped_files(paths):
     handlers = FilesHandlers(shelf)
     [(html, download)] = [
         (html, Path(update["value"]).read_text(encoding="utf-8").splitlines())
-        for html, update, _ in handlers.predict_files([str(path) for path in paths], "default", PAGE)
+        for html, update, _ in handlers.predict_files(
+            [str(path) for path in paths], "default", "", "", "", PAGE
+        )
     ]
     return html, download
 
@@ -439,7 +443,7 @@ def test_a_stop_before_the_first_document_is_a_sentence(jsonl):
 
     handlers = FilesHandlers(ModelShelf(MODELS, load_and_stop))
     with pytest.raises(gr.Error, match=STOPPED_EARLY):
-        list(handlers.predict_files([str(jsonl)], "default", PAGE))
+        list(handlers.predict_files([str(jsonl)], "default", "", "", "", PAGE))
 
 
 def test_a_stop_counts_while_files_of_others_are_read(jsonl, shelf):
@@ -450,7 +454,7 @@ def test_a_stop_counts_while_files_of_others_are_read(jsonl, shelf):
         handlers.stops.ask(PAGE.session_hash)
 
     with shelf.turn_of_files, pytest.raises(gr.Error, match=STOPPED_EARLY):
-        list(handlers.predict_files([str(jsonl)], "default", PAGE, stop))
+        list(handlers.predict_files([str(jsonl)], "default", "", "", "", PAGE, stop))
     assert run_files(shelf, [jsonl])[1]
 
 
@@ -462,7 +466,7 @@ def test_a_stop_counts_while_a_pdf_is_read_and_keeps_what_was_predicted(jsonl, s
             Timer(0.2, handlers.stops.ask, [PAGE.session_hash]).start()
 
     paths = [str(jsonl), str(make_slow_pdf(tmp_path / "slow.pdf"))]
-    [(html, _, _)] = handlers.predict_files(paths, "default", PAGE, stop_at_the_pdf)
+    [(html, _, _)] = handlers.predict_files(paths, "default", "", "", "", PAGE, stop_at_the_pdf)
     assert "Stopped: 3 of 5 documents are predicted" in html
     assert "; 1 was not read." in html
 
@@ -472,7 +476,7 @@ def test_a_stop_counts_before_the_question_has_left_the_queue(jsonl, shelf):
     files.stops.ask(PAGE.session_hash)
     comparing.stops.ask(PAGE.session_hash)
     with pytest.raises(gr.Error, match=STOPPED_EARLY):
-        list(files.predict_files([str(jsonl)], "default", PAGE))
+        list(files.predict_files([str(jsonl)], "default", "", "", "", PAGE))
     fields = (["default"], TEXT, "", "", "", PAGE)
     assert STOPPED in comparing.compare(*fields)
     assert STOPPED not in comparing.compare(*fields)
@@ -486,7 +490,30 @@ def test_a_stop_counts_while_uploads_are_copied(jsonl, shelf, monkeypatch):
     handlers = FilesHandlers(shelf)
     monkeypatch.setattr("kpdemo.ui.files.readable_copies", copy_and_stop)
     with pytest.raises(gr.Error, match=STOPPED_EARLY):
-        list(handlers.predict_files([str(jsonl)], "default", PAGE))
+        list(handlers.predict_files([str(jsonl)], "default", "", "", "", PAGE))
+
+
+def test_options_hold_for_files_and_what_documents_have_in_common_is_counted(shelf, tmp_path):
+    def keyphrases(*texts: str) -> dict[str, list[dict[str, str]]]:
+        return {"present": [{"text": text} for text in texts], "absent": []}
+
+    shared = SharedKeyphrases()
+    for row in (
+        keyphrases("Graph kernel", "drugs"),
+        keyphrases("graph kernels"),
+        keyphrases("graph kernels"),
+    ):
+        shared.add(row)
+    assert shared.most_common() == [("graph kernels", 3)]
+    path = tmp_path / "docs.jsonl"
+    path.write_text("".join(json.dumps({"id": id, "text": TEXT}) + "\n" for id in "ab"), encoding="utf-8")
+    [(html, download, _)] = FilesHandlers(shelf).predict_files([str(path)], "default", "1")
+    assert 'data-filter="' in html
+    assert "2 documents</li>" in html
+    rows = [json.loads(line) for line in Path(download["value"]).read_text(encoding="utf-8").splitlines()]
+    assert [len(row["present"]) for row in rows] == [1, 1]
+    with pytest.raises(gr.Error, match="The number of keyphrases is “none”"):
+        list(FilesHandlers(shelf).predict_files([str(path)], "default", "none"))
 
 
 def test_several_files_are_told_apart(shelf, jsonl, tmp_path):
@@ -531,8 +558,8 @@ def test_fillers_of_files_are_told_as_those_of_a_text(jsonl):
     html, _ = run_files(ModelShelf(MODELS, Filling), [jsonl])
     assert 'auto">sure · <span class="filler"><span class="phrase">given</span> <span' in html
     assert '<span class="filler"><span class="phrase"><span class="chip" dir="auto">besides</span>' in html
-    assert html.count(">filler</span>") == 6
-    assert html.count("A filler does not meet the model&#x27;s own rule") == 1
+    assert html.count(">less likely</span>") == 6
+    assert html.count("Less likely: too unlikely by the model’s own rule") == 1
 
 
 def test_absent_keyphrases_are_chips_in_the_table_and_rows_in_the_download(jsonl):

@@ -183,7 +183,7 @@ def test_what_several_models_say_is_handed_over_together(sender, kept):
     shown = send(sender, ["two", "one"])
     [found] = read_bundle(kept.bundles[0])
     assert [run.model for run in found.runs] == ["one", "two"]
-    assert found.text == "At sea\n\nFerries leave the old harbour."
+    assert found.text == "At sea today\n\nFerries leave the old harbour."
     assert 'href="/annotate/send/x"' in shown
     assert "1 document, by one and two, ready. <a" in shown
     one, two = (({phrase.key for phrase in run.phrases}) for run in found.runs)
