@@ -260,8 +260,10 @@ Answer = Returned | Raised
 
 
 PATIENT_THREADS = {"OMP_WAIT_POLICY": "PASSIVE"}
-"""The threads of PyTorch wait for one another asleep. Otherwise they spin: where the cores have other work, an
-abstract takes six times the processor's time, and three times as long."""
+"""The threads of PyTorch wait for one another asleep, and do not spin.
+
+Where the cores have other work, spinning takes six times the processor's time for an abstract.
+"""
 
 # It finds modules where this program does, and not in the folder that it happens to be in.
 _PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from kpdemo.worker import serve; serve()"
