@@ -211,8 +211,8 @@ def build_predict_tab(
         asked.append(_on_predict(shown.then, handlers, fields, places, api_name=f"predict_example_{number}"))
     stop.click(None, cancels=asked)
     stop.click(None, result, result, js=note_script(STOPPED), api_name="tell_stop", show_progress="hidden")
-    document.input(None, js=OUTDATE, api_name="outdate_answer", show_progress="hidden")
-    changes = [field.input for field in fields.options]
+    document.change(None, js=OUTDATE, api_name="outdate_answer", show_progress="hidden")
+    changes = [field.change for field in fields.options]
     gr.on(changes, None, fields.options, js=APPLY, api_name="apply_options", show_progress="hidden")
     kept = [*fields.options, result, marked]
     restore = f"async () => (await kpdemo).answer.restore({len(kept)})"

@@ -453,7 +453,7 @@ def text_html(answer: PredictionResult) -> str:
         f"{_cut_note(document.text)}"
         f'<div class="marked-text" id="predict-text" dir="auto"{_lang(answer)} tabindex="0" role="region" '
         'aria-label="Text with its keyphrases marked">'
-        f"{marked_html(document.text, answer.prediction.present)}</div>"
+        f"{marked_html(document.text, with_families(answer.prediction.present))}</div>"
         f"{passages_html(answer.retrieval) if answer.retrieval else ''}{_code(answer.question)}"
     )
 
@@ -468,10 +468,15 @@ def families(prediction: Prediction) -> list[Family]:
     for keyphrase in prediction.present:
         under = next((under for head, under in found if _nest(head.text, keyphrase.text)), None)
         if under is None:
-            found.append((keyphrase, []))
+            found.append((keyphrase, list(keyphrase.family)))
         else:
             under.append(keyphrase)
     return found
+
+
+def with_families(keyphrases: Sequence[Keyphrase]) -> list[Keyphrase]:
+    """The keyphrases, and those that they stand for."""
+    return [one for keyphrase in keyphrases for one in (keyphrase, *keyphrase.family)]
 
 
 def _nest(one: str, other: str) -> bool:

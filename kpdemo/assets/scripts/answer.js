@@ -49,7 +49,7 @@ export const apply = (...options) => {
   if (!isThere()) return;
   clearTimeout(waiting);
   const refused = document.querySelector("#predict-result .refusal");
-  if (JSON.stringify(options) === asked && !refused) { outdate(); return; }  // a list tells when it is left, too
+  if (JSON.stringify(options) === asked && !refused) { outdate(); return; }
   isOld(true);
   if (read === null || read.length >= LONG) return;
   waiting = setTimeout(() => {
@@ -105,8 +105,10 @@ const print = (address) => {
 
 document.addEventListener("click", (event) => {
   const inMenu = event.target.closest?.(".menu");
+  const pressed = event.target.closest?.(".menu button");
   for (const menu of document.querySelectorAll(".menu[open]")) {
-    if (menu !== inMenu || event.target.closest(".menu button")) setTimeout(() => { menu.open = false; }, menu === inMenu ? 800 : 0);
+    if (menu !== inMenu) menu.open = false;
+    else if (pressed) setTimeout(() => { menu.open = false; }, "copy" in pressed.dataset ? 800 : 0);  // it says "Copied"
   }
   const button = event.target.closest?.("button[data-export]");
   if (!button) return;
