@@ -21,7 +21,7 @@ from kpdemo.io.tables import escape_formula
 from kpdemo.languages import NAMES, SEGMENTED, language_name
 from kpdemo.lines import with_title_line
 from kpdemo.passages import Used, help_note, passage_rows, unrelated_note, used_keyphrases
-from kpdemo.predictors import BASELINES, is_hub_name
+from kpdemo.predictors import BASELINES, is_factory_name, is_hub_name
 from kpdemo.routing import prediction_note
 from kpdemo.selection import page_score, short_score
 from kpdemo.text import phrase_key
@@ -65,7 +65,7 @@ def absent_html(answer: PredictionResult) -> str:
     """The phrases that are not in the text, or why there are none."""
     keyphrases = answer.prediction.absent
     sure = [one for one in keyphrases if not one.filler]
-    shown, rest = keyphrases[: min(ABSENT_SHOWN, len(sure) or ABSENT_SHOWN)], []
+    shown = keyphrases[: min(ABSENT_SHOWN, len(sure) or ABSENT_SHOWN)]
     rest = keyphrases[len(shown) :]
     told = share_right(keyphrases) if keyphrases and is_probability(answer) else ""
     heading = f'<h3 id="predict-absent-heading">Not in the text{f" · {told}" if told else ""}</h3>'
@@ -471,7 +471,7 @@ def families(prediction: Prediction) -> list[Family]:
             found.append((keyphrase, list(keyphrase.family)))
         else:
             under.append(keyphrase)
-    return found
+    return [(head, under) for head, under in found]
 
 
 def with_families(keyphrases: Sequence[Keyphrase]) -> list[Keyphrase]:
@@ -512,7 +512,8 @@ def _cut_note(text: str) -> str:
 
 def is_probability(answer: PredictionResult) -> bool:
     """Whether a score is the estimated share of such phrases that are right; else it only ranks them."""
-    return answer.model not in BASELINES and not is_hub_name(answer.model)
+    is_foreign = is_hub_name(answer.model) or is_factory_name(answer.question.model)
+    return answer.model not in BASELINES and not is_foreign
 
 
 def score_meaning(answer: PredictionResult) -> str:
