@@ -122,7 +122,7 @@ def nothing_absent(answer: PredictionResult) -> str:
     if threshold:
         return f"None reaches the lowest score {threshold:g}."
     if answer.prediction.absent_candidates:
-        return "None that the model trusts. Ask for a number under Options to see the likeliest."
+        return "None that the model trusts. A lowest score under Options, such as 0.01, shows the likeliest."
     return "None was found."
 
 

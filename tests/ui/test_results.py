@@ -244,7 +244,7 @@ def test_without_absent_keyphrases_the_page_says_whether_the_model_could_have_so
 def test_absent_candidates_that_are_too_unlikely_are_not_called_missing():
     prediction = Prediction(PRESENT, absent_candidates=("drugs", "cells"))
     html = answer_html(replace(answer(), prediction=prediction))
-    assert "None that the model trusts. Ask for a number under Options to see the likeliest." in html
+    assert "None that the model trusts. A lowest score under Options, such as 0.01, shows" in html
 
 
 def test_a_text_of_no_known_language_is_not_told_that_its_language_has_no_absent_keyphrases():
