@@ -604,10 +604,10 @@ def _legend(answer: PredictionResult) -> str:
                 f"near computer science; elsewhere fewer are.{named}",
             )
         )
-    terms = "".join(f"<dt>{term}</dt><dd>{meaning}</dd>" for term, meaning in rows)
+    lines = "".join(f"<dt>{term}</dt><dd>{meaning}</dd>" for term, meaning in rows)
     return (
         '<details class="legend"><summary><span class="info" aria-hidden="true">i</span> What this shows'
-        f"</summary><dl>{terms}</dl></details>"
+        f"</summary><dl>{lines}</dl></details>"
     )
 
 
