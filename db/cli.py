@@ -20,7 +20,7 @@ from db.errors import EXPLANATIONS, DatabaseError, UrlError
 from db.migrations import MIGRATIONS, refuse_foreign, refuse_missing
 from db.migrations import current as current_revision
 from db.migrations import upgrade as upgrade_database
-from kpdemo.command import CallError, run_command
+from kpdemo.command import CallError, add_start, run_command
 
 PROGRAM = "python -m db"
 _EPILOG = f"""
@@ -44,6 +44,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+add_start(app)
 
 UrlOption = Annotated[
     str,

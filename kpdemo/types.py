@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -23,6 +23,7 @@ class Document:
 
     `keyphrases` are the gold keyphrases, when known. `language` is an ISO 639-1 code, empty if
     unknown: then predictors detect it. `title_break` is the white space between title and body.
+    `warnings` are sentences on what the reader of its file assumed or left out.
     """
 
     body: str
@@ -31,6 +32,7 @@ class Document:
     keyphrases: tuple[str, ...] = ()
     language: str = ""
     title_break: str = TITLE_BREAK
+    warnings: tuple[str, ...] = field(default=(), kw_only=True, compare=False)
 
     @property
     def text(self) -> str:

@@ -18,11 +18,11 @@ import gradio as gr
 
 from kpdemo.batch import BatchSummary, predict_file
 from kpdemo.errors import InputError, KpdemoError, StoppedError
-from kpdemo.io.documents import ID_COLUMN, LocatedDocument, count_documents, read_whole, unnamed_note
+from kpdemo.file_process import ReadFile, needs_process
+from kpdemo.io.documents import ID_COLUMN, BatchInput, count_documents, read_file, unnamed_note
 from kpdemo.io.files import DOCUMENT_SUFFIXES, is_whole
 from kpdemo.io.predictions import write_predictions_table
 from kpdemo.io.tables import LineError
-from kpdemo.pdf_process import ReadPdf, is_pdf
 from kpdemo.routing import foreign_notes
 from kpdemo.types import Keyphrase, Predictor, languages_of
 from kpdemo.ui.html import count_noun, escape, filler_note, filler_word, group_digits
@@ -198,6 +198,8 @@ class FileReport:
     """Before all documents were read."""
     renamed: bool = False
     """Whether a document has another id, or a file another name, than it came with."""
+    warnings: list[str] = field(default_factory=list)
+    """Sentences on what the readers of files assumed or left out."""
     unnamed: str = ""
     """The sentence on the first document that has no id."""
     foreign: list[str] = field(default_factory=list)
@@ -222,13 +224,13 @@ def predict_uploads(
     uploads: Uploads,
     output: Path,
     progress: gr.Progress,
-    read_pdf: ReadPdf = read_whole,
+    read: ReadFile = read_file,
 ) -> FileReport:
     """Predict all documents of the files into `output`, a line each, and of several with its file.
 
     The same stands next to it as a table in CSV.
 
-    What had been predicted before predictor or `read_pdf` were stopped stays. An id that a document of an
+    What had been predicted before predictor or `read` were stopped stays. An id that a document of an
     earlier file has gets a number, so that each stands there once.
     """
     refused, ids = len(uploads.refused), OwnNames()
@@ -236,7 +238,7 @@ def predict_uploads(
         BatchSummary(failed=refused),
         problems=list(uploads.refused),
         failed_files=refused,
-        total=refused + sum(count_documents(path) for path in uploads.files),
+        total=refused + sum(1 if needs_process(path) else count_documents(path) for path in uploads.files),
         renamed=uploads.renamed,
     )
     several = refused + len(uploads.files) > 1
@@ -244,9 +246,13 @@ def predict_uploads(
         for path in uploads.files:
             if report.stopped:
                 break
-            for row in _predict_upload(predictor, path, report, progress, read_pdf):
+            for row in _predict_upload(predictor, path, report, progress, read):
                 named = row | {"id": ids.of(row["id"])}
                 report.renamed |= named["id"] != row["id"]
+                for warning in row.get("warnings", []):
+                    shown = warning.replace(str(path), path.name)
+                    if shown not in report.warnings and len(report.warnings) < SHOWN_PROBLEMS:
+                        report.warnings.append(shown)
                 line = {**({"file": path.name} if several else {}), **named}
                 stream.write(json.dumps(line, ensure_ascii=False) + "\n")
                 if len(report.rows) < SHOWN_ROWS:
@@ -260,7 +266,7 @@ def predict_uploads(
 
 
 def _predict_upload(
-    predictor: Predictor, path: Path, report: FileReport, progress: gr.Progress, read_pdf: ReadPdf
+    predictor: Predictor, path: Path, report: FileReport, progress: gr.Progress, read: ReadFile
 ) -> Iterator[dict[str, Any]]:
     before, counts, is_unreadable = report.summary, BatchSummary(), False
 
@@ -283,7 +289,10 @@ def _predict_upload(
     advance(counts)
     lines = io.BytesIO()
     try:
-        source = LocatedDocument(read_pdf(path), str(path), 1) if is_pdf(path) else path
+        source: BatchInput = path
+        if needs_process(path):
+            source = read(path)
+            report.total += max(len(source.found), 1) - 1
         counts = predict_file(
             predictor,
             source,
@@ -348,8 +357,8 @@ class FilesHandlers:
             output = Path(folder) / OUTPUT_NAME
             with in_turn_of_files(self.shelf, stop, progress):
                 reader = self.shelf.open(model, stop)
-                read_pdf = partial(self.shelf.pdfs.read, stop=stop)
-                report = predict_uploads(reader, uploads, output, progress, read_pdf)
+                read = partial(self.shelf.files.read, stop=stop)
+                report = predict_uploads(reader, uploads, output, progress, read)
             if not report.summary.done:
                 if report.stopped:
                     raise StoppedError(STOPPED_EARLY)
@@ -394,7 +403,7 @@ def report_html(report: FileReport) -> str:
     if report.renamed:
         parts.append(f'<p class="small" id="files-renamed">{RENAMED}</p>')
     notes = [report.unnamed] if report.unnamed else []
-    parts += [note_html(note, role="status") for note in [*notes, *report.foreign]]
+    parts += [note_html(note, role="status") for note in [*notes, *report.warnings, *report.foreign]]
     parts.append(_table_html(report.rows))
     return "".join(parts)
 
@@ -433,9 +442,10 @@ def build_files_tab(handlers: FilesHandlers) -> gr.File:
     """Upload, choose a model, predict, look at the first rows, download; returns the uploads."""
     section_heading("Predict the documents of whole files", "files-heading")
     gr.HTML(
-        "<p>A text, Markdown or PDF file is one document. JSON Lines, CSV, TSV and XLSX have one document "
-        "per line, with <code>title</code> and <code>abstract</code> (or <code>text</code>), "
-        "and <code>id</code> if there are ids.</p>",
+        "<p>A text, Markdown, PDF, Word (DOCX), OpenDocument (ODT), RTF, HTML, EPUB or LaTeX file is one "
+        "document. JSON Lines, CSV, TSV and XLSX have one document per line, with <code>title</code> and "
+        "<code>abstract</code> (or <code>text</code>), and <code>id</code> if there are ids. BibTeX, RIS and "
+        "the XML of PubMed or JATS have records with abstracts. A ZIP file may hold any of these.</p>",
         elem_id="files-help",
     )
     with gr.Row(elem_classes="columns"):

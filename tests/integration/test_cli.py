@@ -250,7 +250,6 @@ class TestWrongCalls:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            ([], "Missing command"),
             (["guess"], "No such command 'guess'"),
             (["predict", "--foo"], "No such option: --foo"),
             (["predict", "-", "--top-k", "0"], "Invalid value for '--top-k': it should be greater"),
@@ -289,7 +288,8 @@ class TestWrongCalls:
     ) -> None:
         monkeypatch.chdir(ROOT)
         result = run(*arguments, stdin=TEXT)
-        assert (result.status, result.out) == (2, "")
+        told = json.dumps({"error": result.err.rstrip("\n")}) + "\n" if "--json" in arguments else ""
+        assert (result.status, result.out) == (2, told)
         assert result.err.startswith(message)
         assert is_one_sentence(result.err)
 
@@ -1139,3 +1139,23 @@ class TestOtherCommands:
 
         monkeypatch.setattr("kpdemo.predictors.load_predictor", refuse)
         assert main(["predict", "-", "--model", str(tmp_path)]) == 1
+
+
+def test_of_several_files_each_is_answered_and_the_bad_one_named(run, tmp_path):
+    good, bad, last = (tmp_path / name for name in ("one.txt", "two.txt", "three.txt"))
+    good.write_text(TEXT, encoding="utf-8")
+    last.write_text(TEXT, encoding="utf-8")
+    result = run("predict", good, bad, last, "--json")
+    rows = [json.loads(line) for line in result.out.splitlines()]
+    assert result.status == 1
+    assert [row["file"] for row in rows] == [str(good), str(bad), str(last)]
+    assert rows[1] == {"file": str(bad), "error": f"{bad}: no such file; check the name."}
+    assert result.err == f"{bad}: no such file; check the name.\n"
+    alone = json.loads(run("predict", good, "--json").out)
+    assert {**rows[0], "seconds": 0} == {"file": str(good), **alone, "seconds": 0}
+
+    shown = run("predict", good, last)
+    assert shown.status == 0
+    assert shown.out.index(f"{good}:") < shown.out.index(f"{last}:")
+    assert run("predict", good, "-").status == 2
+    assert run("predict", good, last, "--title", "T").status == 2

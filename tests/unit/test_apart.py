@@ -13,7 +13,7 @@ import pytest
 
 from kpdemo.errors import InputError, StoppedError
 from kpdemo.io.documents import read_whole
-from kpdemo.pdf_process import PdfProcesses
+from kpdemo.file_process import FileProcesses
 from kpdemo.worker import Stop
 from tests.pdfs import make_pdf, make_slow_pdf
 
@@ -23,12 +23,12 @@ from pathlib import Path
 from threading import Thread
 import anyio
 from fastapi import FastAPI
-from kpdemo.pdf_process import PdfProcesses
+from kpdemo.file_process import FileProcesses
 from kpdemo.ui.page import ending_with
 from kpdemo.ui.serving import listen, serve
 from kpdemo.worker import Stop
 
-pdfs = PdfProcesses()
+pdfs = FileProcesses()
 server = FastAPI(lifespan=ending_with(pdfs.close))
 
 @server.get("/")
@@ -57,7 +57,7 @@ serve(server, listener)
 
 @pytest.fixture
 def pdfs():
-    processes = PdfProcesses()
+    processes = FileProcesses()
     yield processes
     processes.close()
     assert processes._running == set()
@@ -97,7 +97,7 @@ def test_a_stop_ends_the_reading_at_once(pdfs, tmp_path):
 def test_a_file_that_takes_too_long_is_given_up(tmp_path):
     path = make_slow_pdf(tmp_path / "slow.pdf")
     with pytest.raises(InputError, match=r"slow\.pdf: reading this PDF takes more than 1 seconds; save"):
-        PdfProcesses(seconds=1).read(path, Stop())
+        FileProcesses(seconds=1).read(path, Stop())
 
 
 def test_a_process_that_ended_otherwise_is_not_said_to_have_taken_too_long(pdfs, tmp_path):
