@@ -291,9 +291,10 @@ def decode_text(content: bytes, *, name: str, encoding: str = "") -> tuple[str, 
         InputError: the bytes are not text; the message has the offset of the first bad one.
     """
     found = encoding_of(content)
-    if found == _WESTERN and encoding:
-        with suppress(LookupError, UnicodeDecodeError):
-            return content.decode(encoding), ""
+    if encoding and found in ("utf-8", _WESTERN):
+        for own in ("utf-8-sig", encoding):
+            with suppress(LookupError, UnicodeDecodeError):
+                return content.decode(own), ""
     if found != "utf-8":
         try:
             text = content.decode(found)

@@ -56,13 +56,13 @@ def html_document(text: str, name: str, id: str) -> Document:
 
 
 def _parse_html(text: str, name: str) -> Any:
-    parser = lxml_html.HTMLParser(
-        encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True
-    )
+    parser = lxml_html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True)
     try:
         root = lxml_html.document_fromstring(text.replace("\x00", "").encode(), parser=parser)
     except (etree.ParserError, etree.XMLSyntaxError, ValueError) as error:
         raise InputError(f"{name}: not a web page that can be read ({error}); save it again.") from None
+    if any(error.message.startswith("Excessive depth") for error in parser.error_log):
+        raise InputError(f"{name}: nested too deeply, so that not all of it can be read; give a PDF of it.")
     return root
 
 

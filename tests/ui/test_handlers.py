@@ -388,7 +388,7 @@ def test_the_download_names_the_model_in_each_line(shelf, jsonl):
     assert [row["model"] for row in rows] == ["first"] * 3
 
 
-@pytest.mark.parametrize("name", ["report.docx", "table.ods", "REPORT"])
+@pytest.mark.parametrize("name", ["report.pptx", "table.ods", "REPORT"])
 def test_a_file_of_another_kind_is_refused_when_it_is_chosen(shelf, name):
     files = FilesHandlers(shelf)
     told = files.check_files(["/tmp/a.txt", f"/tmp/{name}"])
@@ -507,13 +507,13 @@ def test_several_files_are_told_apart(shelf, jsonl, tmp_path):
 
 
 def test_unreadable_files_do_not_stop_the_others(shelf, jsonl, tmp_path):
-    pdf, word = tmp_path / "a.pdf", tmp_path / "report.docx"
+    pdf, word = tmp_path / "a.pdf", tmp_path / "report.pptx"
     pdf.write_bytes(b"not a pdf")
     word.write_bytes(b"PK")
     html, rows = run_files(shelf, [word, pdf, tmp_path / "gone.txt", jsonl])
     assert len(rows) == 3
     assert "1 line and 3 files could not be used:" in html
-    for told in ("report.docx cannot be read here", "a.pdf: ", "gone.txt is gone", "docs.jsonl, line 2"):
+    for told in ("report.pptx cannot be read here", "a.pdf: ", "gone.txt is gone", "docs.jsonl, line 2"):
         assert f"<li>{told}" in html
     assert str(tmp_path) not in html
 
