@@ -363,7 +363,7 @@ Examples:
 JSON of one document; of several files, a line for each, which begins with "file" and has "error" where it
 could not be used:
   {{"language": "en", "present": [{{"text", "score", "spans": [[start, end], …]}}, …],
-   "absent": [{{"text", "score", "kind", "source", "evidence"}}, …],
+   "absent": [{{"text", "score", "kind", "source", "evidence"}}, …], "warnings": ["…", …],
    "model", "device", "seconds", "text", "text_offset"}}
 Spans are character offsets in "text": the title of --title and two newlines, then the text given; what
 follows a title begins at "text_offset". Without --title, a first line that is a title is read as one. "kind"
@@ -384,9 +384,9 @@ A line of docs.jsonl:
 named by its number; without a language, it is detected.
 
 \b
-The files of a folder are read in the order of their names. The id of a .txt, .md or .pdf file is its name
-without the suffix, or with it if two would have the same; a line without an id is named by its file and
-number, such as "c.csv:2". What cannot be read is reported, and the rest is predicted.
+The files of a folder or a zip file are read in the order of their names. The id of a file of one document is
+its name without the suffix, or with it if two would have the same; a line without an id is named by its file
+and number, such as "c.csv:2". What cannot be read is reported, and the rest is predicted.
 \b
 A line of predictions.jsonl:
   {{"id": "1", "language": "en", "present": [{{"text", "score", "spans"}}, …],
@@ -405,7 +405,7 @@ FilesArgument = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="FILE...|-",
-        help="Files of one document each: .txt, .md or .pdf; or - for standard input.",
+        help=f"Files of one document each ({', '.join(WHOLE_SUFFIXES)}), or - for standard input.",
     ),
 ]
 TitleOption = Annotated[str, typer.Option(metavar="TEXT", help="The title of the one document.")]
@@ -414,9 +414,9 @@ InputOption = Annotated[
     typer.Option(
         "--input",
         metavar="FILE|FOLDER",
-        help="Many documents: CSV, TSV or XLSX by its suffix (columns id, title, abstract), otherwise JSON "
-        "Lines (- for standard input), compressed or not; or a folder, of which each file of documents is "
-        "read, but no subfolder.",
+        help="Many documents: CSV, TSV or XLSX by its suffix (columns id, title, abstract), BibTeX, RIS, XML "
+        "of PubMed or in JATS, or a zip file, else JSON Lines (- for standard input), compressed or not; "
+        "or a folder, of which each file of documents is read, but no subfolder.",
     ),
 ]
 OutputOption = Annotated[

@@ -31,7 +31,7 @@ from tests.workbooks import workbook
 UNREADABLE = Path("/proc/self/mem")
 
 TEXTS = st.text(st.characters(codec="utf-8"))
-PHRASES = st.text(st.characters(codec="utf-8", exclude_characters=";"), min_size=1).filter(
+PHRASES = st.text(st.characters(codec="utf-8", exclude_characters=";；\r\n"), min_size=1).filter(
     lambda phrase: phrase == phrase.strip()
 )
 DOCUMENTS = st.builds(
