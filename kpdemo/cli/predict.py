@@ -404,7 +404,7 @@ command again. If documents have no ids, do not delete the line, since those aft
 FilesArgument = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="FILE...|-",
+        metavar="FILE|-",
         help=f"Files of one document each ({', '.join(WHOLE_SUFFIXES)}), or - for standard input.",
     ),
 ]

@@ -156,7 +156,8 @@ class TestOneDocument:
         assert (result.status, result.err) == (0, "")
         answer = json.loads(result.out)
         assert list(answer) == [
-            *("language", "present", "absent", "model", "device", "seconds", "text", "text_offset")
+            *("language", "present", "absent", "warnings", "model", "device", "seconds"),
+            *("text", "text_offset"),
         ]
         assert answer["present"][0] == {"text": "Neural networks", "score": 0.9, "spans": [[0, 15]]}
         assert answer["absent"][0] == {"text": "keyphrase prediction", "score": 0.5}
@@ -1019,7 +1020,7 @@ class TestEvaluate:
         empty = tmp_path / "empty.jsonl"
         empty.write_text(content, encoding="utf-8")
         result = run("evaluate", "--gold", gold, "--predictions", empty, "--json")
-        assert (result.status, result.out) == (1, "")
+        assert (result.status, json.loads(result.out)) == (1, {"error": result.err.rstrip("\n")})
         assert "no prediction in the file" in result.err
         assert is_one_sentence(result.err)
 
@@ -1134,7 +1135,7 @@ class TestOtherCommands:
         assert "0.7500" in run("candidates", "--gold", path).out
 
     def test_a_damaged_model_is_status_1(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        def refuse(model: str, *, device: str) -> Predictor:
+        def refuse(model: str, **options: object) -> Predictor:
             raise ModelLoadError(f"{model} is damaged.")
 
         monkeypatch.setattr("kpdemo.predictors.load_predictor", refuse)
