@@ -449,7 +449,7 @@ def _as_utf8(stream: BinaryIO, name: str, encoding: str) -> BinaryIO:
         raise InputError(
             f"{name}: {encoding} is damaged at offset {error.start}; save it as UTF-8."
         ) from None
-    return cast(BinaryIO, io.BufferedReader(io.BytesIO(text.encode())))  # type: ignore[arg-type]
+    return cast(BinaryIO, io.BufferedReader(io.BytesIO(text.encode())))
 
 
 def _lacking_columns(id_column: str, names: Sequence[str]) -> str:
@@ -653,7 +653,7 @@ def _of_archive(
                 yield LocatedDocument(document, place, 1)
             else:
                 rows = RowIds(id_column, report_unnamed(_row_names(path), place, on_unnamed))
-                opened = cast(BinaryIO, io.BufferedReader(io.BytesIO(content)))  # type: ignore[arg-type]
+                opened = cast(BinaryIO, io.BufferedReader(io.BytesIO(content)))
                 for line, document in _parse_rows(opened, place, encoding_of(content), on_error, None, rows):
                     yield LocatedDocument(document, place, line)
         except InputError as error:
