@@ -26,7 +26,7 @@ def bibtex_rows(text: str, name: str) -> Iterator[Row | RowError]:
 
     Keywords are separated by ";" where one entry has any, and by "," otherwise.
     """
-    import bibtexparser
+    from bibtexparser.entrypoint import parse_string
     from bibtexparser.middlewares import LatexDecodingMiddleware
     from bibtexparser.model import DuplicateBlockKeyBlock, Entry, ParsingFailedBlock
 
@@ -34,7 +34,7 @@ def bibtex_rows(text: str, name: str) -> Iterator[Row | RowError]:
     level = logger.level
     logger.setLevel(logging.CRITICAL)  # what it logs is reported here
     try:
-        library = bibtexparser.parse_string(text, append_middleware=[LatexDecodingMiddleware()])
+        library = parse_string(text, append_middleware=[LatexDecodingMiddleware()])
     except (ValueError, RecursionError, LookupError) as error:
         raise InputError(f"{name}: not BibTeX that can be read ({error}); save it again.") from None
     finally:
