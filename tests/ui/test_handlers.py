@@ -507,7 +507,8 @@ def test_options_hold_for_files_and_what_documents_have_in_common_is_counted(she
     assert shared.most_common() == [("graph kernels", 3)]
     path = tmp_path / "docs.jsonl"
     path.write_text("".join(json.dumps({"id": id, "text": TEXT}) + "\n" for id in "ab"), encoding="utf-8")
-    [(html, download, _)] = FilesHandlers(shelf).predict_files([str(path)], "default", "1")
+    steps = FilesHandlers(shelf).predict_files([str(path)], "default", "1")
+    html, download, _ = next(steps)
     assert 'data-filter="' in html
     assert "2 documents</li>" in html
     rows = [json.loads(line) for line in Path(download["value"]).read_text(encoding="utf-8").splitlines()]
