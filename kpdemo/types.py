@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -266,7 +266,8 @@ class PredictionRequest:
     """What was asked: a document, and how to read it.
 
     `index` is the folder of the passages that a model which retrieves looks through; empty for its own.
-    `nested` tells whether a present keyphrase may stand inside another.
+    `nested` tells whether a present keyphrase may stand inside another. `further` are the other options; of
+    those that stand here too these hold.
     """
 
     document: Document
@@ -275,6 +276,12 @@ class PredictionRequest:
     threshold: float | None = None
     index: str = ""
     nested: bool = True
+    further: PredictionOptions = PredictionOptions()
+
+    @property
+    def options(self) -> PredictionOptions:
+        """All of them."""
+        return replace(self.further, top_k=self.top_k, threshold=self.threshold, nested=self.nested)
 
 
 @dataclass(frozen=True, slots=True)

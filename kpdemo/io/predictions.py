@@ -43,6 +43,7 @@ def document_record(
         "model": model,
         "device": device,
         "seconds": round(seconds, SECONDS_DIGITS),
+        "warnings": list(prediction.warnings),
         "text": document.text,
         "text_offset": document.body_start,
     }
@@ -54,16 +55,14 @@ def prediction_row(
     """A prediction as a row of a predictions file."""
     language = {"language": prediction.language} if prediction.language else {}
     found = {"passages": passage_rows(retrieval)} if retrieval and retrieval.passages else {}
-    return {"id": id, **language, **keyphrase_rows(prediction), **found}
+    warnings = {"warnings": list(prediction.warnings)} if prediction.warnings else {}
+    return {"id": id, **language, **keyphrase_rows(prediction), **found, **warnings}
 
 
 def keyphrase_rows(prediction: Prediction) -> dict[str, list[Any]]:
     """The keyphrases as plain values for JSON, without what the predictor does not tell."""
     rows: dict[str, list[Any]] = {
-        "present": [
-            _scored(item) | {"spans": [list(span) for span in item.spans]} | _told(item)
-            for item in prediction.present
-        ],
+        "present": list(map(_present_row, prediction.present)),
         "absent": [_scored(item) | _told(item) for item in prediction.absent],
     }
     if prediction.absent_candidates:
@@ -151,6 +150,12 @@ def _scored(keyphrase: Keyphrase) -> dict[str, Any]:
     return {"text": keyphrase.text, "score": round(keyphrase.score, SCORE_DIGITS)}
 
 
+def _present_row(keyphrase: Keyphrase) -> dict[str, Any]:
+    spans = {"spans": [list(span) for span in keyphrase.spans]}
+    family = {"family": list(map(_present_row, keyphrase.family))} if keyphrase.family else {}
+    return _scored(keyphrase) | spans | _told(keyphrase) | family
+
+
 def _told(keyphrase: Keyphrase) -> dict[str, Any]:
     """What else is known of a keyphrase."""
     known = {
@@ -158,6 +163,7 @@ def _told(keyphrase: Keyphrase) -> dict[str, Any]:
         "source": keyphrase.source,
         "evidence": list(keyphrase.evidence),
         "filler": keyphrase.filler,
+        "variants": list(keyphrase.variants),
     }
     return {name: value for name, value in known.items() if value}
 

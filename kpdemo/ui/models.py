@@ -29,6 +29,7 @@ from kpdemo.text import LONGEST_SHOWN, shorten
 from kpdemo.types import (
     Document,
     Prediction,
+    PredictionOptions,
     PredictionRequest,
     PredictionResult,
     RetrievalPrediction,
@@ -73,19 +74,11 @@ class FileReader(RemotePredictor):
             for prediction in read(turn, top_k=top_k, threshold=threshold)
         ]
 
-    def predict_with_passages(
-        self,
-        documents: Sequence[Document | str],
-        *,
-        top_k: int | None = None,
-        threshold: float | None = None,
+    def predict_with_options(
+        self, documents: Sequence[Document | str], options: PredictionOptions
     ) -> list[RetrievalPrediction]:
-        read = super().predict_with_passages  # as in `predict`
-        return [
-            found
-            for turn in _checked_turns(documents)
-            for found in read(turn, top_k=top_k, threshold=threshold)
-        ]
+        read = super().predict_with_options  # as in `predict`
+        return [found for turn in _checked_turns(documents) for found in read(turn, options)]
 
 
 def _checked_turns(documents: Sequence[Document | str]) -> Iterator[list[Document]]:
@@ -210,10 +203,8 @@ class ModelShelf:
             reading = models.queue.read(
                 model.model,
                 [with_title_line(question.document)],
-                top_k=question.top_k,
-                threshold=question.threshold,
-                nested=question.nested,
-                stop=stop,
+                question.options,
+                stop,
             )
         [found] = reading.found
         if found.retrieves:
@@ -251,7 +242,7 @@ class ModelShelf:
         """The name of the model that reads the question's document; see `kpdemo.routing`."""
         name = question.model
         if name == DEFAULT_MODEL:
-            name = model_for(identify(question.document).language)
+            name = model_for(identify(question.document).language, question.further.style)
         return name if name in self.models else question.model
 
     def reads_apart(self, question: PredictionRequest) -> bool:
