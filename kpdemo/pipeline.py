@@ -199,8 +199,8 @@ class Pipeline:
     def _check_style(self, style: Style | None) -> None:
         if style is not None and self._name not in STYLES:
             raise InputError(
-                f"The style is {style}, but the model {self._name!r} has one style only: leave the style out, "
-                f"or choose the model {DEFAULT_MODEL}."
+                f"The style is {style}, but the model {self._name!r} has only one: leave the style out, or "
+                f"choose the model {DEFAULT_MODEL}."
             )
 
     def _open(self, route: str) -> Predictor:

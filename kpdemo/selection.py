@@ -20,6 +20,7 @@ from kpdemo.text import (
 from kpdemo.types import (
     Document,
     Keyphrase,
+    Kind,
     Origin,
     Prediction,
     PredictionOptions,
@@ -223,7 +224,11 @@ def _chosen(
     if floor is None:
         floor = 0.0 if options.unsure else ranking.floor
     wanted = _filter(ranking.keyphrases, options, language)
-    ranked = [one for one in wanted if reaches(one.score, floor)]
+    ranked = [
+        one
+        for one in wanted
+        if reaches(one.score, floor) and (options.unsure or one.kind is not Kind.PRESENT)
+    ]
     own = len(ranked) if options.threshold is not None else ranking.own
     count = own if options.top_k is None else options.top_k
     if not nested:

@@ -54,7 +54,7 @@ class Origin(StrEnum):
 class Kind(StrEnum):
     """How much of a phrase its document holds (Boudin and Gallina 2021, PRMU).
 
-    All of it in one piece, all of its words elsewhere, some of them, none.
+    All of it in one piece or in another form, all of its words elsewhere, some of them, none.
     """
 
     PRESENT = "present"
@@ -154,7 +154,8 @@ class PredictionOptions:
         language: of the document, an ISO 639-1 code; empty to detect it.
         style: None for the model's own.
         diversity: 0 to 1, of the keyphrases among each other: maximal marginal relevance over their words.
-        unsure: also give absent keyphrases below the `floor` of their `Ranking`.
+        unsure: also give absent keyphrases below the `floor` of their `Ranking`, and variants of present
+            ones.
     """
 
     top_k: int | None = None

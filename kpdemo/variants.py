@@ -12,7 +12,7 @@ from functools import lru_cache
 from kpdemo.languages import SEGMENTED
 from kpdemo.lines import document_blocks
 from kpdemo.text import LONGEST_KEYPHRASE, is_english, phrase_key, stem, words
-from kpdemo.types import Document, Keyphrase, Ranking, Span
+from kpdemo.types import Document, Keyphrase, Kind, Ranking, Span
 
 _WORD = re.compile(r"[^\W_]+")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;…]|[•*–—])[\s\"'“”‘’«»()\[\]]*$")
@@ -24,6 +24,10 @@ _COMPOUND_HYPHENS = "-‐‑"
 _TITLE_SHARE = 0.75
 _LEAST_TITLE = 3
 """Words of four letters and more."""
+
+
+_VERB = re.compile("(?:ed|i[sz]es?|ly)$")
+"""Endings that a keyphrase has only where the text writes it in no other way."""
 
 
 class WrittenForms:
@@ -71,7 +75,7 @@ class WrittenForms:
         places = alone or whole
         texts = [" ".join(self._text[start:end].split()) for start, end in places]
         counts = Counter(text.casefold() for text in texts)
-        best = max(counts, key=lambda text: (counts[text], -len(text)))
+        best = max(counts, key=lambda text: (not _VERB.search(text), counts[text], -len(text)))
         chosen = [place for place, text in zip(places, texts, strict=True) if text.casefold() == best]
         quiet = [place for place in chosen if not self._is_shouted(place)]
         span = (quiet or chosen)[0]
@@ -179,13 +183,19 @@ def _long_form(short: str, before: str) -> str:
     return long if " " in long or "-" in long else ""
 
 
-_SMALL_WORDS = frozenset({"of", "the", "a", "an", "for", "in", "on"})
+_ARTICLES = frozenset({"the", "a", "an"})
+_TURNING = frozenset({"of", "for", "in"})
+"""Around these English turns two phrases: "detection of anomalies" is "anomaly detection"."""
+_LEAST_TURNED = 3
+"""Words of a phrase that may be turned without one of those: "type 1 diabetes", "diabetes type 1"."""
 _PLURALS = (
     (re.compile("yses$"), "ysis"),
-    (re.compile("(?<=[rtd])ices$"), "ix"),
+    (re.compile("(?<=[rtd])(?:ices|ex)$"), "ix"),
     (re.compile("eria$"), "erion"),
+    (re.compile("(?<=[^aeiou])ies$"), "y"),
+    (re.compile("(?<=s|x|z)es$|(?<=ch|sh)es$"), ""),
+    (re.compile("(?<=[^siu])s$"), ""),
 )
-_SINGULARS = ((re.compile("(?<=[rtd])ex$"), "ix"),)
 
 
 def plain_stems(phrase: str, language: str) -> list[str]:
@@ -200,44 +210,64 @@ def plain_stems(phrase: str, language: str) -> list[str]:
 
 
 def variant_key(phrase: str, language: str, acronyms: Mapping[str, Sequence[str]] | None = None) -> str:
-    """What variants of a phrase share: its stems whatever their order, acronyms written out.
+    """What variants of a phrase share: its words without plural endings and marks, acronyms written out.
 
-    In English possessives, articles and a few prepositions are left out, and plurals that Porter's stems
-    tell from their singular are one with it.
+    In English a possessive and articles make no difference, nor does it whether the phrase is turned around
+    "of"; nor, in a phrase of three words or more, with which of them it begins.
 
     Args:
-        acronyms: see `acronym_stems`.
+        acronyms: see `acronym_words`.
 
     >>> variant_key("Diabetes mellitus type 1", "en") == variant_key("type 1 diabetes mellitus", "en")
     True
     >>> variant_key("Dijkstra's algorithm", "en") == variant_key("dijkstra algorithm", "en")
     True
+    >>> variant_key("structured data", "en") == variant_key("data structures", "en")
+    False
     """
     if language in SEGMENTED:
         return phrase_key(phrase, language).replace(" ", "")
+    found = _plain_words(phrase, language)
     if is_english(language):
-        phrase = re.sub(r"(?<=\w)['’]s\b", "", phrase)
-        kept = [word for word in phrase.split() if word.lower() not in _SMALL_WORDS]
-        phrase = " ".join(map(_singular, kept)) or phrase
-    stems = plain_stems(phrase, language)
+        found = [word for word in found if word not in _ARTICLES] or found
+        turn = next((place for place, word in enumerate(found) if place > 0 and word in _TURNING), None)
+        if turn is not None and turn < len(found) - 1:
+            found = [*found[turn + 1 :], *found[:turn]]
     if acronyms:
-        stems = [part for own in stems for part in acronyms.get(own, (own,))]
-    return " ".join(sorted(stems))
+        found = [part for word in found for part in acronyms.get(word, (word,))]
+    if len(found) >= _LEAST_TURNED:
+        found = min([*found[place:], *found[:place]] for place in range(len(found)))
+    return " ".join(found)
+
+
+def _plain_words(phrase: str, language: str) -> list[str]:
+    """Its words for comparison: in English in the singular, elsewhere the stems."""
+    if not is_english(language):
+        return plain_stems(phrase, language)
+    found: list[str] = []
+    for word in words(re.sub(r"(?<=\w)['’]s\b", "", phrase), language):
+        if any(map(str.isalnum, word)):
+            found.append(_singular(word.casefold()))
+        elif word in ("+", "#") and found:
+            found[-1] += word
+    return found
 
 
 def _singular(word: str) -> str:
-    for pattern, singular in (*_PLURALS, *_SINGULARS):
-        word = pattern.sub(singular, word)
+    if len(word) > _LEAST_TITLE:
+        for pattern, ending in _PLURALS:
+            if pattern.search(word):
+                return pattern.sub(ending, word)
     return word
 
 
-def acronym_stems(document: Document) -> dict[str, tuple[str, ...]]:
-    """The acronyms of a text by their stem, each with the stems of its long form."""
-    found: dict[str, tuple[str, ...]] = {}
+def acronym_words(document: Document) -> dict[str, list[str]]:
+    """The acronyms of a text as `variant_key` has them, each with the words of its long form."""
+    found: dict[str, list[str]] = {}
     for short, long in find_acronyms(document.text).items():
-        key = plain_stems(short, document.language)
+        key = _plain_words(short, document.language)
         if len(key) == 1:
-            found[key[0]] = tuple(variant_key(long, document.language).split(" "))
+            found[key[0]] = _plain_words(long, document.language)
     return found
 
 
@@ -245,9 +275,10 @@ def merge_variants(document: Document, present: Ranking, absent: Ranking) -> tup
     """The rankings with variants of a phrase merged, among present and absent ones and across the two.
 
     The best-ranked place and score of several stay. A present one is written as most often in the text, and
-    out rather than as an acronym; it has the places of all. What is absent is no variant of what is present.
+    out rather than as an acronym; it has the places of all. An absent one that is a variant of a present one
+    is of the `Kind` present.
     """
-    acronyms = acronym_stems(document)
+    acronyms = acronym_words(document)
     language = document.language
 
     def grouped(keyphrases: Sequence[Keyphrase]) -> dict[str, list[Keyphrase]]:
@@ -258,7 +289,10 @@ def merge_variants(document: Document, present: Ranking, absent: Ranking) -> tup
 
     held, others = grouped(present.keyphrases), grouped(absent.keyphrases)
     merged = [_merged(group, others.get(key, ()), language) for key, group in held.items()]
-    left = [_merged(group, (), language) for key, group in others.items() if key not in held]
+    left = [
+        replace(one, kind=Kind.PRESENT) if key in held else one
+        for key, one in ((key, _merged(group, (), language)) for key, group in others.items())
+    ]
     return _as_long(present, merged), _as_long(absent, left)
 
 

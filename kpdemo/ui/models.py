@@ -11,9 +11,11 @@ from pathlib import Path
 from threading import BoundedSemaphore, Event, Lock, Thread
 
 import kpdemo
+from kpdemo.batch import ask_each
 from kpdemo.cards import model_card
 from kpdemo.errors import (
     BusyError,
+    InputError,
     KpdemoError,
     LanguageError,
     ModelLoadError,
@@ -198,15 +200,47 @@ class ModelShelf:
             InputError: the document cannot be read.
             BusyError: the text is long, and so are `MOST_LONG` others that wait.
         """
-        with self._models_for(question) as models:
-            model = self._open(self.reader_of(question), models, stop)
-            reading = models.queue.read(
-                model.model,
-                [with_title_line(question.document)],
-                question.options,
-                stop,
-            )
-        [found] = reading.found
+        [answer] = self.answer_many([question], stop)
+        if isinstance(answer, InputError):
+            raise answer
+        return answer
+
+    def answer_many(
+        self, questions: Sequence[PredictionRequest], stop: Stop | None = None
+    ) -> list[PredictionResult | InputError]:
+        """The answers to questions with the same options that one model reads, in one go.
+
+        A document that cannot be read has the reason in place of an answer. The seconds of an answer are its
+        share of those of all.
+
+        Args:
+            stop: as of `answer`.
+
+        Raises:
+            StoppedError, ModelLoadError, BusyError: as `answer`.
+        """
+        first = questions[0]
+        seconds = 0.0
+        with self._models_for(first) as models:
+            model = self._open(self.reader_of(first), models, stop)
+
+            def read(documents: Sequence[Document]) -> list[RetrievalPrediction]:
+                nonlocal seconds
+                reading = models.queue.read(model.model, documents, first.options, stop)
+                seconds += reading.seconds
+                return reading.found
+
+            outcomes = ask_each([with_title_line(one.document) for one in questions], read)
+        return [
+            outcome
+            if isinstance(outcome, InputError)
+            else self._result(question, outcome, model, seconds / len(questions))
+            for question, outcome in zip(questions, outcomes, strict=True)
+        ]
+
+    def _result(
+        self, question: PredictionRequest, found: RetrievalPrediction, model: RemotePredictor, seconds: float
+    ) -> PredictionResult:
         if found.retrieves:
             question = replace(question, index=self._index_of(question.model))
         return PredictionResult(
@@ -214,7 +248,7 @@ class ModelShelf:
             found.prediction,
             model.name,
             model.device,
-            reading.seconds,
+            seconds,
             finds_absent=model.finds_absent,
             languages=model.languages,
             retrieval=found if found.retrieves else None,
