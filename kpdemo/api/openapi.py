@@ -118,12 +118,8 @@ def openapi_description() -> dict[str, Any]:
         "one": {"value": {"text": _TEXT, "top_k": 3}},
         "many": {"value": {"documents": [{"id": "1", "text": _TEXT}], "nested": False, "longest": 3}},
     }
-    predictions = {
-        "type": "object",
-        "properties": {
-            "predictions": {"type": "array", "items": {"$ref": "#/components/schemas/Prediction"}}
-        },
-    }
+    prediction = {"$ref": "#/components/schemas/Prediction"}
+    predictions = {"type": "object", "properties": {"predictions": {"type": "array", "items": prediction}}}
     return {
         "openapi": "3.1.0",
         "info": {"title": "Keyphrases", "version": kpdemo.__version__},
