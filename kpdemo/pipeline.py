@@ -255,7 +255,7 @@ def with_fields(options: PredictionOptions, fields: Mapping[str, Any]) -> Predic
     known = {field.name for field in dataclass_fields(PredictionOptions)}
     if unknown := next((name for name in fields if name not in known), ""):
         raise InputError(f"There is no option {unknown!r}: choose among {', '.join(sorted(known))}.")
-    given = {
+    given: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list | set) else value
         for name, value in fields.items()
         if value is not None

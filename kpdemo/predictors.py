@@ -223,7 +223,10 @@ def load_predictor(
             return Pipeline(name, multilingual, nested=nested)
         english = partial(_load_folder, DEFAULT_FOLDER, device)
         indexer = partial(_load_folder, model_folder(INDEXER_MODEL), device)
-        routes = {MULTILINGUAL_MODEL: multilingual, INDEXER_MODEL: indexer}
+        routes: dict[str, Callable[[], Predictor]] = {
+            MULTILINGUAL_MODEL: multilingual,
+            INDEXER_MODEL: indexer,
+        }
         return Pipeline(name, english, routes, nested=nested)
     return Pipeline(name, _loader(model, device, passages), nested=nested)
 
