@@ -62,6 +62,7 @@ _ABSENT = {
         "kind": {"enum": ["reordered", "mixed", "unseen"]},
         "source": {"enum": ["generated", "retrieved", "both"]},
         "evidence": {**_PHRASES, "description": "The phrases that support it."},
+        "reason": {"type": "string", "description": "How they do, in a sentence."},
     },
 }
 _PREDICTION = {

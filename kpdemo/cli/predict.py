@@ -304,7 +304,7 @@ Examples:
 \b
 JSON of one document:
   {{"language": "en", "present": [{{"text", "score", "spans": [[start, end], …]}}, …],
-   "absent": [{{"text", "score", "kind", "source", "evidence"}}, …],
+   "absent": [{{"text", "score", "kind", "source", "evidence", "reason"}}, …],
    "model", "device", "seconds", "warnings", "text", "text_offset"}}
 Spans are character offsets in "text": the title of --title and two newlines, then the text given; what
 follows a title begins at "text_offset". Without --title, a first line that is a title is read as one. "kind"

@@ -162,6 +162,7 @@ def _told(keyphrase: Keyphrase) -> dict[str, Any]:
         "kind": keyphrase.kind,
         "source": keyphrase.source,
         "evidence": list(keyphrase.evidence),
+        "reason": keyphrase.reason,
         "filler": keyphrase.filler,
         "variants": list(keyphrase.variants),
     }

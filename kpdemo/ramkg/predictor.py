@@ -239,6 +239,7 @@ def _keyphrase(
         source=Origin.RETRIEVED,
         kind=Kind.REORDERED if kind == Kind.PRESENT else kind,
         evidence=evidence,
+        reason=f"A passage on the same subject has the keyphrase “{evidence[0]}”." if evidence else "",
     )
 
 

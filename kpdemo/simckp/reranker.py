@@ -38,12 +38,14 @@ class AbsentCandidate:
         generated: the generator's log-probability; None when it did not propose the phrase.
         retrieved: the bank's score; None when it did not propose the phrase.
         evidence: the terms that speak for it as the document writes them, best first.
+        reason: why they do, in a sentence.
     """
 
     text: str
     generated: float | None = None
     retrieved: float | None = None
     evidence: tuple[str, ...] = ()
+    reason: str = ""
 
     @property
     def source(self) -> Origin:
@@ -67,7 +69,7 @@ def merge_candidates(
     """
     merged: dict[str, AbsentCandidate] = {}
     keys: dict[str, str] = {}
-    proposals = [AbsentCandidate(r.text, None, r.score, r.evidence) for r in retrieved]
+    proposals = [AbsentCandidate(r.text, None, r.score, r.evidence, r.reason) for r in retrieved]
     proposals += [AbsentCandidate(g.text, g.log_probability) for g in generated]
     for proposal in proposals:
         if key := term_key(proposal.text, document.language):
@@ -95,6 +97,7 @@ def _both(first: AbsentCandidate, second: AbsentCandidate) -> AbsentCandidate:
         generated=_higher(first.generated, second.generated),
         retrieved=_higher(first.retrieved, second.retrieved),
         evidence=first.evidence or second.evidence,
+        reason=first.reason or second.reason,
     )
 
 
@@ -238,6 +241,7 @@ def rank_candidates(
             source=candidates[number].source,
             kind=kinds[number],
             evidence=candidates[number].evidence,
+            reason=candidates[number].reason,
         )
         for number in best_first(scores)
     )
