@@ -69,8 +69,8 @@ class Keyphrase:
 
     `spans` are all its occurrences in the document's text, in order; an absent keyphrase has none, but
     may have a `source`, a `kind`, and as `evidence` the phrases that support it, best first: of the
-    document, spelt as there, or of a retrieved passage; `reason` says in a sentence how. A `filler` falls short of the
-    predictor's own rule, and is given only to reach a number: the predictor's minimum, or the one asked for.
+    document, spelt as there, or of a retrieved passage; `reason` says in a sentence how. A `filler` falls
+    short of the predictor's own rule, and is given only to reach its minimum number.
     `variants` are other forms of it in the text, such as its acronym; `family` are keyphrases nested with it
     that it stands for, best first, where `PredictionOptions.nested` is false.
     """

@@ -129,9 +129,9 @@ def _why(keyphrase: Keyphrase) -> str:
     if not keyphrase.evidence:
         return ""
     phrases = " · ".join(f"<bdi>{escape(phrase)}</bdi>" for phrase in keyphrase.evidence)
-    told = f"<bdi>{escape(keyphrase.reason)}</bdi>" if keyphrase.reason else f"Evidence: {phrases}"
     return (
-        f'<details><summary aria-label="Why “{escape(keyphrase.text)}”">Why</summary><p>{told}</p></details>'
+        f'<details><summary aria-label="Why “{escape(keyphrase.text)}”">Why</summary>'
+        f"<p>Evidence: {phrases}</p></details>"
     )
 
 
