@@ -99,8 +99,8 @@ class Ranking:
         keyphrases: best first; many more than are given.
         own: how many of them the predictor's own rule gives.
         sure: how many it would give if it had no least number.
-        floor: keyphrases that score less are wrong in more than four of five cases; see
-            `PredictionOptions.unsure`.
+        floor: keyphrases that score less, or have no word in the text, are wrong in more than four of five
+            cases; see `PredictionOptions.unsure`. 0 for none.
     """
 
     keyphrases: tuple[Keyphrase, ...]
