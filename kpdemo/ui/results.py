@@ -101,7 +101,7 @@ def nothing_absent_html(
         told = ": all candidates scored less" if scored_less else ""
         reason = f"No absent keyphrase reaches the threshold {threshold:g}{told}."
     elif scored_less:
-        reason = "No absent keyphrase is likely enough: ask for a number of keyphrases to see the best."
+        reason = "No absent keyphrase is likely enough: choose a lower threshold to see the best."
     return f'<p class="small" id="predict-absent">{reason}</p>'
 
 

@@ -226,7 +226,7 @@ def test_without_absent_keyphrases_the_page_says_whether_the_model_could_have_so
 def test_absent_candidates_that_are_too_unlikely_are_not_called_missing():
     prediction = Prediction(PRESENT, absent_candidates=("drugs", "cells"))
     html = answer_html(replace(answer(), prediction=prediction))
-    assert "No absent keyphrase is likely enough: ask for a number of keyphrases to see the best." in html
+    assert "No absent keyphrase is likely enough: choose a lower threshold to see the best." in html
 
 
 def test_a_text_of_no_known_language_is_not_told_that_its_language_has_no_absent_keyphrases():
