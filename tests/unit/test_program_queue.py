@@ -63,7 +63,7 @@ def test_a_single_document_is_in_the_next_batch_whatever_a_list_has_before_it():
     assert recorder.batches[0] == ["list 0"]
     assert "alone" in recorder.batches[1]
     assert len(recorder.batches[1]) == TOGETHER
-    assert len(recorder.batches) == 4
+    assert len(recorder.batches) == 3
     assert len(outcomes) == 2 * TOGETHER + 1
 
 
