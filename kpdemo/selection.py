@@ -163,10 +163,13 @@ def choose(prediction: Prediction, options: PredictionOptions) -> Prediction:
     present = prediction.ranked_present or _given(prediction.present)
     absent = prediction.ranked_absent or _given(prediction.absent)
     language = prediction.language
+    given = _chosen(absent, options, language, nested=True)
+    every = _chosen(absent, replace(options, unsure=True), language, nested=True)
     return replace(
         prediction,
         present=_chosen(present, options, language, nested=options.nested),
-        absent=_chosen(absent, options, language, nested=True),
+        absent=given,
+        doubtful=tuple(one for one in every if one not in given),
     )
 
 

@@ -117,6 +117,8 @@ class Prediction:
     counts the gold among the first fifty. `language` is the one that the document was read in.
     `ranked_present` and `ranked_absent` are what `kpdemo.selection.choose` chooses from again, with other
     options; None where the predictor does not tell. `warnings` are sentences that a reader should know.
+    `doubtful` are absent keyphrases that are left out because such ones are wrong in more than four of five
+    cases; `evaluate` counts them as given.
     """
 
     present: tuple[Keyphrase, ...]
@@ -126,6 +128,7 @@ class Prediction:
     ranked_present: Ranking | None = field(default=None, repr=False, compare=False)
     ranked_absent: Ranking | None = field(default=None, repr=False, compare=False)
     warnings: tuple[str, ...] = ()
+    doubtful: tuple[Keyphrase, ...] = ()
 
 
 class Style(StrEnum):

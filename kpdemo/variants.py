@@ -26,6 +26,8 @@ _LEAST_TITLE = 3
 """Words of four letters and more."""
 
 
+_ENDING = 2
+"""Letters of an ending that tells number or case."""
 _VERB = re.compile("(?:ed|i[sz]es?|ly)$")
 """Endings that a keyphrase has only where the text writes it in no other way."""
 
@@ -33,7 +35,7 @@ _VERB = re.compile("(?:ed|i[sz]es?|ly)$")
 class WrittenForms:
     """A document prepared for many questions of the kind "how is this phrase written?".
 
-    A phrase is written as most often in the text, of equals as the shortest, and as in the middle of a
+    A phrase is written as most often in the text, and as in the middle of a
     sentence: "Graph kernels" of a title are "graph kernels" where a sentence has them so. Capitals that a
     sentence has in its middle, as in names and acronyms, stay. Where the text has a word only at the
     beginning of sentences, in titles or in capitals, the first letter of the phrase stays a capital.
@@ -75,7 +77,10 @@ class WrittenForms:
         places = alone or whole
         texts = [" ".join(self._text[start:end].split()) for start, end in places]
         counts = Counter(text.casefold() for text in texts)
-        best = max(counts, key=lambda text: (not _VERB.search(text), counts[text], -len(text)))
+        rank = {text: (not _VERB.search(text), count) for text, count in counts.items()}
+        most = [text for text in counts if rank[text] == max(rank.values())]
+        # Of equals the first, or a form of it with a shorter ending: "Netz" rather than "Netzen".
+        best = min((text for text in most if len(most[0]) - len(text) <= _ENDING), key=len)
         chosen = [place for place, text in zip(places, texts, strict=True) if text.casefold() == best]
         quiet = [place for place in chosen if not self._is_shouted(place)]
         span = (quiet or chosen)[0]
@@ -312,7 +317,11 @@ def _merged(group: Sequence[Keyphrase], absent: Sequence[Keyphrase], language: s
     # Written out rather than short, then as most often: `max` takes the first of equals, the best-ranked.
     order = range(len(group))
     chosen = group[max(order, key=lambda number: (stems[number] > 1, len(group[number].spans)))]
+    own = chosen.text.casefold()
     texts = {one.text.casefold(): one.text for one in (*group, *absent)}
-    texts.pop(chosen.text.casefold())
-    spans = sorted({span for one in group for span in one.spans})
-    return replace(group[0], text=chosen.text, spans=tuple(spans), variants=tuple(texts.values()))
+    others = tuple(text for key, text in texts.items() if key not in own and own not in key)  # "a map"
+    spans = list(chosen.spans)
+    for start, end in (span for one in group for span in one.spans):
+        if all(end <= first or last <= start for first, last in spans):
+            spans.append((start, end))
+    return replace(group[0], text=chosen.text, spans=tuple(sorted(spans)), variants=others)

@@ -72,6 +72,7 @@ _PREDICTION = {
         "language": {"type": "string"},
         "present": {"type": "array", "items": _PRESENT},
         "absent": {"type": "array", "items": _ABSENT},
+        "doubtful": {"type": "array", "items": _ABSENT, "description": "Absent ones that are seldom right."},
         "absent_candidates": _PHRASES,
         "passages": {"type": "array", "items": {"type": "object"}},
         "warnings": {**_PHRASES, "description": "What a reader should know."},

@@ -65,6 +65,8 @@ def keyphrase_rows(prediction: Prediction) -> dict[str, list[Any]]:
         "present": list(map(_present_row, prediction.present)),
         "absent": [_scored(item) | _told(item) for item in prediction.absent],
     }
+    if prediction.doubtful:
+        rows["doubtful"] = [_scored(item) | _told(item) for item in prediction.doubtful]
     if prediction.absent_candidates:
         rows["absent_candidates"] = list(prediction.absent_candidates)
     return rows
@@ -74,6 +76,8 @@ def read_predictions(
     path: str | Path, *, on_error: ReportLine | None = None, may_be_lists: bool = False
 ) -> dict[str, Prediction]:
     """The predictions of a file, by the id of their document; spans are not read back.
+
+    Doubtful keyphrases are among the absent ones.
 
     Args:
         may_be_lists: whether a line may have one list "keyphrases" instead of "present" and "absent". Both
@@ -103,7 +107,9 @@ def _prediction_from_row(row: dict[str, Any], may_be_lists: bool) -> tuple[str, 
     if not _are_strings(candidates):
         raise InputError('"absent_candidates" is not a list of strings; fix or delete the line.')
     if "present" in row or "absent" in row:
-        present, absent = _keyphrases(row, "present"), _keyphrases(row, "absent")
+        present = _keyphrases(row, "present")
+        every = (*_keyphrases(row, "absent"), *_keyphrases(row, "doubtful"))
+        absent = tuple(sorted(every, key=lambda one: -one.score)) if "doubtful" in row else every
     elif not may_be_lists or "keyphrases" not in row:
         raise InputError('neither "present" nor "absent"; give a file that `predict --output` wrote.')
     elif "abstract" in row or "text" in row:
