@@ -311,13 +311,14 @@ follows a title begins at "text_offset". Without --title, a first line that is a
 is reordered (all its words are in the text), mixed (some are) or unseen (none is); "source" is generated,
 retrieved or both; "evidence" lists the phrases that support it, as the text or a retrieved passage writes
 them. "variants" are other forms of a present keyphrase in the text, such as its acronym, and "family" those
-that it stands for with --no-nested. "filler": true marks a keyphrase that falls short of the model's own rule
-and only makes up its minimum number. "warnings" are sentences that a reader should know. Fields that the
-model does not provide are left out; "doubtful" lists the absent keyphrases that --unsure gives. A model that ranks more absent phrases than it returns adds
-"absent_candidates": ["…", …], from which R@50 is computed. A model that retrieves adds "passages": [{{"id",
-"title", "keyphrases", "score", "related", "helps", "used"}}, …], nearest first: "related" is false for a
-passage that may be on another subject, "helps" is false for one too far from the text to be used, and "used"
-are those of its keyphrases that led to a keyphrase of the result.
+that it stands for with --no-nested. "filler": true marks a keyphrase that falls short of the model's own
+rule and only makes up its minimum number. "warnings" are sentences that a reader should know. Fields that
+the model does not provide are left out; "doubtful" lists the absent keyphrases that --unsure gives. A model
+that ranks more absent phrases than it returns adds "absent_candidates": ["…", …], from which R@50 is
+computed. A model that retrieves adds "passages": [{{"id", "title", "keyphrases", "score", "related",
+"helps", "used"}}, …], nearest first: "related" is false for a passage that may be on another subject,
+"helps" is false for one too far from the text to be used, and "used" are those of its keyphrases that led
+to a keyphrase of the result.
 
 \b
 A line of docs.jsonl:
