@@ -627,7 +627,11 @@ class PhraseBank:
     def _reason(self, number: int, speaking: Mapping[int, str]) -> str:
         """How often authors use the term together with those of the text, or that it is only alike."""
         counts = self.associations.counts(number)
-        used = [f"“{text}” ({counts[one]:,} times)" for one, text in speaking.items() if one in counts]
+        used = [
+            f"“{text}” ({counts[one]:,} times)"
+            for one, text in speaking.items()
+            if counts.get(one, 0) >= LEAST_TOGETHER
+        ]
         if used:
             return f"Authors use it together with {_listed(used)}."
         alike = [f"“{text}”" for text in speaking.values()]
@@ -720,7 +724,7 @@ class PhraseBank:
             if counts.get(one, 0) >= LEAST_TOGETHER
             and (" " in self.keys[one] or strengths.get(one, 0.0) >= LEAST_STRENGTH)
         ]
-        alike = [one for one in nearest if one not in counts and " " in self.keys[one]]
+        alike = [one for one in nearest if one not in used and " " in self.keys[one]]
         return [*sorted(used, key=lambda one: -strengths[one]), *alike]
 
     def _votes(self, document: NDArray[np.float32], present: NDArray[np.int64]) -> NDArray[np.float32]:
