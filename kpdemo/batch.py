@@ -645,7 +645,9 @@ class _BatchRun:
             elif document.id not in writer.done:
                 row = prediction_row(document.id, outcome.prediction, outcome)
                 told = {"model": self._settings.model, IDENTITY: document_identity(document)}
-                rows.append({**row, **told})
+                said = [*document.warnings, *outcome.prediction.warnings]
+                warned = {"warnings": said} if said else {}
+                rows.append({**row, **warned, **told})
                 retrieved += outcome.retrieves
                 foreign.update(self._foreign(outcome.prediction))
         writer.refuse(refusals)

@@ -40,10 +40,10 @@ def document_record(
         "language": prediction.language,
         **keyphrase_rows(prediction),
         **({} if retrieval is None else {"passages": passage_rows(retrieval)}),
+        "warnings": [*document.warnings, *prediction.warnings],
         "model": model,
         "device": device,
         "seconds": round(seconds, SECONDS_DIGITS),
-        "warnings": list(prediction.warnings),
         "text": document.text,
         "text_offset": document.body_start,
     }
