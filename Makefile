@@ -14,7 +14,7 @@ WORKERS ?= $(shell cores=$$(getconf _NPROCESSORS_ONLN); echo $$((cores < 4 ? cor
 
 export VENV PYTHON PIP_ARGS
 
-.PHONY: help run test test-all chromium characterise train-setup check format bench clean
+.PHONY: help run test test-all chromium characterise train-setup docs check format bench clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -36,6 +36,9 @@ characterise: $(VENV)/.dev ## For developers: write anew what tests/characterisa
 
 train-setup: $(VENV)/.train ## Install the weights that training starts from
 
+docs: $(VENV)/.dev ## Build the documentation into site/, which the server then shows at /docs
+	$(PYTHON_IN_VENV) -m mkdocs build --quiet
+
 check: $(VENV)/.dev ## For developers: lint, format and types
 	$(PYTHON_IN_VENV) -m ruff check .
 	$(PYTHON_IN_VENV) -m ruff format --check .
@@ -49,7 +52,7 @@ bench: $(VENV)/.dev ## For developers: measure speed
 	$(PYTHON_IN_VENV) -m pytest tests/benchmark -m benchmark $(ARGS)
 
 clean: ## Remove .venv and all caches
-	rm -rf $(VENV) build dist *.egg-info .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) build dist site *.egg-info .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.run: requirements.txt constraints.txt tools/install.sh

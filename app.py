@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 from kpdemo.ui.start import (
     Settings,
@@ -44,13 +45,24 @@ from kpdemo.ui.models import ModelShelf, no_index
 from kpdemo.ui.page import SCRIPTS, FooterHandlers, add_scripts, build_footer, mount_pages, new_server
 from kpdemo.ui.predict import PredictHandlers, build_predict_tab, load_examples
 from kpdemo.ui.send import SendHandlers, build_send_files_section, build_send_section
-from kpdemo.ui.serving import ServeError, add_health, add_security, address_of, listen, private_uploads, serve
+from kpdemo.ui.serving import (
+    ServeError,
+    add_documentation,
+    add_health,
+    add_security,
+    address_of,
+    listen,
+    private_uploads,
+    serve,
+)
 from kpdemo.ui.space import SpaceHandlers, build_space_tab
 from kpdemo.ui.widgets import PageLink, page_header
 
 NAME = "Keyphrases"
 PURPOSE = "Paste a document and see the phrases that say what it is about."
 MAX_FILE_SIZE = "20mb"
+SITE = Path(__file__).parent / "site"
+"""The documentation, once `make docs` has built it."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +143,8 @@ def build_server(context: AppContext) -> FastAPI:
         # In the frame of the Space's page browsers keep no cookie of ours: nobody could sign in.
         links = [PageLink("Annotate", "/annotate/", new_tab=context.in_space)]
         sends = SendHandlers(shelf, services.handovers.keep, new_tab=context.in_space)
-    public = partial(build_app, shelf, links, sends, context.documentation)
+    documentation = context.documentation or add_documentation(server, SITE)
+    public = partial(build_app, shelf, links, sends, documentation)
     mount_pages(server, public, "/", max_file_size=MAX_FILE_SIZE, scripts=scripts["kpdemo"])
     shelf.warm_up_in_background()
     return server

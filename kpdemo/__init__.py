@@ -7,8 +7,20 @@
 
 from kpdemo.errors import KpdemoError
 from kpdemo.predictors import load_predictor
-from kpdemo.types import Document, Keyphrase, Prediction, Predictor
+from kpdemo.selection import choose
+from kpdemo.types import Document, Keyphrase, Prediction, PredictionOptions, Predictor, Style
 
 __version__ = "0.1.0"
 
-__all__ = ["Document", "Keyphrase", "KpdemoError", "Prediction", "Predictor", "__version__", "load_predictor"]
+__all__ = [
+    "Document",
+    "Keyphrase",
+    "KpdemoError",
+    "Prediction",
+    "PredictionOptions",
+    "Predictor",
+    "Style",
+    "__version__",
+    "choose",
+    "load_predictor",
+]

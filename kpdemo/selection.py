@@ -8,11 +8,13 @@ from decimal import ROUND_FLOOR, Decimal
 from numbers import Integral, Real
 
 from kpdemo.errors import InputError
+from kpdemo.languages import SEGMENTED, segments
 from kpdemo.markup import spans_as_given
 from kpdemo.text import (
     LONGEST_KEYPHRASE,
     PhraseFinder,
     PhraseKinds,
+    name_of_value,
     phrase_key,
     stem,
     words,
@@ -22,7 +24,10 @@ from kpdemo.types import (
     Keyphrase,
     Origin,
     Prediction,
+    PredictionOptions,
+    Ranking,
     Span,
+    Style,
 )
 
 SCORE_DIGITS = 6
@@ -60,16 +65,47 @@ def check_options(top_k: int | None, threshold: float | None) -> None:
     """Raises:
     InputError: `top_k` is not a whole number or below 1, or `threshold` not a number or outside 0 to 1.
     """
-    if top_k is not None and not _is_a(Integral, top_k):
+    _check_number("number of keyphrases", top_k, least=1)
+    _check_share("threshold", threshold)
+
+
+def check_all(options: PredictionOptions) -> None:
+    """Raises:
+    InputError: a value is of another type than its field, or out of range.
+    """
+    check_options(options.top_k, options.threshold)
+    _check_number("shortest number of words", options.shortest, least=1)
+    _check_number("longest number of words", options.longest, least=1)
+    if options.shortest and options.longest and options.shortest > options.longest:
         raise InputError(
-            f"The number of keyphrases must be a whole number, not {top_k!r}: give one such as 5."
+            f"The shortest number of words is {options.shortest}, more than the longest, {options.longest}: "
+            "exchange them."
         )
-    if threshold is not None and not _is_a(Real, threshold):
-        raise InputError(f"The threshold must be a number, not {threshold!r}: give one from 0 to 1.")
-    if top_k is not None and top_k < 1:
-        raise InputError(f"The number of keyphrases must be at least 1, not {top_k}: give a larger one.")
-    if threshold is not None and not 0 <= threshold <= 1:
-        raise InputError(f"The threshold must be between 0 and 1, not {threshold}: give one in that range.")
+    _check_share("diversity", options.diversity)
+    for name in ("exclude", "candidates", "seed_keywords"):
+        phrases = getattr(options, name)
+        if isinstance(phrases, str) or not all(isinstance(phrase, str) for phrase in phrases):
+            raise InputError(f"{name} is {name_of_value(phrases)}: give a list of phrases.")
+    if options.style is not None and options.style not in tuple(Style):
+        raise InputError(f"The style is {options.style!r}: give one of {', '.join(Style)}.")
+
+
+def _check_number(name: str, value: int | None, *, least: int) -> None:
+    if value is None:
+        return
+    if not _is_a(Integral, value):
+        raise InputError(f"The {name} must be a whole number, not {value!r}: give one such as 5.")
+    if value < least:
+        raise InputError(f"The {name} must be at least {least}, not {value}: give a larger one.")
+
+
+def _check_share(name: str, value: float | None) -> None:
+    if value is None:
+        return
+    if not _is_a(Real, value):
+        raise InputError(f"The {name} must be a number, not {value!r}: give one from 0 to 1.")
+    if not 0 <= value <= 1:
+        raise InputError(f"The {name} must be between 0 and 1, not {value}: give one in that range.")
 
 
 def _is_a(kind: type, given: object) -> bool:
@@ -108,6 +144,137 @@ def mark_fillers(
     if top_k is not None or threshold is not None:
         return tuple(kept)
     return (*kept[:sure], *(replace(keyphrase, filler=True) for keyphrase in kept[sure:]))
+
+
+def choose(prediction: Prediction, options: PredictionOptions) -> Prediction:
+    """The keyphrases that other options give, from what the prediction was chosen from: no model is asked.
+
+    Without `Prediction.ranked_present` and `ranked_absent` it chooses among the keyphrases that were given.
+    `seed_keywords`, `language` and `style` are for the model and change nothing here.
+
+    Raises:
+        InputError: as `check_all`.
+
+    >>> from kpdemo.types import Keyphrase, Prediction
+    >>> found = [Keyphrase("graph kernels", 0.3, ((0, 13),)), Keyphrase("kernels", 0.2, ((6, 13),))]
+    >>> [one.text for one in choose(Prediction(tuple(found)), PredictionOptions(nested=False)).present]
+    ['graph kernels']
+    """
+    check_all(options)
+    present = prediction.ranked_present or _given(prediction.present)
+    absent = prediction.ranked_absent or _given(prediction.absent)
+    language = prediction.language
+    return replace(
+        prediction,
+        present=_chosen(present, options, language, nested=options.nested),
+        absent=_chosen(absent, options, language, nested=True),
+    )
+
+
+def _given(keyphrases: Sequence[Keyphrase]) -> Ranking:
+    """Keyphrases as a ranking, for a predictor that does not tell its own."""
+    return Ranking(tuple(keyphrases), len(keyphrases), sum(not one.filler for one in keyphrases))
+
+
+def _chosen(
+    ranking: Ranking, options: PredictionOptions, language: str, *, nested: bool
+) -> tuple[Keyphrase, ...]:
+    floor = options.threshold
+    if floor is None:
+        floor = 0.0 if options.unsure else ranking.floor
+    wanted = _filter(ranking.keyphrases, options, language)
+    ranked = [one for one in wanted if reaches(one.score, floor)]
+    own = len(ranked) if options.threshold is not None else ranking.own
+    count = own if options.top_k is None else options.top_k
+    if not nested:
+        ranked = _families(ranked, count, language)
+    kept = _diverse(ranked, count, options.diversity, language)
+    sure = {id(one) for one in ranking.keyphrases[: ranking.sure]}
+    marks = options.top_k is None and options.threshold is None
+    return tuple(replace(one, filler=True) if marks and id(one) not in sure else one for one in kept)
+
+
+def _filter(
+    keyphrases: Sequence[Keyphrase], options: PredictionOptions, language: str
+) -> Iterator[Keyphrase]:
+    """Those of the wanted length without an excluded phrase; of one's own candidates only, or first."""
+    excluded = [f" {key} " for phrase in options.exclude if (key := _nesting_key(phrase, language))]
+    own = {_nesting_key(phrase, language) for phrase in options.candidates}
+    others = []
+    for one in keyphrases:
+        length = word_count(one.text, language)
+        too_short = options.shortest is not None and length < options.shortest
+        too_long = options.longest is not None and length > options.longest
+        key = _nesting_key(one.text, language) if excluded or own else ""
+        if too_short or too_long or any(phrase in f" {key} " for phrase in excluded):
+            continue
+        if not own or key in own:
+            yield one
+        else:
+            others.append(one)
+    if own and not options.only_candidates:
+        yield from others
+
+
+def word_count(phrase: str, language: str = "") -> int:
+    """How many words a phrase has: between blanks, in languages without blanks as they are segmented.
+
+    >>> word_count("long-term memory"), word_count("图神经网络", "zh") > 1
+    (2, True)
+    """
+    if language in SEGMENTED:
+        return sum(1 for _ in segments(phrase, language))
+    return len(phrase.split())
+
+
+def _families(ranked: Sequence[Keyphrase], count: int, language: str) -> list[Keyphrase]:
+    """Those that nest in no better one, each with those that it stands for and that rank as high as the
+    last of `count`."""
+    heads: list[Keyphrase] = []
+    keys: list[str] = []
+    members: list[list[Keyphrase]] = []
+    for one in ranked:
+        key = _nesting_key(one.text, language)
+        padded = f" {key} "
+        around = (place for place, head in enumerate(keys) if f" {head} " in padded or padded in f" {head} ")
+        place = next(around, None)
+        if place is None:
+            heads.append(one)
+            keys.append(key)
+            members.append([])
+        elif len(heads) <= count:
+            members[place].append(one)
+    return [replace(head, family=tuple(own)) for head, own in zip(heads, members, strict=True)]
+
+
+def _nesting_key(phrase: str, language: str) -> str:
+    return " ".join(_stems(phrase, language))
+
+
+def _diverse(ranked: Sequence[Keyphrase], count: int, diversity: float, language: str) -> Sequence[Keyphrase]:
+    """`count` of them by maximal marginal relevance (Carbonell and Goldstein 1998), in their own order.
+
+    Two phrases are as alike as the share of stems that they have in common (Dice's coefficient); relevance is
+    the score relative to the best.
+    """
+    if not diversity or len(ranked) <= 1:
+        return ranked[:count]
+    stems = [set(_stems(one.text, language)) for one in ranked]
+    best = max(one.score for one in ranked) or 1.0
+    likeness = [0.0] * len(ranked)  # to the nearest of those chosen
+    left = dict.fromkeys(range(len(ranked)))
+    chosen: list[int] = []
+    while left and len(chosen) < count:
+        number = max(
+            left,
+            key=lambda place: (1 - diversity) * ranked[place].score / best - diversity * likeness[place],
+        )
+        del left[number]
+        chosen.append(number)
+        for place in left:
+            shared = 2 * len(stems[place] & stems[number]) / max(len(stems[place]) + len(stems[number]), 1)
+            likeness[place] = max(likeness[place], shared)
+    return [ranked[number] for number in sorted(chosen)]
 
 
 def drop_nested(phrases: Iterable[str], language: str = "") -> Iterator[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -71,6 +71,8 @@ class Keyphrase:
     may have a `source`, a `kind`, and as `evidence` the phrases that support it, best first: of the
     document, spelt as there, or of a retrieved passage. A `filler` falls short of the
     predictor's own rule, and is given only to reach a number: the predictor's minimum, or the one asked for.
+    `variants` are other forms of it in the text, such as its acronym; `family` are keyphrases nested with it
+    that it stands for, best first, where `PredictionOptions.nested` is false.
     """
 
     text: str
@@ -80,10 +82,30 @@ class Keyphrase:
     kind: Kind | None = None
     evidence: tuple[str, ...] = ()
     filler: bool = False
+    variants: tuple[str, ...] = ()
+    family: tuple[Keyphrase, ...] = ()
 
     @property
     def present(self) -> bool:
         return bool(self.spans)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """What a predictor ranked for a document: its present keyphrases, or its absent ones.
+
+    Attributes:
+        keyphrases: best first; many more than are given.
+        own: how many of them the predictor's own rule gives.
+        sure: how many it would give if it had no least number.
+        floor: keyphrases that score less are wrong in more than four of five cases; see
+            `PredictionOptions.unsure`.
+    """
+
+    keyphrases: tuple[Keyphrase, ...]
+    own: int
+    sure: int
+    floor: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +114,62 @@ class Prediction:
 
     `absent_candidates` are what `absent` was chosen from, best first, as far as the predictor tells: R@50
     counts the gold among the first fifty. `language` is the one that the document was read in.
+    `ranked_present` and `ranked_absent` are what `kpdemo.selection.choose` chooses from again, with other
+    options; None where the predictor does not tell. `warnings` are sentences that a reader should know.
     """
 
     present: tuple[Keyphrase, ...]
     absent: tuple[Keyphrase, ...] = ()
     language: str = ""
     absent_candidates: tuple[str, ...] = ()
+    ranked_present: Ranking | None = field(default=None, repr=False, compare=False)
+    ranked_absent: Ranking | None = field(default=None, repr=False, compare=False)
+    warnings: tuple[str, ...] = ()
+
+
+class Style(StrEnum):
+    """Whose keyphrases the answer is like: an author's few, or the more and longer ones of an indexer."""
+
+    AUTHOR = "author"
+    INDEXER = "indexer"
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionOptions:
+    """Which of the keyphrases that a model ranks are given.
+
+    All but `seed_keywords`, `language` and `style` apply to an earlier prediction too, see
+    `kpdemo.selection.choose`.
+
+    Attributes:
+        top_k: at most this many of each kind; None for the model's own number.
+        threshold: only those that score at least this much, 0 to 1; without `top_k` all of them.
+        nested: whether a present keyphrase may be nested in another ("graph kernels", "kernels"). Where not,
+            the best of a family takes one place, and has the others as its `family`.
+        shortest, longest: words of a keyphrase; a hyphenated compound is one word. None for no limit.
+        exclude: words and phrases; a keyphrase that contains one, by its stems, is left out.
+        candidates: phrases of one's own to rank, such as a thesaurus; empty for those of the model.
+        only_candidates: whether nothing but `candidates` is given; otherwise they come first.
+        seed_keywords: words that guide the ranking: phrases that are like them move up.
+        language: of the document, an ISO 639-1 code; empty to detect it.
+        style: None for the model's own.
+        diversity: 0 to 1, of the keyphrases among each other: maximal marginal relevance over their words.
+        unsure: also give absent keyphrases below the `floor` of their `Ranking`.
+    """
+
+    top_k: int | None = None
+    threshold: float | None = None
+    nested: bool = True
+    shortest: int | None = None
+    longest: int | None = None
+    exclude: tuple[str, ...] = ()
+    candidates: tuple[str, ...] = ()
+    only_candidates: bool = True
+    seed_keywords: tuple[str, ...] = ()
+    language: str = ""
+    style: Style | None = None
+    diversity: float = 0.0
+    unsure: bool = False
 
 
 @runtime_checkable

@@ -10,6 +10,8 @@ import os
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 from functools import cache, partial
 from pathlib import Path
 from unittest import mock
@@ -19,6 +21,7 @@ import yaml
 
 import app
 import db.cli
+import kpdemo
 import kpdemo.cli
 import tests.commands
 from db.migrations import MIGRATIONS, UPGRADES_OLDER
@@ -27,7 +30,10 @@ from kpdemo.predictors import load_predictor, model_folder, shipped_models
 from kpdemo.types import Predictor
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY")),
+    *sorted((ROOT / "docs").glob("*.md")),
+]
 TOP_FOLDERS = ("kpdemo", "annotation", "db", "tests", "docs", "configs", "tools")
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -144,7 +150,10 @@ def test_a_command_is_found_in_a_line(line, words):
 
 PASTED = [
     ROOT / "README.md",
-    *(ROOT / f"docs/{name}.md" for name in ("evaluation", "models", "predict", "retrieval", "scoring")),
+    *(
+        ROOT / f"docs/{name}.md"
+        for name in ("index", "evaluation", "models", "predict", "retrieval", "scoring")
+    ),
 ]
 """Pages whose commands are run as they stand there, those of a page one after another."""
 
@@ -232,6 +241,18 @@ def test_developers_are_told_what_the_tests_need():
     assert [name for name in ("`POSTGRESQL_URL`", "127.0.0.1:5432/test", "`CI`") if name not in told] == []
 
 
+def test_the_documentation_builds_as_a_site_with_every_link_checked(tmp_path):
+    build = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(tmp_path / "site")]
+    subprocess.run(build, cwd=ROOT, check=True, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})
+    commands = (tmp_path / "site" / "commands.html").read_text(encoding="utf-8")
+    assert "python -m annotation project create" in commands
+    python = (tmp_path / "site" / "python.html").read_text(encoding="utf-8")
+    assert [
+        name for name in kpdemo.__all__ if name != "__version__" and f'id="kpdemo.{name}"' not in python
+    ] == []
+    assert re.findall(r'(?:src|href)="(https?://[^"]+\.(?:js|css|woff2?))"', commands) == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_to_files(page):
     links = [link.split("#")[0] for link in LINK.findall(page.read_text(encoding="utf-8"))]
@@ -299,22 +320,22 @@ def test_results_of_a_shipped_model_were_measured_with_its_weights(path):
         assert result["identity"] == model_identity(result["model"])
 
 
-@pytest.mark.parametrize("kind", ["present", "absent"])
-def test_the_intervals_of_the_readme_are_those_measured(kind):
+FIGURES = ROOT / "docs" / "figures.md"
+
+
+def test_the_intervals_told_are_those_measured(kind):
     result = json.loads((ROOT / "docs/results/evaluate-default.json").read_text(encoding="utf-8"))
     bounds = [result["datasets"][name]["interval"][kind]["skip_empty"]["F1@5"] for name in MEASURED.values()]
     first, second, third = (f"±{(high - low) / 2:.3f}".replace("0.", ".") for low, high in bounds)
-    assert f"{first}, {second} and {third} for {kind} F1@5" in (ROOT / "README.md").read_text(
-        encoding="utf-8"
-    )
+    assert f"{first}, {second} and {third} for {kind} F1@5" in FIGURES.read_text(encoding="utf-8")
 
 
-def test_the_readme_calls_that_figure_published_alike_which_the_interval_holds():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    told = " ".join(readme.split())
+def test_that_published_figure_is_called_alike_which_the_interval_holds():
+    page = FIGURES.read_text(encoding="utf-8")
+    told = " ".join(page.split())
     result = json.loads((ROOT / "docs/results/evaluate-default.json").read_text(encoding="utf-8"))
     intervals = result["datasets"][MEASURED["SemEval-2010"]]["interval"]
-    present, absent = map(float, PUBLISHED.findall(readme))
+    present, absent = map(float, PUBLISHED.findall(page))
     for kind, published in (("present", present), ("absent", absent)):
         low, high = intervals[kind]["skip_empty"]["F1@5"]
         assert low <= published <= high
@@ -333,7 +354,7 @@ MODELS = {
 MEASURED = {"KP20k": "kp20k_small.valid", "SemEval-2010": "semeval2010.test", "Inspec": "inspec.test"}
 """What the label of a row or column begins with, and the file that was measured."""
 
-README_TABLE = re.compile(
+FIGURES_TABLE = re.compile(
     r"^(Present|Absent) keyphrases, (\S+) / ([^\s,:]+).*?\n\n((?:\|[^\n]*\n)+)", re.M | re.S
 )
 HALVES = re.compile(
@@ -369,11 +390,11 @@ def result_of(model: str, file: str, documents: str) -> dict[str, dict]:
     raise AssertionError(f"no committed result of {model} on {documents} documents of {file}")
 
 
-def told_by_the_readme() -> list[Told]:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    told = told_of_the_halves(readme)
+def told_by_the_figures() -> list[Told]:
+    page = FIGURES.read_text(encoding="utf-8")
+    told = told_of_the_halves(page)
     documents: dict[str, str] = {}  # the second table has the columns of the first
-    for side, *measures, table in README_TABLE.findall(readme):
+    for side, *measures, table in FIGURES_TABLE.findall(page):
         header, _, *rows = cells_of(table)
         kind = side.lower()
         for column, file in enumerate(map(file_of, header[1:]), start=1):
@@ -416,7 +437,7 @@ def told_by_the_card(model: str) -> list[Told]:
 
 
 @pytest.mark.parametrize(
-    "page", [told_by_the_readme, partial(told_by_the_card, "default"), partial(told_by_the_card, "indexer")]
+    "page", [told_by_the_figures, partial(told_by_the_card, "default"), partial(told_by_the_card, "indexer")]
 )
 def test_figures_are_those_of_the_committed_results(page):
     wrong = [told for told in page() if f"{told[-1]:.3f}".removeprefix("0") != told[-2]]
@@ -424,17 +445,27 @@ def test_figures_are_those_of_the_committed_results(page):
 
 
 def test_the_check_of_figures_sees_those_of_the_default_model():
-    for told in (told_by_the_readme(), told_by_the_card("default")):
+    for told in (told_by_the_figures(), told_by_the_card("default")):
         for file in MEASURED.values():
             assert {(kind, measure) for name, kind, measure, *_ in told if name == file} == {
                 ("present", "F1@5"), ("present", "F1@M"), ("absent", "F1@5"), ("absent", "R@50"),
             }  # fmt: skip
 
 
+def test_the_readme_shows_the_figures_of_its_own_page():
+    row = re.search(r"^\| kpdemo, .*$", (ROOT / "README.md").read_text(encoding="utf-8"), re.M)
+    assert row is not None
+    for cell, file in zip(cells_of(row[0])[0][1:], MEASURED.values(), strict=True):
+        documents = {"kp20k_small.valid": "1,000", "semeval2010.test": "100", "inspec.test": "500"}[file]
+        found = result_of("default", file, documents)
+        figures = (found["present"]["F1@5"], found["absent"]["R@50"])
+        assert cell == " / ".join(f"{figure:.3f}".removeprefix("0") for figure in figures)
+
+
 def test_the_share_of_keyphrases_among_the_candidates_is_that_of_the_committed_result():
     found = json.loads((ROOT / "docs" / "results" / "candidates.json").read_text(encoding="utf-8"))
     recall = 100 * found[MEASURED["Inspec"]]["recall"]
-    assert f"hold {recall:.1f} % of Inspec's" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"hold {recall:.1f} % of Inspec's" in FIGURES.read_text(encoding="utf-8")
 
 
 def test_figures_in_other_languages_are_those_of_the_committed_results():
@@ -444,9 +475,9 @@ def test_figures_in_other_languages_are_those_of_the_committed_results():
         "French theses": datasets["papyrus_fr.valid.first200"]["languages"]["fr"],
         "French news": datasets["wikinews_fr.test"]["languages"]["fr"],
     }
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    page = FIGURES.read_text(encoding="utf-8")
     told = {
-        label: re.findall(r"^\| " + label + r".*? \| ([\d.]+).* \| ([\d.]+).*\|$", readme, re.M)
+        label: re.findall(r"^\| " + label + r".*? \| ([\d.]+).* \| ([\d.]+).*\|$", page, re.M)
         for label in wanted
     }
     assert told == {
@@ -459,7 +490,7 @@ def test_figures_in_other_languages_are_those_of_the_committed_results():
         ("Korean abstracts", "academicmkp_zh_ko.valid", "ko"),
     ):
         figure = 100 * alone[name]["languages"][language]["pooled"]["F1@M"]
-        assert re.findall(rf"^\| {label} \| \| ([\d.]+) \|$", readme, re.M) == [f"{figure:.1f}"]
+        assert re.findall(rf"^\| {label} \| \| ([\d.]+) \|$", page, re.M) == [f"{figure:.1f}"]
 
 
 def test_the_worked_example_comes_out_as_written():

@@ -21,6 +21,7 @@ from fastapi.middleware.cors import CORSMiddleware
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse, PlainTextResponse
+from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kpdemo.errors import KpdemoError
@@ -54,6 +55,18 @@ def add_security(server: FastAPI, *, in_space: bool, never_framed: Sequence[str]
         frame_ancestors=SPACE_ANCESTORS if in_space else "'none'",
         never_framed=never_framed,
     )
+
+
+def add_documentation(server: FastAPI, site: Path) -> str:
+    """Serve the site that `make docs` builds at /docs, if it has been built.
+
+    Returns:
+        Its address as seen from the public page; "" without it.
+    """
+    if not (site / "index.html").is_file():
+        return ""
+    server.mount("/docs", StaticFiles(directory=site, html=True))
+    return "docs/"
 
 
 class SecurityMiddleware:

@@ -456,6 +456,29 @@ def test_it_can_be_read_and_used_by_everybody(bench, scheme, width):
     assert serious_violations(page) == []
 
 
+def test_a_grade_taken_while_the_pair_is_drawn_again_stays(bench):
+    desk = bench(2)
+    page = desk.open()
+    page.keyboard.press("3")
+    choose_cause(page)
+    saving, showing = [], []
+    page.route(
+        "**/gradio_api/run/**", lambda route: showing.append(route) if saving else saving.append(route)
+    )
+    page.get_by_role("button", name="Save and next").click()
+    page.locator(f".adj-queue [data-pair='{desk.pair_id('p2')}']").click()  # asked for once p1 is saved
+    with page.expect_request("**/gradio_api/run/**"):
+        saving[0].continue_()
+    heading(page, "p2")
+    drawn = page.locator("#adjudicate-form").get_attribute("data-drawn")
+    value = page.locator("#adjudicate-value b")
+    page.keyboard.press("4")
+    expect(value).to_have_text("4")
+    showing[0].continue_()
+    expect(page.locator("#adjudicate-form")).not_to_have_attribute("data-drawn", drawn)
+    expect(value).to_have_text("4")
+
+
 def test_a_server_that_does_not_answer_is_told_and_a_late_answer_drops_no_draft_typed_since(bench):
     desk = bench(2)
     page = desk.open()

@@ -9,7 +9,7 @@ from fastapi import FastAPI, Request
 from fastapi.testclient import TestClient
 
 import app
-from kpdemo.ui.serving import listen, server_config
+from kpdemo.ui.serving import add_documentation, listen, server_config
 
 
 @pytest.fixture
@@ -73,3 +73,11 @@ def test_elsewhere_only_this_machine_is_a_proxy(monkeypatch):
     monkeypatch.delenv("FORWARDED_ALLOW_IPS", raising=False)
     assert readers_address("127.0.0.1", "198.51.100.1, 203.0.113.9", behind_proxy=False) == "203.0.113.9"
     assert readers_address("10.16.4.7", "198.51.100.1", behind_proxy=False) == "10.16.4.7"
+
+
+def test_the_documentation_is_served_once_it_has_been_built(tmp_path):
+    server = FastAPI(docs_url=None)
+    assert add_documentation(server, tmp_path) == ""
+    (tmp_path / "index.html").write_text("<title>kpdemo</title>", encoding="utf-8")
+    assert add_documentation(server, tmp_path) == "docs/"
+    assert "<title>kpdemo</title>" in TestClient(server).get("/docs/").text

@@ -6,6 +6,7 @@ const form = () => by("adjudicate-form");
 const view = () => document.querySelector("#adjudicate-item [data-drawn]"); // the form, or a pair without one
 let grade = null; // quarters
 let waiting = 0; // a timer while an answer is due
+let askedAt = ""; // the drawing that the answer that is due replaces
 let keeps = false; // whether the answer that is due leaves the pair as it is
 let filters = false; // whether it is to one who chooses a part or a type, and may choose another
 let later = null; // where to go once the answer that is due has come
@@ -124,6 +125,7 @@ const ask = (what, more = {}) => {
     const name = draftName(form().dataset);
     asked.sent = String(sent.push({ name, draft: JSON.stringify(drafts.read(name)) }));
   }
+  askedAt = view()?.dataset.drawn;
   waiting = setTimeout(() => {
     later = null;
     rest();
@@ -133,8 +135,10 @@ const ask = (what, more = {}) => {
   document.querySelector("#adjudicate-said").dispatchEvent(new CustomEvent("adjudicate", { bubbles: true, detail: asked }));
 };
 
+// Whether the answer that is due draws another form; once one is drawn, its draft keeps what is chosen there.
+const isReplaced = () => waiting !== 0 && view()?.dataset.drawn === askedAt;
 const take = (quarters) => {
-  if (waiting) return;
+  if (isReplaced()) return;
   const step = Number(form().dataset.step);
   grade = Math.max(0, Math.min(TOP, Math.round(quarters / step) * step));
   paint();
@@ -187,7 +191,7 @@ const act = (button) => {
 };
 
 document.addEventListener("click", (event) => {
-  if (waiting && event.target.name === "adjudicate-cause") event.preventDefault(); // disabled, it would lose the focus
+  if (isReplaced() && event.target.name === "adjudicate-cause") event.preventDefault(); // disabled, it would lose the focus
   const button = event.target.closest?.("button[data-adjudicate]");
   drawn();
   if (button && !button.disabled) act(button);

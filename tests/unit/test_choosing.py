@@ -1,0 +1,99 @@
+"""Options that choose again from what a model ranked."""
+
+import pytest
+
+from kpdemo.errors import InputError
+from kpdemo.selection import choose
+from kpdemo.types import Keyphrase, Prediction, PredictionOptions, Ranking, Style
+
+RANKED = [
+    ("graph kernels", 0.5),
+    ("kernels", 0.4),
+    ("molecules", 0.3),
+    ("fast graph kernels", 0.25),
+    ("support vector machines", 0.2),
+    ("long-term memory", 0.1),
+]
+
+
+@pytest.fixture
+def prediction():
+    present = tuple(Keyphrase(text, score, ((n, n + 1),)) for n, (text, score) in enumerate(RANKED))
+    absent = tuple(Keyphrase(text, score) for text, score in [("kernel methods", 0.3), ("clove oil", 0.1)])
+    return Prediction(
+        present[:3],
+        absent[:1],
+        "en",
+        ranked_present=Ranking(present, own=3, sure=2),
+        ranked_absent=Ranking(absent, own=2, sure=2, floor=0.2),
+    )
+
+
+def texts(prediction, **options):
+    return [one.text for one in choose(prediction, PredictionOptions(**options)).present]
+
+
+def test_a_number_and_a_threshold_hold_for_an_earlier_prediction(prediction):
+    assert texts(prediction) == ["graph kernels", "kernels", "molecules"]
+    assert texts(prediction, top_k=1) == ["graph kernels"]
+    assert texts(prediction, top_k=9) == [text for text, _ in RANKED]
+    assert texts(prediction, threshold=0.2) == [text for text, _ in RANKED[:5]]
+    assert texts(prediction, threshold=0.2, top_k=4) == [text for text, _ in RANKED[:4]]
+    again = choose(choose(prediction, PredictionOptions(top_k=1)), PredictionOptions())
+    assert [one.text for one in again.present] == texts(prediction)
+    assert [one.filler for one in again.present] == [False, False, True]
+
+
+def test_a_family_takes_one_place_and_its_best_member_stands_for_the_others(prediction):
+    found = choose(prediction, PredictionOptions(nested=False, top_k=2)).present
+    assert [(one.text, [other.text for other in one.family]) for one in found] == [
+        ("graph kernels", ["kernels", "fast graph kernels"]),
+        ("molecules", []),
+    ]
+
+
+def test_length_excluded_words_and_own_phrases(prediction):
+    assert texts(prediction, shortest=2, longest=2) == ["graph kernels", "long-term memory"]
+    assert texts(prediction, exclude=("kernel", "vector machine")) == ["molecules", "long-term memory"]
+    own = ("Molecule", "long-term memories")
+    assert texts(prediction, candidates=own) == ["molecules", "long-term memory"]
+    assert texts(prediction, candidates=own, only_candidates=False) == [
+        "molecules",
+        "long-term memory",
+        "graph kernels",
+    ]
+
+
+def test_diversity_prefers_other_words(prediction):
+    assert texts(prediction, top_k=3, diversity=0.6) == [
+        "graph kernels",
+        "molecules",
+        "support vector machines",
+    ]
+
+
+def test_absent_keyphrases_below_the_floor_are_given_on_request_only(prediction):
+    def absent(**options):
+        return [one.text for one in choose(prediction, PredictionOptions(**options)).absent]
+
+    assert absent() == absent(top_k=5) == ["kernel methods"]
+    assert absent(unsure=True) == absent(threshold=0.0) == ["kernel methods", "clove oil"]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"longest": 0}, "longest number of words must be at least 1, not 0"),
+        ({"shortest": 3, "longest": 2}, "shortest number of words is 3, more than the longest, 2"),
+        ({"diversity": 1.5}, "diversity must be between 0 and 1, not 1.5"),
+        ({"exclude": "paper"}, "exclude is a str: give a list of phrases"),
+        ({"style": "novel"}, "style is 'novel': give one of author, indexer"),
+    ],
+)
+def test_a_wrong_option_is_one_sentence(prediction, options, sentence):
+    with pytest.raises(InputError, match=sentence):
+        choose(prediction, PredictionOptions(**options))
+
+
+def test_a_style_is_named():
+    assert PredictionOptions(style=Style("indexer")).style is Style.INDEXER

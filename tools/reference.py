@@ -1,0 +1,73 @@
+"""Hook of MkDocs: the pages that are made from the code, and links to files outside the documentation."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from mkdocs.structure.files import File, Files
+
+import annotation.cli
+import db.cli
+import kpdemo.cli
+from kpdemo.ui.start import read_settings
+
+ROOT = Path(__file__).parent.parent
+PROGRAMS = {
+    "app.py": lambda words: read_settings(words, {}),
+    "-m kpdemo": kpdemo.cli.main,
+    "-m annotation": annotation.cli.main,
+    "-m db": db.cli.main,
+}
+COMMAND = re.compile(r"^  ([a-z]+)  +\S", re.M)
+OUTSIDE = re.compile(r"\[([^\]]+)\]\(\.\./((?!\.\.)[^)#]+)\)")
+
+
+def on_files(files: Files, config: Any) -> Files:
+    pages = {
+        "commands.md": commands(),
+        "changelog.md": (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").replace("](docs/", "]("),
+    }
+    for path, content in pages.items():
+        files.append(File.generated(config, path, content=content))
+    return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Name the files outside the documentation, to which the site has no link."""
+    return OUTSIDE.sub(r"\1 (`\2`)", markdown)
+
+
+def commands() -> str:
+    """What `--help` says of every program and command, as the page of a reference."""
+    parts = ["# Command lines"]
+
+    def add(program: str, words: Sequence[str]) -> None:
+        text = help_of(program, words)
+        parts.append(
+            f"{'#' * (2 + len(words))} {' '.join(words) or f'python {program}'}\n\n```text\n{text}\n```"
+        )
+        for name in COMMAND.findall(text.partition("Commands:")[2]):
+            add(program, [*words, name])
+
+    for program in PROGRAMS:
+        add(program, [])
+    return "\n\n".join(parts) + "\n"
+
+
+def help_of(program: str, words: Sequence[str]) -> str:
+    printed = io.StringIO()
+    wide = {"COLUMNS": "90", "NO_COLOR": "1", "TERM": "dumb"}
+    with (
+        mock.patch.dict(os.environ, wide),
+        contextlib.redirect_stdout(printed),
+        contextlib.suppress(SystemExit),
+    ):
+        PROGRAMS[program]([*words, "--help"])
+    return printed.getvalue().strip()
