@@ -99,7 +99,7 @@ _LATEX = (
     rf"|\\begin\{{(?P<environment>(?:{_FORMULAS})\*?)\}}(?:(?!\\begin\{{(?P=environment)\}}).)*?"
     r"\\end\{(?P=environment)\})"
     rf"|(?P<inside>(?<=[\w-])(?:{_FORMULA})|(?:{_FORMULA})(?=[-–]?\w))|(?P<formula>{_FORMULA})"
-    rf"|(?P<silent>\\(?:{_SILENT}){_ARGUMENTS}|\\(?:re|provide)?newcommand\*?\{{?\\[A-Za-z]+\}}?(?:\[\d\])?{_BALANCED})"
+    rf"|(?P<silent>\\(?i:{_SILENT}){_ARGUMENTS}|\\(?:re|provide)?newcommand\*?\{{?\\[A-Za-z]+\}}?(?:\[\d\])?{_BALANCED})"
     rf"|(?P<accent>{_ACCENT})|(?P<letter>{_LETTER})|\\(?P<sign>[&%$#_{{}}])"
     rf"|(?P<piece>\\(?:begin|end)\{{[A-Za-z*]{{1,40}}\}}(?:\[[^][\n]{{0,200}}\])?|\\{_PIECES}\*?(?:\[[^][]{{0,300}}\])?\s?\{{"
     r"|\\item\b(?:\[[^][]{0,100}\])?|\\\\(?:\[[^][]{0,20}\])?|\\par\b)"

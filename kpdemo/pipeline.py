@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from kpdemo.errors import ModelLoadError
+from kpdemo.markup import reading_warnings, without_markup
 from kpdemo.routing import DEFAULT_MODEL, SERVED, model_for
 from kpdemo.selection import check_options, drop_nested
 from kpdemo.text import readable_documents
@@ -34,7 +35,7 @@ from kpdemo.types import (
     uses_passages,
 )
 
-Found = TypeVar("Found")
+Found = TypeVar("Found", Prediction, RetrievalPrediction)
 
 
 class Pipeline:
@@ -153,7 +154,8 @@ class Pipeline:
     ) -> list[Found]:
         """Ask each model once, with all documents that are its own; the answers in the documents' order."""
         if not self._is_routed:
-            return ask(self._model(), documents)
+            answers = ask(self._model(), documents)
+            return [_with_warnings(*one) for one in zip(answers, documents, strict=True)]
         read = readable_documents(documents)
         numbers_of: dict[str, list[int]] = {}
         for number, document in enumerate(read):
@@ -162,7 +164,7 @@ class Pipeline:
         for route, numbers in numbers_of.items():
             answers = ask(self._open(route), [read[number] for number in numbers])
             found.update(zip(numbers, answers, strict=True))
-        return [found[number] for number in range(len(read))]
+        return [_with_warnings(found[number], document) for number, document in enumerate(read)]
 
     def _model(self, language: str = "") -> Predictor:
         return self._open(self._route(language))
@@ -212,6 +214,19 @@ def _use_one_thread() -> None:
     for library, setter in _THREADS.items():
         if library in sys.modules:
             getattr(sys.modules[library], setter)(1)
+
+
+def _with_warnings(found: Found, document: Document | str) -> Found:
+    """With what a reader should know about how the document was read."""
+    said = reading_warnings(without_markup(Document(document) if isinstance(document, str) else document))
+    if not said:
+        return found
+    if isinstance(found, RetrievalPrediction):
+        prediction, without = (
+            replace(one, warnings=(*said, *one.warnings)) for one in (found.prediction, found.without)
+        )
+        return replace(found, prediction=prediction, without=without)
+    return replace(found, warnings=(*said, *found.warnings))
 
 
 _AT_FIRST = 4  # times as many as wanted are asked for: mostly enough, and one call

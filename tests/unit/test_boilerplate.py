@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import kpdemo
 from kpdemo.boilerplate import find_boilerplate
 from kpdemo.markup import reading_warnings, spans_as_given, without_markup
 from kpdemo.types import Document
@@ -104,3 +105,14 @@ def test_running_heads_numbers_and_addresses_are_no_content(text, rest, count):
     assert read.text.split() == (rest or text).split()
     assert len(find_boilerplate(text)) == count
     assert len(reading_warnings(read)) == bool(count)
+
+
+def test_a_prediction_says_what_was_left_out_of_its_document():
+    text = f"{SENTENCES}\nReferences\n\n{CITED}"
+    predictor = kpdemo.load_predictor("first")
+    [found] = predictor.predict([text])
+    assert "Deep quantum chemistry" not in [keyphrase.text for keyphrase in found.present]
+    assert found.warnings == (f"The references (from character {len(SENTENCES) + 1}) were left out.",)
+    [plain] = predictor.predict([SENTENCES])
+    assert plain.warnings == ()
+    assert [keyphrase.text for keyphrase in plain.present] == [keyphrase.text for keyphrase in found.present]
