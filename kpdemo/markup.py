@@ -123,7 +123,7 @@ _TAGS_AND_SIGNS = (
 )
 _UNREAD = re.compile(_TAGS_AND_SIGNS, re.IGNORECASE | re.DOTALL)
 _UNREAD_IN_LATEX = re.compile(rf"{_LATEX}|(?i:{_TAGS_AND_SIGNS})", re.DOTALL)
-_MAY_BE_UNREAD = re.compile(rf"[<&\\$(\[{_HIDDEN}\u200c\u200d{_PRINTED}]")
+_MAY_BE_UNREAD = re.compile(rf"[<&\\${_HIDDEN}\u200c\u200d{_PRINTED}]|\]\(")
 _PARAGRAPH = "\n\n"
 _SPELLING = "b big bold em font i inf italic mark monospace roman s sc small strong sub tt u underline"
 """Tags that may occur within a word. What is in `sup` is another one: a power, or the number of a note."""

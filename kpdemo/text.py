@@ -24,6 +24,7 @@ from kpdemo.languages import (
     identify,
     identify_together,
     known_language,
+    language_code,
     normal_form,
     scripts,
     segments,
@@ -155,9 +156,14 @@ def stems(text: str, language: str = "", *, released: bool = False) -> tuple[str
         released: an English text is read as by the released evaluation of SimCKP, in no normal form:
             see docs/evaluation.md.
     """
-    if released and is_english(language):
+    if not is_english(language):
+        code = language_code(language)
+        return tuple(languages.stem(text[start:end], code) for start, end in languages.word_spans(text))
+    if released:
         return tuple(map(_released_stem, _RELEASED_WORD.findall(text)))
-    return tuple(stem(word.text, language) for word in _read_words(text, language))
+    if text.isascii():  # as most texts: their words need no places
+        return tuple(map(_english_stem, _WORD.findall(text)))
+    return tuple(_english_stem(word.text) for word in _read_words(text, language))
 
 
 @lru_cache(maxsize=50_000)  # an answer asks for each phrase several times, and texts of a field share them

@@ -54,7 +54,7 @@ def language_words(text: str, language: str) -> Iterator[Word]:
             yield Word(fold_word(word, language), start, end, content, edge, _is_label(word))
         return
     stops = stop_words(language)
-    idioms = [match.span() for match in _idioms(language).finditer(text)] if language in _IDIOMS else []
+    idioms = _idioms(text, language)
     for start, end in word_spans(text, language):
         word = text[start:end]
         content = (
@@ -67,24 +67,31 @@ def language_words(text: str, language: str) -> Iterator[Word]:
 
 
 _IDIOMS = {
-    "fr": "à partir d|au cours d|au sein d|au moyen d|en fonction d|par rapport au?x?|en termes? d|à l.aide d"
-    "|à cause d|en raison d|en vue d|dans le cadre d|au niveau d|à travers|en cours d|par exemple|à l.égard d"
-    "|vis-à-vis",
+    "fr": "à partir d|au cours d|au sein d|au moyen d|en fonction d|par rapport au|en terme d|en termes d"
+    "|à l'aide d|à l’aide d|à cause d|en raison d|en vue d|dans le cadre d|au niveau d|à travers|en cours d"
+    "|par exemple|à l'égard d|à l’égard d|vis-à-vis",
     "es": "a partir de|a través de|por medio de|con respecto a|en función de|en cuanto a|a lo largo de"
     "|sin embargo|por ejemplo|es decir|a pesar de|en torno a",
     "pt": "a partir d|através d|por meio d|com relação a|em função d|em relação|ao longo d|por exemplo"
     "|no âmbito d",
     "it": "a partire da|attraverso|per mezzo d|rispetto a|in funzione d|nel corso d|per esempio|ad esempio",
-    "de": "im Rahmen|in Bezug auf|mit Hilfe|im Laufe|zum Beispiel|in der Regel|im Vergleich|auf Grund"
-    "|mit Blick auf",
+    "de": "im rahmen|in bezug auf|mit hilfe|im laufe|zum beispiel|in der regel|im vergleich|auf grund"
+    "|mit blick auf",
     "nl": "met behulp van|op basis van|ten opzichte van|in plaats van|door middel van|bijvoorbeeld",
 }
 """Words that serve as a preposition together, whatever each of them says alone."""
 
 
-@lru_cache(maxsize=len(_IDIOMS))
-def _idioms(language: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{_IDIOMS[language]})\w{{0,3}}(?!\w)", re.IGNORECASE)
+def _idioms(text: str, language: str) -> list[Span]:
+    small = text.lower().replace("i\u0307", "i")  # as long as the text: "İ" becomes two characters
+    found: list[Span] = []
+    for idiom in _IDIOMS[language].split("|") if language in _IDIOMS else ():
+        start = small.find(idiom)
+        while start >= 0:
+            if not small[start - 1 : start].isalnum():
+                found.append((start, start + len(idiom)))
+            start = small.find(idiom, start + 1)
+    return found
 
 
 def _is_label(word: str) -> bool:
