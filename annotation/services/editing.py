@@ -305,7 +305,7 @@ EDITORS = (Role.EDITOR, Role.ADMINISTRATOR)
 LISTED = 200
 NO_WORDNET = (
     "Raters will see this key without its meaning, as there is no WordNet on this server: its administrator "
-    "can add one, see docs/annotation.md."
+    "can add one, see docs/annotation_texts.md."
 )
 
 

@@ -150,7 +150,7 @@ def _refusal(headers: Headers) -> str:
     origin, host = headers["origin"], headers.get("host", "without a name")
     return (
         f"A page of {origin} sent this to the host {host}: open the page at that host's address; behind a "
-        "proxy, have it pass on the header Host (docs/annotation.md, On a server).\n"
+        "proxy, have it pass on the header Host (docs/operations.md, On a server).\n"
     )
 
 
