@@ -6,9 +6,11 @@ A heading stands on a line of its own; it may be numbered, in capitals, or one o
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
+from operator import attrgetter
 from typing import NamedTuple
 
 from kpdemo.types import Span
@@ -69,6 +71,9 @@ def _heading(names: str) -> re.Pattern[str]:
 
 
 _IS_REFERENCES, _IS_OFTEN, _IS_THANKS = map(_heading, (_REFERENCES, _OFTEN_REFERENCES, _ACKNOWLEDGEMENTS))
+_HEADINGS = (_IS_REFERENCES, _IS_THANKS)
+_NEAR = 20
+"""Lines."""
 _THANKS_RUN_IN = re.compile(r"(?:(?i:acknowledge?ments?)|Danksagung|Remerciements|致谢|謝辞)\s?[:：.—–-]")
 _NEXT_SECTION = re.compile(
     r"\#{1,6}\s|(?:\d{1,2}\.?\s|[A-Z]\.?\s)?(?:appendi(?:x|ces)|supplement(?:ary|al)|supporting information"
@@ -124,13 +129,20 @@ def find_boilerplate(text: str) -> list[LeftOut]:
     if "\n" not in text.strip():
         return []
     lines = _lines(text)
-    found = list(_sections(text, lines))
-    stray = [
-        LeftOut(start, end, Kind.LINE)
-        for start, end in _stray_lines(lines)
-        if not any(piece.start <= start < piece.end for piece in found)
-    ]
+    found: list[LeftOut] = []
+    for piece in _sections(text, lines):
+        before = found[-1] if found else None
+        if before and before.kind is piece.kind and not text[before.end : piece.start].strip():
+            found[-1] = before._replace(end=piece.end)  # its heading is repeated on each page
+        else:
+            found.append(piece)
+    stray = [LeftOut(start, end, Kind.LINE) for start, end in _stray_lines(lines) if not _is_in(found, start)]
     return sorted(found + stray)
+
+
+def _is_in(pieces: Sequence[LeftOut], place: int) -> bool:
+    number = bisect_right(pieces, place, key=attrgetter("start"))
+    return number > 0 and place < pieces[number - 1].end
 
 
 def find_bibliography(text: str) -> list[LeftOut]:
@@ -151,11 +163,12 @@ def _lines(text: str) -> list[_Line]:
 def _sections(text: str, lines: Sequence[_Line]) -> Iterator[LeftOut]:
     """The sections under headings of references and acknowledgements."""
     done = 0
+    first_letter = next((place for place, letter in enumerate(text) if letter.isalpha()), len(text))
     for number, line in enumerate(lines):
         runs_in = _THANKS_RUN_IN.match(line.text) is not None
         if number < done or not line.text or (len(line.text) > _LONGEST_HEADING and not runs_in):
             continue
-        if not any(map(str.isalpha, text[: line.start])):
+        if line.start <= first_letter:
             continue  # the title of the text, or a piece of it on its own
         if _is_heading(lines, number, _IS_REFERENCES) or _is_heading(lines, number, _IS_OFTEN):
             last = _end_of_references(lines, number)
@@ -184,7 +197,9 @@ def _is_heading(lines: Sequence[_Line], number: int, pattern: re.Pattern[str]) -
     if match["mark"] or name.isupper() or (apart and not name.islower()):
         return True
     if name.islower():
-        return apart and (name[0].upper() == name[0] or not any(line.text[:1].isupper() for line in lines))
+        # In a text without capitals; the lines near it tell.
+        near = lines[max(number - _NEAR, 0) : number + _NEAR]
+        return apart and not any(line.text[:1].isupper() for line in near)
     following = lines[number + 1].text if number + 1 < len(lines) else ""
     return _SENTENCE_END.search(lines[number - 1].text) is not None and not following[:1].islower()
 
@@ -192,7 +207,7 @@ def _is_heading(lines: Sequence[_Line], number: int, pattern: re.Pattern[str]) -
 def _end_of_references(lines: Sequence[_Line], number: int) -> int:
     for place in range(number + 1, len(lines)):
         line = lines[place].text
-        if _NEXT_SECTION.match(line) or _is_heading(lines, place, _IS_THANKS):
+        if _NEXT_SECTION.match(line) or any(_is_heading(lines, place, one) for one in _HEADINGS):
             return place
     return len(lines)
 

@@ -12,9 +12,10 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from html.entities import html5
 from operator import itemgetter
+from typing import Any
 
 from kpdemo.boilerplate import LeftOut, blank_out, describe_left_out, find_bibliography, find_boilerplate
 from kpdemo.types import Document, Span
@@ -168,18 +169,12 @@ def without_markup(document: Document) -> Document:
         return document
     start = document.body_start + len(title.text) - len(document.title)
     further = document.body_start - start
-    read = UnmarkedDocument(
-        text,
-        title.text,
-        document.id,
-        document.keyphrases,
-        document.language,
-        document.title_break,
-        (
-            *title.moves,
-            *((start + place, further + distance) for place, distance in ((0, 0), *body.moves)),
-        ),
+    kept: dict[str, Any] = {one.name: getattr(document, one.name) for one in fields(Document)}
+    moves = (
+        *title.moves,
+        *((start + place, further + distance) for place, distance in ((0, 0), *body.moves)),
     )
+    read = UnmarkedDocument(**kept | {"body": text, "title": title.text, "moves": moves})
     given = spans_as_given(read, [(start + piece.start, start + piece.end) for piece in pieces])
     left_out = [
         *(LeftOut(document.body_start + one.start, document.body_start + one.end, one.kind) for one in cited),
