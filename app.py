@@ -42,7 +42,15 @@ from kpdemo.ui.compare import CompareHandlers, build_compare_section
 from kpdemo.ui.evaluate import EvaluateHandlers, build_evaluate_tab
 from kpdemo.ui.files import DELETED_SECONDS, FilesHandlers, build_files_tab
 from kpdemo.ui.models import ModelShelf, no_index
-from kpdemo.ui.page import SCRIPTS, FooterHandlers, add_scripts, build_footer, mount_pages, new_server
+from kpdemo.ui.page import (
+    SCRIPTS,
+    FooterHandlers,
+    add_cards,
+    add_scripts,
+    build_footer,
+    mount_pages,
+    new_server,
+)
 from kpdemo.ui.predict import PredictHandlers, build_predict_tab, load_examples
 from kpdemo.ui.send import SendHandlers, build_send_files_section, build_send_section
 from kpdemo.ui.serving import (
@@ -58,8 +66,9 @@ from kpdemo.ui.serving import (
 from kpdemo.ui.space import SpaceHandlers, build_space_tab
 from kpdemo.ui.widgets import PageLink, page_header
 
-NAME = "Keyphrases"
-PURPOSE = "Paste a document and see the phrases that say what it is about."
+NAME = "kpdemo"
+TITLE = f"{NAME} – keyphrases of documents"
+PURPOSE = "Keyphrases: the phrases that say what a document is about."
 MAX_FILE_SIZE = "20mb"
 SITE = Path(__file__).parent / "site"
 """The documentation, once `make docs` has built it."""
@@ -101,7 +110,7 @@ def build_app(
     shelf: ModelShelf, links: Sequence[PageLink] = (), sends: SendHandlers | None = None, docs: str = ""
 ) -> gr.Blocks:
     """The public page, in the order of the tabs; without `sends` nothing can be sent to a project."""
-    app: gr.Blocks = gr.Blocks(title=NAME, analytics_enabled=False, delete_cache=DELETED_SECONDS)
+    app: gr.Blocks = gr.Blocks(title=TITLE, analytics_enabled=False, delete_cache=DELETED_SECONDS)
     with app:
         page_header(NAME, PURPOSE, links, USER_PATH if links else "")
         with gr.Tabs(elem_id="page-tabs"):
@@ -127,6 +136,7 @@ def build_server(context: AppContext) -> FastAPI:
     add_security(server, in_space=context.in_space, never_framed=ANNOTATION_PATHS)
     add_health(server, lambda: shelf.state, services.answers if services is not None else lambda: True)
     add_api(server, shelf)
+    add_cards(server, shelf)
     scripts = add_scripts(server, {"kpdemo": SCRIPTS, "annotation": annotation_pages.SCRIPTS})
     links, sends = [], None
     if services is not None:

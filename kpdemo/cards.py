@@ -109,6 +109,22 @@ def model_card(model: str | Path) -> str:
     return f"This model has no card: there is no {CARD} in its folder.\n"
 
 
+SUMMARY_SENTENCES = 3
+
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
+
+
+def card_summary(card: str) -> str:
+    """The first sentences of a card under its heading, `SUMMARY_SENTENCES` at most, in Markdown.
+
+    >>> card_summary("# a: b\\n\\nOne\\nline. Two (Choi et al. 2023). Three. Four.\\n\\n## Use")
+    'One line. Two (Choi et al. 2023). Three.'
+    """
+    paragraphs = (part for part in re.split(r"\n\s*\n", card) if not part.lstrip().startswith(("#", "|")))
+    sentences = _SENTENCE.split(" ".join(next(paragraphs, "").split()))
+    return " ".join(sentences[:SUMMARY_SENTENCES])
+
+
 def _factory_card(name: str) -> str:
     module, _, factory = name.partition(":")
     told = factory_docstring(name) or (

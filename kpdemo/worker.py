@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from queue import SimpleQueue
-from threading import Event, Lock, Thread
+from threading import Event, Lock, Thread, Timer
 from typing import Any, BinaryIO
 
 from kpdemo.errors import KpdemoError, ModelStoppedError, StoppedError
@@ -259,6 +259,12 @@ class Raised:
 Answer = Returned | Raised
 
 
+PATIENT_THREADS = {"OMP_WAIT_POLICY": "PASSIVE"}
+"""The threads of PyTorch wait for one another asleep, and do not spin.
+
+Where the cores have other work, spinning takes six times the processor's time for an abstract.
+"""
+
 # It finds modules where this program does, and not in the folder that it happens to be in.
 _PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from kpdemo.worker import serve; serve()"
 
@@ -274,6 +280,7 @@ class ModelProcess:
             [sys.executable, "-c", _PROGRAM, *sys.path],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            env=PATIENT_THREADS | os.environ,
             process_group=0,  # Ctrl+C at the terminal is for this program, which then ends the process
         )
         Thread(target=self._popen.wait, name="models-end", daemon=True).start()  # leaves no zombie
@@ -442,12 +449,18 @@ class ModelWorker(ModelQueue):
         load: opens a model by name, there; something that pickle takes, such as a function of a module.
         first: the model to open at once; without it the process starts with the first request.
         may_end: whether a `Stop` may end the process, which others then wait for while it loads again.
+        idle: seconds without a request after which the process ends and its memory is given back; the next
+            request starts another. None keeps it.
     """
 
-    def __init__(self, load: Load, first: str | None = None, *, may_end: bool = False) -> None:
+    def __init__(
+        self, load: Load, first: str | None = None, *, may_end: bool = False, idle: float | None = None
+    ) -> None:
         super().__init__()
         self._setup = Setup(load, first)
         self._may_end = may_end
+        self._idle = idle
+        self._rest: Timer | None = None
         self._change = Lock()  # held while a process starts or ends
         self._closed = False
         self._process = None if first is None else ModelProcess(self._setup)
@@ -473,10 +486,31 @@ class ModelWorker(ModelQueue):
                 self._process.close_pipes()
 
     def answer(self, request: Request) -> Any:
-        answer = self._exchange(request)
+        if self._rest is not None:
+            self._rest.cancel()
+        try:
+            answer = self._exchange(request)
+        finally:
+            if self._idle is not None:
+                self._rest = Timer(self._idle, self._end_idle)
+                self._rest.daemon = True
+                self._rest.start()
         if isinstance(answer, Raised):
             raise answer.error
         return answer.value
+
+    def _end_idle(self) -> None:
+        """End the process unless a request has come meanwhile."""
+        if not self._turn.acquire(blocking=False):
+            return
+        try:
+            with self._change:
+                if self._process is not None and not self._closed:
+                    self._process.end()
+                    self._process.close_pipes()
+                    self._process = None
+        finally:
+            self._turn.release()
 
     def _exchange(self, request: Request) -> Answer:
         process = self._started()

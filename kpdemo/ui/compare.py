@@ -258,11 +258,9 @@ class CompareHandlers:
     def compare(
         self,
         models: list[str],
-        title: str,
         document: str,
-        rule: str,
-        count: float,
-        threshold: str,
+        count: str = "",
+        threshold: str = "",
         language: str = "",
         request: gr.Request | None = None,
         progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
@@ -270,7 +268,7 @@ class CompareHandlers:
         """The keyphrases of each model in a column, in the order the page lists them."""
         with shown_to_user(KpdemoError), self.stops.begun(page_of(request)) as stop:
             chosen = chosen_models(self.shelf, models)
-            question = read_request(title, document, chosen[0], rule, count, threshold, language)
+            question = read_request(document, chosen[0], count, threshold, language)
             columns = []
             for model in announce_each(progress, chosen):
                 columns.append(self._column(replace(question, model=model), stop))
@@ -306,4 +304,4 @@ def build_compare_section(handlers: CompareHandlers, fields: QuestionFields) -> 
         trigger_mode="always_last",
     )
     keep_reason(asked, result)
-    forget_with(fields.texts, asked, result, EMPTY)
+    forget_with([fields.document], asked, result, EMPTY)

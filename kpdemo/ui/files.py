@@ -6,7 +6,7 @@ import io
 import json
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -20,14 +20,16 @@ from kpdemo.batch import BatchSummary, predict_file
 from kpdemo.errors import InputError, KpdemoError, StoppedError
 from kpdemo.io.documents import ID_COLUMN, LocatedDocument, count_documents, read_whole, unnamed_note
 from kpdemo.io.files import DOCUMENT_SUFFIXES, is_whole
-from kpdemo.io.predictions import write_predictions_table
-from kpdemo.io.tables import LineError
+from kpdemo.io.predictions import table_text, write_predictions_table
+from kpdemo.io.tables import LineError, escape_formula
 from kpdemo.pdf_process import ReadPdf, is_pdf
 from kpdemo.routing import foreign_notes
-from kpdemo.types import Keyphrase, Predictor, languages_of
+from kpdemo.text import phrase_key
+from kpdemo.types import Keyphrase, PredictionOptions, Predictor, languages_of
 from kpdemo.ui.html import count_noun, escape, filler_note, filler_word, group_digits
 from kpdemo.ui.models import ModelShelf
-from kpdemo.ui.results import chip_html, passage_list_html
+from kpdemo.ui.requests import read_options
+from kpdemo.ui.results import chip_html, keeper, passage_list_html
 from kpdemo.ui.widgets import (
     CHOOSE_AGAIN,
     FILES_QUEUE,
@@ -37,6 +39,7 @@ from kpdemo.ui.widgets import (
     forget_script,
     keep_reason,
     note_html,
+    option_fields,
     page_of,
     refusal_html,
     section_heading,
@@ -177,10 +180,33 @@ def _own_copy(path: Path, copy: Path) -> Path:
     return copy
 
 
-SHOWN_ROWS = 50
+OWN_RULE = PredictionOptions()
+SHOWN_ROWS = 500
 SHOWN_PROBLEMS = 20
 BATCH_SIZE = 16
 ADVICE = "if another column or field has the ids, call it “id”."
+
+
+@dataclass(slots=True)
+class SharedKeyphrases:
+    """How many documents have each keyphrase, whatever the endings of its words."""
+
+    documents: Counter[str] = field(default_factory=Counter)
+    names: dict[str, Counter[str]] = field(default_factory=dict)
+    """By the key of a keyphrase, how often it is written in which way."""
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Count the keyphrases of a document, each once."""
+        language = row.get("language", "")
+        texts = {phrase_key(one["text"], language): one["text"] for one in (*row["absent"], *row["present"])}
+        self.documents.update(texts.keys())
+        for key, text in texts.items():
+            self.names.setdefault(key, Counter())[text] += 1
+
+    def most_common(self) -> list[tuple[str, int]]:
+        """Keyphrases of two documents or more, with the number of these, those of most documents first."""
+        common = ((key, count) for key, count in self.documents.most_common() if count > 1)
+        return [(self.names[key].most_common(1)[0][0], count) for key, count in common]
 
 
 @dataclass(slots=True)
@@ -189,6 +215,7 @@ class FileReport:
 
     summary: BatchSummary = field(default_factory=BatchSummary)
     rows: list[dict[str, Any]] = field(default_factory=list)
+    shared: SharedKeyphrases = field(default_factory=SharedKeyphrases)
     problems: list[str] = field(default_factory=list)
     failed_files: int = 0
     """How many of the failures were whole files; the rest were lines of a file."""
@@ -223,6 +250,7 @@ def predict_uploads(
     output: Path,
     progress: gr.Progress,
     read_pdf: ReadPdf = read_whole,
+    options: PredictionOptions = OWN_RULE,
 ) -> FileReport:
     """Predict all documents of the files into `output`, a line each, and of several with its file.
 
@@ -244,11 +272,12 @@ def predict_uploads(
         for path in uploads.files:
             if report.stopped:
                 break
-            for row in _predict_upload(predictor, path, report, progress, read_pdf):
+            for row in _predict_upload(predictor, path, report, progress, read_pdf, options):
                 named = row | {"id": ids.of(row["id"])}
                 report.renamed |= named["id"] != row["id"]
                 line = {**({"file": path.name} if several else {}), **named}
                 stream.write(json.dumps(line, ensure_ascii=False) + "\n")
+                report.shared.add(row)
                 if len(report.rows) < SHOWN_ROWS:
                     report.rows.append({"file": path.name, **named})
     places = ("file", "id") if several else ("id",)
@@ -260,7 +289,12 @@ def predict_uploads(
 
 
 def _predict_upload(
-    predictor: Predictor, path: Path, report: FileReport, progress: gr.Progress, read_pdf: ReadPdf
+    predictor: Predictor,
+    path: Path,
+    report: FileReport,
+    progress: gr.Progress,
+    read_pdf: ReadPdf,
+    options: PredictionOptions,
 ) -> Iterator[dict[str, Any]]:
     before, counts, is_unreadable = report.summary, BatchSummary(), False
 
@@ -289,6 +323,9 @@ def _predict_upload(
             source,
             lines,
             batch_size=BATCH_SIZE,
+            top_k=options.top_k,
+            threshold=options.threshold,
+            language=options.language,
             progress=advance,
             on_error=problem,
             on_unnamed=tell_unnamed,
@@ -314,8 +351,8 @@ def _add_problem(report: FileReport, path: Path, message: str) -> None:
         report.problems.append(named if path.name in named else f"{path.name}: {named}")
 
 
-EMPTY = "No predictions yet. Choose files, then press Predict files."
-STOPPED_EARLY = "Stopped before any document was predicted: press Predict files to start again."
+EMPTY = "No keyphrases yet. Choose files, then press Find keyphrases."
+STOPPED_EARLY = "Stopped before any document was read: press Find keyphrases to start again."
 
 RENAMED = (
     "Some files have the same name, or some documents the same id: the later ones end in -2, -3 and so on, "
@@ -335,6 +372,9 @@ class FilesHandlers:
         self,
         paths: list[str] | None,
         model: str,
+        count: str = "",
+        threshold: str = "",
+        language: str = "",
         request: gr.Request | None = None,
         progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
     ) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
@@ -344,12 +384,13 @@ class FilesHandlers:
             self.stops.begun(page_of(request), STOPPED_EARLY) as stop,
             TemporaryDirectory(prefix="kpdemo-") as folder,
         ):
+            options = read_options(count, threshold, language)
             uploads = readable_copies(paths, Path(folder))
             output = Path(folder) / OUTPUT_NAME
             with in_turn_of_files(self.shelf, stop, progress):
                 reader = self.shelf.open(model, stop)
                 read_pdf = partial(self.shelf.pdfs.read, stop=stop)
-                report = predict_uploads(reader, uploads, output, progress, read_pdf)
+                report = predict_uploads(reader, uploads, output, progress, read_pdf, options)
             if not report.summary.done:
                 if report.stopped:
                     raise StoppedError(STOPPED_EARLY)
@@ -395,8 +436,45 @@ def report_html(report: FileReport) -> str:
         parts.append(f'<p class="small" id="files-renamed">{RENAMED}</p>')
     notes = [report.unnamed] if report.unnamed else []
     parts += [note_html(note, role="status") for note in [*notes, *report.foreign]]
-    parts.append(_table_html(report.rows))
+    parts += [_shared_html(report.shared, done), _filter_html(report.rows), _table_html(report.rows)]
     return "".join(parts)
+
+
+SHOWN_SHARED = 20
+
+
+def _shared_html(shared: SharedKeyphrases, done: int) -> str:
+    """What several documents have in common; pressing one shows its documents only, by files.js."""
+    common = shared.most_common()
+    if not common:
+        return "" if done < 2 else '<p class="small">No keyphrase is of two documents or more.</p>'
+    items = [
+        f'<li><button type="button" class="keep" data-filter="{escape(phrase)}" dir="auto">{escape(phrase)}'
+        f'</button><span class="bar" aria-hidden="true"><span style="width:{round(100 * count / done)}%">'
+        f"</span></span>{count_noun(count, 'document')}</li>"
+        for phrase, count in common[:MOST_SHARED]
+    ]
+    rest = items[SHOWN_SHARED:]
+    more = f"<details><summary>{len(rest)} more</summary><ol>{''.join(rest)}</ol></details>" if rest else ""
+    table = table_text(("keyphrase", "documents"), [(escape_formula(text), count) for text, count in common])
+    keep = keeper("files-shared-csv", "Download counts (CSV)", table, "keyphrases-in-common.csv", "text/csv")
+    return (
+        f'<section id="files-shared"><h3>In common</h3><ol>{"".join(items[:SHOWN_SHARED])}</ol>{more}'
+        f'<p class="actions">{keep}</p></section>'
+    )
+
+
+MOST_SHARED = 200
+
+
+def _filter_html(rows: Sequence[dict[str, Any]]) -> str:
+    if len(rows) < 2:
+        return ""
+    return (
+        '<p id="files-filter"><label>Only documents with the keyphrase '
+        '<input type="search" dir="auto" autocomplete="off"></label> '
+        '<output class="small" aria-live="polite"></output></p>'
+    )
 
 
 def _stopped_text(report: FileReport) -> str:
@@ -422,7 +500,8 @@ def _table_html(rows: Sequence[dict[str, Any]]) -> str:
         phrases = _phrases_html(present, absent) + passage_list_html(row.get("passages", []))
         file = f'<td dir="auto">{escape(row["file"])}</td>' if several else ""
         document = f'<th scope="row" dir="auto">{escape(row["id"])}</th>'
-        lines.append(f'<tr>{file}{document}<td dir="auto">{phrases}</td></tr>')
+        held = escape("\n".join(one.text.lower() for one in (*present, *absent)))
+        lines.append(f'<tr data-keyphrases="{held}">{file}{document}<td dir="auto">{phrases}</td></tr>')
     return (
         '<table class="keyphrases" id="files-table"><caption>Keyphrases, best first</caption>'
         f"<thead><tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table>{filler_note(shown)}"
@@ -431,7 +510,7 @@ def _table_html(rows: Sequence[dict[str, Any]]) -> str:
 
 def build_files_tab(handlers: FilesHandlers) -> gr.File:
     """Upload, choose a model, predict, look at the first rows, download; returns the uploads."""
-    section_heading("Predict the documents of whole files", "files-heading")
+    section_heading("Keyphrases of whole files", "files-heading")
     gr.HTML(
         "<p>A text, Markdown or PDF file is one document. JSON Lines, CSV, TSV and XLSX have one document "
         "per line, with <code>title</code> and <code>abstract</code> (or <code>text</code>), "
@@ -446,13 +525,15 @@ def build_files_tab(handlers: FilesHandlers) -> gr.File:
                 height=200,
                 elem_id="files-upload",
             )
-            model = gr.Dropdown(
-                handlers.shelf.choices,
-                value=handlers.shelf.default,
-                label="Model",
-                elem_id="files-model",
-            )
-            run = gr.Button("Predict files", variant="primary", elem_id="files-run")
+            run = gr.Button("Find keyphrases", variant="primary", elem_id="files-run")
+            with gr.Accordion("Options", open=False, elem_id="files-options"):
+                options = option_fields("files")
+                model = gr.Dropdown(
+                    handlers.shelf.choices,
+                    value=handlers.shelf.default,
+                    label="Model",
+                    elem_id="files-model",
+                )
             with gr.Row(elem_id="files-downloads"):
                 downloads = [
                     gr.DownloadButton(f"Download {label}", interactive=False, elem_id=elem_id)
@@ -467,7 +548,7 @@ def build_files_tab(handlers: FilesHandlers) -> gr.File:
             result = gr.HTML(empty_html(EMPTY), elem_id="files-result")
     asked = run.click(
         handlers.predict_files,
-        [upload, model],
+        [upload, model, *options],
         [result, *downloads],
         api_name="predict_files",
         **FILES_QUEUE,
@@ -506,7 +587,7 @@ def _phrases_html(present: Sequence[Keyphrase], absent: Sequence[Keyphrase]) -> 
         return line
     more = len(absent) - SHOWN_ABSENT
     rest = f"<span>and {more} more</span>" if more > 0 else ""
-    return f'{line}<div class="chips"><span>Absent</span>{chips}{rest}</div>'
+    return f'{line}<div class="chips"><span>Not in the text</span>{chips}{rest}</div>'
 
 
 def _phrase_html(keyphrase: Keyphrase, shown: str) -> str:

@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
-from kpdemo.selection import page_score
+from kpdemo.selection import page_score, short_score
 from kpdemo.types import Keyphrase, Span
 
 NARROW_SPACE = "\N{NARROW NO-BREAK SPACE}"
@@ -34,28 +34,31 @@ def join_names(names: Sequence[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
+LEAST_SHOWN = 0.01
+
+
 def score_html(score: float) -> str:
-    """A short bar and two decimals, more of a small one, see `kpdemo.selection`."""
+    """A short bar and two decimals; no bar where there would be nothing to see of it."""
+    if 0 < score < LEAST_SHOWN:
+        return f'<span class="score">&lt;{LEAST_SHOWN}</span>'
     width = round(100 * min(max(score, 0.0), 1.0))
     bar = f'<span class="bar" aria-hidden="true"><span style="width:{width}%"></span></span>'
-    return f'<span class="score">{bar}{page_score(score)}</span>'
+    return f'<span class="score">{bar}{short_score(score)}</span>'
 
 
-FILLER = "does not meet the model's own rule, and only makes up the model's minimum or the number asked for"
+FILLER = "too unlikely by the model’s own rule; it makes up the number"
 
 
 def filler_note(keyphrases: Iterable[Keyphrase]) -> str:
     """What a filler is, where there is one."""
     if not any(keyphrase.filler for keyphrase in keyphrases):
         return ""
-    return f'<p class="small">A filler {html.escape(FILLER)}.</p>'
+    return f'<p class="small">Less likely: {FILLER}.</p>'
 
 
 def filler_word(keyphrase: Keyphrase) -> str:
-    """The word that marks a filler, with its meaning; empty for any other keyphrase."""
-    return (
-        f'<span class="filler-word" title="{html.escape(FILLER)}">filler</span>' if keyphrase.filler else ""
-    )
+    """The words that mark a filler, with their meaning; empty for any other keyphrase."""
+    return f'<span class="filler-word" title="{FILLER}">less likely</span>' if keyphrase.filler else ""
 
 
 RENDER_LIMIT = 20_000
@@ -102,7 +105,7 @@ def layout(keyphrases: Iterable[Keyphrase], length: int) -> list[Mark]:
     labels: dict[Span, list[str]] = {}
     sure: set[Span] = set()
     for keyphrase in keyphrases:
-        word = " · filler" if keyphrase.filler else ""
+        word = " · less likely" if keyphrase.filler else ""
         for span in keyphrase.spans:
             if span[1] <= length:
                 labels.setdefault(span, []).append(f"{keyphrase.text} · {page_score(keyphrase.score)}{word}")
@@ -206,3 +209,26 @@ def markdown_html(markdown: str) -> str:
         if token.nesting == 1 and (token.tag in _OWN_DIRECTION or token.type == "heading_open"):
             token.attrSet("dir", "auto")
     return str(reader.renderer.render(tokens, reader.options, {})).translate(TEMPLATE_CHARACTERS)
+
+
+def inline_html(markdown: str) -> str:
+    """One line of Markdown as `markdown_html` writes it, without a paragraph of its own."""
+    return str(_markdown().renderInline(markdown)).translate(TEMPLATE_CHARACTERS)
+
+
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark"><title>TITLE</title><style>
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 72ch; margin: 24px auto; padding: 0 16px; }
+body { overflow-wrap: anywhere; }
+h3, h4 { font-size: 18px; }
+table { border-collapse: collapse; font-size: 14px; }
+th, td { text-align: start; padding: 4px 12px 4px 0; border-bottom: 1px solid; vertical-align: top; }
+pre { overflow: auto; }
+</style></head><body>CONTENT</body></html>
+"""
+
+
+def page_html(title: str, markdown: str) -> str:
+    """A page that holds only a text, for a link that opens beside the pages."""
+    return _PAGE.replace("TITLE", html.escape(title)).replace("CONTENT", markdown_html(markdown))

@@ -122,6 +122,10 @@ INSTALLED_IN = f"{Path(kpdemo.__file__).parent.parent}{os.sep}"
 _logger = logging.getLogger(__name__)
 
 
+CARDS_AT = "cards/"
+"""Where the card of each model is served, from the root of the pages."""
+
+
 def no_index(name: str) -> str:
     """Every model reads its own passages, if any."""
     return ""

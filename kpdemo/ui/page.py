@@ -15,6 +15,7 @@ from typing import Any
 import gradio as gr
 from fastapi import FastAPI, Request, Response
 from fastapi.middleware.gzip import GZipMiddleware
+from fastapi.responses import HTMLResponse
 from fastapi.staticfiles import StaticFiles
 from gradio.themes import Base, colors, sizes
 from gradio.utils import get_upload_folder
@@ -22,8 +23,9 @@ from starlette.middleware import Middleware
 from starlette.types import Scope
 
 from kpdemo import __version__
-from kpdemo.ui.html import escape
-from kpdemo.ui.models import WARM_UP_PATIENCE, ModelShelf
+from kpdemo.errors import KpdemoError
+from kpdemo.ui.html import escape, page_html
+from kpdemo.ui.models import CARDS_AT, WARM_UP_PATIENCE, ModelShelf
 from kpdemo.ui.results import device_name
 from kpdemo.ui.serving import UploadGuard
 from kpdemo.ui.widgets import QUIETLY
@@ -153,6 +155,17 @@ def head(modules: Sequence[str]) -> str:
         f'<meta name="color-scheme" content="light dark"><style>{MEDIA.read_text(encoding="utf-8")}</style>'
         f"{links}<script>window.kpdemo = import({json.dumps(modules[0])});</script>"
     )
+
+
+def add_cards(server: FastAPI, shelf: ModelShelf) -> None:
+    """Serve the card of each model of the shelf as a page."""
+
+    @server.get(f"/{CARDS_AT}{{model:path}}")
+    def card(model: str) -> HTMLResponse:
+        try:
+            return HTMLResponse(page_html(f"{model} – kpdemo", shelf.card(model)))
+        except KpdemoError as error:
+            return HTMLResponse(page_html("kpdemo", str(error)), status_code=404)
 
 
 DOCUMENTATION = "documentation: README.md and docs/ in the folder of this program"

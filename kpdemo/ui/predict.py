@@ -1,4 +1,4 @@
-"""The Keyphrases tab: a text in, its keyphrases marked in it; examples, and how long a text is."""
+"""The Keyphrases tab: a text in, its keyphrases out, marked in it; examples, options, how long a text is."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
+from urllib.parse import quote
 
 import anyio.to_thread
 import gradio as gr
 from gradio.events import Dependency
 
+from kpdemo.cards import card_summary
 from kpdemo.errors import KpdemoError
-from kpdemo.languages import NAMES
 from kpdemo.types import TITLE_BREAK
-from kpdemo.ui.html import NARROW_SPACE, escape, group_digits, markdown_html
-from kpdemo.ui.models import LONG_TEXT, WARM_UP_PATIENCE, ModelShelf
+from kpdemo.ui.html import NARROW_SPACE, escape, group_digits, inline_html
+from kpdemo.ui.models import CARDS_AT, LONG_TEXT, WARM_UP_PATIENCE, ModelShelf
 from kpdemo.ui.page import ASSETS
-from kpdemo.ui.requests import LARGEST_COUNT, LONGEST_TEXT, Rule, read_request
-from kpdemo.ui.results import answer_html
+from kpdemo.ui.requests import LONGEST_TEXT, read_request
+from kpdemo.ui.results import answer_html, text_html
 from kpdemo.ui.widgets import (
     MODEL_QUEUE,
     QUIETLY,
@@ -28,6 +29,7 @@ from kpdemo.ui.widgets import (
     keep_reason,
     note_html,
     note_script,
+    option_fields,
     section_heading,
     show_share,
     shown_to_user,
@@ -45,9 +47,9 @@ class Example:
 
     @property
     def script(self) -> str:
-        """Fills the boxes in the browser, title and text at once; what was typed there can be restored."""
-        texts = json.dumps([self.title, self.text])
-        return f"async (...typed) => (await kpdemo).examples.show({texts}, ...typed)"
+        """Fills the box in the browser; what was typed there can be restored."""
+        whole = json.dumps(f"{self.title}{TITLE_BREAK}{self.text}")
+        return f"async (typed) => (await kpdemo).examples.show({whole}, typed)"
 
 
 def load_examples() -> list[Example]:
@@ -55,24 +57,23 @@ def load_examples() -> list[Example]:
     return [Example(row["field"], row["title"], row["text"]) for row in rows]
 
 
-def build_examples(examples: Sequence[Example], title: gr.Textbox, document: gr.Textbox) -> list[Dependency]:
-    """The events that have filled the boxes: with an example, and last with what was typed before."""
+def build_examples(examples: Sequence[Example], document: gr.Textbox) -> list[Dependency]:
+    """The events that have filled the box: with an example, and last with what was typed before."""
     with gr.Row(elem_id="predict-examples"):
         gr.HTML('<p class="row-label">Examples</p>', elem_id="predict-examples-label")
         buttons = [
-            gr.Button(example.field, size="sm", min_width=80, elem_id=f"predict-example-{number}")
+            gr.Button(example.field, size="sm", min_width=40, elem_id=f"predict-example-{number}")
             for number, example in enumerate(examples, start=1)
         ]
         back = gr.Button(
             "Your text back", size="sm", min_width=80, visible=False, elem_id="predict-text-back"
         )
-    boxes = [title, document]
     shown = [
-        button.click(None, boxes, [*boxes, back], js=example.script, api_name=f"show_example_{number}")
+        button.click(None, document, [document, back], js=example.script, api_name=f"show_example_{number}")
         for number, (example, button) in enumerate(zip(examples, buttons, strict=True), start=1)
     ]
     restore = "async () => (await kpdemo).examples.restore()"
-    return [*shown, back.click(None, None, [*boxes, back], js=restore, api_name="show_typed_text")]
+    return [*shown, back.click(None, None, [document, back], js=restore, api_name="show_typed_text")]
 
 
 TOO_LONG = (
@@ -86,55 +87,40 @@ MINUTE = 100_000
 
 # Characters of the text that is read, as Python counts them, in the browser, so that typing sends nothing.
 _COUNT = f"""
-  const heading = [...(title ?? "").trim()].length;
-  const count = (heading && heading + {len(TITLE_BREAK)}) + [...(text ?? "")].length;
+  const count = [...(text ?? "")].length;
   const minutes = Math.round(count / {MINUTE});
   const time = minutes > 1 ? `${{minutes}} minutes` : "a minute";
   const grouped = (number) => String(number).replace(/\\B(?=(\\d{{3}})+$)/g, "{NARROW_SPACE}");"""
 
-COUNT_CHARACTERS = f"""(title, text) => {{{_COUNT}
+COUNT_CHARACTERS = f"""(text) => {{{_COUNT}
   const told = `${{grouped(count)}} ${{count === 1 ? "character" : "characters"}}`;
   if (count > {LONGEST_TEXT}) return {json.dumps(note_html(TOO_LONG, role="status"))}
     .replace("LENGTH", told).replace("MORE", grouped(count - {LONGEST_TEXT}));
   const patience = count < {LONG_TEXT} ? "" : `This may take ${{time}}. `;
-  return `<p class="count">${{patience}}${{told}}${{heading ? ", the title included" : ""}}</p>`;
+  return `<p class="count">${{patience}}${{told}}</p>`;
 }}"""
 
 READING = "Reading LENGTH characters: this may take TIME, or longer if the server is busy."
 
 # Shown while the result is pending; see style.css.
-TELL_LENGTH = f"""(title, text) => {{{_COUNT}
+TELL_LENGTH = f"""(text) => {{{_COUNT}
   if (count < {LONG_TEXT} || count > {LONGEST_TEXT}) return "";
   return {json.dumps(note_html(READING, role="status"))}
     .replace("LENGTH", grouped(count)).replace("TIME", time);
 }}"""
 
 
-LANGUAGES = [("Detect", ""), *((name, code) for code, name in NAMES.items())]
+EMPTY = "No keyphrases yet. Paste a text or choose an example, then press Find keyphrases."
 
-RULES = [
-    ("The model's own rule", Rule.OWN.value),
-    ("A number", Rule.COUNT.value),
-    ("All that reach a threshold", Rule.THRESHOLD.value),
-]
+STOPPED = "Stopped before the text was read. Press Find keyphrases to start again."
 
-THRESHOLD = "0.1"
-"""To begin with: the best phrases of an abstract score .2 to .3 with the default model."""
-
-# Of number and threshold only the one that holds is to be seen.
-SHOW_RULE = f"""(rule) => [{json.dumps(Rule.COUNT)}, {json.dumps(Rule.THRESHOLD)}].map(
-  (name) => ({{ __type__: "update", visible: rule === name }}))"""
-
-EMPTY = "No keyphrases yet. Paste a text or choose an example, then press Predict."
-
-STOPPED = "Stopped before the text was read. Press Predict to start again."
+OLD = "Text or options have changed since: press Find keyphrases."
 
 # On a phone the result is below the fields. Gradio's own scroll_to_output stops half-way when an answer
 # comes fast.
-COME_TO_RESULT = """() => {
-  const top = document.querySelector("#predict-text")?.getBoundingClientRect().top ?? 0;
-  if (top < 0 || top > innerHeight / 2) document.querySelector("#predict-heading").scrollIntoView();
-}"""
+ARRIVE = "async (...shown) => (await kpdemo).answer.arrive(...shown)"
+OUTDATE = "async () => (await kpdemo).answer.outdate()"
+APPLY = "async (...options) => (await kpdemo).answer.apply(...options)"
 
 
 @dataclass(frozen=True)
@@ -143,38 +129,32 @@ class PredictHandlers:
 
     def predict(
         self,
-        title: str,
         document: str,
         model: str,
-        rule: str,
-        count: float,
-        threshold: str,
+        count: str = "",
+        threshold: str = "",
         language: str = "",
         *,
         stop: Stop | None = None,
         heard: ProgressListener | None = None,
-    ) -> str:
-        """The text with its present keyphrases marked, their table, and ways to keep them."""
+    ) -> tuple[str, str]:
+        """The keyphrases with ways to keep them, and the text with the keyphrases marked."""
         with shown_to_user(KpdemoError), listen_with(heard):
-            question = read_request(title, document, model, rule, count, threshold, language)
-            answer = answer_html(self.shelf.answer(question, stop))
-            reader = self.shelf.reader_of(question)
-            return answer if reader == question.model else answer + self._reader_html(reader)
+            answer = self.shelf.answer(read_request(document, model, count, threshold, language), stop)
+            return answer_html(answer), text_html(answer)
 
     async def predict_until_stopped(
         self,
-        title: str,
         document: str,
         model: str,
-        rule: str,
-        count: float,
-        threshold: str,
+        count: str = "",
+        threshold: str = "",
         language: str = "",
         progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
-    ) -> str:
+    ) -> tuple[str, str]:
         """As `predict`; when Gradio cancels the event, the model stops too."""
         stop = Stop()
-        fields = (title, document, model, rule, count, threshold, language)
+        fields = (document, model, count, threshold, language)
         try:
             heard = partial(show_share, progress)
             work = partial(self.predict, *fields, stop=stop, heard=heard)
@@ -182,25 +162,17 @@ class PredictHandlers:
         finally:
             stop.ask()  # the thread that was left alone would work on for nobody
 
-    def describe_model(self, model: str) -> tuple[str, dict[str, object]]:
-        """The card of a model, and whose it is."""
+    def describe_model(self, model: str) -> str:
+        """What a model is, in three sentences and a link to its card."""
         with shown_to_user(KpdemoError):
-            return markdown_html(self.shelf.card(model)), gr.update(label=_about(model))
-
-    def _reader_html(self, model: str) -> str:
-        """The card of a model that answered in place of the chosen one, folded."""
-        card = markdown_html(self.shelf.card(model))
-        return (
-            f'<details id="predict-reader"><summary>{escape(_about(model))}</summary>'
-            f'<div class="card">{card}</div></details>'
-        )
+            return about_html(model, self.shelf.card(model))
 
     def explain_problem(self) -> str:
         """A box that says why the default model cannot be used; empty when it can."""
         problem = self.shelf.problem(patience=WARM_UP_PATIENCE)
         if not problem:
             return ""
-        return note_html(f"{problem} Meanwhile, choose another model under Model.", role="alert")
+        return note_html(f"{problem} Meanwhile, choose another model under Options.", role="alert")
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,34 +181,42 @@ class ResultPlaces:
 
     reading: gr.HTML
     result: gr.HTML
+    marked: gr.HTML
 
 
 def build_predict_tab(
     handlers: PredictHandlers, examples: Sequence[Example], page: gr.Blocks
 ) -> QuestionFields:
-    """The fields on the left, the result on the right; returns the fields."""
-    with gr.Row(elem_classes="columns"):
-        with gr.Column(scale=5, min_width=320):
-            title, document = _text_fields()
-            run = gr.Button("Predict", variant="primary", elem_id="predict-run")
-            shown_examples = build_examples(examples, title, document)
-            fields = _option_fields(handlers, title, document)
-        with gr.Column(scale=7, min_width=320):
+    """The text and its options on the left, the answer on the right, the marked text under both."""
+    with gr.Row(elem_id="predict-page"):
+        with gr.Column(elem_id="predict-form"):
+            document = _text_field()
+            shown_examples = build_examples(examples, document)
+            run = gr.Button("Find keyphrases", variant="primary", elem_id="predict-run")
+        with gr.Column(elem_id="predict-more"):
+            fields = _option_fields(handlers, document)
+        with gr.Column(elem_id="predict-answer"):
             section_heading("Keyphrases", "predict-heading")
             problem = gr.HTML("", elem_id="predict-problem")
             with gr.Row(elem_id="predict-wait"):
                 reading = gr.HTML("", elem_id="predict-reading")
                 stop = gr.Button("Stop", scale=0, min_width=80, elem_id="predict-stop")
+            gr.HTML(note_html(OLD, role="status"), elem_id="predict-old")
             result = gr.HTML(empty_html(EMPTY), elem_id="predict-result")
-    places = ResultPlaces(reading, result)
+        with gr.Column(elem_id="predict-below"):
+            marked = gr.HTML("", elem_id="predict-marked")
+    places = ResultPlaces(reading, result, marked)
     asked: list[dict[str, Any]] = [_on_predict(run.click, handlers, fields, places, api_name="predict")]
     for number, shown in enumerate(shown_examples, start=1):
         asked.append(_on_predict(shown.then, handlers, fields, places, api_name=f"predict_example_{number}"))
     stop.click(None, cancels=asked)
     stop.click(None, result, result, js=note_script(STOPPED), api_name="tell_stop", show_progress="hidden")
-    fields.rule.change(
-        None, fields.rule, [fields.count, fields.threshold], js=SHOW_RULE, api_name="choose_rule"
-    )
+    document.change(None, js=OUTDATE, api_name="outdate_answer", show_progress="hidden")
+    changes = [field.change for field in fields.options]
+    gr.on(changes, None, fields.options, js=APPLY, api_name="apply_options", show_progress="hidden")
+    kept = [*fields.options, result, marked]
+    restore = f"async () => (await kpdemo).answer.restore({len(kept)})"
+    page.load(None, None, kept, js=restore, api_name="restore_answer", **QUIETLY)
     page.load(handlers.explain_problem, outputs=problem, api_name="explain_problem", **QUIETLY)
     return fields
 
@@ -249,68 +229,53 @@ def _on_predict(
     *,
     api_name: str,
 ) -> Dependency:
-    event(None, fields.texts, places.reading, js=TELL_LENGTH, api_name=f"tell_length_of_{api_name}")
+    event(None, fields.document, places.reading, js=TELL_LENGTH, api_name=f"tell_length_of_{api_name}")
     answered: Dependency = event(
         handlers.predict_until_stopped,
         fields.all,
-        places.result,
+        [places.result, places.marked],
         api_name=api_name,
         **MODEL_QUEUE,
         show_progress="minimal",
+        show_progress_on=places.result,
         trigger_mode="always_last",
     )
     keep_reason(answered, places.result)
-    answered.success(None, js=COME_TO_RESULT, api_name=f"come_to_result_of_{api_name}")
+    shown = [*fields.all, places.result, places.marked]
+    answered.success(None, shown, js=ARRIVE, api_name=f"keep_answer_of_{api_name}", show_progress="hidden")
     return answered
 
 
-def _text_fields() -> tuple[gr.Textbox, gr.Textbox]:
-    title = gr.Textbox(label="Title (optional)", lines=1, max_lines=3, elem_id="predict-title")
+def _text_field() -> gr.Textbox:
     document = gr.Textbox(
         label="Document",
-        placeholder="Paste an abstract or a whole text.",
-        lines=7,
-        max_lines=14,
+        placeholder="Paste a text, its title on the first line.",
+        lines=9,
+        max_lines=9,
         elem_id="predict-document",
     )
     length = gr.HTML('<p class="count">0 characters</p>', elem_id="predict-length")
-    changes = [title.change, document.change]
-    gr.on(changes, None, [title, document], length, js=COUNT_CHARACTERS, api_name="count_characters")
-    return title, document
+    document.change(None, document, length, js=COUNT_CHARACTERS, api_name="count_characters")
+    return document
 
 
-def _option_fields(handlers: PredictHandlers, title: gr.Textbox, document: gr.Textbox) -> QuestionFields:
-    with gr.Group():
+def _option_fields(handlers: PredictHandlers, document: gr.Textbox) -> QuestionFields:
+    with gr.Accordion("Options", open=False, elem_id="predict-options"):
+        count, threshold, language = option_fields("predict")
         model = _model_field(handlers)
-        rule = gr.Radio(RULES, value=Rule.OWN.value, label="How many keyphrases", elem_id="predict-rule")
-        count = gr.Number(  # without limits of its own: Gradio would change the number in silence
-            10, label=f"Number, 1 to {LARGEST_COUNT}", visible=False, elem_id="predict-count"
-        )
-        threshold = gr.Textbox(
-            THRESHOLD,
-            label="Threshold, 0 to 1",
-            placeholder=f"such as {THRESHOLD}",
-            max_lines=1,
-            visible=False,
-            elem_id="predict-threshold",
-        )
-        language = gr.Dropdown(
-            LANGUAGES, value="", label="Language of the document", elem_id="predict-language"
-        )
-    return QuestionFields(title, document, model, rule, count, threshold, language)
+    return QuestionFields(document, model, count, threshold, language)
 
 
 def _model_field(handlers: PredictHandlers) -> gr.Dropdown:
-    """The models, each with its line, and the card of the chosen one folded under them."""
+    """The models, each with its line, and a few sentences on the chosen one."""
     shelf = handlers.shelf
     model = gr.Dropdown(shelf.choices, value=shelf.default, label="Model", elem_id="predict-model")
-    with gr.Accordion(_about(shelf.default), open=False, elem_id="predict-about") as about:
-        card, _ = handlers.describe_model(shelf.default)
-        shown = gr.HTML(card, elem_id="predict-card", elem_classes="card")
-    asked = [model.change, about.expand]  # the card of a model of the Hub comes with its first prediction
-    gr.on(asked, handlers.describe_model, model, [shown, about], api_name="describe_model", **QUIETLY)
+    about = gr.HTML(handlers.describe_model(shelf.default), elem_id="predict-about")
+    model.change(handlers.describe_model, model, about, api_name="describe_model", **QUIETLY)
     return model
 
 
-def _about(model: str) -> str:
-    return f"About the model {model}"
+def about_html(model: str, card: str) -> str:
+    """A few sentences of a model's card, and a link to all of it."""
+    link = f'<a href="{CARDS_AT}{quote(model, safe="/")}" target="_blank">About the model {escape(model)}</a>'
+    return f'<p class="small">{inline_html(card_summary(card))} {link}</p>'

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 from kpdemo.errors import InputError, LengthError
 from kpdemo.languages import NAMES
 from kpdemo.lines import join_cut_words
 from kpdemo.markup import without_markup
-from kpdemo.text import check_readable
-from kpdemo.types import Document, PredictionRequest
+from kpdemo.text import LONGEST_SHOWN, check_readable, shorten
+from kpdemo.types import Document, PredictionOptions, PredictionRequest
 from kpdemo.ui.html import group_digits
 
 LARGEST_COUNT = 20
@@ -17,42 +15,39 @@ LONGEST_TEXT = 250_000
 """Characters: about 100 pages, which take two cores half a minute, or longer when they have other work."""
 
 
-class Rule(StrEnum):
-    """What decides how many keyphrases are given; exactly one of them holds."""
-
-    OWN = "own"
-    COUNT = "count"
-    THRESHOLD = "threshold"
-
-
 def read_request(
-    title: str | None,
     document: str | None,
     model: str,
-    rule: str,
-    count: float | None,
-    threshold: str | None,
+    count: str | None = "",
+    threshold: str | None = "",
     language: str | None = "",
 ) -> PredictionRequest:
     """What the fields ask for.
 
-    `count` and `threshold` matter only by the `Rule` of that name. Without a `language`, a code of
-    `kpdemo.languages`, it is detected.
+    Without `count` and `threshold` the model decides how many there are. Without a `language`, a code of
+    `kpdemo.languages`, it is detected. The title is the first line of the document, if that reads as one.
 
     Raises:
         InputError: a value is outside its range, or the text cannot be read.
     """
-    read = document_of_fields(title, document, _known_language(language or ""))
+    options = read_options(count, threshold, language)
+    read = document_of_fields("", document, options.language)
     check_length(read)
     check_document(read)
-    match rule:
-        case Rule.OWN:
-            return PredictionRequest(read, model)
-        case Rule.COUNT:
-            return PredictionRequest(read, model, top_k=_checked_count(count))
-        case Rule.THRESHOLD:
-            return PredictionRequest(read, model, threshold=_read_threshold(threshold or ""))
-    raise InputError(f"The rule for how many keyphrases is “{rule}”: choose one of {', '.join(Rule)}.")
+    return PredictionRequest(read, model, top_k=options.top_k, threshold=options.threshold)
+
+
+def read_options(count: str | None, threshold: str | None, language: str | None) -> PredictionOptions:
+    """What the fields say of number, lowest score and language; empty ones leave it to the model.
+
+    Raises:
+        InputError: a value is outside its range.
+    """
+    return PredictionOptions(
+        top_k=_read_count(count or ""),
+        threshold=_read_threshold(threshold or ""),
+        language=_known_language(language or ""),
+    )
 
 
 def document_of_fields(title: str | None, body: str | None, language: str) -> Document:
@@ -87,13 +82,15 @@ def check_length(document: Document, *, reader: str = "this page") -> None:
         )
 
 
-def _checked_count(count: float | None) -> int:
-    if count is None or not 1 <= count <= LARGEST_COUNT or count != int(count):
-        given = "missing" if count is None else f"{count:g}"
+def _read_count(text: str) -> int | None:
+    if not text.strip():
+        return None
+    if not text.strip().isdecimal() or not 1 <= int(text) <= LARGEST_COUNT:
+        named = shorten(text.strip(), LONGEST_SHOWN)
         raise InputError(
-            f"The number of keyphrases is {given}: give a whole number from 1 to {LARGEST_COUNT}."
+            f"The number of keyphrases is “{named}”: give a whole number from 1 to {LARGEST_COUNT}, or none."
         )
-    return int(count)
+    return int(text)
 
 
 def _known_language(code: str) -> str:
@@ -107,13 +104,14 @@ def _plain(text: str | None) -> str:
     return (text or "").removeprefix("\ufeff").replace("\r\n", "\n")
 
 
-def _read_threshold(text: str) -> float:
+def _read_threshold(text: str) -> float | None:
     if not text.strip():
-        raise InputError("The threshold is missing: give a number from 0 to 1, or choose another rule.")
+        return None
     try:
         threshold = float(text.strip().replace(",", "."))
     except ValueError:
         threshold = -1.0
     if not 0 <= threshold <= 1:
-        raise InputError(f"The threshold is “{text.strip()}”: give a number from 0 to 1.")
+        named = shorten(text.strip(), LONGEST_SHOWN)
+        raise InputError(f"The lowest score is “{named}”: give a number from 0 to 1, or none.")
     return threshold

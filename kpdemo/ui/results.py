@@ -6,8 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Collection, Mapping, Sequence
-from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any
 
 from kpdemo.io.predictions import (
     COLUMNS,
@@ -22,8 +21,9 @@ from kpdemo.io.tables import escape_formula
 from kpdemo.languages import NAMES, SEGMENTED, language_name
 from kpdemo.lines import with_title_line
 from kpdemo.passages import Used, help_note, passage_rows, unrelated_note, used_keyphrases
+from kpdemo.predictors import BASELINES, is_factory_name, is_hub_name
 from kpdemo.routing import prediction_note
-from kpdemo.selection import short_score
+from kpdemo.selection import page_score, short_score
 from kpdemo.text import phrase_key
 from kpdemo.types import (
     Document,
@@ -37,11 +37,8 @@ from kpdemo.types import (
     RetrievedPassage,
 )
 from kpdemo.ui.html import (
-    FILLER,
     count_noun,
     escape,
-    filler_note,
-    filler_word,
     group_digits,
     mark_id,
     marked_html,
@@ -49,106 +46,116 @@ from kpdemo.ui.html import (
     shown_length,
 )
 
-Word = TypeVar("Word", bound=StrEnum)
-
-ABSENT_SHOWN = 10
+ABSENT_SHOWN = 5
 """More of them are folded."""
 
 KINDS: Mapping[Kind, str] = {
-    Kind.REORDERED: "all its words are in the text, but not side by side in this order",
-    Kind.MIXED: "some of its words are in the text",
-    Kind.UNSEEN: "none of its words is in the text",
+    Kind.REORDERED: "All its words are in the text, but not side by side in this order.",
+    Kind.MIXED: "Some of its words are in the text.",
+    Kind.UNSEEN: "None of its words is in the text.",
 }
 SOURCES: Mapping[Origin, str] = {
-    Origin.GENERATED: "the model wrote it, word by word",
-    Origin.RETRIEVED: "the model found it among the keyphrases of other documents",
-    Origin.BOTH: "the model wrote it, and found it among the keyphrases of other documents too",
+    Origin.GENERATED: "The model wrote it, word by word.",
+    Origin.RETRIEVED: "It is a keyphrase of other documents, which this text resembles.",
+    Origin.BOTH: "The model wrote it, and it is a keyphrase of other documents, which this text resembles.",
 }
 
 
-def absent_html(keyphrases: Sequence[Keyphrase]) -> str:
-    """A list of at least one, the first ones open, with the meaning of the words it uses."""
-    first, rest = keyphrases[:ABSENT_SHOWN], keyphrases[ABSENT_SHOWN:]
-    more = (
-        f"<details><summary>{len(rest)} more</summary>"
-        f'<ol class="absent" start="{ABSENT_SHOWN + 1}">{_items(rest)}</ol></details>'
-        if rest
-        else ""
-    )
+def absent_html(answer: PredictionResult) -> str:
+    """The phrases that are not in the text, or why there are none."""
+    keyphrases = answer.prediction.absent
+    sure = [one for one in keyphrases if not one.filler]
+    shown = keyphrases[: min(ABSENT_SHOWN, len(sure) or ABSENT_SHOWN)]
+    rest = keyphrases[len(shown) :]
+    told = share_right(keyphrases) if keyphrases and is_probability(answer) else ""
+    heading = f'<h3 id="predict-absent-heading">Not in the text{f" · {told}" if told else ""}</h3>'
+    if not keyphrases:
+        reason = f'<p class="small" id="predict-absent">{nothing_absent(answer)}</p>'
+        return f'<section aria-labelledby="predict-absent-heading">{heading}{reason}</section>'
+    odds = is_probability(answer)
+    folded = _more(f"{len(rest)} more", rest, odds=odds, start=len(shown) + 1)
     return (
-        '<section aria-labelledby="predict-absent-heading">'
-        '<h3 id="predict-absent-heading">Absent keyphrases, best first</h3>'
-        f'<ol class="absent" id="predict-absent">{_items(first)}</ol>{more}{_legend(keyphrases)}</section>'
+        f'<section aria-labelledby="predict-absent-heading">{heading}'
+        f'<ol class="absent" id="predict-absent">{_items(shown, odds=odds)}</ol>{folded}</section>'
     )
 
 
-def nothing_absent_html(
-    *, possible: bool, foreign: str = "", threshold: float | None = None, scored_less: bool = False
-) -> str:
-    """A sentence in place of the list: there is none, or never will be.
+def _more(summary: str, keyphrases: Sequence[Keyphrase], *, odds: bool, start: int) -> str:
+    if not keyphrases:
+        return ""
+    items = _items(keyphrases, odds=odds)
+    return f'<details><summary>{summary}</summary><ol class="absent" start="{start}">{items}</ol></details>'
 
-    Args:
-        foreign: the name of the text's language where the model was made for others.
-        threshold: that none reaches, where one above 0 was asked for.
-        scored_less: the model tells of candidates that it does not give.
+
+def share_right(keyphrases: Sequence[Keyphrase]) -> str:
+    """How often such phrases are right, by their scores.
+
+    >>> share_right([Keyphrase("a", 0.2), Keyphrase("b", 0.05)])
+    'about 1 in 8 is right'
     """
-    reason = "No absent keyphrase was found."
-    if not possible:
-        reason = "Absent keyphrases: this model gives present ones only."
-    elif foreign:
-        reason = f"Absent keyphrases: this model gives none for {escape(foreign)} texts."
-    elif threshold:
-        told = ": all candidates scored less" if scored_less else ""
-        reason = f"No absent keyphrase reaches the threshold {threshold:g}{told}."
-    elif scored_less:
-        reason = "No absent keyphrase is likely enough: ask for a number of keyphrases to see the best."
-    return f'<p class="small" id="predict-absent">{reason}</p>'
+    expected = sum(keyphrase.score for keyphrase in keyphrases) / len(keyphrases)
+    return f"{one_in(expected)} is right"
+
+
+def one_in(share: float) -> str:
+    """A share in words.
+
+    >>> one_in(0.64), one_in(0.125), one_in(0.006), one_in(0.0)
+    ('about 6 in 10', 'about 1 in 8', 'about 1 in 150', 'fewer than 1 in 1000')
+    """
+    if share < 0.001:
+        return "fewer than 1 in 1000"
+    if share > 0.4:
+        return f"about {min(round(10 * share), 9)} in 10"
+    parts = 1 / share
+    step = 1 if parts < 20 else 10 if parts < 100 else 50
+    return f"about 1 in {round(parts / step) * step}"
+
+
+def nothing_absent(answer: PredictionResult) -> str:
+    """Why there is no absent keyphrase, in a sentence."""
+    code, threshold = answer.prediction.language, answer.question.threshold
+    if not answer.finds_absent:
+        return "This model gives only phrases that are in the text."
+    if code and answer.languages and code not in answer.languages:
+        return f"This model proposes none for {escape(language_name(code))} texts."
+    if threshold:
+        return f"None reaches the lowest score {threshold:g}."
+    if answer.prediction.absent_candidates:
+        return "None that the model trusts. A lowest score under Options, such as 0.01, shows the likeliest."
+    return "None was found."
 
 
 def chip_html(text: str) -> str:
     return f'<span class="chip" dir="auto">{escape(text)}</span>'
 
 
-def _items(keyphrases: Sequence[Keyphrase]) -> str:
-    return "".join(
-        f"<li{' class=filler' * keyphrase.filler}>{_item(keyphrase)}</li>" for keyphrase in keyphrases
+def _items(keyphrases: Sequence[Keyphrase], *, odds: bool) -> str:
+    return "".join(_item(keyphrase, odds=odds) for keyphrase in keyphrases)
+
+
+def _item(keyphrase: Keyphrase, *, odds: bool) -> str:
+    told = one_in(keyphrase.score).removeprefix("about ") if odds else page_score(keyphrase.score)
+    less = ' class="less"' if keyphrase.filler else ""
+    return (
+        f"<li{less}>{chip_html(keyphrase.text)}"
+        f'<div class="chip-facts"><span>{told}</span>{_why(keyphrase)}</div></li>'
     )
-
-
-def _item(keyphrase: Keyphrase) -> str:
-    told = [
-        f'<span title="{escape(meaning)}">{word}</span>'
-        for word, meaning in (*_used(KINDS, [keyphrase.kind]), *_used(SOURCES, [keyphrase.source]))
-    ]
-    words = " · ".join(filter(None, [*told, filler_word(keyphrase)]))
-    facts = f"{score_html(keyphrase.score)}<span>{words}</span>{_why(keyphrase)}"
-    return f'{chip_html(keyphrase.text)}<div class="chip-facts">{facts}</div>'
 
 
 def _why(keyphrase: Keyphrase) -> str:
-    if not keyphrase.evidence:
-        return ""
-    phrases = " · ".join(f"<bdi>{escape(phrase)}</bdi>" for phrase in keyphrase.evidence)
-    return (
-        f'<details><summary aria-label="Why “{escape(keyphrase.text)}”">Why</summary>'
-        f"<p>Evidence: {phrases}</p></details>"
-    )
-
-
-def _legend(keyphrases: Sequence[Keyphrase]) -> str:
-    used = [
-        *_used(KINDS, [keyphrase.kind for keyphrase in keyphrases]),
-        *_used(SOURCES, [keyphrase.source for keyphrase in keyphrases]),
-        *([("filler", FILLER)] if any(keyphrase.filler for keyphrase in keyphrases) else []),
+    """In sentences, and what in the text points to it."""
+    told = [
+        KINDS.get(keyphrase.kind, "") if keyphrase.kind else "",
+        SOURCES[keyphrase.source] if keyphrase.source else "",
     ]
-    if not used:
+    if keyphrase.evidence:
+        phrases = " · ".join(f"<bdi>{escape(phrase)}</bdi>" for phrase in keyphrase.evidence)
+        told.append(f"What points to it: {phrases}")
+    reasons = "".join(f"<p>{each}</p>" for each in told if each)
+    if not reasons:
         return ""
-    rows = "".join(f"<dt>{word}</dt><dd>{escape(meaning)}</dd>" for word, meaning in used)
-    return f'<details class="legend"><summary>What the words mean</summary><dl>{rows}</dl></details>'
-
-
-def _used(meanings: Mapping[Word, str], words: Sequence[Word | None]) -> list[tuple[str, str]]:
-    return [(word.value, meaning) for word, meaning in meanings.items() if word in words]
+    return f'<details><summary aria-label="Why “{escape(keyphrase.text)}”">Why</summary>{reasons}</details>'
 
 
 PASSAGES_SHOWN = 5
@@ -360,21 +367,7 @@ INLINE_LIMIT = 3_000
 TEXT_FILE = "document.txt"
 SPLIT = "from kpdemo.lines import with_title_line\n"
 
-PRESENT_RULE = (
-    "A keyphrase is present if its stemmed words stand next to each other in the title or in the text. A "
-    "keyphrase inside another has its own line, closer to the letters."
-)
-UNSPACED_RULE = PRESENT_RULE.replace(
-    "its stemmed words stand next to each other",
-    "its letters stand in this order, with any spaces between,",
-)
-
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-
-
-def present_rule(language: str) -> str:
-    """What makes a keyphrase present in a language, in words; see `kpdemo.languages`."""
-    return UNSPACED_RULE if language in SEGMENTED or language == "th" else PRESENT_RULE
 
 
 def note_of(answer: PredictionResult) -> str:
@@ -442,23 +435,54 @@ def python_lines(question: PredictionRequest) -> str:
 
 
 def answer_html(answer: PredictionResult) -> str:
-    """The whole result: marked text, present and absent keyphrases, buttons, code and small print."""
+    """The keyphrases, best first, with what their numbers mean, and ways to keep them."""
+    heads = families(answer.prediction)
+    return (
+        f'{_language_note(answer)}<div class="answer-head"><p class="small">{score_meaning(answer)}</p>'
+        f"{_keepers(answer, heads)}</div>{_present(answer, heads)}{absent_html(answer)}{_legend(answer)}"
+        f'<p class="small" id="predict-facts">{_facts(answer)}</p>'
+        f'<data hidden id="predict-record" data-content="{escape(as_json(answer))}"></data>'
+    )
+
+
+def text_html(answer: PredictionResult) -> str:
+    """The text with its keyphrases marked; passages, and the code that does the same."""
     document = answer.question.document
-    present = answer.prediction.present
-    marked = marked_html(document.text, present)
-    parts = [
-        _language_note(answer),
-        _cut_note(document.text),
+    return (
+        '<h2 id="predict-text-heading">In the text</h2>'
+        f"{_cut_note(document.text)}"
         f'<div class="marked-text" id="predict-text" dir="auto"{_lang(answer)} tabindex="0" role="region" '
-        f'aria-label="Text with its present keyphrases marked">{marked}</div>',
-        f'<p class="small">{present_rule(answer.prediction.language)}</p>',
-        _lists(answer),
-        passages_html(answer.retrieval) if answer.retrieval else "",
-        _buttons(answer),
-        _code(answer.question),
-        f'<p class="small" id="predict-facts">{_facts(answer)}</p>',
-    ]
-    return "".join(parts)
+        'aria-label="Text with its keyphrases marked">'
+        f"{marked_html(document.text, with_families(answer.prediction.present))}</div>"
+        f"{passages_html(answer.retrieval) if answer.retrieval else ''}{_code(answer.question)}"
+    )
+
+
+Family = tuple[Keyphrase, Sequence[Keyphrase]]
+"""A keyphrase, and those that are nested in it or that it is nested in, best first."""
+
+
+def families(prediction: Prediction) -> list[Family]:
+    """The present keyphrases, each with its worse ones under it; the best of each family best first."""
+    found: list[tuple[Keyphrase, list[Keyphrase]]] = []
+    for keyphrase in prediction.present:
+        under = next((under for head, under in found if _nest(head.text, keyphrase.text)), None)
+        if under is None:
+            found.append((keyphrase, list(keyphrase.family)))
+        else:
+            under.append(keyphrase)
+    return [(head, under) for head, under in found]
+
+
+def with_families(keyphrases: Sequence[Keyphrase]) -> list[Keyphrase]:
+    """The keyphrases, and those that they stand for."""
+    return [one for keyphrase in keyphrases for one in (keyphrase, *keyphrase.family)]
+
+
+def _nest(one: str, other: str) -> bool:
+    """Whether one holds the other as whole words; by their letters, since stems need a heavy library."""
+    one, other = (f" {phrase.casefold()} " for phrase in (one, other))
+    return one in other or other in one
 
 
 def _fits_inline(document: Document) -> bool:
@@ -486,85 +510,177 @@ def _cut_note(text: str) -> str:
     )
 
 
-def _lists(answer: PredictionResult) -> str:
-    """The present keyphrases, and the absent ones beside them where there is room."""
-    present, absent = answer.prediction.present, answer.prediction.absent
-    shown = shown_length(answer.question.document.text)
-    found = _table(present, shown) if present else f'<p class="note">{nothing_present(answer)}</p>'
-    if not absent:
-        code = answer.prediction.language
-        foreign = language_name(code) if code and answer.languages and code not in answer.languages else ""
-        return found + nothing_absent_html(
-            possible=answer.finds_absent,
-            foreign=foreign,
-            threshold=answer.question.threshold,
-            scored_less=bool(answer.prediction.absent_candidates),
-        )
-    return f'<div class="keyphrase-lists"><div>{found}</div>{absent_html(absent)}</div>'
+def is_probability(answer: PredictionResult) -> bool:
+    """Whether a score is the estimated share of such phrases that are right; else it only ranks them."""
+    is_foreign = is_hub_name(answer.model) or is_factory_name(answer.question.model)
+    return answer.model not in BASELINES and not is_foreign
+
+
+def score_meaning(answer: PredictionResult) -> str:
+    if is_probability(answer):
+        return "The number is the chance that the authors of such a text would choose the phrase."
+    return "The number only ranks the phrases of this text: the best has 1."
 
 
 def nothing_present(answer: PredictionResult) -> str:
     """Why there is no present keyphrase, and what to do."""
     if answer.question.threshold:
-        return f"No present keyphrase reaches the threshold {answer.question.threshold:g}: lower it."
-    what = "present keyphrase" if answer.prediction.absent else "keyphrase"
-    return f"No {what} was found. Add some sentences and predict again."
+        return f"No phrase of the text reaches the lowest score {answer.question.threshold:g}: lower it."
+    what = "phrase of the text" if answer.prediction.absent else "keyphrase"
+    return f"No {what} was found. Add some sentences and try again."
 
 
-def _table(present: Sequence[Keyphrase], shown: int) -> str:
-    rows = "".join(_row(keyphrase, shown) for keyphrase in present)
-    return (
-        '<table class="keyphrases" id="predict-table"><caption>Present keyphrases, best first</caption>'
-        '<thead><tr><th scope="col">Keyphrase</th><th scope="col">Score</th>'
-        '<th scope="col" class="number">Count</th><th scope="col" class="number">First at</th></tr></thead>'
-        f"<tbody>{rows}</tbody></table>{filler_note(present)}"
-    )
+def _present(answer: PredictionResult, heads: Sequence[Family]) -> str:
+    if not heads:
+        return f'<p class="note">{nothing_present(answer)}</p>'
+    shown = shown_length(answer.question.document.text)
+    sure = [family for family in heads if not family[0].filler]
+    less = heads[len(sure) :]
+    told = "Less likely" if sure else "None is likely; the nearest are"
+    parts = [_rows(sure, shown, "predict-phrases")] if sure else []
+    if less:
+        parts.append(f'<p class="small less-likely">{told}</p>{_rows(less, shown, "predict-less")}')
+    return "".join(parts)
+
+
+def _rows(heads: Sequence[Family], shown: int, elem_id: str) -> str:
+    rows = "".join(f"<li>{_row(head, shown)}{_members(under, shown, head)}</li>" for head, under in heads)
+    return f'<ol class="phrases" id="{elem_id}">{rows}</ol>'
+
+
+def _members(under: Sequence[Keyphrase], shown: int, head: Keyphrase) -> str:
+    if not under:
+        return ""
+    longer = sum(len(one.text) > len(head.text) for one in under)
+    counts = ((longer, "longer"), (len(under) - longer, "shorter"))
+    told = ", ".join(f"{count} {kind}" for count, kind in counts if count)
+    rows = "".join(f"<li>{_row(one, shown)}</li>" for one in under)
+    summary = f'<summary aria-label="{told} than {escape(head.text)}">{told}</summary>'
+    return f'<details>{summary}<ol class="phrases">{rows}</ol></details>'
 
 
 def _row(keyphrase: Keyphrase, shown: int) -> str:
-    first = "–"
-    if keyphrase.spans:
-        start, end = keyphrase.spans[0]
-        first = group_digits(start)
-        if end <= shown:
-            first = f'<a href="#{mark_id((start, end))}" title="Go to this place in the text">{first}</a>'
-    look = ' class="filler"' if keyphrase.filler else ""
-    score = f"{score_html(keyphrase.score)} {filler_word(keyphrase)}"
+    times = f"{group_digits(len(keyphrase.spans))} ×"
+    places = [mark_id(span) for span in keyphrase.spans if span[1] <= shown]
+    if places:
+        times = (
+            f'<a class="times" href="#{places[0]}" data-places="{" ".join(places)}" '
+            f'title="Go to its places in the text">{times}</a>'
+        )
+    else:
+        times = f'<span class="times">{times}</span>'
     return (
-        f'<tr{look}><th scope="row" dir="auto">{escape(keyphrase.text)}</th><td>{score}</td>'
-        f'<td class="number">{group_digits(len(keyphrase.spans))}</td><td class="number">{first}</td></tr>'
+        f'<div class="phrase-row">{score_html(keyphrase.score)}'
+        f'<span class="phrase" dir="auto">{escape(keyphrase.text)}</span>{times}</div>'
     )
 
 
-def _buttons(answer: PredictionResult) -> str:
-    prediction = answer.prediction
-    phrases = "\n".join(keyphrase.text for keyphrase in prediction.present + prediction.absent)
+def _legend(answer: PredictionResult) -> str:
+    """One for the whole answer; the words of the papers stand only here."""
+    present, absent = answer.prediction.present, answer.prediction.absent
+    letters = answer.prediction.language in SEGMENTED or answer.prediction.language == "th"
+    apart = "its letters stand there in this order" if letters else "its words stand there side by side"
+    rows = [
+        (
+            "In the text",
+            f"A phrase counts as in the text if {apart}, whatever their endings; the papers call it "
+            "<i>present</i>. “3 ×” leads from one place to the next.",
+        )
+    ]
+    if any(under for _, under in families(answer.prediction)):
+        rows.append(
+            ("2 longer", "Phrases that hold the one above them, or are a part of it, are folded under it.")
+        )
+    if any(one.filler for one in (*present, *absent)):
+        rows.append(("Less likely", "Too unlikely by the model’s own rule; they make up the number."))
+    if absent:
+        terms = [one.kind for one in absent if one.kind] + [one.source for one in absent if one.source]
+        known = ", ".join(sorted({f"<i>{term.value}</i>" for term in terms}))
+        named = f" What is under Why, they call {known}." if known else ""
+        rows.append(
+            (
+                "Not in the text",
+                "The papers call it <i>absent</i>. How often such phrases are right was estimated on papers "
+                f"near computer science; elsewhere fewer are.{named}",
+            )
+        )
+    lines = "".join(f"<dt>{term}</dt><dd>{meaning}</dd>" for term, meaning in rows)
+    return (
+        '<details class="legend"><summary><span class="info" aria-hidden="true">i</span> What this shows'
+        f"</summary><dl>{lines}</dl></details>"
+    )
+
+
+Copy = tuple[str, str, str]
+"""The name after `predict-copy-`, what the button says, and what it copies."""
+
+
+def copies(answer: PredictionResult, heads: Sequence[Family]) -> list[Copy]:
+    """The best phrase of each family in several forms; those not in the text only where it says so."""
+    phrases = [head.text for head, _ in heads]
+    absent = [one.text for one in answer.prediction.absent]
+    forms = [
+        ("lines", "One a line", "\n".join(phrases)),
+        ("bibtex", "BibTeX", f"keywords = {{{', '.join(map(_bibtex, phrases))}}}"),
+    ]
+    if absent:
+        forms.append(("all", "With those not in the text", "; ".join([*phrases, *absent])))
+    return [("", "Copy", "; ".join(phrases)), *forms]
+
+
+_BIBTEX = str.maketrans({mark: f"\\{mark}" for mark in "&%#_$"} | dict.fromkeys("{},", " "))
+
+
+def _bibtex(phrase: str) -> str:
+    return " ".join(phrase.translate(_BIBTEX).split())
+
+
+def _keepers(answer: PredictionResult, heads: Sequence[Family]) -> str:
+    first, *others = copies(answer, heads)
+    more = "".join(keeper(f"predict-copy-{name}", label, content) for name, label, content in others)
+    more += _button("predict-copy-json", "JSON", f"data-copy {_RECORD}")
+    saves = (
+        _button("predict-json", "JSON", f"{_saving('keyphrases.json', 'application/json')} {_RECORD}")
+        + keeper("predict-csv", "CSV", keyphrases_csv(answer), "keyphrases.csv", "text/csv")
+        + _passages_keeper(answer)
+        + _button("predict-html", "Marked text (HTML)", 'data-export="save"')
+        + _button("predict-print", "Print or save as PDF", 'data-export="print"')
+    )
     return (
         '<div class="actions" role="group" aria-label="Keep the keyphrases">'
-        + _keeper("predict-copy", "Copy", phrases)
-        + _keeper("predict-json", "Download JSON", as_json(answer), "keyphrases.json", "application/json")
-        + _keeper("predict-csv", "Download CSV", keyphrases_csv(answer), "keyphrases.csv", "text/csv")
-        + _passages_keeper(answer)
-        + "</div>"
+        f"{keeper('predict-copy', 'Copy', first[2])}{_menu('Copy as', more)}{_menu('Download', saves)}</div>"
     )
+
+
+def _menu(label: str, buttons: str) -> str:
+    return f'<details class="menu"><summary class="keep">{label}</summary><div>{buttons}</div></details>'
 
 
 def _passages_keeper(answer: PredictionResult) -> str:
     if answer.retrieval is None or not answer.retrieval.passages:
         return ""
     content = passages_csv(answer.retrieval)
-    return _keeper("predict-passages-csv", "Download passages CSV", content, "passages.csv", "text/csv")
+    return keeper("predict-passages-csv", "Passages (CSV)", content, "passages.csv", "text/csv")
 
 
-def _keeper(
+_RECORD = 'data-from="predict-record"'
+"""For a button that keeps the JSON, which is in the page once."""
+
+
+def keeper(
     elem_id: str, label: str, content: str, file_name: str = "", media_type: str = "text/plain"
 ) -> str:
     """A button that copies `content`, or saves it as `file_name`; page.js does the work, nothing is sent."""
-    action = f'data-save="{file_name}" data-type="{media_type};charset=utf-8"' if file_name else "data-copy"
-    return (
-        f'<button type="button" class="keep" id="{elem_id}" {action} data-content="{escape(content)}">'
-        f"{escape(label)}</button>"
-    )
+    action = _saving(file_name, media_type) if file_name else "data-copy"
+    return _button(elem_id, label, f'{action} data-content="{escape(content)}"')
+
+
+def _saving(file_name: str, media_type: str) -> str:
+    return f'data-save="{file_name}" data-type="{media_type};charset=utf-8"'
+
+
+def _button(elem_id: str, label: str, action: str) -> str:
+    return f'<button type="button" class="keep" id="{elem_id}" {action}>{escape(label)}</button>'
 
 
 def _code(question: PredictionRequest) -> str:
@@ -577,7 +693,7 @@ def _code(question: PredictionRequest) -> str:
     ):
         blocks.append(
             f'<div class="code"><div class="code-head"><h3>{label}</h3>'
-            f"{_keeper(f'{elem_id}-copy', copy, lines)}</div>"
+            f"{keeper(f'{elem_id}-copy', copy, lines)}</div>"
             f'<pre id="{elem_id}" tabindex="0" role="region" aria-label="{label}">'
             f"<code>{escape(lines)}</code></pre></div>"
         )
@@ -585,10 +701,7 @@ def _code(question: PredictionRequest) -> str:
 
 
 def _facts(answer: PredictionResult) -> str:
-    present, absent = len(answer.prediction.present), len(answer.prediction.absent)
-    before = f"{present} present and " if absent else ""
-    count = before + count_noun(absent or present, "absent keyphrase" if absent else "keyphrase")
-    device = escape(device_name(answer.device))
     language = answer.prediction.language
-    read = f" · {escape(language_name(language))}" if language else ""
-    return f"{count} · {answer.seconds:.2f} s on {device} · model {escape(answer.model)}{read}"
+    read = f"{escape(language_name(language))} · " if language else ""
+    device = escape(device_name(answer.device))
+    return f"{read}model {escape(answer.model)} · {answer.seconds:.2f} s on {device}"

@@ -190,11 +190,9 @@ class SendHandlers:
     def send(
         self,
         models: list[str],
-        title: str,
         document: str,
-        rule: str,
-        count: float,
-        threshold: str,
+        count: str = "",
+        threshold: str = "",
         language: str = "",
         request: gr.Request | None = None,
         progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
@@ -202,7 +200,7 @@ class SendHandlers:
         """Predict the text of the page with each model, and hand it all over."""
         with shown_to_user(KpdemoError), self.stops.begun(page_of(request), STOPPED) as stop:
             chosen = chosen_models(self.shelf, models)
-            question = read_request(title, document, chosen[0], rule, count, threshold, language)
+            question = read_request(document, chosen[0], count, threshold, language)
             found: dict[str, Prediction] = {}
             problems = Problems()
             for model in announce_each(progress, chosen):
@@ -325,7 +323,7 @@ def build_send_section(handlers: SendHandlers | None, fields: QuestionFields) ->
         trigger_mode="once",
     )
     keep_reason(asked, result)
-    forget_with(fields.texts, asked, result, EMPTY)
+    forget_with([fields.document], asked, result, EMPTY)
 
 
 def build_send_files_section(handlers: SendHandlers | None, upload: gr.File) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kpdemo.errors import InputError, KpdemoError, LanguageError
+from kpdemo.lines import with_title_line
 from kpdemo.routing import map_advice
 from kpdemo.selection import page_score
 from kpdemo.text import shorten
@@ -332,9 +333,9 @@ class Look:
 
 # In the order they are drawn in: the many lie under the few.
 LOOKS = {
-    PointKind.CANDIDATE: Look("Other candidates", COLOURS[5], "circle", 7),
-    PointKind.ABSENT: Look("Absent keyphrases", COLOURS[3], "square", 10),
-    PointKind.PRESENT: Look("Present keyphrases", COLOURS[0], "diamond", 11),
+    PointKind.CANDIDATE: Look("Other phrases", COLOURS[5], "circle", 7),
+    PointKind.ABSENT: Look("Keyphrases not in the text", COLOURS[3], "square", 10),
+    PointKind.PRESENT: Look("Keyphrases in the text", COLOURS[0], "diamond", 11),
     PointKind.DOCUMENT: Look("Document", COLOURS[1], "star", 17),
 }
 
@@ -376,12 +377,12 @@ def map_table_html(space: VectorSpace, cosines: Sequence[float]) -> str:
     lines = "".join(_point_row_html(space.points[row], cosines[row]) for row in shown)
     heads = "".join(f'<th scope="col">{name}</th>' for name in ("Phrase", "Kind", "Score"))
     left_out = len(rows) - len(shown)
-    told = count_noun(left_out, "candidate with a lower score is", "candidates with lower scores are")
+    told = count_noun(left_out, "phrase with a lower score is", "phrases with lower scores are")
     note = f'<p class="small">{told} left out.</p>' if left_out else ""
     return (
         '<div class="space-table" tabindex="0" role="region" aria-label="Phrases of the map as a table">'
         '<table class="keyphrases"><caption>Nearest to the document first</caption>'
-        f'<thead><tr>{heads}<th scope="col" class="number">Cosine</th></tr></thead>'
+        f'<thead><tr>{heads}<th scope="col" class="number" title="cosine">Closeness</th></tr></thead>'
         f"<tbody>{lines}</tbody></table>{note}</div>"
     )
 
@@ -421,9 +422,9 @@ def _markers(look: Look, places: NDArray[np.float32]) -> Chart:
 def _hover(point: VectorPoint, cosine: float) -> str:
     text = shorten(point.text, LONGEST_HOVER)
     if point.kind is PointKind.DOCUMENT:
-        return f"{escape_label(text)}<br>document"
+        return f"{escape_label(text)}<br>the whole text"
     score = "" if point.score is None else f"score {page_score(point.score)}, "
-    return f"{escape_label(text)}<br>{point.kind}: {score}cosine with the document {cosine:z.2f}"
+    return f"{escape_label(text)}<br>{KINDS[point.kind]}: {score}closeness to the text {cosine:z.2f}"
 
 
 def _layout(plane: Plane, ranges: NDArray[np.float32]) -> Chart:
@@ -452,8 +453,9 @@ def _layout(plane: Plane, ranges: NDArray[np.float32]) -> Chart:
 
 def _point_row_html(point: VectorPoint, cosine: float) -> str:
     score = "–" if point.score is None else score_html(point.score)
+    kind = KINDS[point.kind]
     return (
-        f'<tr><th scope="row" dir="auto">{escape(point.text)}</th><td>{point.kind}</td><td>{score}</td>'
+        f'<tr><th scope="row" dir="auto">{escape(point.text)}</th><td>{kind}</td><td>{score}</td>'
         f'<td class="number">{cosine:z.2f}</td></tr>'
     )
 
@@ -465,24 +467,39 @@ EMPTY = (
 SPACES = ("extractor", "reranker", "bank")
 """The spaces that have a place on the page, by their names."""
 
-METHODS = [("PCA, at once", Method.PCA.value), ("t‑SNE, some seconds", Method.TSNE.value)]
+METHODS = [
+    ("Overview (PCA), at once", Method.PCA.value),
+    ("Neighbours (t‑SNE), some seconds", Method.TSNE.value),
+]
+KINDS = {
+    PointKind.PRESENT: "in the text",
+    PointKind.ABSENT: "not in the text",
+    PointKind.CANDIDATE: "other phrase",
+    PointKind.DOCUMENT: "document",
+}
+TITLES = {
+    "extractor": "Phrases of the text",
+    "reranker": "Phrases in the text and others",
+    "bank": "Phrases that are not in the text",
+}
+INTRODUCTION = (
+    "Each point is a phrase, and the star is the whole text. What the model takes to be alike in meaning "
+    "lies close together: a phrase near the star says what the text is about. Point at a phrase, or tap it, "
+    "to see its name; press a group above the map to hide it."
+)
 MEANINGS = {
-    "extractor": "Here the model compares the document with the phrases that occur in it. Absent keyphrases "
-    "are not part of this space.",
-    "reranker": "Here the model compares the document with phrases, whether or not they occur in it.",
-    "bank": "Here the model compares the document with the terms of its bank; present keyphrases are added "
-    "for orientation.",
+    "extractor": "By this the model chooses keyphrases among the phrases of the text.",
+    "reranker": "By this the model chooses phrases whether or not they occur in the text.",
+    "bank": "By this the model chooses those that are not in the text, from the keyphrases of other "
+    "documents; those in the text are there for orientation.",
 }
 READINGS = {
-    Method.PCA: "PCA shows the two directions in which the vectors differ most. Points far apart "
-    "here are far apart in the space; points close together may differ in directions that are not shown.",
-    Method.TSNE: "t‑SNE keeps neighbours together. The axes, the sizes of groups and the distances between "
-    "groups mean nothing.",
+    Method.PCA: "Points far apart here differ in meaning for the model; points close together may still "
+    "differ in ways that two dimensions do not show.",
+    Method.TSNE: "t‑SNE keeps neighbours together: only who is next to whom counts, not the size of a group "
+    "or how far apart groups are.",
 }
-NAMES_NOTE = (
-    "The document and the best keyphrases are named where there is room; hover over any other point, or tap "
-    "it, to see what it is."
-)
+NAMES_NOTE = "The text and the best keyphrases have their names beside them where there is room."
 TOO_FEW = "There are too few points for t‑SNE, so they are laid out by PCA."
 STOPPED = "Stopped before the map was drawn: press Draw to start again."
 SHOWN_TITLE = 80
@@ -495,20 +512,18 @@ class SpaceHandlers:
 
     def draw(
         self,
-        title: str,
         document: str,
         model: str,
-        rule: str,
-        count: float,
-        threshold: str,
-        language: str,
-        method: str,
+        count: str = "",
+        threshold: str = "",
+        language: str = "",
+        method: str = Method.PCA.value,
         request: gr.Request | None = None,
         progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
     ) -> tuple[Any, ...]:
         """What was drawn; then for each of `SPACES` its place, what it is, its chart, buttons and table."""
         with shown_to_user(KpdemoError), self.stops.begun(page_of(request), STOPPED) as stop:
-            question = read_request(title, document, model, rule, count, threshold, language)
+            question = read_request(document, model, count, threshold, language)
             started = time.perf_counter()
             with listen_with(partial(show_share, progress)):
                 spaces = self._spaces(question, stop)
@@ -544,6 +559,7 @@ class SpaceHandlers:
 def build_space_tab(handlers: SpaceHandlers, fields: QuestionFields) -> None:
     """The layout to choose and a button, and under them a place for each space."""
     section_heading("Semantic space", "space-heading")
+    gr.HTML(f"<p>{INTRODUCTION}</p>", elem_id="space-help")
     with gr.Row(elem_id="space-controls", elem_classes="controls"):
         method = gr.Radio(METHODS, value=Method.PCA.value, label="Layout", elem_id="space-method", scale=4)
         run = gr.Button("Draw", variant="primary", elem_id="space-run", scale=0, min_width=140)
@@ -593,8 +609,8 @@ def _parts(name: str, space: VectorSpace | None, method: Method, told: set[str])
     if len(shown.points) < len(space.points):
         whole, drawn = group_digits(len(space.points) - 1), group_digits(len(shown.points) - 1)
         sentences.append(f"The map shows the best {drawn} of {whole} phrases.")
-    about = f'<h3>{name.capitalize()}</h3><p class="small">{escape(" ".join(sentences))}</p>'
-    says = f"The document and its phrases in the space of the {name}"
+    about = f'<h3>{TITLES[name]}</h3><p class="small">{escape(" ".join(sentences))}</p>'
+    says = f"The text among its phrases: {TITLES[name].lower()}"
     return (
         gr.Column(visible=True),
         about,
@@ -609,7 +625,8 @@ def _chart_id(name: str) -> str:
 
 
 def _facts_html(question: PredictionRequest, seconds: float) -> str:
-    first = " ".join((question.document.title or question.document.body).split())
+    document = with_title_line(question.document)
+    first = " ".join((document.title or document.body).split())
     beginning = shorten(first, SHOWN_TITLE)
     return (
         f'<p><q dir="auto">{escape(beginning)}</q> <span class="small">model {escape(question.model)} · '

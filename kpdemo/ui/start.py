@@ -17,6 +17,8 @@ from kpdemo.types import Predictor
 from kpdemo.worker import ModelWorker
 
 LAST_PORT = 65_535
+IDLE_SECONDS = 120.0
+"""After so long without a long text or a file their process gives its memory back, 1 GB and more."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +175,8 @@ class Workers:
 def start_models(settings: Settings) -> Workers:
     """Start the process for short texts, which begins with the model that is chosen at first."""
     load = partial(open_model, device=settings.device, model=settings.model, index=settings.index)
-    return Workers(ModelWorker(load, first=settings.model or DEFAULT_MODEL), ModelWorker(load, may_end=True))
+    short = ModelWorker(load, first=settings.model or DEFAULT_MODEL)
+    return Workers(short, ModelWorker(load, may_end=True, idle=IDLE_SECONDS))
 
 
 def check_device(settings: Settings, models: Workers) -> None:

@@ -15,7 +15,9 @@ import gradio as gr
 from gradio.components import FormComponent
 from gradio.events import Dependency
 
+from kpdemo.languages import NAMES
 from kpdemo.ui.html import escape as escape
+from kpdemo.ui.requests import LARGEST_COUNT
 from kpdemo.worker import STOPPED, Stop
 
 MOST_PAGES = 1_000
@@ -105,11 +107,9 @@ THEME_BUTTON = '<button type="button" id="page-theme" data-theme>Light / dark</b
 class QuestionFields:
     """The fields of a page that make up a question."""
 
-    title: gr.Textbox
     document: gr.Textbox
     model: gr.Dropdown
-    rule: gr.Radio
-    count: gr.Number
+    count: gr.Textbox
     threshold: gr.Textbox
     language: gr.Dropdown
 
@@ -119,9 +119,32 @@ class QuestionFields:
         return [getattr(self, field.name) for field in fields(self)]
 
     @property
-    def texts(self) -> list[gr.Textbox]:
-        """What is read; the others say how."""
-        return [self.title, self.document]
+    def options(self) -> list[FormComponent]:
+        """How the document is read."""
+        return [field for field in self.all if field is not self.document]
+
+
+LANGUAGES = [("Detect", ""), *((name, code) for code, name in NAMES.items())]
+
+
+def option_fields(prefix: str) -> tuple[gr.Textbox, gr.Textbox, gr.Dropdown]:
+    """Number, lowest score and language, in the order of `kpdemo.ui.requests.read_options`."""
+    with gr.Row():
+        count, threshold = (
+            gr.Textbox(
+                label=label,
+                placeholder="the model decides",
+                max_lines=1,
+                min_width=140,
+                elem_id=f"{prefix}-{name}",
+            )
+            for name, label in (
+                ("count", f"How many, 1 to {LARGEST_COUNT}"),
+                ("threshold", "Lowest score, 0 to 1"),
+            )
+        )
+    language = gr.Dropdown(LANGUAGES, value="", label="Language", elem_id=f"{prefix}-language")
+    return count, threshold, language
 
 
 @contextmanager

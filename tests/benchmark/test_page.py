@@ -81,12 +81,11 @@ def running_app(browser, tmp_path_factory) -> Iterator[RunningApp]:
 
 
 def write(page, document: Document) -> None:
-    page.locator("#predict-title textarea").fill(document.title)
-    page.locator("#predict-document textarea").fill(document.body)
+    page.locator("#predict-document textarea").fill(document.text)
 
 
 def shown_keyphrases(page) -> list[str]:
-    return page.locator("#predict-table tbody th").all_inner_texts()
+    return page.locator("#predict-phrases .phrase").all_inner_texts()
 
 
 def test_the_page_answers_soon_after_its_start_and_after_each_click(running_app, page, capsys):

@@ -25,7 +25,7 @@ def test_an_example_shows_present_and_absent_keyphrases_with_their_sources_and_t
     example = load_examples()[0]
     page.get_by_role("button", name=example.field).click()
     absent = page.locator("#predict-absent > li")
-    expect(absent.first).to_contain_text("retrieved")
+    expect(absent.first).to_contain_text("1 in ")
     assert page.locator("#predict-text mark").count() >= 5
     read = f"{example.title} {example.text}".lower()
     phrases = page.locator("#predict-absent .chip").all_inner_texts()
@@ -39,7 +39,7 @@ def test_an_example_shows_present_and_absent_keyphrases_with_their_sources_and_t
     page.locator("#space-run").click()
     for name in ("extractor", "bank"):
         expect(page.locator(f"#space-{name}-table tbody tr").first).to_be_visible()
-    expect(page.locator("#space-bank-table")).to_contain_text("absent")
+    expect(page.locator("#space-bank-table")).to_contain_text("not in the text")
 
 
 @pytest.mark.skipif(not MULTILINGUAL_FOLDER.is_dir(), reason="the multilingual model is not installed")
@@ -48,13 +48,9 @@ def test_an_example_in_another_language_is_read_with_passages(page, address):
     passages, facts = page.locator("#predict-passages .passage"), page.locator("#predict-facts")
     for language in ("Chinese", "French"):
         page.get_by_role("button", name=language, exact=True).click()
-        expect(facts).to_contain_text(f"model multilingual · {language}")
+        expect(facts).to_contain_text(f"{language} · model multilingual")
         assert passages.count() >= 1
         assert page.locator("#predict-text mark").count() >= 3
     expect(passages.first).to_contain_text("Coral bleaching")
     assert passages.first.locator(".used").count() >= 1  # what a near passage does
     assert page.locator("#predict-absent > li").count() >= 1
-    page.get_by_text("About the model multilingual").click()
-    card = page.locator("#predict-reader .card")
-    expect(card).to_contain_text("many languages, with the help of English passages")
-    assert card.evaluate("card => card.scrollHeight <= card.clientHeight")

@@ -93,5 +93,5 @@ def test_choosing_other_files_forgets_the_answer(files, tmp_path):
     files.locator("#files-run").click()
     expect(files.locator("#files-summary")).to_have_text("1 document predicted.")
     files.locator("#files-upload input[type=file]").set_input_files(str(two))
-    expect(files.locator("#files-result")).to_contain_text("No predictions yet.")
+    expect(files.locator("#files-result")).to_contain_text("No keyphrases yet.")
     expect(files.locator("#files-downloads")).to_be_hidden()

@@ -59,8 +59,7 @@ NOTE_ANSWER = """() => {
 
 
 def write(page: Page, body: str, title: str = "") -> None:
-    page.locator("#predict-title textarea").fill(title)
-    page.locator("#predict-document textarea").fill(body)
+    page.locator("#predict-document textarea").fill(f"{title}\n\n{body}" if title else body)
 
 
 def predict(page: Page, body: str, title: str = "") -> None:
@@ -76,7 +75,14 @@ def new_result(page: Page, act: Callable[[], None]) -> None:
     expect(page.locator("#predict-facts")).to_be_visible()
 
 
+def open_options(page: Page) -> None:
+    if not page.locator("#predict-count").is_visible():
+        page.locator("#predict-options > button").click()
+    expect(page.locator("#predict-count")).to_be_visible()
+
+
 def choose_model(page: Page, option: str) -> None:
+    open_options(page)
     page.locator("#predict-model input").click()
     page.get_by_role("option", name=option).click()
 
@@ -109,6 +115,7 @@ def test_marks_stand_at_the_offsets_nested_ones_too(demo):
 
 
 def test_the_language_can_be_chosen_and_the_text_runs_in_its_direction(fresh):
+    open_options(fresh)
     fresh.locator("#predict-language input").click()
     fresh.get_by_role("option", name="Hebrew").click()
     predict(fresh, f"מודל: {BODY}")
@@ -120,33 +127,30 @@ def test_the_language_can_be_chosen_and_the_text_runs_in_its_direction(fresh):
     expect(fresh.locator("#predict-shell")).to_contain_text("--language=he")
 
 
-def test_text_fields_run_in_the_direction_of_what_is_typed(demo):
-    for field in ("title", "document"):
-        box = demo.locator(f"#predict-{field} textarea")
-        for text, direction in (("قياس المعلومات", "rtl"), ("Measuring information", "ltr")):
-            box.fill(text)
-            assert box.evaluate("field => getComputedStyle(field).direction") == direction
-        box.fill("")
+def test_the_text_field_runs_in_the_direction_of_what_is_typed(demo):
+    box = demo.locator("#predict-document textarea")
+    for text, direction in (("قياس المعلومات", "rtl"), ("Measuring information", "ltr")):
+        box.fill(text)
+        assert box.evaluate("field => getComputedStyle(field).direction") == direction
+    box.fill("")
 
 
-def test_absent_keyphrases_stand_beside_the_present_ones_with_kind_and_source(demo):
+def test_absent_keyphrases_stand_under_the_others_and_say_why_they_are_there(demo):
     predict(demo, BODY, TITLE)
-    table, chips = demo.locator("#predict-table"), demo.locator("#predict-absent .chip")
+    chips = demo.locator("#predict-absent .chip")
     expect(chips).to_have_text(["electric currents", "electric scattering"])
     expect(chips.first).to_have_css("border-top-style", "dashed")
-    assert chips.first.bounding_box()["x"] > table.bounding_box()["x"] + table.bounding_box()["width"]
     first = demo.locator("#predict-absent > li").first
-    expect(first).to_contain_text("0.50")
-    expect(first).to_contain_text("mixed · generated")
-    expect(first.get_by_text("mixed", exact=True)).to_have_attribute(
-        "title", "some of its words are in the text"
-    )
+    expect(first).to_contain_text("5 in 10")
     expect(first.get_by_text("surface current")).to_be_hidden()
     first.get_by_text("Why").click()
     expect(first.get_by_text("surface current")).to_be_visible()
-    demo.get_by_text("What the words mean").click()
-    expect(demo.locator("#predict-result dt")).to_have_text(["reordered", "mixed", "generated", "both"])
-    assert serious_violations(demo, "#predict-result") == []
+    expect(first).to_contain_text("Some of its words are in the text.")
+    legend = demo.locator("#predict-result .legend")
+    expect(legend.locator("dd").first).to_be_hidden()
+    demo.get_by_text("What this shows").click()
+    expect(legend).to_contain_text("both, generated, mixed, reordered")
+    assert serious_violations(demo, "#predict-page") == []
 
 
 ODD = ("<img src=x onerror=alert(1)>${alert(2)}", "עיבוד שפה", "边界积分方程", "x" * 200)
@@ -160,7 +164,7 @@ def test_absent_keyphrases_are_shown_whatever_the_model_gives_and_its_card_is_un
         "odd": Nested(absent=tuple(Keyphrase(text, 0.5, evidence=(text,)) for text in ODD)),
         "plain": FakePredictor(absent=(), finds_absent=False),
     }
-    cards = {"default": "# The trained one\n\n| a | b |\n|--|--|\n| 1 | 2 |", "single": "# First phrases"}
+    cards = {"default": "# The trained one\n\nIt is *trained*. On one. On two. On three.", "single": "# One"}
     context = app.AppContext(
         dict.fromkeys(models, "phrases"), models.get, describe=lambda name: cards.get(name, "")
     )
@@ -168,35 +172,39 @@ def test_absent_keyphrases_are_shown_whatever_the_model_gives_and_its_card_is_un
     watch.over(page, address)
     open_page(page, address)
     absent, chips = page.locator("#predict-absent"), page.locator("#predict-absent .chip")
-    expect(page.get_by_role("heading", name="The trained one")).to_be_hidden()
-    page.get_by_role("button", name="About the model default").click()
-    expect(page.get_by_role("heading", name="The trained one")).to_be_visible()
+    open_options(page)
+    expect(page.locator("#predict-about")).to_have_text(
+        "It is trained. On one. On two. About the model default"
+    )
+    with page.context.expect_page() as card:
+        page.get_by_role("link", name="About the model default").click()
+    expect(card.value.get_by_role("heading", name="The trained one")).to_be_visible()
+    expect(card.value.get_by_text("On three.")).to_be_visible()
     predict(page, BODY, TITLE)
-    expect(absent).to_have_text("No absent keyphrase was found.")
+    expect(absent).to_have_text("None was found.")
 
     choose_model(page, "single –")
-    expect(page.get_by_role("heading", name="First phrases")).to_be_visible()
-    expect(page.get_by_role("button", name="About the model single")).to_be_visible()
+    expect(page.get_by_role("link", name="About the model single")).to_be_visible()
     predict(page, BODY, TITLE)
     expect(chips).to_have_count(1)
 
     choose_model(page, "fifty –")
     predict(page, BODY, TITLE)
-    expect(chips).to_have_count(10)
-    page.get_by_text("40 more").click()
+    expect(chips).to_have_count(5)
+    page.get_by_text("45 more").click()
     expect(page.locator("#predict-result .chip")).to_have_count(50)
     assert page.evaluate("document.documentElement.scrollWidth") <= 1280
 
     choose_model(page, "odd –")
     predict(page, BODY, TITLE)
     expect(chips).to_have_text(list(ODD))
-    for why in page.get_by_text("Why").all():
+    for why in page.locator("#predict-absent summary").all():
         why.click()
     assert page.evaluate("document.documentElement.scrollWidth") <= 1280
 
     choose_model(page, "plain –")
     predict(page, BODY, TITLE)
-    expect(absent).to_contain_text("this model gives present ones only")
+    expect(absent).to_contain_text("only phrases that are in the text")
     watch.check()
 
 
@@ -214,10 +222,6 @@ def test_the_count_of_characters_follows_the_typing(demo):
     expect(demo.locator("#predict-length")).to_have_text("3 characters")
     field.fill("😀" * 1234)
     expect(demo.locator("#predict-length")).to_have_text("1\u202f234 characters")
-    demo.locator("#predict-title textarea").fill(f" {TITLE} ")
-    count = f"1\u202f{234 + len(TITLE) + 2} characters, the title included"
-    expect(demo.locator("#predict-length")).to_have_text(count)
-    demo.locator("#predict-title textarea").fill("")
 
 
 def test_a_text_over_the_limit_is_told_before_anything_is_sent(demo):
@@ -225,7 +229,7 @@ def test_a_text_over_the_limit_is_told_before_anything_is_sent(demo):
     expect(demo.locator("#predict-length")).to_contain_text("This may take 3 minutes.")
     sent = []
     demo.on("request", lambda request: sent.append(request.url))
-    write(demo, "x" * LONGEST_TEXT, "T")
+    write(demo, "x" * (LONGEST_TEXT + 3))
     expect(demo.locator("#predict-length").get_by_role("status")).to_have_text(
         "The text has 250\u202f003 characters and this page reads at most 250\u202f000: remove 3 of them, "
         "or use the command line (python -m kpdemo predict), which has no limit."
@@ -235,17 +239,20 @@ def test_a_text_over_the_limit_is_told_before_anything_is_sent(demo):
     expect(demo.locator("#predict-length")).to_have_text("0 characters")
 
 
-def test_the_table_has_score_count_and_first_place_and_can_be_kept_as_json_and_csv(demo):
+def test_the_list_has_scores_and_counts_and_can_be_kept_as_json_and_csv_and_html(demo):
     predict(demo, BODY, TITLE)
-    rows = demo.locator("#predict-table tbody tr")
-    assert [row.replace("\n", "").split("\t") for row in rows.all_inner_texts()] == [
-        ["boundary integral equation", "0.90", "2", "2"],
-        ["integral equation", "0.80", "3", "11"],
-        ["surface current", "0.70", "1", str(TEXT.find("surface current"))],
+    rows = demo.locator("#predict-phrases > li")
+    assert [re.split(r"\s*\n\s*", row) for row in rows.all_inner_texts()] == [
+        ["0.90", "boundary integral equation", "2\u202f×", "1 shorter"],
+        ["0.70", "surface current", "1\u202f×"],
     ]
-    expect(demo.locator("#predict-facts")).to_contain_text("on CPU · model default")
+    rows.first.get_by_text("1 shorter").click()
+    expect(rows.first.locator("li")).to_contain_text("integral equation")
+    expect(demo.locator("#predict-facts")).to_contain_text("model default")
+    download_menu = demo.locator(".menu > summary", has_text="Download")
+    download_menu.click()
     with demo.expect_download() as download:
-        demo.get_by_role("button", name="Download JSON").click()
+        demo.get_by_role("button", name="JSON").click()
     assert download.value.suggested_filename == "keyphrases.json"
     record = json.loads(Path(download.value.path()).read_text(encoding="utf-8"))
     assert record["present"][0] == {
@@ -257,13 +264,21 @@ def test_the_table_has_score_count_and_first_place_and_can_be_kept_as_json_and_c
         "text": "electric currents", "score": 0.5, "kind": "mixed", "source": "generated",
         "evidence": ["surface current"],
     }  # fmt: skip
+    download_menu.click()
     with demo.expect_download() as download:
-        demo.get_by_role("button", name="Download CSV").click()
+        demo.get_by_role("button", name="CSV").click()
     content = Path(download.value.path()).read_text(encoding="utf-8-sig")  # Excel takes it as UTF-8
     assert [row["keyphrase"] for row in csv.DictReader(io.StringIO(content))] == [
         "boundary integral equation", "integral equation", "surface current",
         "electric currents", "electric scattering",
     ]  # fmt: skip
+    download_menu.click()
+    with demo.expect_download() as download:
+        demo.get_by_role("button", name="Marked text (HTML)").click()
+    page = Path(download.value.path()).read_text(encoding="utf-8")
+    assert '<li dir="auto">boundary integral equation · 0.90</li>' in page
+    assert page.count("<mark") == 6
+    demo.keyboard.press("Escape")
 
 
 PRESS_TWICE = """async (button) => {
@@ -284,11 +299,14 @@ def test_keyphrases_and_code_can_be_copied_and_the_button_says_so_for_a_moment(d
     assert label.startswith("Copy")
     button.click()
     expect(button).to_have_text("Copied")
-    present, absent = Nested().phrases, [keyphrase.text for keyphrase in Nested().absent]
-    phrases = "\n".join([*present, *absent])
-    assert demo.evaluate("() => navigator.clipboard.readText()") == phrases
+    read = "() => navigator.clipboard.readText()"
+    assert demo.evaluate(read) == "boundary integral equation; surface current"
     expect(button).to_have_text(label)
     assert button.evaluate(PRESS_TWICE) == label
+    demo.locator(".menu > summary", has_text="Copy as").click()
+    demo.get_by_role("button", name="BibTeX").click()
+    assert demo.evaluate(read) == "keywords = {boundary integral equation, surface current}"
+    expect(demo.locator(".menu[open]")).to_have_count(0)
     demo.get_by_text("Same in code").click()
     demo.get_by_role("button", name="Copy command").click()
     expect(demo.locator("#predict-shell-copy")).to_have_text("Copied")
@@ -328,9 +346,9 @@ def test_bad_input_is_one_sentence_and_nothing_is_lost(demo, body, sentence):
     demo.locator("#predict-run").click()
     expect_refusal(demo, sentence)
     expect(demo.locator("#predict-document textarea")).to_have_value(body)
-    expect(demo.locator("#predict-table")).to_be_hidden()
+    expect(demo.locator("#predict-phrases")).to_be_hidden()
     demo.get_by_text(EARLIER).click()
-    expect(demo.locator("#predict-table")).to_be_visible()  # the last result stays, if it is wanted
+    expect(demo.locator("#predict-phrases")).to_be_visible()  # the last result stays, if it is wanted
 
 
 def test_a_refusal_folds_the_earlier_answer_once_and_goes_with_the_next_one(fresh):
@@ -383,8 +401,8 @@ def test_a_book_is_predicted_whole_and_shown_in_part(demo):
     new_result(demo, demo.locator("#predict-run").click)
     expect(demo.locator("#predict-cut")).to_contain_text("the keyphrases come from the whole text")
     assert time.monotonic() - started < 10
-    expect(demo.locator("#predict-table tbody th")).to_have_text("surface current")
-    expect(demo.locator("#predict-table a")).to_have_count(0)
+    expect(demo.locator("#predict-phrases .phrase")).to_have_text("surface current")
+    expect(demo.locator("#predict-phrases a")).to_have_count(0)
     assert len(demo.locator("#predict-text").inner_text()) <= 20_000
 
 
@@ -398,47 +416,49 @@ def test_right_to_left_text_and_emoji_keep_their_marks(demo):
 
 def test_the_first_place_leads_to_its_mark(demo):
     predict(demo, "surface words " * 400 + "integral equation", TITLE)
-    demo.locator("#predict-table a").last.click()
+    demo.locator("#predict-phrases a").last.click()
     expect(demo.locator("mark.kp-found")).to_be_in_viewport()
 
 
-def test_the_number_by_hand_and_the_model_can_be_chosen(fresh):
-    count, threshold = fresh.locator("#predict-count input"), fresh.get_by_label("Threshold, 0 to 1")
+def test_options_apply_at_once_and_a_wrong_one_is_named(fresh):
+    count, threshold = fresh.get_by_label("How many, 1 to 20"), fresh.get_by_label("Lowest score, 0 to 1")
+    rows, old = fresh.locator("#predict-phrases > li"), fresh.locator("#predict-old")
     expect(count).to_be_hidden()
-    expect(threshold).to_be_hidden()
-    fresh.get_by_label("A number").check()
-    expect(count).to_be_editable()
-    expect(fresh.locator("#predict-count")).to_contain_text(f"1 to {LARGEST_COUNT}")
-    expect(threshold).to_be_hidden()
-    count.fill("500")
-    write(fresh, BODY)
-    fresh.locator("#predict-run").click()
-    expect_refusal(fresh, f"The number of keyphrases is 500: give a whole number from 1 to {LARGEST_COUNT}.")
-    expect(count).to_have_value("500")
-    count.fill("3")
+    open_options(fresh)
     choose_model(fresh, "first – first phrases")
+    count.fill("3")
+    expect(old).to_be_hidden()  # there is no answer yet
     predict(fresh, "Neural networks learn many useful features from large corpora.")
-    expect(fresh.locator("#predict-table tbody tr")).to_have_count(3)
+    expect(rows).to_have_count(3)
     expect(fresh.locator("#predict-facts")).to_contain_text("model first")
     assert "--top-k=3" in fresh.locator("#predict-shell").text_content()
-
-
-def test_a_threshold_holds_once_it_is_chosen_and_a_wrong_one_is_named(fresh):
-    fresh.get_by_label("All that reach a threshold").check()
-    expect(fresh.locator("#predict-count")).to_be_hidden()
-    threshold = fresh.get_by_label("Threshold, 0 to 1")
-    expect(threshold).to_have_value("0.1")
+    count.fill("1")
+    expect(rows).to_have_count(1)
+    count.fill("500")
+    expect_refusal(fresh, f"The number of keyphrases is “500”: give a whole number from 1 to {LARGEST_COUNT}")
+    expect(count).to_have_value("500")
+    expect(fresh.locator("#predict-text")).to_be_hidden()
+    count.fill("")
     threshold.fill("high")
-    write(fresh, BODY)
-    fresh.locator("#predict-run").click()
-    expect_refusal(fresh, "The threshold is “high”: give a number from 0 to 1")
+    expect_refusal(fresh, "The lowest score is “high”: give a number from 0 to 1")
     threshold.fill("0.5")
+    expect(fresh.locator("#predict-code")).to_contain_text("--threshold=0.5")
+    expect(old).to_be_hidden()
+
+
+def test_an_answer_to_another_text_is_marked_as_old(fresh):
     predict(fresh, BODY)
-    assert "--threshold=0.5" in fresh.locator("#predict-code").text_content()
-    fresh.get_by_label("The model's own rule").check()
-    expect(threshold).to_be_hidden()
-    predict(fresh, BODY)
-    assert "threshold" not in fresh.locator("#predict-code").text_content()
+    old = fresh.locator("#predict-old")
+    expect(old).to_be_hidden()
+    write(fresh, f"{BODY} More.")
+    expect(old).to_have_text("Text or options have changed since: press Find keyphrases.")
+    write(fresh, BODY)
+    expect(old).to_be_hidden()
+    write(fresh, BODY * 300)
+    new_result(fresh, fresh.locator("#predict-run").click)
+    open_options(fresh)
+    fresh.get_by_label("How many").fill("1")
+    expect(old).to_be_visible()  # a long text is read only when its reader says so
 
 
 def test_predict_is_in_sight_before_anything_is_scrolled_also_under_a_long_text(fresh):
@@ -606,6 +626,7 @@ def test_files_and_a_comparison_can_be_stopped_and_keep_what_they_had(page, serv
         expect(stop).to_be_hidden()
         page.get_by_role("tab", name="Files").click()
         choose_files(page.locator("#files-upload"), table)
+        page.locator("#files-options > button").click()
         page.locator("#files-model input").click()
         page.get_by_role("option", name="obedient").click()
         page.locator("#files-run").click()
@@ -687,6 +708,7 @@ def test_a_damaged_model_leaves_the_others_usable(page, serve):
 
 @pytest.mark.parametrize(("field", "key"), [("model", "Tab"), ("language", "Shift+Tab")])
 def test_the_list_of_a_field_closes_when_the_keyboard_leaves_it(demo, field, key):
+    open_options(demo)
     box = demo.locator(f"#predict-{field} input")
     before = box.input_value()
     box.focus()

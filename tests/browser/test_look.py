@@ -14,7 +14,7 @@ from annotation.services.bundle import UnreachableError
 from annotation.services.projects import OverviewService
 from annotation.types import ProjectSettings, Role
 from tests.browser.conftest import Nested, open_page
-from tests.browser.test_keyphrases_page import BODY, TITLE, new_result, predict, write
+from tests.browser.test_keyphrases_page import BODY, TITLE, new_result, open_options, predict, write
 
 WIDTH = "document.documentElement.scrollWidth"
 
@@ -136,7 +136,7 @@ def test_a_page_that_cannot_be_opened_says_why_and_opens_no_more(browser, site, 
 def test_a_phone_gives_its_width_to_the_text(narrow):
     predict(narrow, BODY, TITLE)
     table, phrase = (
-        narrow.locator(f"#predict-table{part}").bounding_box() for part in ("", " tbody th >> nth=0")
+        narrow.locator(f"#predict-phrases{part}").bounding_box() for part in ("", " .phrase >> nth=0")
     )
     assert table["x"] <= 12
     assert phrase["width"] >= 0.4 * table["width"]
@@ -149,12 +149,12 @@ def test_marks_can_be_read_in_the_colours_of_the_reader_and_on_paper(demo):
     demo.emulate_media(forced_colors="active", color_scheme="dark")
     assert mark.evaluate(colour) == text.evaluate(colour)
     assert mark.evaluate("e => getComputedStyle(e).borderBottomStyle") == "solid"
-    tick = demo.locator("#predict-rule input:checked")
+    tick = demo.locator("#space-method input:checked")
     assert tick.evaluate("e => getComputedStyle(e).appearance") == "auto"
     demo.emulate_media(media="print", forced_colors="none", color_scheme="light")
     assert text.evaluate("e => e.scrollHeight <= e.clientHeight")
     assert mark.evaluate("e => getComputedStyle(e).printColorAdjust") == "exact"
-    for hidden in ("#predict-run", "#predict-title", "#predict-copy", "#compare-run", "#compare-heading"):
+    for hidden in ("#predict-run", "#predict-document", "#predict-copy", "#compare-run", "#compare-heading"):
         expect(demo.locator(hidden)).to_be_hidden()
     demo.emulate_media(media="null")
 
@@ -171,13 +171,25 @@ def test_less_motion_and_the_theme_of_the_system_hold_until_another_is_chosen(pa
     assert page.evaluate(dark) is False
 
 
-def test_on_a_phone_the_result_is_under_the_fields_and_comes_into_view(narrow):
+def test_on_a_phone_the_answer_follows_the_button_and_comes_into_view(narrow):
     for body in (BODY, f"{BODY} Another result."):
         narrow.evaluate("scrollTo(0, 0)")
-        assert narrow.locator("#predict-heading").bounding_box()["y"] > 844
+        run, heading = (narrow.locator(name).bounding_box() for name in ("#predict-run", "#predict-heading"))
+        assert 0 < heading["y"] - (run["y"] + run["height"]) < 40
         predict(narrow, body, TITLE)
         expect(narrow.locator("#predict-heading h2")).to_be_in_viewport(ratio=0.9)
-        expect(narrow.locator("#predict-text")).to_be_in_viewport(ratio=0.9)
+        expect(narrow.locator("#predict-phrases")).to_be_in_viewport(ratio=0.9)
+    order = ("#predict-run", "#predict-result", "#predict-text", "#predict-options")
+    tops = [narrow.locator(name).bounding_box()["y"] for name in order]
+    assert tops == sorted(tops)
+
+
+def test_on_a_wide_screen_the_whole_answer_is_above_the_fold(demo):
+    demo.set_viewport_size({"width": 1280, "height": 800})
+    predict(demo, BODY, TITLE)
+    demo.evaluate("scrollTo(0, 0)")
+    for part in ("#predict-phrases", "#predict-absent", "#predict-facts"):
+        expect(demo.locator(part)).to_be_in_viewport(ratio=1)
 
 
 def test_on_a_wide_screen_nothing_jumps(demo):
@@ -220,10 +232,10 @@ def shown_in(page, scheme: str) -> Iterator[None]:
 def test_the_page_has_a_language_a_heading_order_and_a_main_part(demo):
     predict(demo, BODY, TITLE)
     assert demo.evaluate("document.documentElement.lang") == "en"
-    assert demo.title() == "Keyphrases"
+    assert demo.title() == "kpdemo – keyphrases of documents"
     expect(demo.get_by_role("main")).to_have_count(1)
-    expect(demo.get_by_role("heading", level=1)).to_have_text(["Keyphrases"])
-    assert demo.get_by_role("heading", level=2).all_inner_texts() == ["Keyphrases", "Compare"]
+    expect(demo.get_by_role("heading", level=1)).to_have_text(["kpdemo"])
+    assert demo.get_by_role("heading", level=2).all_inner_texts() == ["Keyphrases", "In the text", "Compare"]
 
 
 def test_every_control_has_a_name_and_no_id_comes_twice(demo):
@@ -237,9 +249,7 @@ def test_every_control_has_a_name_and_no_id_comes_twice(demo):
 
 def test_the_keyboard_alone_is_enough(demo):
     write(demo, "")
-    demo.locator("#predict-title textarea").focus()
-    demo.keyboard.type(TITLE)
-    demo.keyboard.press("Tab")
+    demo.locator("#predict-document textarea").focus()
     demo.keyboard.type(BODY)
     for _ in range(20):
         demo.keyboard.press("Tab")
@@ -247,7 +257,7 @@ def test_the_keyboard_alone_is_enough(demo):
             break
     assert demo.locator("#predict-run").evaluate("e => getComputedStyle(e).outlineStyle") == "solid"
     new_result(demo, lambda: demo.keyboard.press("Enter"))
-    expect(demo.locator("#predict-table")).to_be_visible()
+    expect(demo.locator("#predict-phrases")).to_be_visible()
 
 
 BROKEN_WORDS = """root => {
@@ -284,7 +294,8 @@ def test_beside_long_names_no_word_of_ours_is_broken(site, browser, unused):
 
 def test_a_list_to_choose_from_is_edged_as_a_text_field_is(demo):
     edge = "e => getComputedStyle(e).borderTopColor"
-    text = demo.locator("#predict-title textarea").evaluate(edge)
+    open_options(demo)
+    text = demo.locator("#predict-document textarea").evaluate(edge)
     assert demo.locator(".wrap:has(> .wrap-inner):visible").first.evaluate(edge) == text
 
 

@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 import app
 from tests.browser.conftest import load, serious_violations
+from tests.browser.test_keyphrases_page import open_options
 from tests.fakes import PASSAGES, FakeRetriever
 
 MODELS = {"default": "by language", "multilingual": "other languages", "first": "first phrases"}
@@ -36,7 +37,7 @@ def test_a_french_document_shows_its_passages_and_a_chinese_one_is_marked(fresh)
     predict(fresh, FRENCH)
     passages = fresh.locator("#predict-passages .passage")
     expect(passages).to_have_count(len(PASSAGES))
-    expect(fresh.locator("#predict-facts")).to_contain_text("model multilingual · French")
+    expect(fresh.locator("#predict-facts")).to_contain_text("French · model multilingual")
     assert fresh.locator("#predict-text mark").all_inner_texts() == ["noyaux de graphes", "molécules"]
     used = fresh.locator("#predict-passages .used")
     assert used.all_inner_texts() == ["drug discovery used"]
@@ -49,11 +50,13 @@ def test_a_french_document_shows_its_passages_and_a_chinese_one_is_marked(fresh)
     passages.first.get_by_text("Text").click()
     expect(passages.first).to_contain_text("A kernel compares two graphs.")
     with fresh.expect_download() as download:
+        fresh.locator(".menu > summary", has_text="Download").click()
         fresh.locator("#predict-json").click()
     kept = json.loads(Path(download.value.path()).read_text(encoding="utf-8"))
     assert [passage["id"] for passage in kept["passages"]] == [passage.id for passage in PASSAGES]
     with fresh.expect_download() as download:
-        fresh.get_by_role("button", name="Download passages CSV").click()
+        fresh.locator(".menu > summary", has_text="Download").click()
+        fresh.get_by_role("button", name="Passages (CSV)").click()
     assert download.value.suggested_filename == "passages.csv"
     with Path(download.value.path()).open(encoding="utf-8-sig", newline="") as stream:
         rows = list(csv.DictReader(stream))
@@ -69,6 +72,7 @@ def test_a_french_document_shows_its_passages_and_a_chinese_one_is_marked(fresh)
     assert (text.get_attribute("lang"), text.get_attribute("dir")) == ("zh", "auto")
     assert text.locator("mark").all_inner_texts() == ["图核", "分子", "分子"]
     expect(passages).to_have_count(len(PASSAGES))
+    open_options(fresh)
     fresh.locator("#predict-language input").click()  # the reader can choose otherwise
     fresh.get_by_role("option", name="French", exact=True).click()
     fresh.locator("#predict-run").click()

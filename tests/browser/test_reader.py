@@ -9,29 +9,28 @@ from playwright.sync_api import Page, expect
 
 from kpdemo.ui.html import group_digits
 from tests.browser.conftest import open_page
+from tests.browser.test_keyphrases_page import open_options
 
 TITLE = "Surface currents"
 TEXT = "The boundary integral equation gives the surface current.\n\nשלום “world”"
-LENGTH = len(TITLE) + 2 + len(TEXT)
+WHOLE = f"{TITLE}\n\n{TEXT}"
 
 
 def write(page: Page) -> None:
-    page.locator("#predict-title textarea").fill(TITLE)
-    page.locator("#predict-document textarea").fill(TEXT)
+    page.locator("#predict-document textarea").fill(WHOLE)
 
 
-def expect_texts(page: Page, title: str, text: str) -> None:
-    expect(page.locator("#predict-title textarea")).to_have_value(title)
+def expect_text(page: Page, text: str) -> None:
     expect(page.locator("#predict-document textarea")).to_have_value(text)
 
 
 def test_a_reload_and_back_keep_the_text_and_the_tab_and_a_new_tab_shows_nothing_of_them(fresh, address):
     write(fresh)
     fresh.reload()
-    expect_texts(fresh, TITLE, TEXT)
-    expect(fresh.locator("#predict-length")).to_contain_text(f"{group_digits(LENGTH)} characters")
+    expect_text(fresh, WHOLE)
+    expect(fresh.locator("#predict-length")).to_contain_text(f"{group_digits(len(WHOLE))} characters")
     fresh.locator("#predict-run").click()
-    expect(fresh.locator("#predict-table")).to_contain_text("boundary integral equation")
+    expect(fresh.locator("#predict-phrases")).to_contain_text("boundary integral equation")
     fresh.get_by_role("tab", name="Evaluate").click()
     expect(fresh).to_have_url(f"{address}/#evaluate")
     fresh.goto(f"{address}/healthz")
@@ -39,25 +38,31 @@ def test_a_reload_and_back_keep_the_text_and_the_tab_and_a_new_tab_shows_nothing
     expect(fresh.locator("#evaluate-run")).to_be_visible()
     fresh.get_by_role("tab", name="Keyphrases").click()
     expect(fresh).to_have_url(f"{address}/")
-    expect_texts(fresh, TITLE, TEXT)
+    expect_text(fresh, WHOLE)
 
     other = fresh.context.new_page()
     open_page(other, address)
-    expect_texts(other, "", "")
+    expect_text(other, "")
     assert other.evaluate("localStorage.length") == fresh.evaluate("localStorage.length") == 0
 
 
-def test_a_long_title_is_seen_whole_after_a_reload_on_another_tab(fresh):
-    fresh.locator("#predict-title textarea").fill(
-        "A title of several lines, so long that the box has to grow. " * 2
-    )
-    fresh.get_by_role("tab", name="Evaluate").click()
+def test_an_answer_and_its_options_survive_a_reload_and_are_old_where_the_text_is_another(fresh):
+    write(fresh)
+    open_options(fresh)
+    fresh.locator("#predict-count textarea").fill("2")
+    fresh.locator("#predict-run").click()
+    expect(fresh.locator("#predict-phrases")).to_contain_text("boundary integral equation")
+    expect(fresh.locator("#predict-marked mark").first).to_be_visible()
     fresh.reload()
-    expect(fresh.locator("#evaluate-run")).to_be_visible()
-    fresh.get_by_role("tab", name="Keyphrases").click()
-    title = fresh.locator("#predict-title textarea")
-    expect(title).not_to_have_value("")
-    assert title.evaluate("box => box.scrollHeight <= box.clientHeight && box.clientHeight > 50")
+    expect(fresh.locator("#predict-phrases")).to_contain_text("boundary integral equation")
+    expect(fresh.locator("#predict-marked mark").first).to_be_visible()
+    expect(fresh.locator("#predict-old")).to_be_hidden()
+    open_options(fresh)
+    expect(fresh.locator("#predict-count textarea")).to_have_value("2")
+    fresh.locator("#predict-document textarea").fill("Another text")
+    fresh.reload()
+    expect(fresh.locator("#predict-phrases")).to_contain_text("boundary integral equation")
+    expect(fresh.locator("#predict-old")).to_be_visible()
 
 
 def test_an_example_is_kept_and_what_was_taken_away_is_not(fresh):
@@ -71,22 +76,21 @@ def test_an_example_is_kept_and_what_was_taken_away_is_not(fresh):
     back = fresh.locator("#predict-text-back")
     for number in (2, 1):
         fresh.locator(f"#predict-example-{number}").click()
-        expect(fresh.locator("#predict-title textarea")).not_to_have_value(TITLE)
+        expect(fresh.locator("#predict-document textarea")).not_to_have_value(WHOLE)
         expect(back).to_be_visible()
     back.click()
-    expect_texts(fresh, TITLE, TEXT)
+    expect_text(fresh, WHOLE)
     expect(back).to_be_hidden()
     fresh.locator("#predict-example-1").click()
-    expect(fresh.locator("#predict-document textarea")).not_to_have_value(TEXT)
+    expect(fresh.locator("#predict-document textarea")).not_to_have_value(WHOLE)
     expect(fresh.locator("#predict-facts")).to_be_visible()
     example = fresh.locator("#predict-document textarea").input_value()
     fresh.reload()
     expect(fresh.locator("#predict-document textarea")).to_have_value(example)
-    fresh.locator("#predict-title textarea").fill("")
     fresh.locator("#predict-document textarea").fill("")
     fresh.reload()
     fresh.locator("#predict-run").wait_for()  # a text comes back as soon as its box is there
-    expect_texts(fresh, "", "")
+    expect_text(fresh, "")
 
 
 def test_a_text_that_the_browser_cannot_store_is_no_trouble(fresh):
@@ -95,7 +99,7 @@ def test_a_text_that_the_browser_cannot_store_is_no_trouble(fresh):
     fresh.evaluate(f"() => {{ Storage.prototype.setItem = {refuse}; }}")
     fresh.reload()
     fresh.locator("#predict-run").wait_for()  # a text comes back as soon as its box is there
-    expect_texts(fresh, "", "")
+    expect_text(fresh, "")
 
 
 @pytest.mark.parametrize(

@@ -140,16 +140,16 @@ def test_the_text_of_the_first_page_is_drawn_in_both_spaces_and_the_layout_chose
     points = space.locator(CHART.format("reranker")).evaluate(
         "e => e.data.filter(t => t.name).map(t => [t.name, t.x.length])"
     )
-    assert dict(points) == {"Absent keyphrases": 4, "Present keyphrases": 5, "Document": 1}
+    assert dict(points) == {"Keyphrases not in the text": 4, "Keyphrases in the text": 5, "Document": 1}
     names = space.locator(f"{CHART.format('reranker')} .legendtext").all_text_contents()
-    assert names == ["Document", "Present keyphrases", "Absent keyphrases"]
+    assert names == ["Document", "Keyphrases in the text", "Keyphrases not in the text"]
     rows = space.locator("#space-reranker-table tbody tr")
     expect(rows).to_have_count(9)
     assert "absent" in rows.filter(has_text="electric currents").inner_text()
 
     space.get_by_role("radiogroup", name="Layout").get_by_role("radio", name="PCA").focus()
     space.keyboard.press("ArrowRight")
-    expect(space.get_by_role("radio", name="t‑SNE")).to_be_checked()
+    expect(space.get_by_role("radio", name="Neighbours (t‑SNE)")).to_be_checked()
     draw(space, "extractor", "reranker")
     expect(space.locator("#space-extractor-about")).to_contain_text("t‑SNE keeps neighbours together")
 
@@ -182,8 +182,8 @@ def test_pointing_at_a_phrase_tells_its_score(drawn):
     box = point.bounding_box()
     drawn.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     hover = drawn.locator(f"{CHART.format('extractor')} .hoverlayer")
-    expect(hover).to_contain_text("present: score 0.")
-    expect(hover).to_contain_text("cosine with the document")
+    expect(hover).to_contain_text("in the text: score 0.")
+    expect(hover).to_contain_text("closeness to the text")
 
 
 def test_the_legend_hides_a_kind_and_shows_it_again(drawn):
@@ -287,7 +287,7 @@ def test_a_phone_shows_the_map_without_scrolling_sideways(browser, space_address
     chart.locator(".trace.scatter", has=page.locator(".point")).nth(-2).locator(".point").first.tap(
         force=True
     )
-    expect(chart.locator(".hoverlayer")).to_contain_text("cosine with the document")
+    expect(chart.locator(".hoverlayer")).to_contain_text("closeness to the text")
 
     assert not page.evaluate(HAS_ITS_HEIGHT)
     page.set_viewport_size({"width": 844, "height": 390})

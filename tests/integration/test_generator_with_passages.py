@@ -19,7 +19,7 @@ from kpdemo.training.multilingual.generator import RamkgTraining, train_ramkg, t
 from kpdemo.training.parts import CHECKPOINT
 from kpdemo.types import Document, PredictionRequest
 from kpdemo.ui.models import ModelShelf
-from kpdemo.ui.results import answer_html, shell_lines
+from kpdemo.ui.results import shell_lines, text_html
 from kpdemo.ui.start import index_of, open_model
 from tests.tiny_multilingual import t5, write_documents
 from tests.tiny_ranker import SENTENCE, build_tiny_index, save_tiny_ranker
@@ -150,7 +150,7 @@ def test_the_page_gives_the_index_to_the_folder_that_it_came_with(model, index):
     assert index_of("multilingual", model=None, index=str(index)) == str(index)
     shelf = ModelShelf({str(model): "given"}, partial(open_model, device="cpu", **given), index_of=of)
     answer = shelf.answer(PredictionRequest(Document(FRENCH, language="fr"), str(model)))
-    assert answer_html(answer).count('class="passage"') == 2
+    assert text_html(answer).count('class="passage"') == 2
     assert f"--index={index}" in shell_lines(answer.question)
 
 

@@ -34,10 +34,10 @@ def running(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
             process.kill()
 
 
-def predict(address: str, title: str, text: str, model: str) -> str:
-    """What the button Predict answers."""
+def predict(address: str, text: str, model: str) -> str:
+    """What the button answers."""
     call = f"{address}/gradio_api/call/predict"
-    body = json.dumps({"data": [title, text, model, "own", 10, "", ""]}).encode()
+    body = json.dumps({"data": [text, model, "", "", ""]}).encode()
     with urlopen(Request(call, body, {"Content-Type": "application/json"}), timeout=PATIENCE) as answer:
         event = json.load(answer)["event_id"]
     with urlopen(f"{call}/{event}", timeout=PATIENCE) as answer:
@@ -54,8 +54,8 @@ def test_the_app_answers_with_the_default_model_which_ends_with_it(running, tmp_
     with urlopen(set_up, timeout=PATIENCE) as page:
         assert "administrator" in page.read().decode()
     example = load_examples()[0]
-    assert "<mark " in predict(address, example.title, example.text, "default")
-    assert "<mark " in predict(address, example.title, example.text, "first")
+    assert "<mark " in predict(address, example.text, "default")
+    assert "<mark " in predict(address, example.text, "first")
     with urlopen(f"{address}/healthz", timeout=PATIENCE) as answer:
         health = json.load(answer)
     assert (health["status"], health["model"]) == ("ok", "ready")

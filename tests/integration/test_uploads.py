@@ -84,7 +84,9 @@ def named_file(path: str) -> dict[str, Any]:
 
 
 def call_predict_files(client: TestClient, path: str) -> Any:
-    return client.post("/gradio_api/call/predict_files", json={"data": [[named_file(path)], "first"]})
+    return client.post(
+        "/gradio_api/call/predict_files", json={"data": [[named_file(path)], "first", "", "", ""]}
+    )
 
 
 def join_import(client: TestClient, path: str) -> Any:

@@ -114,6 +114,18 @@ def test_without_a_first_model_the_process_starts_when_it_is_asked(tmp_path, mon
         never_asked.open("first")
 
 
+def test_a_process_that_nobody_asks_gives_its_memory_back_and_another_answers_later():
+    with closing(ModelWorker(load, idle=0.2)) as worker:
+        process = process_of(worker)
+        assert wait_for(lambda: not exists(process))
+        assert process_of(worker) != process
+
+
+def test_the_threads_of_a_process_wait_without_spinning(worker):
+    environment = Path(f"/proc/{process_of(worker)}/environ").read_bytes().split(b"\0")
+    assert b"OMP_WAIT_POLICY=PASSIVE" in environment
+
+
 def test_our_errors_come_as_themselves(worker):
     with pytest.raises(ModelLoadError, match=r"^There is no model “missing”: choose another\.$"):
         worker.open("missing")

@@ -28,14 +28,16 @@ from kpdemo.ui.files import (
     SHOWN_ROWS,
     STOPPED_EARLY,
     FilesHandlers,
+    SharedKeyphrases,
     readable_copies,
 )
+from kpdemo.ui.html import page_html
 from kpdemo.ui.models import TURN_CHARACTERS, ModelShelf
 from kpdemo.ui.page import FooterHandlers
 from kpdemo.ui.predict import PredictHandlers, load_examples
 from kpdemo.ui.requests import LONGEST_TEXT
 from kpdemo.worker import WARM_UP
-from tests.fakes import FakePredictor, FakeRetriever, MappedPredictor, absent_keyphrases
+from tests.fakes import FakePredictor, MappedPredictor, absent_keyphrases
 from tests.pdfs import make_slow_pdf
 
 MODELS = {"default": "the trained one", "first": "first phrases"}
@@ -54,8 +56,9 @@ def shelf() -> ModelShelf:
     return ModelShelf({**MODELS, "damaged": "a broken one"}, load)
 
 
-def predict(shelf, document=TEXT, title="", model="default"):
-    return PredictHandlers(shelf).predict(title, document, model, "own", 10, "")
+def predict(shelf, document=TEXT, model="default"):
+    """Both parts of the answer: the list, and the marked text."""
+    return "".join(PredictHandlers(shelf).predict(document, model))
 
 
 def test_a_script_that_is_not_read_promises_no_language(shelf):
@@ -66,7 +69,7 @@ def test_a_script_that_is_not_read_promises_no_language(shelf):
 
 
 def test_predict_marks_the_text(shelf):
-    html = predict(shelf, title="A title about networks")
+    html = predict(shelf, f"A title about networks\n\n{TEXT}")
     assert '<mark id="kp-2-7"' in html
     assert "Same in code" in html
 
@@ -97,10 +100,10 @@ class EnglishPredictor(FakePredictor):
 def test_a_text_in_another_language_than_the_model_was_made_for_is_named(language, named):
     text = "Nous présentons une méthode d’extraction de termes-clés pour les réseaux électriques."
     handlers = PredictHandlers(ModelShelf(MODELS, EnglishPredictor))
-    html = handlers.predict("", text, "default", "own", 10, "", language)
+    html = "".join(handlers.predict(text, "default", language=language))
     assert f'id="predict-language-note">{named} &#x27;default&#x27; was trained on no such text, so' in html
     assert ("--language=it" in html) == (language == "it")
-    assert "predict-language-note" not in handlers.predict("", TEXT, "default", "own", 10, "")
+    assert "predict-language-note" not in handlers.predict(TEXT, "default")[0]
 
 
 def test_a_damaged_model_is_a_toast_and_its_name_is_escaped(shelf):
@@ -118,24 +121,13 @@ def test_the_page_explains_a_damaged_default():
 
 def test_the_card_of_a_model_is_harmless_html():
     evil = "# {}\n\n<script>alert(1)</script> [a](javascript:alert(2)) ![p](https://example.org/p.png) ${{1}}"
-    html, about = PredictHandlers(ModelShelf(MODELS, load, evil.format)).describe_model("first")
-    assert about["label"] == "About the model first"
+    handlers = PredictHandlers(ModelShelf(MODELS, load, lambda name: evil.replace("# {}", "")))
+    card = page_html("first", evil.format("first")).partition("</style>")[2]
+    html = handlers.describe_model("first") + card
+    assert 'href="cards/first" target="_blank">About the model first</a>' in html
     assert "<h3" in html
-    assert "first" in html
     for harmful in ("<script", 'href="javascript', "<img", "$", "{"):
         assert harmful not in html
-
-
-def test_an_answer_brings_the_card_of_its_model_when_that_is_not_the_chosen_one():
-    opened = {"default": FakePredictor(), "multilingual": FakeRetriever()}
-    handlers = PredictHandlers(
-        ModelShelf(dict.fromkeys(opened, ""), opened.__getitem__, "# Card of {}".format)
-    )
-    french = "Les noyaux de graphes comparent les molécules par leurs parties communes et par leur forme."
-    answers = [handlers.predict("", text, "default", "own", 10, "") for text in (french, TEXT)]
-    assert "<summary>About the model multilingual</summary>" in answers[0]
-    assert "Card of multilingual</h3>" in answers[0]
-    assert "Card of" not in answers[1]
 
 
 def test_there_is_no_card_of_a_model_that_is_not_offered(shelf):
@@ -173,11 +165,11 @@ def test_examples_are_abstracts_from_four_fields_and_in_the_languages_of_the_mod
     assert len({example.field for example in examples}) == len(examples)
     assert [detect(example.text).code for example in examples] == ["en"] * 4 + ["fr", "zh"]
     assert all(120 <= len(example.text.split()) <= 180 for example in examples[:5])
-    assert json.dumps([examples[0].title, examples[0].text]) in examples[0].script
+    assert json.dumps(f"{examples[0].title}\n\n{examples[0].text}") in examples[0].script
 
 
 def compare(shelf, models):
-    return CompareHandlers(shelf).compare(models, "", TEXT, "own", 10, "")
+    return CompareHandlers(shelf).compare(models, TEXT)
 
 
 def test_compare_shows_a_column_for_each_model_in_the_order_of_the_page(shelf):
@@ -259,7 +251,7 @@ def test_what_models_had_answered_before_a_stop_is_compared():
         MODELS, lambda name: Stopping(name, stop=partial(handlers.stops.ask, PAGE.session_hash))
     )
     handlers = CompareHandlers(shelf)
-    html = handlers.compare(["default", "first"], "", TEXT, "own", 10, "", "", PAGE)
+    html = handlers.compare(["default", "first"], TEXT, "", "", "", PAGE)
     assert "<h3>default</h3><ol>" in html
     assert f'<h3>first</h3><p class="note">{STOPPED}</p>' in html
 
@@ -285,10 +277,10 @@ def test_compare_tells_fillers_in_the_columns_and_once_what_they_are():
     )
     html = columns_html([replace(column, answer=replace(column.answer, prediction=given))])
     first, *fillers = re.findall("<li.*?</li>", html)
-    assert "filler" not in first
-    assert all('<li class="filler">' in one and ">filler</span>" in one for one in fillers)
-    assert html.count("A filler does not meet the model&#x27;s own rule") == 1
-    assert "filler" not in columns_html([column])
+    assert "less likely" not in first
+    assert all('<li class="filler">' in one and ">less likely</span>" in one for one in fillers)
+    assert html.count("Less likely: too unlikely by the model’s own rule") == 1
+    assert "less likely" not in columns_html([column])
 
 
 def test_several_models_are_told_to_have_scales_of_their_own():
@@ -406,7 +398,9 @@ def run_stopped_files(paths):
     handlers = FilesHandlers(shelf)
     [(html, download)] = [
         (html, Path(update["value"]).read_text(encoding="utf-8").splitlines())
-        for html, update, _ in handlers.predict_files([str(path) for path in paths], "default", PAGE)
+        for html, update, _ in handlers.predict_files(
+            [str(path) for path in paths], "default", "", "", "", PAGE
+        )
     ]
     return html, download
 
@@ -449,7 +443,7 @@ def test_a_stop_before_the_first_document_is_a_sentence(jsonl):
 
     handlers = FilesHandlers(ModelShelf(MODELS, load_and_stop))
     with pytest.raises(gr.Error, match=STOPPED_EARLY):
-        list(handlers.predict_files([str(jsonl)], "default", PAGE))
+        list(handlers.predict_files([str(jsonl)], "default", "", "", "", PAGE))
 
 
 def test_a_stop_counts_while_files_of_others_are_read(jsonl, shelf):
@@ -460,7 +454,7 @@ def test_a_stop_counts_while_files_of_others_are_read(jsonl, shelf):
         handlers.stops.ask(PAGE.session_hash)
 
     with shelf.turn_of_files, pytest.raises(gr.Error, match=STOPPED_EARLY):
-        list(handlers.predict_files([str(jsonl)], "default", PAGE, stop))
+        list(handlers.predict_files([str(jsonl)], "default", "", "", "", PAGE, stop))
     assert run_files(shelf, [jsonl])[1]
 
 
@@ -472,7 +466,7 @@ def test_a_stop_counts_while_a_pdf_is_read_and_keeps_what_was_predicted(jsonl, s
             Timer(0.2, handlers.stops.ask, [PAGE.session_hash]).start()
 
     paths = [str(jsonl), str(make_slow_pdf(tmp_path / "slow.pdf"))]
-    [(html, _, _)] = handlers.predict_files(paths, "default", PAGE, stop_at_the_pdf)
+    [(html, _, _)] = handlers.predict_files(paths, "default", "", "", "", PAGE, stop_at_the_pdf)
     assert "Stopped: 3 of 5 documents are predicted" in html
     assert "; 1 was not read." in html
 
@@ -482,8 +476,8 @@ def test_a_stop_counts_before_the_question_has_left_the_queue(jsonl, shelf):
     files.stops.ask(PAGE.session_hash)
     comparing.stops.ask(PAGE.session_hash)
     with pytest.raises(gr.Error, match=STOPPED_EARLY):
-        list(files.predict_files([str(jsonl)], "default", PAGE))
-    fields = (["default"], "", TEXT, "own", 10, "", "", PAGE)
+        list(files.predict_files([str(jsonl)], "default", "", "", "", PAGE))
+    fields = (["default"], TEXT, "", "", "", PAGE)
     assert STOPPED in comparing.compare(*fields)
     assert STOPPED not in comparing.compare(*fields)
 
@@ -496,7 +490,30 @@ def test_a_stop_counts_while_uploads_are_copied(jsonl, shelf, monkeypatch):
     handlers = FilesHandlers(shelf)
     monkeypatch.setattr("kpdemo.ui.files.readable_copies", copy_and_stop)
     with pytest.raises(gr.Error, match=STOPPED_EARLY):
-        list(handlers.predict_files([str(jsonl)], "default", PAGE))
+        list(handlers.predict_files([str(jsonl)], "default", "", "", "", PAGE))
+
+
+def test_options_hold_for_files_and_what_documents_have_in_common_is_counted(shelf, tmp_path):
+    def keyphrases(*texts: str) -> dict[str, list[dict[str, str]]]:
+        return {"present": [{"text": text} for text in texts], "absent": []}
+
+    shared = SharedKeyphrases()
+    for row in (
+        keyphrases("Graph kernel", "drugs"),
+        keyphrases("graph kernels"),
+        keyphrases("graph kernels"),
+    ):
+        shared.add(row)
+    assert shared.most_common() == [("graph kernels", 3)]
+    path = tmp_path / "docs.jsonl"
+    path.write_text("".join(json.dumps({"id": id, "text": TEXT}) + "\n" for id in "ab"), encoding="utf-8")
+    [(html, download, _)] = FilesHandlers(shelf).predict_files([str(path)], "default", "1")
+    assert 'data-filter="' in html
+    assert "2 documents</li>" in html
+    rows = [json.loads(line) for line in Path(download["value"]).read_text(encoding="utf-8").splitlines()]
+    assert [len(row["present"]) for row in rows] == [1, 1]
+    with pytest.raises(gr.Error, match="The number of keyphrases is “none”"):
+        list(FilesHandlers(shelf).predict_files([str(path)], "default", "none"))
 
 
 def test_several_files_are_told_apart(shelf, jsonl, tmp_path):
@@ -541,8 +558,8 @@ def test_fillers_of_files_are_told_as_those_of_a_text(jsonl):
     html, _ = run_files(ModelShelf(MODELS, Filling), [jsonl])
     assert 'auto">sure · <span class="filler"><span class="phrase">given</span> <span' in html
     assert '<span class="filler"><span class="phrase"><span class="chip" dir="auto">besides</span>' in html
-    assert html.count(">filler</span>") == 6
-    assert html.count("A filler does not meet the model&#x27;s own rule") == 1
+    assert html.count(">less likely</span>") == 6
+    assert html.count("Less likely: too unlikely by the model’s own rule") == 1
 
 
 def test_absent_keyphrases_are_chips_in_the_table_and_rows_in_the_download(jsonl):
@@ -665,11 +682,6 @@ def test_every_event_has_a_name_and_every_model_event_shares_a_queue(shelf):
     queues = {function.api_name: function.concurrency_id for function in page.fns.values()}
     assert {queues[name] for name in ("predict", "compare", "predict_example_1", "draw_space")} == {"model"}
     assert queues["describe_model"] != "model"
-
-
-def test_a_card_is_read_again_when_it_is_unfolded(shelf):
-    [described] = [one for one in app.build_app(shelf).fns.values() if one.api_name == "describe_model"]
-    assert {event for _, event in described.targets} == {"change", "expand"}
 
 
 @pytest.mark.parametrize(

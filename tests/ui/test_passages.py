@@ -26,12 +26,12 @@ from kpdemo.ui.files import FileReport, report_html
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.results import (
     PASSAGES_SHOWN,
-    answer_html,
     as_json,
     passages_csv,
     passages_html,
     python_lines,
     shell_lines,
+    text_html,
 )
 from tests.fakes import PASSAGES, FakePredictor, FakeRetriever
 
@@ -90,7 +90,7 @@ def test_without_the_multilingual_model_all_is_as_before():
 
 
 def test_the_page_shows_passages_their_keyphrases_and_both_lists(shelf):
-    html = answer_html(shelf.answer(PredictionRequest(FRENCH, "default")))
+    html = text_html(shelf.answer(PredictionRequest(FRENCH, "default")))
     assert html.count('class="passage"') == len(PASSAGES)
     assert re.findall(r'used" title="([^"]*)"><bdi>([^<]*)', html) == [
         ("découverte de médicaments", "drug discovery"),
@@ -215,7 +215,7 @@ def test_english_is_shown_as_ever(shelf):
     )
     assert "passages" not in json.loads(as_json(answer))
     assert "--index" not in shell_lines(answer.question)
-    assert 'class="passage"' not in answer_html(answer)
+    assert 'class="passage"' not in text_html(answer)
 
 
 def test_a_text_that_the_routed_default_reads_without_passages_speaks_of_none():
@@ -225,7 +225,7 @@ def test_a_text_that_the_routed_default_reads_without_passages_speaks_of_none():
         PredictionRequest(Document("Graph kernels compare the molecules of this paper."), "default")
     )
     assert "passages" not in json.loads(as_json(english))
-    assert "passage" not in answer_html(english)
+    assert "passage" not in text_html(english)
     assert "--index" not in shell_lines(english.question)
     assert len(json.loads(as_json(shelf.answer(PredictionRequest(FRENCH, "default"))))["passages"]) == len(
         PASSAGES

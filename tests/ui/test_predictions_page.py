@@ -172,7 +172,7 @@ def sender(kept) -> SendHandlers:
 
 
 def send(sender: SendHandlers, models: list[str], body: str = "Ferries leave the old harbour.") -> str:
-    return sender.send(models, "At sea", body, "own", 10, "", "", progress=_quiet)
+    return sender.send(models, f"At sea today\n\n{body}", progress=_quiet)
 
 
 def _quiet(*_: object, **__: object) -> None:
@@ -183,7 +183,7 @@ def test_what_several_models_say_is_handed_over_together(sender, kept):
     shown = send(sender, ["two", "one"])
     [found] = read_bundle(kept.bundles[0])
     assert [run.model for run in found.runs] == ["one", "two"]
-    assert found.text == "At sea\n\nFerries leave the old harbour."
+    assert found.text == "At sea today\n\nFerries leave the old harbour."
     assert 'href="/annotate/send/x"' in shown
     assert "1 document, by one and two, ready. <a" in shown
     one, two = (({phrase.key for phrase in run.phrases}) for run in found.runs)
@@ -349,7 +349,7 @@ def test_what_was_stopped_is_not_sent(kept, tmp_path, moment):
     body, text = "Ferries leave the old harbour.", tmp_path / "note.txt"
     text.write_text("The night train was late because of snow.")
     with pytest.raises(gr.Error, match=STOPPED):
-        stopping_while(moment, kept).send(["one"], "", body, "own", 10, "", "", PAGE, progress=_quiet)
+        stopping_while(moment, kept).send(["one"], body, "", "", "", PAGE, progress=_quiet)
     with pytest.raises(gr.Error, match=STOPPED):
         stopping_while(moment, kept).send_files([str(text)], ["one"], PAGE, progress=_quiet)
     assert kept.bundles == []

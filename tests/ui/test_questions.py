@@ -5,77 +5,53 @@ from __future__ import annotations
 import pytest
 
 from kpdemo.errors import InputError
-from kpdemo.types import Document
-from kpdemo.ui.requests import LONGEST_TEXT, Rule, read_request
+from kpdemo.ui.requests import LONGEST_TEXT, read_request
 
 
-def ask(title="", document="A text.", rule=Rule.OWN, count=10, threshold=""):
-    return read_request(title, document, "default", rule, count, threshold)
+def ask(document="A text.", count="", threshold=""):
+    return read_request(document, "default", count, threshold)
 
 
 def test_a_language_is_chosen_or_left_to_be_detected():
-    asked = read_request("", "Ein Text.", "default", "own", 10, "", "de")
+    asked = read_request("Ein Text.", "default", language="de")
     assert (asked.document.language, ask().document.language) == ("de", "")
     with pytest.raises(InputError, match="The language is “xx”: choose one from the list"):
-        read_request("", "Ein Text.", "default", "own", 10, "", "xx")
+        read_request("Ein Text.", "default", language="xx")
 
 
 def test_words_that_a_hyphen_cuts_at_the_end_of_a_line_are_whole():
     assert ask(document="Scien-\r\ntific texts.").document.body == "Scientific texts."
 
 
-def test_by_default_the_model_decides():
-    question = ask(title="  A title ")
-    assert (question.document, question.top_k, question.threshold) == (
-        Document("A text.", title="A title"),
-        None,
-        None,
-    )
-
-
-@pytest.mark.parametrize(
-    ("rule", "top_k", "threshold"),
-    [(Rule.OWN, None, None), (Rule.COUNT, 7, None), (Rule.THRESHOLD, None, 0.5)],
-)
-def test_exactly_one_rule_holds(rule, top_k, threshold):
-    question = ask(rule=str(rule), count=7, threshold="0.5")
-    assert (question.top_k, question.threshold) == (top_k, threshold)
-
-
-def test_an_unknown_rule_is_named():
-    with pytest.raises(InputError, match="“best”: choose one of own, count, threshold"):
-        ask(rule="best")
-
-
-@pytest.mark.parametrize("typed", ["", "  ", None])
-def test_a_threshold_that_is_missing_is_asked_for(typed):
-    with pytest.raises(InputError, match="The threshold is missing: give a number from 0 to 1, or choose"):
-        ask(rule=Rule.THRESHOLD, threshold=typed)
+def test_number_and_lowest_score_may_be_left_out_and_hold_together():
+    assert (ask().top_k, ask(threshold="  ").threshold) == (None, None)
+    asked = ask(count=" 7 ", threshold="0.5")
+    assert (asked.top_k, asked.threshold) == (7, 0.5)
 
 
 @pytest.mark.parametrize(("typed", "meant"), [("0.5", 0.5), (" 0,25 ", 0.25), ("0", 0.0), ("1", 1.0)])
 def test_a_threshold_is_read_as_people_write_it(typed, meant):
-    assert ask(rule=Rule.THRESHOLD, threshold=typed).threshold == meant
+    assert ask(threshold=typed).threshold == meant
 
 
 @pytest.mark.parametrize("typed", ["high", "-0.1", "1.5", "nan", "inf"])
 def test_a_wrong_threshold_is_named(typed):
-    with pytest.raises(InputError, match=f"The threshold is “{typed}”: give a number from 0 to 1"):
-        ask(rule=Rule.THRESHOLD, threshold=typed)
+    with pytest.raises(
+        InputError, match=f"The lowest score is “{typed}”: give a number from 0 to 1, or none"
+    ):
+        ask(threshold=typed)
 
 
-@pytest.mark.parametrize(
-    ("count", "told"), [(0, "0"), (21, "21"), (500.0, "500"), (2.5, "2.5"), (None, "missing"), (1e999, "inf")]
-)
-def test_a_wrong_number_is_named(count, told):
-    with pytest.raises(InputError, match=f"keyphrases is {told}: give a whole number from 1 to"):
-        ask(rule=Rule.COUNT, count=count)
+@pytest.mark.parametrize("typed", ["0", "21", "500", "2.5", "-1", "²", "many"])
+def test_a_wrong_number_is_named(typed):
+    with pytest.raises(InputError, match=f"keyphrases is “{typed}”: give a whole number from 1 to"):
+        ask(count=typed)
 
 
 @pytest.mark.parametrize("text", ["", "  \n\t ", None])
 def test_an_empty_text_is_explained(text):
     with pytest.raises(InputError, match="The text is empty"):
-        ask(title=text, document=text)
+        ask(text)
 
 
 def test_line_ends_of_windows_become_plain_and_a_byte_order_mark_goes():
@@ -91,8 +67,6 @@ def test_a_text_may_be_as_long_as_the_limit_and_no_longer():
     )
     with pytest.raises(InputError, match=f"^{sentence}$"):
         ask(document=longest + "x")
-    with pytest.raises(InputError, match="has 250\u202f007 characters"):
-        ask(title="Title", document=longest)
 
 
 def test_words_that_only_tags_part_are_words_and_tags_alone_are_none():

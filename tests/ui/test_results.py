@@ -36,10 +36,14 @@ from kpdemo.ui.results import (
     answer_html,
     as_json,
     as_record,
+    copies,
+    families,
     keyphrases_csv,
+    one_in,
     passages_csv,
     python_lines,
     shell_lines,
+    text_html,
 )
 from tests.fakes import absent_keyphrases
 
@@ -139,7 +143,7 @@ def test_no_text_in_csv_runs_in_a_spreadsheet_and_json_has_it_as_it_is():
 
 def test_a_score_is_a_bar_and_two_decimals():
     assert score_html(0.847).endswith("0.84</span>")
-    assert score_html(0.0049).endswith("0.004</span>")
+    assert score_html(0.0049) == '<span class="score">&lt;0.01</span>'
     assert "width:85%" in score_html(0.847)
     assert "width:100%" in score_html(1.2)
     assert "width:0%" in score_html(-0.1)
@@ -149,14 +153,13 @@ def test_counts_have_narrow_spaces():
     assert group_digits(1048576) == "1\u202f048\u202f576"
 
 
-def test_the_page_says_which_rule_makes_a_phrase_present():
-    assert "stemmed words" in answer_html(answer())
+def test_small_print_has_language_model_time_and_device():
+    assert ">English · model default · 0.14 s on CPU<" in answer_html(answer())
 
 
-def test_small_print_has_time_device_and_model():
-    assert "2 keyphrases · 0.14 s on CPU · model default" in answer_html(answer())
-    assert "2 present and 2 absent keyphrases · " in answer_html(answer(absent=ABSENT))
-    assert "0 present and 1 absent keyphrase · " in answer_html(answer((), absent=ABSENT[:1]))
+def test_what_a_score_means_is_said_where_it_is_shown():
+    assert "the chance that the authors of such a text would choose the phrase" in answer_html(answer())
+    assert "only ranks the phrases of this text" in answer_html(replace(answer(), model="tfidf"))
 
 
 @pytest.mark.parametrize(
@@ -168,102 +171,137 @@ def test_one_thing_is_not_counted_as_several(number, text):
     assert count_noun(number, "pair has", "pairs have").endswith("has" if number == 1 else "have")
 
 
-def test_the_table_has_count_and_a_link_to_the_first_place():
+def rows(html: str) -> list[str]:
+    """The phrases that are in sight, in order."""
+    shown = re.sub("<details>.*?</details>", "", html, flags=re.DOTALL)
+    return re.findall('<span class="phrase" dir="auto">(.*?)</span>', shown)
+
+
+def test_a_family_of_nested_phrases_is_one_row_with_its_best_member():
     html = answer_html(answer())
-    assert '<td class="number">2</td><td class="number"><a href="#kp-0-5"' in html
+    assert rows(html) == ["graph neural network"]
+    [folded] = re.findall("<details><summary[^>]*>1 shorter</summary>.*?</details>", html)
+    assert '<span class="phrase" dir="auto">graph</span>' in folded
+    assert 'href="#kp-0-5" data-places="kp-0-5 kp-20-25"' in folded
+    assert "2\u202f×</a>" in folded
 
 
-def test_a_filler_says_so_in_text_and_table_and_files():
-    present = (PRESENT[0], replace(PRESENT[1], filler=True))
-    html = answer_html(answer(present, absent=(replace(ABSENT[1], filler=True),)))
-    [row] = re.findall('<tr class="filler">.*?</tr>', html)
-    assert ">graph</th>" in row
-    assert ">filler</span>" in row
-    assert re.findall('<mark[^>]* class="kp kp-[1-4] filler"[^>]* title="graph · 0.50 · filler"', html)
-    assert "<li class=filler>" in html
-    assert "A filler does not meet the model&#x27;s own rule, and only makes up the model&#x27;s mini" in html
-    assert ">filler<" not in answer_html(answer())
-    assert [row.get("filler") for row in json.loads(as_json(answer(present)))["present"]] == [None, True]
-    assert [row["filler"] for row in csv.DictReader(io.StringIO(as_csv(answer(present))))] == ["no", "yes"]
+def test_a_filler_is_less_likely_in_list_and_text_and_files():
+    document = Document("The neural network learns drugs.")
+    present = (
+        Keyphrase("neural network", 0.9, ((4, 18),)),
+        Keyphrase("drugs", 0.5, ((26, 31),), filler=True),
+    )
+    given = answer(present, document, absent=(replace(ABSENT[1], filler=True),))
+    html = answer_html(given)
+    likely, less = html.split("Less likely</p>")
+    assert (rows(likely), rows(less)) == (["neural network"], ["drugs"])
+    assert "Too unlikely by the model’s own rule" in html
+    assert re.findall(
+        '<mark[^>]* class="kp kp-1 filler"[^>]* title="drugs · 0.50 · less likely"', text_html(given)
+    )
+    assert "Less likely" not in answer_html(answer())
+    assert [row.get("filler") for row in json.loads(as_json(given))["present"]] == [None, True]
+    assert [row["filler"] for row in csv.DictReader(io.StringIO(as_csv(given)))][:2] == ["no", "yes"]
+
+
+def test_a_list_of_fillers_only_says_that_none_is_likely():
+    assert "None is likely; the nearest are" in answer_html(answer((replace(PRESENT[0], filler=True),)))
 
 
 def test_no_keyphrase_is_said_in_a_sentence():
     assert "No keyphrase was found. Add some sentences" in answer_html(answer(()))
-    assert "No present keyphrase was found." in answer_html(answer((), absent=ABSENT))
+    assert "No phrase of the text was found." in answer_html(answer((), absent=ABSENT))
 
 
 def test_no_score_is_shown_as_one_that_it_does_not_reach():
-    html = answer_html(answer((Keyphrase("neural networks", 0.2995, ((0, 15),)),)))
-    assert "0.29</span>" in html
-    assert " · 0.29" in html  # of the mark
-    assert "0.30" not in html
+    given = answer((Keyphrase("neural networks", 0.2995, ((0, 15),)),))
+    assert "0.29</span>" in answer_html(given)
+    assert " · 0.29" in text_html(given)  # of the mark
+    assert "0.30" not in answer_html(given) + text_html(given)
 
 
 def test_a_threshold_that_hides_all_keyphrases_is_blamed_for_it():
     html = answer_html(answer((), threshold=0.9))
-    assert "No present keyphrase reaches the threshold 0.9: lower it." in html
-    assert "No absent keyphrase reaches the threshold 0.9." in html
+    assert "No phrase of the text reaches the lowest score 0.9: lower it." in html
+    assert "None reaches the lowest score 0.9." in html
     assert "was found" not in html
-    hidden = answer(threshold=0.9)
-    hidden = replace(hidden, prediction=replace(hidden.prediction, absent_candidates=("drugs", "cells")))
-    assert "No absent keyphrase reaches the threshold 0.9: all candidates scored less." in answer_html(hidden)
-    assert "gives present ones only" in answer_html(answer(finds_absent=False, threshold=0.9))
+    assert "only phrases that are in the text" in answer_html(answer(finds_absent=False, threshold=0.9))
 
 
 def test_a_threshold_of_0_is_not_blamed_since_nothing_is_below():
     html = answer_html(answer((), threshold=0.0))
     assert "No keyphrase was found. Add some sentences" in html
-    assert "No absent keyphrase was found." in html
-    assert "reaches the threshold" not in html
+    assert "None was found." in html
+    assert "reaches the lowest score" not in html
 
 
 def test_without_absent_keyphrases_the_page_says_whether_the_model_could_have_some():
-    assert "No absent keyphrase was found." in answer_html(answer())
-    assert "this model gives present ones only" in answer_html(answer(finds_absent=False))
-    assert 'id="predict-absent-heading"' not in answer_html(answer())
+    assert "None was found." in answer_html(answer())
+    assert "This model gives only phrases that are in the text." in answer_html(answer(finds_absent=False))
 
 
 def test_absent_candidates_that_are_too_unlikely_are_not_called_missing():
     prediction = Prediction(PRESENT, absent_candidates=("drugs", "cells"))
     html = answer_html(replace(answer(), prediction=prediction))
-    assert "No absent keyphrase is likely enough: ask for a number of keyphrases to see the best." in html
+    assert "None that the model trusts. A lowest score under Options, such as 0.01, shows" in html
 
 
 def test_a_text_of_no_known_language_is_not_told_that_its_language_has_no_absent_keyphrases():
     unknown = replace(answer(), prediction=Prediction(PRESENT), languages=frozenset({"en"}))
-    assert "No absent keyphrase was found." in answer_html(unknown)
+    assert "None was found." in answer_html(unknown)
 
 
-def test_an_absent_keyphrase_has_its_score_and_says_in_words_what_it_is():
+def test_an_absent_keyphrase_says_how_often_it_is_right_and_why_it_is_there():
     html = answer_html(answer(absent=ABSENT))
-    first, second = re.findall(r"<li>.*?</li>", html)
+    assert "Not in the text · about 1 in 3 is right" in html
+    first, second = re.findall(r"<li>.*?</li>", html.partition('id="predict-absent"')[2])
     assert "drug discovery" in first
-    assert "0.40" in first
-    assert 'title="none of its words is in the text">unseen</span>' in first
-    assert "Evidence: <bdi>molecules</bdi> · <bdi>graph</bdi>" in first
+    assert "<span>1 in 2</span>" in first
+    assert (
+        "<p>None of its words is in the text.</p><p>The model wrote it, and it is a keyphrase of other"
+        in first
+    )
+    assert "What points to it: <bdi>molecules</bdi> · <bdi>graph</bdi>" in first
     assert "Why" not in second
-    assert re.findall("<dt>(.*?)</dt>", html) == ["unseen", "both"]
+    assert "they call <i>both</i>, <i>unseen</i>." in html  # the words of the papers, in the legend only
+    assert "1 in" not in answer_html(replace(answer(absent=ABSENT), model="me/mine"))
 
 
-def test_absent_keyphrases_without_kind_and_source_need_no_legend():
-    assert "What the words mean" not in answer_html(answer(absent=ABSENT[1:]))
+@pytest.mark.parametrize(
+    ("share", "words"),
+    [
+        (0.0, "fewer than 1 in 1000"),
+        (0.052, "about 1 in 19"),
+        (0.5, "about 5 in 10"),
+        (0.99, "about 9 in 10"),
+    ],
+)
+def test_a_share_is_said_in_words(share, words):
+    assert one_in(share) == words
 
 
 def test_fifty_absent_keyphrases_are_there_and_most_of_them_folded():
     html = answer_html(answer(absent=absent_keyphrases(50)))
-    shown, folded = html.split("<details><summary>40 more</summary>")
-    assert (shown.count('class="chip"'), folded.count('class="chip"')) == (10, 40)
-    assert "more</summary>" not in answer_html(answer(absent=absent_keyphrases(10)))
+    shown, folded = html.split("<details><summary>45 more</summary>")
+    assert (shown.count('class="chip"'), folded.count('class="chip"')) == (5, 45)
+    assert "more</summary>" not in answer_html(answer(absent=absent_keyphrases(5)))
 
 
-def test_what_is_copied_is_present_and_absent():
-    assert 'data-content="graph neural network\ngraph\ndrug discovery\nchemistry"' in answer_html(
-        answer(absent=ABSENT)
-    )
+def test_what_is_copied_is_the_best_of_each_family_in_several_forms():
+    given = answer((*PRESENT, Keyphrase("R&D, {50 %}", 0.4, ((0, 5),))), absent=ABSENT)
+    found = {name: content for name, _, content in copies(given, families(given.prediction))}
+    assert found == {
+        "": "graph neural network; R&D, {50 %}",
+        "lines": "graph neural network\nR&D, {50 %}",
+        "bibtex": r"keywords = {graph neural network, R\&D 50 \%}",
+        "all": "graph neural network; R&D, {50 %}; drug discovery; chemistry",
+    }
+    assert "all" not in [name for name, _, _ in copies(answer(), families(answer().prediction))]
 
 
 def test_a_long_text_is_cut_with_a_sentence_that_says_so():
-    html = answer_html(answer((), Document("word " * 20_000)))
+    html = text_html(answer((), Document("word " * 20_000)))
     assert "of 100\u202f000 characters are shown; the keyphrases come from the whole text." in html
 
 
@@ -271,7 +309,8 @@ def test_nothing_in_a_result_escapes_its_place():
     evil = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
     document = Document(evil, title=evil)
     absent = (Keyphrase(evil, 0.5, evidence=(evil,)),)
-    html = answer_html(answer((Keyphrase(evil, 0.5, ((0, 8),)),), document, absent=absent))
+    given = answer((Keyphrase(evil, 0.5, ((0, 8),)),), document, absent=absent)
+    html = answer_html(given) + text_html(given)
     assert "<script" not in html
     assert "<img" not in html
 
@@ -355,7 +394,7 @@ def test_a_text_that_is_long_or_odd_comes_from_a_file(body):
     question = PredictionRequest(Document(body), "default")
     assert shell_lines(question) == "python -m kpdemo predict document.txt --model=default --json"
     assert 'Path("document.txt")' in python_lines(question)
-    assert "Save the text as" in answer_html(answer((), Document(body)))
+    assert "Save the text as" in text_html(answer((), Document(body)))
 
 
 class RecordingPredictor:

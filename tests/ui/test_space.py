@@ -53,7 +53,7 @@ def drawn(predictor, method=Method.PCA, text=TEXT, **options):
     """The line above the maps, and the parts of each map by name."""
     shelf = ModelShelf({"default": "a model"}, lambda name: predictor)
     count = options.get("top_k", 5)
-    facts, *parts = SpaceHandlers(shelf).draw("", text, "default", "count", count, "", "", method.value)
+    facts, *parts = SpaceHandlers(shelf).draw(text, "default", str(count), "", "", method.value)
     width = len(PARTS)
     places = [dict(zip(PARTS, parts[at : at + width], strict=True)) for at in range(0, len(parts), width)]
     return facts, dict(zip(SPACES, places, strict=True))
@@ -76,9 +76,13 @@ def test_each_space_of_the_model_is_drawn_in_its_place():
     assert "model default" in facts
     extractor, reranker = places["extractor"], places["reranker"]
     assert extractor["place"].visible
-    assert set(traces(extractor["chart"])) == {"Document", "Present keyphrases", "Other candidates"}
-    assert set(traces(reranker["chart"])) == {"Document", "Present keyphrases", "Absent keyphrases"}
-    assert len(traces(reranker["chart"])["Absent keyphrases"]["x"]) == 3
+    assert set(traces(extractor["chart"])) == {"Document", "Keyphrases in the text", "Other phrases"}
+    assert set(traces(reranker["chart"])) == {
+        "Document",
+        "Keyphrases in the text",
+        "Keyphrases not in the text",
+    }
+    assert len(traces(reranker["chart"])["Keyphrases not in the text"]["x"]) == 3
     assert "electric currents" in reranker["table"]
     assert 'data-chart="space-reranker-chart"' in reranker["buttons"]
 
@@ -135,9 +139,9 @@ def test_what_is_under_the_pointer_is_the_phrase_with_its_score_and_cosine():
     assert cosines == pytest.approx([1, 0.6, 0])
     shown = traces(map_chart(space, project(space.vectors, Method.PCA), cosines))
     assert shown["Document"]["customdata"] == ["My title<br>document"]
-    [hover] = shown["Present keyphrases"]["customdata"]
-    assert hover == "graphs<br>present: score 0.50, cosine with the document 0.60"
-    [hover] = shown["Absent keyphrases"]["customdata"]
+    [hover] = shown["Keyphrases in the text"]["customdata"]
+    assert hover == "graphs<br>in the text: score 0.50, closeness to the text 0.60"
+    [hover] = shown["Keyphrases not in the text"]["customdata"]
     assert hover.startswith("&lt;img src=x onerror=alert(1)&gt;$")
     assert "score" not in hover
 
@@ -166,7 +170,7 @@ def test_of_a_long_document_the_best_are_drawn_and_the_table_says_what_it_leaves
     assert [point.text for point in kept.points[1:3]] == ["c203", "c204"]
     table = map_table_html(space, document_cosines(space))
     assert table.count("<tr>") == 1 + 22
-    assert "680 candidates with lower scores are left out." in table
+    assert "680 phrases with lower scores are left out." in table
 
 
 def test_one_candidate_too_many_is_counted_and_a_cosine_of_nearly_0_has_no_sign():
@@ -174,7 +178,7 @@ def test_one_candidate_too_many_is_counted_and_a_cosine_of_nearly_0_has_no_sign(
     space = space_of(("title", DOCUMENT, None), *candidates, vectors=[[1, 0], *[[-0.004, 1]] * 21])
     cosines = document_cosines(space)
     table = map_table_html(space, cosines)
-    assert "1 candidate with a lower score is left out." in table
+    assert "1 phrase with a lower score is left out." in table
     hover = traces(map_chart(space, project(space.vectors, Method.PCA), cosines))
     for told in (table, str(hover)):
         assert "0.00" in told
@@ -340,7 +344,7 @@ def refused(model, text):
         ROUTED, lambda name: FakeRetriever() if name == "multilingual" else MappedPredictor(name)
     )
     with pytest.raises(gr.Error) as error:
-        SpaceHandlers(shelf).draw("", text, model, "own", 5, "", "", Method.PCA.value)
+        SpaceHandlers(shelf).draw(text, model)
     return str(error.value.message)
 
 
@@ -378,7 +382,7 @@ def test_a_map_can_be_stopped_while_the_text_is_read_and_while_it_is_laid_out(st
     handlers = SpaceHandlers(
         ModelShelf({"default": "a model"}, partial(MappedPredictor, found=absent_keyphrases(3)))
     )
-    fields = ("", TEXT, "default", "own", 5, "", "", Method.PCA.value, page)
+    fields = (TEXT, "default", "", "", "", Method.PCA.value, page)
     whole = resolve_name(step)
 
     def stop_and_go_on(*arguments):
@@ -400,6 +404,6 @@ def test_how_far_a_text_is_read_is_shown():
 
     shown = []
     handlers = SpaceHandlers(ModelShelf({"default": "a model"}, Telling))
-    fields = ("", TEXT, "default", "own", 5, "", "", Method.PCA.value)
+    fields = (TEXT, "default", "", "", "", Method.PCA.value)
     handlers.draw(*fields, progress=lambda share, desc: shown.append((share, desc)))
     assert (0.25, "Reading") in shown

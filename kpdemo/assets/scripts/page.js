@@ -1,12 +1,14 @@
+const contentOf = ({ dataset }) => dataset.content ?? document.getElementById(dataset.from).dataset.content;
+
 const copied = async (button) => {
   const label = (button.dataset.label ??= button.textContent);  // a second press finds "Copied" there
   try {
-    await navigator.clipboard.writeText(button.dataset.content);
+    await navigator.clipboard.writeText(contentOf(button));
     button.textContent = "Copied";
   } catch {
     // Without HTTPS a browser has no clipboard for scripts; the old way needs a selected field.
     const field = document.createElement("textarea");
-    field.value = button.dataset.content;
+    field.value = contentOf(button);
     document.body.append(field);
     field.select();
     button.textContent = document.execCommand("copy") ? "Copied" : "Not copied";
@@ -18,7 +20,7 @@ const copied = async (button) => {
 
 const saved = (button) => {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([button.dataset.content], { type: button.dataset.type }));
+  link.href = URL.createObjectURL(new Blob([contentOf(button)], { type: button.dataset.type }));
   link.download = button.dataset.save;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
@@ -47,8 +49,12 @@ const switched = () => {
   document.body.classList.toggle("dark", dark);
 };
 
+// Each press leads to the next of its places.
 const shownAt = (link) => {
-  const target = document.getElementById(link.getAttribute("href").slice(1));
+  const places = link.dataset.places.split(" ");
+  const number = Number(link.dataset.next ?? 0) % places.length;
+  link.dataset.next = number + 1;
+  const target = document.getElementById(places[number]);
   if (!target) return;
   target.scrollIntoView({ block: "center" });
   target.classList.add("kp-found");

@@ -4,24 +4,24 @@ const KEPT = "kpdemo-text";
 const TAB = "#page-tabs [role=tab]";
 let restored = false;
 
-const boxes = () => ["title", "document"].map((name) => document.querySelector(`#predict-${name} textarea`));
+const box = () => document.querySelector("#predict-document textarea");
 
 const keep = () => {
-  const texts = boxes().map((box) => box?.value ?? "");
   if (!restored) return;
+  const text = box()?.value ?? "";
   try {
     sessionStorage.removeItem(KEPT);
-    if (texts.some(Boolean)) sessionStorage.setItem(KEPT, JSON.stringify(texts));
+    if (text) sessionStorage.setItem(KEPT, text);
   } catch { /* a text that is too long for the store, or a browser that has none */ }
 };
 
 const kept = () => {
-  try { return JSON.parse(sessionStorage.getItem(KEPT)) ?? []; } catch { return []; }
+  try { return sessionStorage.getItem(KEPT) ?? ""; } catch { return ""; }
 };
 
-const fill = (box, text) => {
-  box.value = text;
-  box.dispatchEvent(new Event("input", { bubbles: true }));
+const fill = (field, text) => {
+  field.value = text;
+  field.dispatchEvent(new Event("input", { bubbles: true }));
 };
 
 const named = () => document.querySelector(`${TAB}[data-tab-id="${CSS.escape(location.hash.slice(1))}"]`);
@@ -55,12 +55,10 @@ const greeted = async () => {
 const changed = () => {
   if (document.querySelector("[data-user-from]:not([data-asked])")) greeted();
   if (restored) { noted(); return; }
-  const found = boxes();
-  if (found.includes(null) || !document.querySelector(TAB)) return;
+  const found = box();
+  if (!found || !document.querySelector(TAB)) return;
   restored = true;
-  if (found.every((box) => !box.value)) {
-    kept().forEach((text, number) => { if (text) fill(found[number], text); });
-  }
+  if (!found.value && kept()) fill(found, kept());
   opened();
 };
 

@@ -1,0 +1,19 @@
+// Of many documents, those with a keyphrase only.
+const show = () => {
+  const field = document.querySelector("#files-filter input");
+  const wanted = field.value.trim().toLowerCase();
+  const rows = [...document.querySelectorAll("#files-table tbody tr")];
+  for (const row of rows) row.hidden = !row.dataset.keyphrases.includes(wanted);
+  const count = rows.filter((row) => !row.hidden).length;
+  document.querySelector("#files-filter output").textContent = wanted ? `${count} of ${rows.length}` : "";
+};
+
+document.addEventListener("input", ({ target }) => { if (target.matches("#files-filter input")) show(); });
+document.addEventListener("click", ({ target }) => {
+  const button = target.closest?.("button[data-filter]");
+  if (!button) return;
+  const field = document.querySelector("#files-filter input");
+  field.value = button.dataset.filter;
+  show();
+  field.scrollIntoView({ block: "nearest" });
+});
