@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import sys
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import islice
@@ -154,8 +154,9 @@ class Pipeline:
     ) -> list[Found]:
         """Ask each model once, with all documents that are its own; the answers in the documents' order."""
         if not self._is_routed:
-            answers = ask(self._model(), documents)
-            return [_with_warnings(*one) for one in zip(answers, documents, strict=True)]
+            own = list(documents) if isinstance(documents, Iterator) else documents
+            answers = ask(self._model(), own)
+            return [_with_warnings(*one) for one in zip(answers, own, strict=True)]
         read = readable_documents(documents)
         numbers_of: dict[str, list[int]] = {}
         for number, document in enumerate(read):
@@ -218,15 +219,16 @@ def _use_one_thread() -> None:
 
 def _with_warnings(found: Found, document: Document | str) -> Found:
     """With what a reader should know about how the document was read."""
-    said = reading_warnings(without_markup(Document(document) if isinstance(document, str) else document))
-    if not said:
-        return found
+    read = without_markup(Document(document) if isinstance(document, str) else document)
+    said = reading_warnings(read)
     if isinstance(found, RetrievalPrediction):
-        prediction, without = (
-            replace(one, warnings=(*said, *one.warnings)) for one in (found.prediction, found.without)
-        )
+        prediction, without = _warned(found.prediction, said), _warned(found.without, said)
         return replace(found, prediction=prediction, without=without)
-    return replace(found, warnings=(*said, *found.warnings))
+    return _warned(found, said)
+
+
+def _warned(prediction: Prediction, said: tuple[str, ...]) -> Prediction:
+    return replace(prediction, warnings=(*said, *prediction.warnings)) if said else prediction
 
 
 _AT_FIRST = 4  # times as many as wanted are asked for: mostly enough, and one call

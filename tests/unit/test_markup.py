@@ -136,7 +136,9 @@ def test_no_name_of_a_tag_is_a_keyphrase_and_spans_count_in_the_text_given(model
 
 
 def test_scripts_and_styles_are_no_text():
-    text = "One<script src='a.js'>alert('graph')</script> two <STYLE>p {color: red}</STYLE >three <script>four"
+    text = (
+        "One<script src='a.js'>alert('graph')</script> two <STYLE>p {color: red}</STYLE >three <script>four"
+    )
     assert read(text).split() == ["One", "two", "three", "four"]
     assert len(read(text)) == len(text)
     assert read("<script>" * 30_000).strip() == ""  # in one pass, though none ends
