@@ -132,7 +132,7 @@ def build_server(context: AppContext) -> FastAPI:
     """Annotation under /annotate, the public page at /, its models at /api; the default one warms up."""
     shelf = ModelShelf(context.models, context.load, context.describe, context.index_of, context.load_apart)
     services = context.annotation
-    server = new_server(shelf.pdfs.close)
+    server = new_server(shelf.files.close)
     add_security(server, in_space=context.in_space, never_framed=ANNOTATION_PATHS)
     add_health(server, lambda: shelf.state, services.answers if services is not None else lambda: True)
     add_api(server, shelf)

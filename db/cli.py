@@ -20,7 +20,7 @@ from db.errors import EXPLANATIONS, DatabaseError, UrlError
 from db.migrations import MIGRATIONS, refuse_foreign, refuse_missing
 from db.migrations import current as current_revision
 from db.migrations import upgrade as upgrade_database
-from kpdemo.command import CallError, run_command
+from kpdemo.command import CallError, add_start, fail, run_command
 
 PROGRAM = "python -m db"
 _EPILOG = f"""
@@ -44,6 +44,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+add_start(app)
 
 UrlOption = Annotated[
     str,
@@ -103,9 +104,10 @@ def check(url: UrlOption = DEFAULT_URL, as_json: JsonOption = False) -> None:
         try:
             found = check_database(database)
         except DatabaseError as error:  # there is nothing to look at
-            if as_json:
-                _print_check(Check(None, (str(error),), {}))
-            raise
+            if not as_json:
+                raise
+            _print_check(Check(None, (str(error),), {}))
+            raise typer.Exit(fail(str(error), 1)) from None
         if as_json:
             _print_check(found)
         else:
@@ -113,7 +115,8 @@ def check(url: UrlOption = DEFAULT_URL, as_json: JsonOption = False) -> None:
             print("\n".join(found.problems) or f"{database} is intact: revision {found.revision}, {rows}.")
         if found.problems:
             count = "one problem" if len(found.problems) == 1 else f"{len(found.problems)} problems"
-            raise DatabaseError(f"{database} has {count}.")
+            problem = f"{database} has {count}."
+            raise typer.Exit(fail(problem, 1)) if as_json else DatabaseError(problem)
 
 
 @app.command()

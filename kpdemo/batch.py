@@ -616,7 +616,8 @@ class _BatchRun:
             elif document.id not in writer.done:
                 row = prediction_row(document.id, outcome.prediction, outcome)
                 told = {"model": self._settings.model, IDENTITY: document_identity(document)}
-                rows.append({**row, **told})
+                warned = {"warnings": list(document.warnings)} if document.warnings else {}
+                rows.append({**row, **warned, **told})
                 retrieved += outcome.retrieves
                 foreign.update(self._foreign(outcome.prediction))
         writer.refuse(refusals)

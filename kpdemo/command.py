@@ -1,17 +1,20 @@
 """The main of a command line: exit statuses, and one sentence on standard error for whatever went wrong.
 
 0: done. 1: the work failed. 2: the call was wrong, also where it names a file, a folder or a model that is
-not there. 130: stopped with Ctrl+C. Results go to standard output and nothing else does.
+not there. 130: stopped with Ctrl+C. Results go to standard output and nothing else does, except that with
+--json the sentence stands there too, as {"error": "…"}.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from io import TextIOWrapper
 from itertools import pairwise
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -26,6 +29,23 @@ _HARMLESS = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0)), "\ufffd")
 
 class CallError(KpdemoError):
     """The command was called in a way that makes no sense."""
+
+
+def add_start(app: typer.Typer) -> None:
+    """Give a command line its option --version, and its help where no command is named."""
+
+    @app.callback(invoke_without_command=True)
+    def start(
+        context: typer.Context,
+        version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    ) -> None:
+        from kpdemo import __version__
+
+        if version:
+            print(f"kpdemo {__version__}")
+            raise typer.Exit
+        if context.invoked_subcommand is None:
+            print(context.get_help())
 
 
 def run_command(
@@ -59,32 +79,38 @@ def run_command(
     calls: tuple[type[Exception], ...] = (CallError, *wrong)
     sentences = dict(explain or {})
     explained: tuple[type[Exception], ...] = tuple(sentences)
+
+    def refuse(message: str, status: int) -> int:
+        if "--json" in given:
+            print(json.dumps({"error": message}, ensure_ascii=False))
+        return fail(message, status)
+
     try:
         _refuse_empty_paths(given, paths)
         status = app(args=given, prog_name=program, standalone_mode=False, obj=obj)
         sys.stdout.flush()
     except typer.TyperException as error:
         command = getattr(getattr(error, "ctx", None), "command_path", program)
-        return fail(f"{call_problem(error)}; see `{command} --help`.", error.exit_code)
+        return refuse(f"{call_problem(error)}; see `{command} --help`.", error.exit_code)
     except (typer.Abort, KeyboardInterrupt):
-        return fail("Stopped.", INTERRUPTED)
+        return refuse("Stopped.", INTERRUPTED)
     except calls as error:
-        return fail(str(error), 2)
+        return refuse(str(error), 2)
     except failures as error:
-        return fail(str(error), 1)
+        return refuse(str(error), 1)
     except explained as error:
-        return fail(next(say(error) for kind, say in sentences.items() if isinstance(error, kind)), 1)
+        return refuse(next(say(error) for kind, say in sentences.items() if isinstance(error, kind)), 1)
     except UnicodeEncodeError:  # from a database, which takes no such text
         foreign = next((argument for argument in given if _is_foreign(argument)), None)
         if foreign is None:
             raise
-        return fail(
+        return refuse(
             f"{foreign!r} is not UTF-8, so it can be neither stored nor found: check how it is encoded.", 2
         )
     except OSError as error:
         if error.filename is not None:
             reason = error.strerror or type(error).__name__
-            return fail(f"{error.filename}: cannot be used ({reason}); fix that and try again.", 1)
+            return refuse(f"{error.filename}: cannot be used ({reason}); fix that and try again.", 1)
         # Without a name it is an open stream, and the readers name theirs: what remains is the output.
         # What is still in its buffer would fail a second time at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -23,6 +23,7 @@ class Document:
 
     `keyphrases` are the gold keyphrases, when known. `language` is an ISO 639-1 code, empty if
     unknown: then predictors detect it. `title_break` is the white space between title and body.
+    `warnings` are sentences on what the reader of its file assumed or left out.
     """
 
     body: str
@@ -31,6 +32,7 @@ class Document:
     keyphrases: tuple[str, ...] = ()
     language: str = ""
     title_break: str = TITLE_BREAK
+    warnings: tuple[str, ...] = field(default=(), kw_only=True, compare=False)
 
     @property
     def text(self) -> str:

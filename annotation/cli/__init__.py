@@ -23,7 +23,7 @@ from annotation.cli.options import Dependencies
 from annotation.systems import Similarities
 from db import DatabaseError
 from db.errors import EXPLANATIONS, UrlError
-from kpdemo.command import run_command
+from kpdemo.command import add_start, run_command
 from kpdemo.errors import KpdemoError
 
 PROGRAM = "python -m annotation"
@@ -63,6 +63,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+add_start(app)
 for register in REGISTRATIONS:
     register(app)
 

@@ -9,7 +9,7 @@ import typer
 
 from kpdemo.cli import candidates, evaluate, experiments, index, models, predict, readme, train
 from kpdemo.cli.options import PATH_OPTIONS, PROGRAM
-from kpdemo.command import run_command
+from kpdemo.command import add_start, run_command
 from kpdemo.errors import ConfigError, MissingIndexError
 
 app = typer.Typer(
@@ -19,6 +19,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+add_start(app)
 for part in (index, experiments, predict, evaluate, candidates, train, models, readme):
     part.register(app)
 

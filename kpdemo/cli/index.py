@@ -142,7 +142,7 @@ def search(
     """Find the passages nearest to a text, best first; scores are dot products of vectors."""
     from kpdemo.ramkg.predictor import known_chance
 
-    text = read_text(sys.stdin.buffer, name="standard input") if query == STDIN else query
+    text = read_text(sys.stdin.buffer, name="standard input")[0] if query == STDIN else query
     if not text.strip():
         raise InputError("The query is empty: give some words.")
     index = open_index(folder)

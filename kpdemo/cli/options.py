@@ -18,6 +18,7 @@ from kpdemo.errors import InputError, ModelLoadError
 from kpdemo.io.documents import SeeUnnamed, count_documents, folder_files, unnamed_note
 from kpdemo.io.files import (
     LINE_SUFFIXES,
+    RECORD_SUFFIXES,
     TABLE_SUFFIXES,
     UTF8_MARK,
     beside,
@@ -236,7 +237,7 @@ def dataset_names(paths: Sequence[str]) -> dict[str, str]:
     Raises:
         CallError: a file is not there or cannot be read, or is given twice.
     """
-    files = {path: check_input(path, (*LINE_SUFFIXES, *TABLE_SUFFIXES)) for path in paths}
+    files = {path: check_input(path, (*LINE_SUFFIXES, *TABLE_SUFFIXES, *RECORD_SUFFIXES)) for path in paths}
     names = {path: plain_name(file) for path, file in files.items()}
     times = Counter(names.values())
     told = {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
@@ -36,6 +36,7 @@ from kpdemo.cli.options import (
     unnamed_reporter,
 )
 from kpdemo.command import INTERRUPTED, CallError
+from kpdemo.errors import InputError
 from kpdemo.identity import index_identity, model_identity
 from kpdemo.io.documents import ID_COLUMN, read_whole, text_document
 from kpdemo.io.files import (
@@ -49,6 +50,7 @@ from kpdemo.io.files import (
 )
 from kpdemo.io.predictions import write_predictions_table
 from kpdemo.lines import with_title_line
+from kpdemo.routing import DEFAULT_MODEL
 from kpdemo.text import number_of
 from kpdemo.types import Document, Predictor, RetrievalPrediction, finds_absent, languages_of
 
@@ -84,15 +86,64 @@ class Reading:
     id_column: str
 
 
-def predict_one(file: str | None, title: str, reading: Reading, *, as_json: bool) -> None:
-    """Print the keyphrases of a file, or of standard input."""
+def predict_files(files: Sequence[str], title: str, reading: Reading, *, as_json: bool) -> None:
+    """Print the keyphrases of each file, or of standard input.
+
+    A file of several that cannot be used is named, and the others are answered.
+    """
+    from kpdemo.terminal import show_line
+
+    check_index(reading.model, reading.index_folder)
+    passages = None if reading.model == DEFAULT_MODEL else reading.index_folder
+    predictors: dict[str, Predictor] = {
+        reading.model: open_predictor(reading.model, reading.device, passages)
+    }
+    if len(files) < 2:
+        document = _read_one(next(iter(files), None), title)
+        record = _predict_one(document, reading, predictors, as_json=as_json)
+        if as_json:
+            print_json(record)
+        return
+    if title or STDIN in files:
+        raise CallError(f"{'--title' if title else STDIN} is for one document; here are {len(files)}.")
+    failed = False
+    for file in files:
+        try:
+            document = _read_file(file)
+            if not as_json:
+                show_line(f"{file}:")
+            record = _predict_one(document, reading, predictors, as_json=as_json)
+        except (CallError, InputError) as error:
+            failed = True
+            named = str(error) if file in str(error) else f"{file}: {error}"
+            say(named)
+            record = {"error": named}
+        if as_json:
+            print_json({"file": file, **record})
+        elif "error" not in record:
+            show_line("")
+    if failed:
+        raise typer.Exit(1)
+
+
+def _predict_one(
+    document: Document, reading: Reading, predictors: dict[str, Predictor], *, as_json: bool
+) -> dict[str, Any]:
+    """The record of a document, printed for people unless it is wanted `as_json`.
+
+    Args:
+        predictors: those opened by now, by name; one more is added where its like is missing.
+    """
+    from kpdemo.io.predictions import document_record
     from kpdemo.pipeline import read_with_passages
     from kpdemo.text import check_readable
 
-    document = replace(_read_one(file, title), language=reading.language)
-    check_index(reading.model, reading.index_folder)
-    predictor = _predictor_for(document, reading)
+    document = replace(document, language=reading.language)
+    model = _model_for(document, reading)
     check_readable(document)  # before a model is loaded for nothing
+    if model not in predictors:
+        predictors[model] = open_predictor(model, reading.device, reading.index_folder)
+    predictor = predictors[model]
     device = predictor.device  # loads the model: its time is not the prediction's
     started = time.perf_counter()
     with _reading_line(len(document.text)):
@@ -104,17 +155,14 @@ def predict_one(file: str | None, title: str, reading: Reading, *, as_json: bool
             nested=reading.nested,
         )
     seconds = time.perf_counter() - started
+    for warning in document.warnings:
+        say(warning)
     _say_what_to_know(found, predictor, has_index=reading.index_folder is not None)
-    if as_json:
-        from kpdemo.io.predictions import document_record
-
-        origin = {"model": predictor.name, "device": device}
-        retrieval = found if found.retrieves else None
-        print_json(
-            document_record(document, found.prediction, **origin, seconds=seconds, retrieval=retrieval)
-        )
-    else:
+    if not as_json:
         _show(document, found, f"{predictor.name} on {device}, {seconds:.2f} s")
+    origin = {"model": predictor.name, "device": device}
+    retrieval = found if found.retrieves else None
+    return document_record(document, found.prediction, **origin, seconds=seconds, retrieval=retrieval)
 
 
 @contextmanager
@@ -175,17 +223,18 @@ def _check_table(name: str, source: str, output: str) -> Path:
     return path
 
 
-def _predictor_for(document: Document, reading: Reading) -> Predictor:
-    """The model for one document: behind the default name, the one made for its language."""
+def _model_for(document: Document, reading: Reading) -> str:
+    """The name of the model for one document: behind the default name, the one made for its language."""
     from kpdemo.languages import identify
     from kpdemo.predictors import shipped_models
-    from kpdemo.routing import DEFAULT_MODEL, model_for
+    from kpdemo.routing import model_for
 
-    model = reading.model
-    if model == DEFAULT_MODEL and (made_for := model_for(identify(document).language)) in shipped_models():
-        model = made_for
-    passages = None if model == DEFAULT_MODEL else reading.index_folder
-    return open_predictor(model, reading.device, passages)
+    if (
+        reading.model == DEFAULT_MODEL
+        and (made_for := model_for(identify(document).language)) in shipped_models()
+    ):
+        return made_for
+    return reading.model
 
 
 def _read_one(file: str | None, title: str) -> Document:
@@ -198,8 +247,19 @@ def _read_one(file: str | None, title: str) -> Document:
             f"No document: name a FILE, or - to type or pipe one; see `{PROGRAM} predict --help`."
         )
     if file is None or file == STDIN:
-        text = read_text(sys.stdin.buffer, name="standard input")
-        return with_title_line(text_document(text, title=title))
+        text, warning = read_text(sys.stdin.buffer, name="standard input")
+        warnings = (warning,) if warning else ()
+        return with_title_line(replace(text_document(text, title=title), warnings=warnings))
+    return _read_file(file, title)
+
+
+def _read_file(file: str, title: str = "") -> Document:
+    """The document of a file.
+
+    Raises:
+        CallError: there is no such file, or it is none of one document.
+        InputError: it cannot be read.
+    """
     if len(file.split()) >= _WORDS_OF_A_TEXT and not _is_there(file):
         raise CallError(
             f"{' '.join(file.split()[:_WORDS_OF_A_TEXT])}…: no such file; to predict a text, pass it on "
@@ -289,6 +349,7 @@ Examples:
 
 \b
   {PROGRAM} predict paper.pdf
+  {PROGRAM} predict one.pdf two.pdf --json
   {PROGRAM} predict abstract.txt --title "Learning to rank" --top-k 10 --no-nested
   echo "Neural networks learn word embeddings." | {PROGRAM} predict - --json
   {PROGRAM} predict article.txt --model yake --language French
@@ -299,9 +360,10 @@ Examples:
   zcat docs.jsonl.gz | {PROGRAM} predict --input - --output - > predictions.jsonl
 
 \b
-JSON of one document:
+JSON of one document; of several files, a line for each, which begins with "file" and has "error" where it
+could not be used:
   {{"language": "en", "present": [{{"text", "score", "spans": [[start, end], …]}}, …],
-   "absent": [{{"text", "score", "kind", "source", "evidence"}}, …],
+   "absent": [{{"text", "score", "kind", "source", "evidence"}}, …], "warnings": ["…", …],
    "model", "device", "seconds", "text", "text_offset"}}
 Spans are character offsets in "text": the title of --title and two newlines, then the text given; what
 follows a title begins at "text_offset". Without --title, a first line that is a title is read as one. "kind"
@@ -322,9 +384,9 @@ A line of docs.jsonl:
 named by its number; without a language, it is detected.
 
 \b
-The files of a folder are read in the order of their names. The id of a .txt, .md or .pdf file is its name
-without the suffix, or with it if two would have the same; a line without an id is named by its file and
-number, such as "c.csv:2". What cannot be read is reported, and the rest is predicted.
+The files of a folder or a zip file are read in the order of their names. The id of a file of one document is
+its name without the suffix, or with it if two would have the same; a line without an id is named by its file
+and number, such as "c.csv:2". What cannot be read is reported, and the rest is predicted.
 \b
 A line of predictions.jsonl:
   {{"id": "1", "language": "en", "present": [{{"text", "score", "spans"}}, …],
@@ -339,9 +401,12 @@ command again. If documents have no ids, do not delete the line, since those aft
 """
 
 
-FileArgument = Annotated[
-    str | None,
-    typer.Argument(metavar="FILE|-", help="One document: .txt, .md or .pdf, or - for standard input."),
+FilesArgument = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="FILE|-",
+        help=f"Files of one document each ({', '.join(WHOLE_SUFFIXES)}), or - for standard input.",
+    ),
 ]
 TitleOption = Annotated[str, typer.Option(metavar="TEXT", help="The title of the one document.")]
 InputOption = Annotated[
@@ -349,9 +414,9 @@ InputOption = Annotated[
     typer.Option(
         "--input",
         metavar="FILE|FOLDER",
-        help="Many documents: CSV, TSV or XLSX by its suffix (columns id, title, abstract), otherwise JSON "
-        "Lines (- for standard input), compressed or not; or a folder, of which each file of documents is "
-        "read, but no subfolder.",
+        help="Many documents: CSV, TSV or XLSX by its suffix (columns id, title, abstract), BibTeX, RIS, XML "
+        "of PubMed or in JATS, or a zip file, else JSON Lines (- for standard input), compressed or not; "
+        "or a folder, of which each file of documents is read, but no subfolder.",
     ),
 ]
 OutputOption = Annotated[
@@ -400,7 +465,7 @@ def register(app: typer.Typer) -> None:
 
 
 def predict(
-    file: FileArgument = None,
+    files: FilesArgument = None,
     title: TitleOption = "",
     sources: InputOption = None,
     output: OutputOption = None,
@@ -429,14 +494,14 @@ def predict(
     if source is None and output is None:
         if table is not None:
             raise CallError("--csv is for the documents of --input; for one document use --json.")
-        predict_one(file, title, reading, as_json=as_json)
+        predict_files(files or (), title, reading, as_json=as_json)
         return
-    if file is not None and source is None:
+    if files and source is None:
         raise CallError(
-            f"--output is for the documents of --input; for one document use `predict {file} --json > "
+            f"--output is for the documents of --input; for one document use `predict {files[0]} --json > "
             f"{output}`."
         )
-    if file is not None or title:
+    if files or title:
         raise CallError("FILE and --title are for one document; leave them out with --input and --output.")
     if source is None or output is None:
         raise CallError("--input and --output go together; give both (- for standard input or output).")

@@ -7,6 +7,7 @@ and continues, one without it stops at the first.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -14,20 +15,28 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from html.entities import html5
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from kpdemo.errors import InputError
 from kpdemo.io.files import (
+    ARCHIVE_SUFFIX,
+    COMPRESSIONS,
     DOCUMENT_SUFFIXES,
     KINDS_ADVICE,
+    LARGEST_FILE,
     LINE_SUFFIXES,
     OTHER_SUFFIXES,
+    RECORD_SUFFIXES,
     TABLE_SUFFIXES,
+    WEB_SUFFIXES,
     WHOLE_SUFFIXES,
     decode_text,
     document_suffix,
+    encoding_note,
+    encoding_of,
     file_errors,
     file_suffix,
     is_whole,
@@ -47,6 +56,7 @@ from kpdemo.io.tables import (
     column_name,
     describe_bad_byte,
     line_name,
+    other_kind,
     parse_lines,
     read_lines,
     read_table,
@@ -61,8 +71,29 @@ from kpdemo.types import Document
 _LINE_END = re.compile(r"[\r\n]")
 
 SEPARATOR = ";"
-OTHER_SEPARATORS = (",", "|", "，", "、", "；")
+_SEPARATORS = re.compile(r"(&(?:#\d{1,7}|#x[\da-f]{1,6}|[a-z][a-z\d]{1,31});)|[;；\r\n]+", re.IGNORECASE)
+"""What always separates phrases; the mark that ends an entity, which is the group, does not."""
+OTHER_SEPARATORS = (",", "|", "，", "、", " · ", " • ", " / ", "\t")
 _FIELDS = ("keyphrases", "keyword", "keywords")
+
+
+def split_keyphrases(text: str) -> list[str]:
+    """The phrases of one text, as they are written there.
+
+    >>> split_keyphrases("R&amp;D spending; innovation policy")
+    ['R&amp;D spending', 'innovation policy']
+    """
+    pieces, begin = [], 0
+    for found in _SEPARATORS.finditer(text):
+        if not _is_entity(found):
+            pieces.append(text[begin : found.end() - 1 if found[1] else found.start()])
+            begin = found.end()
+    pieces.append(text[begin:])
+    return [phrase for piece in pieces if (phrase := piece.strip())]
+
+
+def _is_entity(found: re.Match[str]) -> bool:
+    return found[1] is not None and (found[1].startswith("&#") or found[1][1:] in html5)
 
 
 def keyphrase_field(row: Mapping[str, Any]) -> tuple[str, Any]:
@@ -75,7 +106,7 @@ class KeyphraseTexts:
     """Looks through the rows of a file; `problem` says whether a list of it would pass for one phrase.
 
     A phrase may hold a comma itself. So it is a problem only where most texts hold the same mark and none
-    holds a semicolon.
+    holds a semicolon or a line break, which separate phrases always.
     """
 
     def __init__(self) -> None:
@@ -87,7 +118,7 @@ class KeyphraseTexts:
         _, value = keyphrase_field(row)
         if isinstance(value, str) and value.strip():
             self._texts += 1
-            self._separated = self._separated or SEPARATOR in value
+            self._separated = self._separated or not all(map(_is_entity, _SEPARATORS.finditer(value.strip())))
             self._marks.update(mark for mark in OTHER_SEPARATORS if mark in value)
 
     def problem(self) -> str:
@@ -95,10 +126,11 @@ class KeyphraseTexts:
         [(mark, times)] = self._marks.most_common(1) or [("", 0)]
         if self._separated or 2 * times <= self._texts:
             return ""
+        name = mark.strip() or "a tab"
         return (
-            f'the keyphrases of {times:,} of {self._texts:,} documents have "{mark}" but no "{SEPARATOR}", '
+            f'the keyphrases of {times:,} of {self._texts:,} documents have "{name}" but no "{SEPARATOR}", '
             f'so each list would count as one phrase; separate phrases by "{SEPARATOR}", and put one '
-            f'after a phrase that has "{mark}" itself.'
+            f'after a phrase that has "{name}" itself.'
         )
 
 
@@ -130,7 +162,7 @@ def document_from_row(
 
     Args:
         row: `id`, `title`, `abstract` or `text`, `keyphrases` (or `keyword`, `keywords`; a list, or
-            one text with semicolons) and `language`; only `abstract` or `text` must be there.
+            one text with semicolons or line breaks) and `language`; only `abstract` or `text` must be there.
         where: begins the message when something is wrong, such as "docs.jsonl, line 3".
         default_id: the id of a row that has none.
         id_column: the field with the id.
@@ -192,7 +224,7 @@ def _keyphrase_field(row: Mapping[str, Any], where: str) -> tuple[str, ...]:
     if value is None:
         return ()
     if isinstance(value, str):
-        value = value.split(SEPARATOR)
+        value = split_keyphrases(value)
     if not isinstance(value, list):
         raise InputError(f'{where}: "{name}" is {_short(value)}, not a list of texts; fix or empty the line.')
     phrases = (_checked_text(phrase, name, where).strip() for phrase in value)
@@ -204,7 +236,7 @@ def _short(value: object) -> str:
 
 
 def read_whole(path: Path, *, title: str = "") -> Document:
-    """The document of a .txt, .md or .pdf file; a `title` replaces the file's own.
+    """The document of a file that is one as a whole, such as .txt, .docx or .pdf; a `title` replaces its own.
 
     Raises:
         InputError: the file cannot be read.
@@ -216,22 +248,73 @@ def read_whole(path: Path, *, title: str = "") -> Document:
         raise InputError(
             f"{shown}: the name of the file, which becomes an id, is not UTF-8; rename it."
         ) from None
-    with file_errors(path):
-        document, may_begin_with_title = _parse_whole(path, document_suffix(path))
-    if title:
-        return replace(document, title=title)
-    return with_title_line(document) if may_begin_with_title else document
-
-
-def _parse_whole(path: Path, suffix: str) -> tuple[Document, bool]:
-    """The document of a file, and whether its first line may be a title."""
-    with open_bytes(path) as stream:
+    with file_errors(path), open_bytes(path) as stream:
         content = stream.read()
-    name = plain_name(path)
+    document = parse_whole(content, name=str(path), id=plain_name(path), title=title)
+    return replace(document, title=title) if title else document
+
+
+def parse_whole(content: bytes, *, name: str, id: str, title: str = "") -> Document:
+    """The document of a file that is one as a whole, by the suffix of its name.
+
+    Args:
+        title: what is known to be the title, so that the first line is none.
+
+    Raises:
+        InputError: the file cannot be read, or holds no text.
+    """
+    suffix = document_suffix(Path(name))
+    may_begin_with_title = True
+    # Libraries for office and web files are imported where such a file is read.
     if suffix == ".pdf":
-        return read_pdf(content, path, name)
-    text = decode_text(content, name=str(path))
-    return (markdown_document(text, id=name) if suffix == ".md" else text_document(text, id=name)), True
+        document, may_begin_with_title = read_pdf(content, name, id)
+    elif suffix in (".docx", ".odt", ".rtf"):
+        from kpdemo.io.office import read_docx, read_odt, read_rtf
+
+        document = {".docx": read_docx, ".odt": read_odt, ".rtf": read_rtf}[suffix](content, name, id)
+    elif suffix == ".epub":
+        from kpdemo.io.web import read_epub
+
+        document = read_epub(content, name, id)
+    else:
+        document = _parse_text(content, suffix, name, id)
+    if not document.body.strip() and suffix not in (".txt", ".md"):
+        if not document.title:
+            raise InputError(f"{name}: no text in this file, perhaps only images; give one with text.")
+        document = replace(document, body=document.title, title="")
+    document = _without_surrogates(document)
+    return document if title or not may_begin_with_title else with_title_line(document)
+
+
+def _parse_text(content: bytes, suffix: str, name: str, id: str) -> Document:
+    """The document of a file of text."""
+    if (kind := other_kind(content)) is not None:
+        raise InputError(f"{name}: this is {kind}, not what its name says; give it the name of its kind.")
+    declared = ""
+    if suffix in WEB_SUFFIXES:
+        from kpdemo.io.web import declared_encoding, html_document
+
+        declared = declared_encoding(content)
+    text, warning = decode_text(content, name=name, encoding=declared)
+    if suffix in WEB_SUFFIXES:
+        document = html_document(text, name, id)
+    elif suffix == ".tex":
+        from kpdemo.io.tex import tex_document
+
+        document = tex_document(text, name, id)
+    else:
+        document = markdown_document(text, id=id) if suffix == ".md" else text_document(text, id=id)
+    return replace(document, warnings=(warning, *document.warnings)) if warning else document
+
+
+def _without_surrogates(document: Document) -> Document:
+    """The document with a mark for each half of a character, as a reference in XML may name one."""
+    body, title = (SURROGATE.sub("\ufffd", text) for text in (document.body, document.title))
+    return (
+        document
+        if (body, title) == (document.body, document.title)
+        else replace(document, body=body, title=title)
+    )
 
 
 def text_document(text: str, *, title: str = "", id: str = "") -> Document:
@@ -266,12 +349,13 @@ def read_documents(path: str | Path, *, on_error: ReportLine | None = None) -> I
     """The documents of a file, by its suffix; .gz and .xz may follow it.
 
     .csv, .tsv and .xlsx hold a document a row under a header, .jsonl and .json a document a line with fields
-    of the same names, and so does a file without a suffix that is known, such as a pipe. A .txt, .md or .pdf
-    file is one document, with the file's name as its id:
+    of the same names, and so does a file without a suffix that is known, such as a pipe. .bib, .ris and .xml
+    (of PubMed or in JATS) hold records with abstracts, and a .zip any of these files. Each other kind
+    (.txt, .md, .pdf, .docx, .odt, .rtf, .html, .epub, .tex) is one document, with the file's name as its id:
 
     - text is taken as it is, so that offsets count from the file's own characters; where its first line is a
-      title (`kpdemo.lines`), that is the document's, here and in the two others, except a line that heads
-      the second page of a PDF too;
+      title (`kpdemo.lines`), that is the document's, here and in the others that name no title themselves,
+      except a line that heads the second page of a PDF too;
     - a first "# heading" of a Markdown file is the title, the rest stays as it is;
     - words that a hyphen cuts at the end of a line are made whole in plain text and in PDF text, whose title
       is that of the metadata, if any.
@@ -289,23 +373,83 @@ def read_numbered(
     on_row: SeeRow | None = None,
     ids: RowIds = OWN_IDS,
 ) -> Iterator[tuple[int, Document]]:
-    """As `read_documents`, each with the number of the line where it begins; `on_row` sees those of rows."""
+    """As `read_documents`, each with the number of the line where it begins; `on_row` sees those of rows.
+
+    Those of a zip file are counted.
+    """
     path = Path(path)
     suffix = document_suffix(path)
-    with file_errors(path):
-        if suffix in WHOLE_SUFFIXES:
-            yield 1, read_whole(path)
-        else:
+    if suffix in WHOLE_SUFFIXES:
+        yield 1, read_whole(path)
+    elif suffix == ARCHIVE_SUFFIX:
+        with file_errors(path), open_bytes(path) as stream:
+            found = _of_archive(stream, str(path), on_error, ids.column, None)
+            yield from ((number, one.document) for number, one in enumerate(found, 1))
+    else:
+        with file_errors(path):
+            encoding = "utf-8"
+            if path.is_file() and suffix not in RECORD_SUFFIXES:
+                with open_bytes(path) as stream:
+                    encoding = encoding_of(stream.read(_LOOKED_AT))
             with open_bytes(path) as stream:
-                if suffix in TABLE_SUFFIXES:
-                    ids = replace(ids, column=column_name(ids.column))
-                    rules = TableRules(needs=partial(_lacking_columns, ids.column))
-                    rows = read_table(Source(str(path), stream), FORMATS.get(suffix), rules)
-                    yield from _documents_of(rows, str(path), on_error, on_row, ids)
-                else:
-                    yield from parse_documents(
-                        stream, name=str(path), on_error=on_error, on_row=on_row, ids=ids
-                    )
+                yield from _parse_rows(stream, str(path), encoding, on_error, on_row, ids)
+
+
+_LOOKED_AT = 16 * 2**20
+"""Bytes from which the encoding of a long file is told."""
+
+
+def _parse_rows(
+    stream: BinaryIO,
+    name: str,
+    encoding: str,
+    on_error: ReportLine | None,
+    on_row: SeeRow | None,
+    ids: RowIds,
+) -> Iterator[tuple[int, Document]]:
+    """The documents of an open file of many, with the numbers of their lines, by the suffix of its name."""
+    suffix = document_suffix(Path(name))
+    if suffix in RECORD_SUFFIXES:
+        from kpdemo.io.bibliography import bibtex_rows, ris_rows, xml_rows
+
+        content = stream.read(LARGEST_FILE + 1)
+        if len(content) > LARGEST_FILE:
+            raise InputError(f"{name}: more than {LARGEST_FILE:,} bytes; make several files of it.")
+        if suffix == ".xml":
+            rows, warning = xml_rows(content, name), ""
+        else:
+            text, warning = decode_text(content, name=name)
+            rows = (bibtex_rows if suffix == ".bib" else ris_rows)(text, name)
+        numbered = _documents_of(rows, name, on_error, on_row, replace(ids, column=ID_COLUMN))
+    else:
+        warning = ""
+        is_table = suffix in TABLE_SUFFIXES
+        if encoding != "utf-8":
+            warning = encoding_note(name, encoding)
+            stream = _as_utf8(stream, name, encoding)
+        if is_table:
+            ids = replace(ids, column=column_name(ids.column))
+            rules = TableRules(needs=partial(_lacking_columns, ids.column))
+            found = read_table(Source(name, stream), FORMATS.get(suffix), rules)
+            numbered = _documents_of(found, name, on_error, on_row, ids)
+        else:
+            numbered = parse_documents(stream, name=name, on_error=on_error, on_row=on_row, ids=ids)
+    for line, document in numbered:
+        yield line, replace(document, warnings=(warning,)) if warning else document
+
+
+def _as_utf8(stream: BinaryIO, name: str, encoding: str) -> BinaryIO:
+    """The text of an open file in UTF-8, all of it in memory."""
+    content = stream.read(LARGEST_FILE + 1)
+    if len(content) > LARGEST_FILE:
+        raise InputError(f"{name}: more than {LARGEST_FILE:,} bytes that are not UTF-8; save it as UTF-8.")
+    try:
+        text = content.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{name}: {encoding} is damaged at offset {error.start}; save it as UTF-8."
+        ) from None
+    return cast(BinaryIO, io.BufferedReader(io.BytesIO(text.encode())))
 
 
 def _lacking_columns(id_column: str, names: Sequence[str]) -> str:
@@ -389,12 +533,31 @@ class LocatedDocument:
         return f'{self.where}: "{language}" is not a known language; {advice}'
 
 
-BatchInput = str | Path | BinaryIO | LocatedDocument
-"""A file, a folder of files, open JSON Lines, or one document that has been read already."""
+@dataclass(frozen=True, slots=True)
+class FileDocuments:
+    """What a file holds, read already: documents, and errors in the places of those that cannot be used."""
+
+    file: str
+    found: Sequence[LocatedDocument | LineError]
+
+
+BatchInput = str | Path | BinaryIO | LocatedDocument | FileDocuments
+"""A file, a folder of files, open JSON Lines, or documents that have been read already."""
+
+
+def read_file(path: Path) -> FileDocuments:
+    """All that is in a file of documents.
+
+    Raises:
+        InputError: nothing can be read at all, or nothing is in it.
+    """
+    found: list[LocatedDocument | LineError] = []
+    found.extend(read_located(path, on_error=found.append))
+    return FileDocuments(str(path), found)
 
 
 def name_of(source: BatchInput) -> str:
-    if isinstance(source, LocatedDocument):
+    if isinstance(source, (LocatedDocument, FileDocuments)):
         return source.file
     return str(source) if isinstance(source, (str, Path)) else "standard input"
 
@@ -428,17 +591,81 @@ def read_located(
     """
     if isinstance(source, LocatedDocument):
         yield source
+    elif isinstance(source, FileDocuments):
+        for one in source.found:
+            if isinstance(one, LineError):
+                report(InputError(one.message), one.line, on_error)
+            else:
+                yield one
     elif isinstance(source, (str, Path)) and Path(source).is_dir():
         yield from _of_folder(Path(source), on_error, id_column, on_unnamed)
+    elif isinstance(source, (str, Path)) and file_suffix(Path(source)) == ARCHIVE_SUFFIX:
+        with file_errors(source), open_bytes(Path(source)) as stream:
+            yield from _of_archive(stream, str(source), on_error, id_column, on_unnamed)
     else:
         ids = RowIds(id_column, report_unnamed(str, name_of(source), on_unnamed))
         yield from _of_file(source, on_error, ids)
 
 
+def _of_archive(
+    stream: BinaryIO,
+    name: str,
+    on_error: ReportLine | None,
+    id_column: str,
+    on_unnamed: SeeUnnamed | None,
+) -> Iterator[LocatedDocument]:
+    """The documents of a zip file, in the order of the names of its files, those of folders too.
+
+    Each is called by the name of its file there, a row without an id by that and its line.
+
+    Raises:
+        InputError: it cannot be read, or holds no documents.
+    """
+    from kpdemo.io.packages import Package
+
+    content = stream.read(LARGEST_FILE + 1)
+    if len(content) > LARGEST_FILE:
+        raise InputError(f"{name}: more than {LARGEST_FILE:,} bytes; make several zip files of it.")
+    package = Package(content, name)
+    paths = {member: Path(member.replace("\\", "/")) for member in sorted(package.names)}
+    kinds = (*DOCUMENT_SUFFIXES, *OTHER_SUFFIXES)
+    members = {
+        member: path
+        for member, path in paths.items()
+        if file_suffix(path) in kinds and not any(part.startswith((".", "__MACOSX")) for part in path.parts)
+    }
+    if not members:
+        raise InputError(
+            f"{name}: no documents in it; put files there that end in {', '.join(DOCUMENT_SUFFIXES)}."
+        )
+    package.check_size(members)
+    uses = Counter(plain_name(path) for path in members.values() if is_whole(path.name))
+    for member, path in members.items():
+        place = f"{name}/{path.as_posix()}"
+        try:
+            if path.suffix.lower() in (ARCHIVE_SUFFIX, *COMPRESSIONS):
+                raise InputError(f"{place}: a packed file within a zip file, which is not read; unpack it.")
+            document_suffix(Path(place))
+            content = package.read(member)
+            if is_whole(place):
+                id = plain_name(path)
+                document = parse_whole(content, name=place, id=id if uses[id] == 1 else path.as_posix())
+                yield LocatedDocument(document, place, 1)
+            else:
+                rows = RowIds(id_column, report_unnamed(_row_names(path), place, on_unnamed))
+                opened = cast(BinaryIO, io.BufferedReader(io.BytesIO(content)))
+                for line, document in _parse_rows(opened, place, encoding_of(content), on_error, None, rows):
+                    yield LocatedDocument(document, place, line)
+        except InputError as error:
+            if on_error is None:
+                raise
+            on_error(LineError(0, str(error)))
+
+
 def folder_files(folder: Path) -> list[Path]:
     """The files in a folder, by their names, without hidden ones; not those of its subfolders.
 
-    Files of unknown kinds, such as .docx, are included, so that the reader can report them.
+    Files of other kinds, such as .pptx, are included, so that the reader can report them.
 
     Raises:
         InputError: there is none, or the folder cannot be read.
@@ -490,6 +717,9 @@ def _of_folder(
     names = Counter(plain_name(path) for path in files if file_suffix(path) in WHOLE_SUFFIXES)
     for path in files:
         try:
+            if file_suffix(path) == ARCHIVE_SUFFIX:
+                yield from read_located(path, on_error=on_error, id_column=id_column, on_unnamed=on_unnamed)
+                continue
             ids = RowIds(id_column, report_unnamed(_row_names(path), str(path), on_unnamed))
             for one in _of_file(path, on_error, ids):
                 # paper.txt and paper.pdf are two documents

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
 import gzip
 import json
 import lzma
 import os
+import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -154,14 +156,20 @@ def read_json_gz(path: Path) -> Any:
 COMPRESSIONS = (".gz", ".xz")
 LINE_SUFFIXES = (".jsonl", ".json")
 TABLE_SUFFIXES = (".csv", ".tsv", ".xlsx")
-WHOLE_SUFFIXES = (".txt", ".md", ".pdf")
-DOCUMENT_SUFFIXES = (*LINE_SUFFIXES, *TABLE_SUFFIXES, *WHOLE_SUFFIXES)
+RECORD_SUFFIXES = (".bib", ".ris", ".xml")
+WEB_SUFFIXES = (".html", ".htm", ".xhtml")
+WHOLE_SUFFIXES = (".txt", ".md", ".pdf", ".docx", ".odt", ".rtf", *WEB_SUFFIXES, ".epub", ".tex")
+ARCHIVE_SUFFIX = ".zip"
+DOCUMENT_SUFFIXES = (*LINE_SUFFIXES, *TABLE_SUFFIXES, *RECORD_SUFFIXES, *WHOLE_SUFFIXES, ARCHIVE_SUFFIX)
 
 OTHER_SUFFIXES = (
-    *(".doc", ".docx", ".odt", ".rtf", ".epub", ".htm", ".html", ".xml", ".ppt", ".pptx"),
-    *(".xls", ".ods", ".parquet", ".7z", ".bz2", ".tar", ".tgz", ".zip", ".zst"),
+    *(".doc", ".dot", ".ott", ".pages", ".ppt", ".pptx", ".odp", ".mobi", ".azw3", ".ps", ".djvu"),
+    *(".xls", ".ods", ".parquet", ".7z", ".bz2", ".rar", ".tar", ".tgz", ".zst"),
 )
 """Kinds of files that are not read; any other name says nothing of what is in it."""
+
+LARGEST_FILE = 100 * 2**20
+"""Bytes, unpacked, of what is held in memory as a whole."""
 
 KINDS_ADVICE = f"use one of {', '.join(DOCUMENT_SUFFIXES)}."
 
@@ -232,19 +240,70 @@ def read_head(path: Path, size: int) -> bytes:
         return stream.read(size)
 
 
-def read_text(stream: BinaryIO, *, name: str) -> str:
-    """All of an open stream as text; see `decode_text`."""
+def read_text(stream: BinaryIO, *, name: str) -> tuple[str, str]:
+    """All of an open stream as by `decode_text`."""
     with file_errors(name):
         content = stream.read()
     return decode_text(content, name=name)
 
 
-def decode_text(content: bytes, *, name: str) -> str:
-    """UTF-8 bytes as text, without the byte order mark.
+_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",  # which begins as the mark of UTF-16 does
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+_WESTERN = "cp1252"
+_ENCODING_NAMES = {_WESTERN: "Windows-1252 (Latin-1)", "utf-16": "UTF-16", "utf-32": "UTF-32"}
+_CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
+_FOREIGN_WORD = re.compile("[a-z][±³¶¸¹¼½¾¿¡£¥¦¨¬®¯][a-z]|[À-ÿ]{4}")
+"""As letters of other alphabets look in Windows-1252."""
+
+
+def encoding_of(content: bytes) -> str:
+    """The encoding of a text: that of its mark, UTF-8, or the one of Western Europe if it looks like that."""
+    found = next((name for mark, name in _MARKS.items() if content.startswith(mark)), "")
+    if found:
+        return found
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if error.reason == "unexpected end of data" and error.end == len(content):
+            return "utf-8"  # cut within a character
+        beyond_ascii = any(letter > "\x7f" for letter in content.decode("utf-8", "ignore"))
+        if beyond_ascii or _CONTROLS.search(content):
+            return "utf-8"  # damaged, or no text
+        try:
+            text = content.decode(_WESTERN)
+        except UnicodeDecodeError:
+            return "utf-8"
+        return "utf-8" if _FOREIGN_WORD.search(text) else _WESTERN
+    return "utf-8"
+
+
+def decode_text(content: bytes, *, name: str, encoding: str = "") -> tuple[str, str]:
+    """Bytes as text without the byte order mark, and a sentence on the encoding where it is not UTF-8.
+
+    Args:
+        encoding: that the file itself names.
 
     Raises:
         InputError: the bytes are not text; the message has the offset of the first bad one.
     """
+    found = encoding_of(content)
+    if encoding and found in ("utf-8", _WESTERN):
+        for own in ("utf-8-sig", encoding):
+            with suppress(LookupError, UnicodeDecodeError):
+                return content.decode(own), ""
+    if found != "utf-8":
+        try:
+            text = content.decode(found)
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"{name}: not the {_ENCODING_NAMES[found]} that its mark says ({error.reason} at offset "
+                f"{error.start}); save it as UTF-8."
+            ) from None
+        return text, encoding_note(name, found)
     start = len(UTF8_MARK) if content.startswith(UTF8_MARK) else 0
     zero = content.find(b"\x00")
     if zero >= 0:
@@ -252,11 +311,16 @@ def decode_text(content: bytes, *, name: str) -> str:
             f"{name}: not a text file (a zero byte at offset {zero}); save it as UTF-8 text first."
         )
     try:
-        return content[start:].decode("utf-8")
+        return content[start:].decode("utf-8"), ""
     except UnicodeDecodeError as error:
         at = start + error.start
         value = f"byte 0x{content[at]:02x} at offset {at}"
         raise InputError(f"{name}: not UTF-8 text ({value}); save it as UTF-8 first.") from None
+
+
+def encoding_note(name: str, encoding: str) -> str:
+    """The sentence on a file that is not UTF-8."""
+    return f"{name}: read as {_ENCODING_NAMES[encoding]}; if letters are wrong, save it as UTF-8."
 
 
 def open_bytes(path: Path) -> BinaryIO:

@@ -6,7 +6,6 @@ import io
 import logging
 import re
 from collections.abc import Sequence
-from pathlib import Path
 
 from kpdemo.errors import InputError
 from kpdemo.lines import join_cut_words
@@ -17,20 +16,20 @@ _NUMBER = re.compile(r"\d+")
 _NOT_A_TITLE = re.compile(r"^(?:microsoft \w+ - |untitled|document\d*$|slide )|\.\w{2,5}$", re.IGNORECASE)
 
 
-def read_pdf(content: bytes, path: Path, id: str) -> tuple[Document, bool]:
+def read_pdf(content: bytes, name: str, id: str) -> tuple[Document, bool]:
     """The text of a PDF as a document, and whether its first line may be a title.
 
     Raises:
         InputError: the file is no PDF, is locked, or holds no text.
     """
-    pages, title = _pdf_pages(content, path)
+    pages, title = _pdf_pages(content, name)
     text = "\n\n".join(join_cut_words(page.strip()) for page in pages).strip()
     text = SURROGATE.sub("\ufffd", text.replace("\x00", ""))
     if not text:
         raise InputError(
-            f"{path}: no text in this PDF, perhaps only images; run text recognition (OCR) on it."
+            f"{name}: no text in this PDF, perhaps only images; run text recognition (OCR) on it."
         )
-    title = _sensible_title(title)
+    title = sensible_title(title)
     return Document(_without(title, text), title=title, id=id), not _has_running_header(pages)
 
 
@@ -47,7 +46,7 @@ def _has_running_header(pages: Sequence[str]) -> bool:
     return len(lines) == 2 and lines[0] == lines[1]
 
 
-def _pdf_pages(content: bytes, path: Path) -> tuple[list[str], str]:
+def _pdf_pages(content: bytes, name: str) -> tuple[list[str], str]:
     from pypdf import PasswordType, PdfReader
 
     logger = logging.getLogger("pypdf")
@@ -62,13 +61,13 @@ def _pdf_pages(content: bytes, path: Path) -> tuple[list[str], str]:
             return pages, title if isinstance(title, str) else ""
     except Exception as error:  # noqa: BLE001 - a damaged file makes pypdf raise nearly anything
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise InputError(f"{path}: not a PDF that can be read ({reason}); save it again as PDF.") from None
+        raise InputError(f"{name}: not a PDF that can be read ({reason}); save it again as PDF.") from None
     finally:
         logger.setLevel(level)
-    raise InputError(f"{path}: the PDF is locked with a password; save it without one.")
+    raise InputError(f"{name}: the PDF is locked with a password; save it without one.")
 
 
-def _sensible_title(title: str) -> str:
+def sensible_title(title: str) -> str:
     title = " ".join(SURROGATE.sub("", title.replace("\x00", "")).split())
     if len(title.split()) < 2 or len(title) > 300 or _NOT_A_TITLE.search(title):
         return ""

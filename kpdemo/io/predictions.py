@@ -40,6 +40,7 @@ def document_record(
         "language": prediction.language,
         **keyphrase_rows(prediction),
         **({} if retrieval is None else {"passages": passage_rows(retrieval)}),
+        "warnings": list(document.warnings),
         "model": model,
         "device": device,
         "seconds": round(seconds, SECONDS_DIGITS),

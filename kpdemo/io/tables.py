@@ -35,12 +35,17 @@ from pathlib import Path, PurePath
 from typing import Any, BinaryIO, cast
 
 from kpdemo.errors import InputError
-from kpdemo.io.files import COMPRESSIONS, NOT_UTF8, UTF8_MARK, file_errors, open_bytes
+from kpdemo.io.files import (
+    COMPRESSIONS,
+    LARGEST_FILE,
+    NOT_UTF8,
+    UTF8_MARK,
+    file_errors,
+    open_bytes,
+)
 
 LONGEST_LINE = 16 * 2**20
 """Bytes of a line, and characters of a cell or row that runs over several lines."""
-LARGEST_FILE = 100 * 2**20
-"""Bytes, unpacked, of an array or a workbook, which are held in memory as a whole."""
 MOST_EMPTY_LINES = 100_000
 MOST_WHOLE_LINES = 100
 """A cell in quotes that runs over more lines, each of them a whole row, is none."""
@@ -229,7 +234,12 @@ def report_errors(rows: Iterable[Row | RowError], on_error: ReportLine | None) -
 
 def line_name(name: str, line: int) -> str:
     """What messages call a line, or a row of a workbook."""
-    return f"{name}, {'row' if name.lower().endswith(WORKBOOK_SUFFIX) else 'line'} {line}"
+    suffix = PurePath(name).suffix.lower()
+    unit = _UNITS.get(suffix, "line")
+    return f"{name}, {unit} {line}"
+
+
+_UNITS = {WORKBOOK_SUFFIX: "row", ".ris": "record", ".xml": "record"}
 
 
 Line = tuple[int, str]
@@ -249,10 +259,9 @@ def read_lines(source: Source) -> Iterator[Line]:
             number += 1
             where = line_name(source.name, number)
             if number == 1:
-                for mark, kind in _OTHER_KINDS.items():
-                    if line.startswith(mark):
-                        advice = "save it as TSV, CSV, XLSX or JSON Lines"
-                        raise InputError(f"{source.name}: this is {kind}, not a text file; {advice}.")
+                if (kind := other_kind(line)) is not None:
+                    advice = "save it as TSV, CSV, XLSX or JSON Lines"
+                    raise InputError(f"{source.name}: this is {kind}, not a text file; {advice}.")
                 if line.startswith(_UTF16_MARKS) or b"\0" in line[:2]:
                     raise InputError(f"{source.name}: {NOT_UTF8}")
                 line = line.removeprefix(UTF8_MARK)
@@ -268,6 +277,11 @@ def read_lines(source: Source) -> Iterator[Line]:
             if len(line) > longest:
                 raise InputError(f"{where}: longer than {longest:,} bytes; shorten its texts.")
             yield number, line.decode("utf-8", "surrogateescape")
+
+
+def other_kind(head: bytes) -> str | None:
+    """What a file that begins so is if it is no text."""
+    return next((kind for mark, kind in _OTHER_KINDS.items() if head.startswith(mark)), None)
 
 
 def describe_bad_byte(text: str) -> str:

@@ -18,11 +18,11 @@ import gradio as gr
 
 from kpdemo.batch import BatchSummary, predict_file
 from kpdemo.errors import InputError, KpdemoError, StoppedError
-from kpdemo.io.documents import ID_COLUMN, LocatedDocument, count_documents, read_whole, unnamed_note
+from kpdemo.file_process import ReadFile, needs_process
+from kpdemo.io.documents import ID_COLUMN, BatchInput, count_documents, read_file, unnamed_note
 from kpdemo.io.files import DOCUMENT_SUFFIXES, is_whole
 from kpdemo.io.predictions import table_text, write_predictions_table
 from kpdemo.io.tables import LineError, escape_formula
-from kpdemo.pdf_process import ReadPdf, is_pdf
 from kpdemo.routing import foreign_notes
 from kpdemo.text import phrase_key
 from kpdemo.types import Keyphrase, PredictionOptions, Predictor, languages_of
@@ -225,6 +225,8 @@ class FileReport:
     """Before all documents were read."""
     renamed: bool = False
     """Whether a document has another id, or a file another name, than it came with."""
+    warnings: list[str] = field(default_factory=list)
+    """Sentences on what the readers of files assumed or left out."""
     unnamed: str = ""
     """The sentence on the first document that has no id."""
     foreign: list[str] = field(default_factory=list)
@@ -249,14 +251,14 @@ def predict_uploads(
     uploads: Uploads,
     output: Path,
     progress: gr.Progress,
-    read_pdf: ReadPdf = read_whole,
+    read: ReadFile = read_file,
     options: PredictionOptions = OWN_RULE,
 ) -> FileReport:
     """Predict all documents of the files into `output`, a line each, and of several with its file.
 
     The same stands next to it as a table in CSV.
 
-    What had been predicted before predictor or `read_pdf` were stopped stays. An id that a document of an
+    What had been predicted before predictor or `read` were stopped stays. An id that a document of an
     earlier file has gets a number, so that each stands there once.
     """
     refused, ids = len(uploads.refused), OwnNames()
@@ -264,7 +266,7 @@ def predict_uploads(
         BatchSummary(failed=refused),
         problems=list(uploads.refused),
         failed_files=refused,
-        total=refused + sum(count_documents(path) for path in uploads.files),
+        total=refused + sum(1 if needs_process(path) else count_documents(path) for path in uploads.files),
         renamed=uploads.renamed,
     )
     several = refused + len(uploads.files) > 1
@@ -272,9 +274,13 @@ def predict_uploads(
         for path in uploads.files:
             if report.stopped:
                 break
-            for row in _predict_upload(predictor, path, report, progress, read_pdf, options):
+            for row in _predict_upload(predictor, path, report, progress, read, options):
                 named = row | {"id": ids.of(row["id"])}
                 report.renamed |= named["id"] != row["id"]
+                for warning in row.get("warnings", []):
+                    shown = warning.replace(str(path), path.name)
+                    if shown not in report.warnings and len(report.warnings) < SHOWN_PROBLEMS:
+                        report.warnings.append(shown)
                 line = {**({"file": path.name} if several else {}), **named}
                 stream.write(json.dumps(line, ensure_ascii=False) + "\n")
                 report.shared.add(row)
@@ -293,7 +299,7 @@ def _predict_upload(
     path: Path,
     report: FileReport,
     progress: gr.Progress,
-    read_pdf: ReadPdf,
+    read: ReadFile,
     options: PredictionOptions,
 ) -> Iterator[dict[str, Any]]:
     before, counts, is_unreadable = report.summary, BatchSummary(), False
@@ -317,7 +323,10 @@ def _predict_upload(
     advance(counts)
     lines = io.BytesIO()
     try:
-        source = LocatedDocument(read_pdf(path), str(path), 1) if is_pdf(path) else path
+        source: BatchInput = path
+        if needs_process(path):
+            source = read(path)
+            report.total += max(len(source.found), 1) - 1
         counts = predict_file(
             predictor,
             source,
@@ -389,8 +398,8 @@ class FilesHandlers:
             output = Path(folder) / OUTPUT_NAME
             with in_turn_of_files(self.shelf, stop, progress):
                 reader = self.shelf.open(model, stop)
-                read_pdf = partial(self.shelf.pdfs.read, stop=stop)
-                report = predict_uploads(reader, uploads, output, progress, read_pdf, options)
+                read = partial(self.shelf.files.read, stop=stop)
+                report = predict_uploads(reader, uploads, output, progress, read, options)
             if not report.summary.done:
                 if report.stopped:
                     raise StoppedError(STOPPED_EARLY)
@@ -435,7 +444,7 @@ def report_html(report: FileReport) -> str:
     if report.renamed:
         parts.append(f'<p class="small" id="files-renamed">{RENAMED}</p>')
     notes = [report.unnamed] if report.unnamed else []
-    parts += [note_html(note, role="status") for note in [*notes, *report.foreign]]
+    parts += [note_html(note, role="status") for note in [*notes, *report.warnings, *report.foreign]]
     parts += [_shared_html(report.shared, done), _filter_html(report.rows), _table_html(report.rows)]
     return "".join(parts)
 
@@ -512,9 +521,10 @@ def build_files_tab(handlers: FilesHandlers) -> gr.File:
     """Upload, choose a model, predict, look at the first rows, download; returns the uploads."""
     section_heading("Keyphrases of whole files", "files-heading")
     gr.HTML(
-        "<p>A text, Markdown or PDF file is one document. JSON Lines, CSV, TSV and XLSX have one document "
-        "per line, with <code>title</code> and <code>abstract</code> (or <code>text</code>), "
-        "and <code>id</code> if there are ids.</p>",
+        "<p>A text, Markdown, PDF, Word (DOCX), OpenDocument (ODT), RTF, HTML, EPUB or LaTeX file is one "
+        "document. JSON Lines, CSV, TSV and XLSX have one document per line, with <code>title</code> and "
+        "<code>abstract</code> (or <code>text</code>), and <code>id</code> if there are ids. BibTeX, RIS and "
+        "the XML of PubMed or JATS have records with abstracts. A ZIP file may hold any of these.</p>",
         elem_id="files-help",
     )
     with gr.Row(elem_classes="columns"):

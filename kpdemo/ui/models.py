@@ -20,9 +20,9 @@ from kpdemo.errors import (
     ModelStoppedError,
     StoppedError,
 )
+from kpdemo.file_process import FileProcesses
 from kpdemo.languages import identify
 from kpdemo.lines import with_title_line
-from kpdemo.pdf_process import PdfProcesses
 from kpdemo.predictors import model_folder
 from kpdemo.routing import DEFAULT_MODEL, model_for
 from kpdemo.text import LONGEST_SHOWN, shorten
@@ -162,7 +162,7 @@ class ModelShelf:
         self._warm = Event()
         self.turn_of_files = Lock()
         """Held while the files of a reader are predicted: those of others come after them."""
-        self.pdfs = PdfProcesses()
+        self.files = FileProcesses()
 
     @property
     def default(self) -> str:

@@ -18,12 +18,12 @@ import gradio as gr
 
 from kpdemo.batch import ask_each
 from kpdemo.errors import InputError, KpdemoError
-from kpdemo.io.documents import LocatedDocument, read_numbered
+from kpdemo.file_process import FileProcesses, ReadFile, needs_process
+from kpdemo.io.documents import LocatedDocument, read_located
 from kpdemo.io.files import is_whole
 from kpdemo.io.predictions import bundle_of, count_phrases
 from kpdemo.io.tables import LineError
 from kpdemo.lines import with_title_line
-from kpdemo.pdf_process import PdfProcesses, ReadPdf, is_pdf
 from kpdemo.routing import refusal_of
 from kpdemo.types import Document, Prediction, Predictor
 from kpdemo.ui.compare import announce_each, build_model_choice, chosen_models, follow_model
@@ -106,7 +106,7 @@ class Problems:
 
 
 def read_documents_to_send(
-    files: Sequence[Path], problems: Problems, stop: Stop, pdfs: PdfProcesses
+    files: Sequence[Path], problems: Problems, stop: Stop, processes: FileProcesses
 ) -> list[OwnDocument]:
     """All documents of the files that can be read; why the others cannot joins `problems`.
 
@@ -115,7 +115,7 @@ def read_documents_to_send(
         StoppedError: by `stop`.
     """
     documents = []
-    for document in _documents(files, problems, partial(pdfs.read, stop=stop)):
+    for document in _documents(files, problems, partial(processes.read, stop=stop)):
         stop.check()
         documents.append(document)
     if len(documents) > MOST_DOCUMENTS:
@@ -139,12 +139,12 @@ def predict_in_batches(
         yield from enumerate(ask_each(batch, predictor.predict), start)
 
 
-def _documents(files: Sequence[Path], problems: Problems, read_pdf: ReadPdf) -> Iterator[OwnDocument]:
+def _documents(files: Sequence[Path], problems: Problems, read: ReadFile) -> Iterator[OwnDocument]:
     ids = OwnNames()
     for path in files:
         try:
-            for number, document in _numbered(path, problems, read_pdf):
-                given = LocatedDocument(document, path.name, number)
+            for given in _located(path, problems, read):
+                document, number = given.document, given.line
                 if problem := given.unknown_language():
                     problems.add_line(problem)
                     continue
@@ -155,10 +155,11 @@ def _documents(files: Sequence[Path], problems: Problems, read_pdf: ReadPdf) -> 
             problems.files.append(_named(str(error), path))
 
 
-def _numbered(path: Path, problems: Problems, read_pdf: ReadPdf) -> Iterator[tuple[int, Document]]:
-    if is_pdf(path):
-        return iter([(1, read_pdf(path))])
-    return read_numbered(path, on_error=partial(_add_line, problems, path))
+def _located(path: Path, problems: Problems, read: ReadFile) -> Iterator[LocatedDocument]:
+    """The documents of a file, by the name that it was chosen by; problems with others join `problems`."""
+    source = read(path) if needs_process(path) else path
+    for one in read_located(source, on_error=partial(_add_line, problems, path)):
+        yield replace(one, file=_named(one.file, path))
 
 
 def _add_line(problems: Problems, path: Path, error: LineError) -> None:
@@ -229,7 +230,7 @@ class SendHandlers:
             uploads = readable_copies(paths, Path(folder))
             problems = Problems(files=list(uploads.refused))
             with in_turn_of_files(self.shelf, stop, progress):
-                documents = read_documents_to_send(uploads.files, problems, stop, self.shelf.pdfs)
+                documents = read_documents_to_send(uploads.files, problems, stop, self.shelf.files)
                 found = self._found(chosen, documents, problems, stop, progress)
             problems.count_unread(one.given for place, one in enumerate(documents) if place not in found)
             read = [(documents[place].document, runs) for place, runs in sorted(found.items())]

@@ -13,7 +13,6 @@ from tests.characterisation.commands import ROOT, done, environment, run, workpl
 from tests.characterisation.comparing import check_text, masked
 
 KPDEMO = """
-kpdemo
 kpdemo nothing
 kpdemo models more
 kpdemo predict
@@ -74,7 +73,6 @@ kpdemo index evaluate --index none.index --queries docs/examples/queries.jsonl
 """
 
 ANNOTATION = """
-annotation
 annotation nothing
 annotation events nowhere
 annotation events news --limit 0
@@ -216,7 +214,6 @@ annotation project list --database-url=
 """
 
 DB = """
-db
 db nothing
 db current --database-url sqlite:///none.db
 db current --database-url sqlite:///binary.txt

@@ -529,7 +529,10 @@ def test_the_command_says_why_there_is_no_figure(tmp_path, capsys):
 )
 def test_a_wrong_call_is_one_sentence(url, capsys, arguments, status, said):
     found, out, err = run(capsys, *arguments, "--database-url", url)
-    assert (found, out) == (status, "")
+    assert (found, out) == (
+        status,
+        json.dumps({"error": err.rstrip("\n")}) + "\n" if "--json" in arguments else "",
+    )
     assert said in err
     assert len(err.splitlines()) == 1
 

@@ -156,7 +156,8 @@ class TestOneDocument:
         assert (result.status, result.err) == (0, "")
         answer = json.loads(result.out)
         assert list(answer) == [
-            *("language", "present", "absent", "model", "device", "seconds", "text", "text_offset")
+            *("language", "present", "absent", "warnings", "model", "device", "seconds"),
+            *("text", "text_offset"),
         ]
         assert answer["present"][0] == {"text": "Neural networks", "score": 0.9, "spans": [[0, 15]]}
         assert answer["absent"][0] == {"text": "keyphrase prediction", "score": 0.5}
@@ -250,7 +251,6 @@ class TestWrongCalls:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            ([], "Missing command"),
             (["guess"], "No such command 'guess'"),
             (["predict", "--foo"], "No such option: --foo"),
             (["predict", "-", "--top-k", "0"], "Invalid value for '--top-k': it should be greater"),
@@ -289,7 +289,8 @@ class TestWrongCalls:
     ) -> None:
         monkeypatch.chdir(ROOT)
         result = run(*arguments, stdin=TEXT)
-        assert (result.status, result.out) == (2, "")
+        told = json.dumps({"error": result.err.rstrip("\n")}) + "\n" if "--json" in arguments else ""
+        assert (result.status, result.out) == (2, told)
         assert result.err.startswith(message)
         assert is_one_sentence(result.err)
 
@@ -1019,7 +1020,7 @@ class TestEvaluate:
         empty = tmp_path / "empty.jsonl"
         empty.write_text(content, encoding="utf-8")
         result = run("evaluate", "--gold", gold, "--predictions", empty, "--json")
-        assert (result.status, result.out) == (1, "")
+        assert (result.status, json.loads(result.out)) == (1, {"error": result.err.rstrip("\n")})
         assert "no prediction in the file" in result.err
         assert is_one_sentence(result.err)
 
@@ -1134,8 +1135,28 @@ class TestOtherCommands:
         assert "0.7500" in run("candidates", "--gold", path).out
 
     def test_a_damaged_model_is_status_1(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        def refuse(model: str, *, device: str) -> Predictor:
+        def refuse(model: str, **options: object) -> Predictor:
             raise ModelLoadError(f"{model} is damaged.")
 
         monkeypatch.setattr("kpdemo.predictors.load_predictor", refuse)
         assert main(["predict", "-", "--model", str(tmp_path)]) == 1
+
+
+def test_of_several_files_each_is_answered_and_the_bad_one_named(run, tmp_path):
+    good, bad, last = (tmp_path / name for name in ("one.txt", "two.txt", "three.txt"))
+    good.write_text(TEXT, encoding="utf-8")
+    last.write_text(TEXT, encoding="utf-8")
+    result = run("predict", good, bad, last, "--json")
+    rows = [json.loads(line) for line in result.out.splitlines()]
+    assert result.status == 1
+    assert [row["file"] for row in rows] == [str(good), str(bad), str(last)]
+    assert rows[1] == {"file": str(bad), "error": f"{bad}: no such file; check the name."}
+    assert result.err == f"{bad}: no such file; check the name.\n"
+    alone = json.loads(run("predict", good, "--json").out)
+    assert {**rows[0], "seconds": 0} == {"file": str(good), **alone, "seconds": 0}
+
+    shown = run("predict", good, last)
+    assert shown.status == 0
+    assert shown.out.index(f"{good}:") < shown.out.index(f"{last}:")
+    assert run("predict", good, "-").status == 2
+    assert run("predict", good, last, "--title", "T").status == 2

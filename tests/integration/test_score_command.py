@@ -166,7 +166,7 @@ def test_ranks_on_few_pairs_are_said_to_be_uncertain_on_the_terminal_and_in_tabl
 def test_json_and_latex_exclude_each_other(call):
     assert call("--gold", "gold.jsonl", "--system", "lcs", "--json", "--latex") == (
         2,
-        "",
+        '{"error": "--json and --latex cannot be combined; give one of them."}\n',
         "--json and --latex cannot be combined; give one of them.\n",
     )
 

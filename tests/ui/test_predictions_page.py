@@ -300,12 +300,12 @@ def test_documents_that_no_model_reads_are_named_by_their_lines_and_counted_apar
 
 
 def test_files_that_cannot_be_read_are_named_and_the_others_are_sent(sender, kept, tmp_path):
-    files = [tmp_path / name for name in ("a.docx", "a.pdf", "a.txt")]
+    files = [tmp_path / name for name in ("a.pptx", "a.pdf", "a.txt")]
     for path in files:
         path.write_text("The night train was late because of snow.")
     shown = sender.send_files([str(path) for path in files], ["one"], PAGE, progress=_quiet)
     assert [document.id for document in read_bundle(kept.bundles[0])] == ["a"]
-    assert "<li>a.docx cannot be read here" in shown
+    assert "<li>a.pptx cannot be read here" in shown
     assert "<li>a.pdf: " in shown
     assert "1 document, by one, ready, without 2 files that could not be read. <a" in shown
     assert str(tmp_path) not in shown

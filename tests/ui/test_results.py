@@ -79,6 +79,7 @@ def test_json_holds_scores_and_every_span():
             {"text": "graph", "score": 0.5, "spans": [[0, 5], [20, 25]]},
         ],
         "absent": [],
+        "warnings": [],
         "model": "default",
         "device": "cpu",
         "seconds": 0.144,

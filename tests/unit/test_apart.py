@@ -6,14 +6,16 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 from threading import Timer
 
 import pytest
 
 from kpdemo.errors import InputError, StoppedError
-from kpdemo.io.documents import read_whole
-from kpdemo.pdf_process import PdfProcesses
+from kpdemo.file_process import FileProcesses
+from kpdemo.io.documents import LocatedDocument, read_whole
+from kpdemo.io.tables import LineError
 from kpdemo.worker import Stop
 from tests.pdfs import make_pdf, make_slow_pdf
 
@@ -23,12 +25,12 @@ from pathlib import Path
 from threading import Thread
 import anyio
 from fastapi import FastAPI
-from kpdemo.pdf_process import PdfProcesses
+from kpdemo.file_process import FileProcesses
 from kpdemo.ui.page import ending_with
 from kpdemo.ui.serving import listen, serve
 from kpdemo.worker import Stop
 
-pdfs = PdfProcesses()
+pdfs = FileProcesses()
 server = FastAPI(lifespan=ending_with(pdfs.close))
 
 @server.get("/")
@@ -57,7 +59,7 @@ serve(server, listener)
 
 @pytest.fixture
 def pdfs():
-    processes = PdfProcesses()
+    processes = FileProcesses()
     yield processes
     processes.close()
     assert processes._running == set()
@@ -65,8 +67,22 @@ def pdfs():
 
 def test_the_document_is_the_one_that_is_read_here(pdfs, tmp_path):
     path = make_pdf(tmp_path / "पत्र 🦜.pdf", ["We train neural net-", "works."], title="Deep Nets")
-    assert pdfs.read(path, Stop()) == read_whole(path)
-    assert pdfs.read(path, Stop()).title == "Deep Nets"
+    document = read_whole(path)
+    assert pdfs.read(path, Stop()).found == [LocatedDocument(document, str(path), 1)]
+    assert document.title == "Deep Nets"
+
+
+def test_all_documents_of_a_file_come_with_what_is_wrong_with_others(pdfs, tmp_path):
+    path = tmp_path / "papers.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.txt", "Le café est fermé.".encode("cp1252"))
+        archive.writestr("b.ris", "TY  - JOUR\nTI  - No abstract\nER  - \n")
+    first, second = pdfs.read(path, Stop()).found
+    assert (first.document.body, first.file) == ("Le café est fermé.", f"{path}/a.txt")
+    assert first.document.warnings[0].startswith(f"{path}/a.txt: read as Windows-1252 (Latin-1)")
+    assert second == LineError(
+        1, f"{path}/b.ris, record 1: no abstract, so there is nothing to read; add one or leave it out."
+    )
 
 
 @pytest.mark.parametrize("content", [b"no pdf", None], ids=["damaged", "locked"])
@@ -96,14 +112,14 @@ def test_a_stop_ends_the_reading_at_once(pdfs, tmp_path):
 
 def test_a_file_that_takes_too_long_is_given_up(tmp_path):
     path = make_slow_pdf(tmp_path / "slow.pdf")
-    with pytest.raises(InputError, match=r"slow\.pdf: reading this PDF takes more than 1 seconds; save"):
-        PdfProcesses(seconds=1).read(path, Stop())
+    with pytest.raises(InputError, match=r"slow\.pdf: reading this file takes more than 1 seconds; save"):
+        FileProcesses(seconds=1).read(path, Stop())
 
 
 def test_a_process_that_ended_otherwise_is_not_said_to_have_taken_too_long(pdfs, tmp_path):
     path = make_slow_pdf(tmp_path / "slow.pdf")
     Timer(0.5, lambda: [process.kill() for process in pdfs._running]).start()
-    with pytest.raises(InputError, match=r"slow\.pdf: reading this PDF ended early \(status -9\)"):
+    with pytest.raises(InputError, match=r"slow\.pdf: reading this file ended early \(status -9\)"):
         pdfs.read(path, Stop())
 
 

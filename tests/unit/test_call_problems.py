@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import tomllib
+from pathlib import Path
+
 import pytest
 
 import annotation.cli
@@ -12,6 +16,7 @@ from annotation.types import ProjectSettings
 from kpdemo.command import call_problem, fail
 from tests.commands import main as annotation_main
 
+ROOT = Path(__file__).parents[2]
 PROGRAMS = pytest.mark.parametrize(
     "program", [kpdemo.cli, annotation.cli, db.cli], ids=lambda cli: cli.PROGRAM
 )
@@ -83,3 +88,22 @@ def test_a_database_whose_name_is_not_utf8_can_be_missed(tmp_path, capsys):
     url = f"sqlite:///{tmp_path}/\udcff.db"
     assert annotation_main(["project", "list", "--database-url", url]) == 1
     assert "There is no database at " in capsys.readouterr().err
+
+
+@PROGRAMS
+def test_alone_a_program_prints_its_help_and_asked_its_version(program, capsys):
+    run = annotation_main if program is annotation.cli else program.main
+    assert run([]) == 0
+    assert f"Usage: {program.PROGRAM} [OPTIONS] COMMAND" in capsys.readouterr().out
+    assert run(["--version"]) == 0
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert capsys.readouterr().out == f"kpdemo {project['version']}\n"
+
+
+@PROGRAMS
+def test_with_json_a_refusal_is_json_too(program, capsys):
+    run = annotation_main if program is annotation.cli else program.main
+    assert run(["nothing", "--json"]) == 2
+    printed = capsys.readouterr()
+    assert json.loads(printed.out) == {"error": printed.err.rstrip("\n")}
+    assert "No such command 'nothing'" in printed.err

@@ -31,7 +31,7 @@ from tests.workbooks import workbook
 UNREADABLE = Path("/proc/self/mem")
 
 TEXTS = st.text(st.characters(codec="utf-8"))
-PHRASES = st.text(st.characters(codec="utf-8", exclude_characters=";"), min_size=1).filter(
+PHRASES = st.text(st.characters(codec="utf-8", exclude_characters=";；\r\n"), min_size=1).filter(
     lambda phrase: phrase == phrase.strip()
 )
 DOCUMENTS = st.builds(
@@ -128,9 +128,11 @@ class TestJsonLines:
             b'{"title": "no text"}',
             b'{"n": ' + b"9" * 5000 + b"}",
         ]
-        path = write(tmp_path / "docs.jsonl", b"\n".join([b'{"text": "A"}', *broken, b'{"text": "Z"}']))
+        path = write(
+            tmp_path / "docs.jsonl", b"\n".join(['{"text": "Á"}'.encode(), *broken, b'{"text": "Z"}'])
+        )
         problems: list[LineError] = []
-        assert [document.body for document in read_documents(path, on_error=problems.append)] == ["A", "Z"]
+        assert [document.body for document in read_documents(path, on_error=problems.append)] == ["Á", "Z"]
         assert [problem.line for problem in problems] == [2, 3, 4, 5, 6, 7]
         assert all(f"docs.jsonl, line {problem.line}: " in problem.message for problem in problems)
         assert "not UTF-8 text (byte 0xff)" in problems[2].message
@@ -209,10 +211,10 @@ class TestTables:
         ]
 
     def test_a_row_with_bad_bytes_is_reported_and_the_rest_goes_on(self, tmp_path: Path) -> None:
-        path = write(tmp_path / "docs.csv", b"text\nfine\nb\xe9d\ngood\n")
+        path = write(tmp_path / "docs.csv", "text\nfïne\n".encode() + b"b\xe9d\ngood\n")
         problems: list[LineError] = []
         assert [document.body for document in read_documents(path, on_error=problems.append)] == [
-            "fine",
+            "fïne",
             "good",
         ]
         assert [problem.line for problem in problems] == [3]
@@ -367,9 +369,9 @@ class TestWholeFiles:
 
     def test_binary_is_explained_with_its_offset(self, tmp_path: Path) -> None:
         with pytest.raises(InputError, match=r"not a text file \(a zero byte at offset 4\)"):
-            list(read_documents(write(tmp_path / "a.txt", b"PK\x03\x04\x00\xff")))
-        with pytest.raises(InputError, match=r"not UTF-8 text \(byte 0xe9 at offset 3\)"):
-            list(read_documents(write(tmp_path / "a.md", b"caf\xe9")))
+            list(read_documents(write(tmp_path / "a.txt", b"PK\x03\x05\x00\xff")))
+        with pytest.raises(InputError, match=r"not UTF-8 text \(byte 0xe9 at offset 9\)"):
+            list(read_documents(write(tmp_path / "a.md", "été".encode() + b" caf\xe9")))
         with pytest.raises(InputError, match="byte 0xe9 at offset 4"):
             decode_text(b"\xef\xbb\xbfa\xe9", name="x")
 
@@ -452,27 +454,27 @@ class TestFiles:
     def test_a_name_that_says_nothing_stands_for_json_lines(self, name: str) -> None:
         assert document_suffix(Path(name)) == ".jsonl"
 
-    @pytest.mark.parametrize("name", ["paper.docx", "TABLE.ODS", "docs.jsonl.zst", "page.html.gz"])
+    @pytest.mark.parametrize("name", ["talk.pptx", "TABLE.ODS", "docs.jsonl.zst", "old.doc.gz"])
     def test_the_suffix_of_another_kind_of_file_is_explained(self, name: str) -> None:
-        with pytest.raises(InputError, match=r"cannot be read; use one of \.jsonl, .*\.pdf\.$"):
+        with pytest.raises(InputError, match=r"cannot be read; use one of \.jsonl, .*\.zip\.$"):
             document_suffix(Path(name))
 
-    @pytest.mark.parametrize("content", [b"\x89PNG\r\n\x1a\n\x00", b"\n\xff\xd8\xff\n"])
+    @pytest.mark.parametrize("content", [b"\x89PNG\r\n\x1a\n\x00", b"\n\xff\xd8\xff\xe0\n"])
     def test_what_is_no_text_is_refused_once(self, tmp_path: Path, content: bytes) -> None:
         path = write(tmp_path / "photo.png", content)
-        told = r"photo\.png: files that end in \.png .* it is not a text file; use one of \.jsonl, .*\.pdf\.$"
+        told = r"photo\.png: files that end in \.png .* it is not a text file; use one of \.jsonl, .*\.zip\.$"
         with pytest.raises(InputError, match=told):
             list(read_documents(path, on_error=unexpected))
 
-    @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
-    def test_utf_16_of_a_spreadsheet_is_named(self, tmp_path: Path, encoding: str) -> None:
+    @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+    def test_utf_16_of_a_spreadsheet_without_its_mark_is_named(self, tmp_path: Path, encoding: str) -> None:
         path = write(tmp_path / "docs.csv", "id\ttext\n1\tGraph kernels.\n".encode(encoding))
         with pytest.raises(InputError, match=r"docs\.csv: not UTF-8 but UTF-16 text"):
             list(read_documents(path, on_error=unexpected))
 
     @pytest.mark.parametrize("name", ["docs.jsonl", "run.pred", "stdin"])
-    @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
-    def test_utf_16_is_named(self, tmp_path: Path, name: str, encoding: str) -> None:
+    @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+    def test_utf_16_without_its_mark_is_named(self, tmp_path: Path, name: str, encoding: str) -> None:
         path = write(tmp_path / name, '{"text": "a"}\n'.encode(encoding))
         with pytest.raises(
             InputError, match=f"{name}: not UTF-8 but UTF-16 text, or not text at all; save it as UTF-8"
@@ -484,7 +486,7 @@ class TestFiles:
         ):
             list(parse_documents(stream, name="standard input", on_error=unexpected))
 
-    @pytest.mark.parametrize("line", [b'{"text": "\x00"}', b'\xe9 {"text"', b'{"text": "\xe9"}', b"\xff"])
+    @pytest.mark.parametrize("line", [b'{"text": "\x00"}', b'\xe9 {"text"', b"\xff"])
     @pytest.mark.parametrize("name", ["docs.jsonl", "stdin"])
     def test_a_first_line_that_is_broken_costs_its_document_alone(
         self, tmp_path: Path, name: str, line: bytes
@@ -497,9 +499,9 @@ class TestFiles:
     def test_only_a_name_that_promises_no_json_has_its_first_line_looked_at(self, tmp_path: Path) -> None:
         source = "\\section{Words}\n" * 3
         with pytest.raises(
-            InputError, match=r"files that end in \.tex are read as JSON Lines, but the first"
+            InputError, match=r"files that end in \.log are read as JSON Lines, but the first"
         ):
-            list(read_documents(write(tmp_path / "paper.tex", source), on_error=unexpected))
+            list(read_documents(write(tmp_path / "paper.log", source), on_error=unexpected))
         for name in ("paper.jsonl", "paper"):
             problems: list[LineError] = []
             assert not list(read_documents(write(tmp_path / name, source), on_error=problems.append))

@@ -42,3 +42,21 @@ def test_a_phrase_may_hold_a_comma(write):
     assert read_gold(write("gold.csv", *texts))[0].keyphrases == ("Paris, France",)
     assert read_gold(write("few.csv", "Paris, France", "speech"))
     assert read_gold(write("gold.jsonl", ["Paris, France"]))[0].keyphrases == ("Paris, France",)
+
+
+def test_an_entity_ends_with_no_separator(write):
+    [first, second] = read_gold(
+        write("gold.jsonl", "R&amp;D spending; innovation policy", "caf&eacute;s;AT&T;")
+    )
+    assert first.keyphrases == ("R&amp;D spending", "innovation policy")
+    assert second.keyphrases == ("caf&eacute;s", "AT&T")
+    with pytest.raises(InputError, match=r'2 of 3 documents have "," but no ";"'):
+        read_gold(write("gold.csv", "R&amp;D, growth", "graphs, trees", "sorting"))
+
+
+def test_line_breaks_separate_and_other_marks_are_refused(write):
+    [document] = read_gold(write("gold.jsonl", "graph kernels\nParis, France；speech"))
+    assert document.keyphrases == ("graph kernels", "Paris, France", "speech")
+    for mark in (" · ", " / ", " • "):
+        with pytest.raises(InputError, match=f'of 2 documents have "{mark.strip()}" but no ";"'):
+            read_gold(write("gold.jsonl", f"graph kernels{mark}trees", f"speech{mark}noise"))

@@ -24,6 +24,7 @@ def test_a_record_holds_all_of_one_document() -> None:
         "language": "en",
         "present": [{"text": "Neural networks", "score": 0.9, "spans": [[0, 15]]}],
         "absent": [{"text": "learning to rank", "score": 0.5}],
+        "warnings": [],
         "model": "m",
         "device": "cpu",
         "seconds": 0.123,

@@ -1,5 +1,5 @@
-"""Readers' PDF files, each read in a process of its own: even a small one can take hours, and a process can
-be ended. No page here.
+"""Files of readers that are no plain text, each read in a process of its own: even a small PDF can take
+hours, and a process can be ended. No page here.
 """
 
 from __future__ import annotations
@@ -14,14 +14,19 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from threading import Lock, Thread, Timer
+from typing import Any
 
 from kpdemo.errors import InputError, StoppedError
-from kpdemo.io.documents import read_whole
+from kpdemo.io.documents import FileDocuments, LocatedDocument, read_file
+from kpdemo.io.files import ARCHIVE_SUFFIX, RECORD_SUFFIXES, WHOLE_SUFFIXES
+from kpdemo.io.tables import LineError
 from kpdemo.types import Document
 from kpdemo.worker import Stop
 
 MOST_SECONDS = 60
 """Of processor time; a paper of twenty pages takes two."""
+MOST_SECONDS_OF_ARCHIVE = 5 * MOST_SECONDS
+"""For a zip file, which may hold many."""
 MOST_MEMORY = 2 * 2**30
 """Bytes of addresses."""
 PATIENCE = 10
@@ -29,21 +34,26 @@ PATIENCE = 10
 TIME_IS_UP = 3
 """Exit status."""
 
-_PROGRAM = "import sys; sys.path[:] = sys.argv[3:]; from kpdemo.pdf_process import tell; tell(*sys.argv[1:3])"
+_PROGRAM = (
+    "import sys; sys.path[:] = sys.argv[3:]; from kpdemo.file_process import tell; tell(*sys.argv[1:3])"
+)
 
-ReadPdf = Callable[[Path], Document]
+ReadFile = Callable[[Path], FileDocuments]
+
+_PLAIN_SUFFIXES = (".txt", ".md")
 
 
-def is_pdf(path: Path) -> bool:
+def needs_process(path: Path) -> bool:
     """Whether a reader's file is to be read in a process of its own; the pages take no compressed ones."""
-    return path.suffix.lower() == ".pdf"
+    suffix = path.suffix.lower()
+    return suffix in (*WHOLE_SUFFIXES, *RECORD_SUFFIXES, ARCHIVE_SUFFIX) and suffix not in _PLAIN_SUFFIXES
 
 
-class PdfProcesses:
-    """Reads PDF files, from any thread, until it is closed.
+class FileProcesses:
+    """Reads files, from any thread, until it is closed.
 
     Args:
-        seconds: of the processor, for one file.
+        seconds: of the processor, for one file that is no zip file.
     """
 
     def __init__(self, seconds: int = MOST_SECONDS) -> None:
@@ -52,14 +62,16 @@ class PdfProcesses:
         self._running: set[subprocess.Popen[bytes]] = set()
         self._closed = False
 
-    def read(self, path: Path, stop: Stop) -> Document:
-        """As `read_whole`, until somebody asks to stop.
+    def read(self, path: Path, stop: Stop) -> FileDocuments:
+        """As `read_file`, until somebody asks to stop.
 
         Raises:
             InputError: the file cannot be read, or not in its time.
             StoppedError: by `stop`, or because the server ends.
         """
-        with self._started(path) as reading, stop.ended_by(reading.kill):
+        is_archive = path.suffix.lower() == ARCHIVE_SUFFIX
+        seconds = max(self._seconds, MOST_SECONDS_OF_ARCHIVE) if is_archive else self._seconds
+        with self._started(path, seconds) as reading, stop.ended_by(reading.kill):
             assert reading.stdout is not None
             told = reading.stdout.read()
             reading.wait()
@@ -67,11 +79,12 @@ class PdfProcesses:
         if self._closed:
             raise StoppedError("The server was stopped while reading the file: send it again.")
         if reading.returncode:
-            raise InputError(f"{path}: {self._reason(reading.returncode)}; save its text as a .txt file.")
-        found = json.loads(told)
-        if problem := found.get("problem"):
+            reason = _reason(reading.returncode, seconds)
+            raise InputError(f"{path}: {reason}; save its text as a .txt file.")
+        rows = [json.loads(line) for line in told.splitlines()]
+        if rows and (problem := rows[0].get("problem")):
             raise InputError(problem)
-        return Document(**{**found, "keyphrases": tuple(found["keyphrases"])})
+        return FileDocuments(str(path), [_found(row) for row in rows])
 
     def close(self) -> None:
         """End what is being read; nothing is read any more."""
@@ -81,8 +94,8 @@ class PdfProcesses:
                 reading.kill()
 
     @contextmanager
-    def _started(self, path: Path) -> Iterator[subprocess.Popen[bytes]]:
-        command = [sys.executable, "-c", _PROGRAM, str(path), str(self._seconds), *sys.path]
+    def _started(self, path: Path, seconds: int) -> Iterator[subprocess.Popen[bytes]]:
+        command = [sys.executable, "-c", _PROGRAM, str(path), str(seconds), *sys.path]
         with self._change:
             try:
                 reading = subprocess.Popen(
@@ -93,7 +106,7 @@ class PdfProcesses:
                     process_group=0,  # Ctrl+C at the terminal is for this program
                 )
             except OSError as error:
-                raise InputError(f"{path}: no PDF can be read now ({error.strerror}); try again.") from error
+                raise InputError(f"{path}: cannot be read now ({error.strerror}); try again.") from error
             self._running.add(reading)
         with reading:
             try:
@@ -105,21 +118,31 @@ class PdfProcesses:
                 with self._change:
                     self._running.discard(reading)
 
-    def _reason(self, status: int) -> str:
-        if status in (TIME_IS_UP, -getattr(signal, "SIGXCPU", 0)):
-            return f"reading this PDF takes more than {self._seconds} seconds"
-        return f"reading this PDF ended early (status {status}), perhaps because memory ran out"
+
+def _reason(status: int, seconds: int) -> str:
+    if status in (TIME_IS_UP, -getattr(signal, "SIGXCPU", 0)):
+        return f"reading this file takes more than {seconds} seconds"
+    return f"reading this file ended early (status {status}), perhaps because memory ran out"
+
+
+def _found(row: dict[str, Any]) -> LocatedDocument | LineError:
+    if "message" in row:
+        return LineError(row["line"], row["message"])
+    told = row["document"]
+    tuples = {name: tuple(told[name]) for name in ("keyphrases", "warnings")}
+    return LocatedDocument(Document(**{**told, **tuples}), row["file"], row["line"])
 
 
 def tell(path: str, seconds: str) -> None:
-    """In the process: print the document of a file, or why it cannot be read, as JSON."""
+    """In the process: print what is in a file, or why it cannot be read, as lines of JSON."""
     Thread(target=_end_alone, daemon=True).start()
     _limit(int(seconds))
     try:
-        told = asdict(read_whole(Path(path)))
+        rows = [asdict(one) for one in read_file(Path(path)).found]
     except InputError as error:
-        told = {"problem": str(error)}
-    json.dump(told, sys.stdout)
+        rows = [{"problem": str(error)}]
+    for row in rows:
+        print(json.dumps(row))
 
 
 def _end_alone() -> None:
