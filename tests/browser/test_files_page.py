@@ -47,10 +47,10 @@ def test_of_many_files_none_is_hidden_or_under_the_buttons(files, tmp_path):
 
 
 def test_a_file_of_a_word_processor_is_refused_in_our_words_as_soon_as_it_is_chosen(files, tmp_path):
-    path = tmp_path / "report.docx"
+    path = tmp_path / "report.pptx"
     path.write_bytes(b"PK")
     upload(files, path)
-    expect_refusal(files, "report.docx cannot be read here: use one of .jsonl", result="#files-result")
+    expect_refusal(files, "report.pptx cannot be read here: use one of .jsonl", result="#files-result")
 
 
 def test_a_binary_file_is_a_sentence_without_our_paths(files, tmp_path):

@@ -79,8 +79,8 @@ def test_folders_in_it_hidden_files_and_pictures_are_passed_over(folder: Path) -
 
 
 def test_what_cannot_be_read_is_named_and_the_rest_goes_on(folder: Path, tmp_path: Path) -> None:
-    (folder / "0.docx").write_bytes(b"PK")
-    (folder / "1.txt").write_bytes(b"caf\xe9 networks")
+    (folder / "0.pptx").write_bytes(b"PK")
+    (folder / "1.txt").write_bytes("é ".encode() + b"caf\xe9 networks")
     (folder / "d.csv").write_text(f"id,text\nrow,{TEXT}\n", encoding="utf-8")
     (folder / "e.txt").write_text(" ", encoding="utf-8")
     Path(os.fsdecode(bytes(folder / "f") + b"\xe9.txt")).write_text(TEXT, encoding="utf-8")
@@ -91,7 +91,7 @@ def test_what_cannot_be_read_is_named_and_the_rest_goes_on(folder: Path, tmp_pat
     )
     assert (summary.done, summary.failed) == (3, 5)
     assert written(output) == ["a", "b", "row"]
-    assert f"{folder}/0.docx: files that end in .docx cannot be read" in told[0]
+    assert f"{folder}/0.pptx: files that end in .pptx cannot be read" in told[0]
     assert f"{folder}/1.txt: not UTF-8 text" in told[1]
     assert f'{folder}/d.csv, line 2: the id "row" is that of an earlier document' in told[2]
     assert told[4].startswith(f"{folder}/e.txt: The text is empty")
