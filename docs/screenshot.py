@@ -33,7 +33,7 @@ def take(address: str, output: Path, *, width: int, dark: bool) -> None:
         page.mouse.move(0, 0)
         page.evaluate("() => { document.activeElement.blur(); scrollTo(0, 0); }")
         page.wait_for_timeout(500)  # the box of the text grows with its content
-        height = page.locator("#predict-facts").evaluate("e => e.getBoundingClientRect().bottom")
+        height = page.locator("#predict-text").evaluate("e => e.getBoundingClientRect().bottom")
         page.screenshot(
             path=output, full_page=True, clip={"x": 0, "y": 0, "width": width, "height": height + 24}
         )

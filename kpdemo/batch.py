@@ -49,9 +49,17 @@ from kpdemo.io.files import (
 from kpdemo.io.predictions import prediction_row
 from kpdemo.io.tables import LineError, ReportLine, column_name
 from kpdemo.languages import language_name
-from kpdemo.pipeline import read_with_passages
+from kpdemo.pipeline import OWN_RULE, read_with_passages, with_fields
 from kpdemo.routing import Foreign, is_foreign, lacks_absent
-from kpdemo.types import Document, Prediction, Predictor, RetrievalPrediction, finds_absent, languages_of
+from kpdemo.types import (
+    Document,
+    Prediction,
+    PredictionOptions,
+    Predictor,
+    RetrievalPrediction,
+    finds_absent,
+    languages_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +143,7 @@ class BatchSettings:
         identity: of the model's weights, as several may share a name; empty when it has none.
         language: that all documents are read in; empty for each its own.
         nested: whether a present keyphrase may be nested in another.
+        further: other options that are not as usual, by their names in `PredictionOptions`.
         id_column: where the ids are, see `RowIds`.
     """
 
@@ -145,10 +154,20 @@ class BatchSettings:
     language: str = ""
     nested: bool = True
     id_column: str = ID_COLUMN
+    further: Mapping[str, Any] = field(default_factory=dict)
 
     def as_read(self, document: Document) -> Document:
         """The document in the language that it is read in."""
         return replace(document, language=self.language) if self.language else document
+
+
+def changed_fields(options: PredictionOptions) -> dict[str, Any]:
+    """The options that are not as usual, as JSON has them; without those that `BatchSettings` names."""
+    usual = asdict(OWN_RULE)
+    given = {name: value for name, value in asdict(options).items() if value != usual[name]}
+    for name in ("top_k", "threshold", "nested", "language"):
+        given.pop(name, None)
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
 
 
 def settings_path(output: Path) -> Path:
@@ -252,6 +271,9 @@ def _differences(earlier: BatchSettings, now: BatchSettings) -> list[str]:
         found.append(f"the language {_or_detected(earlier.language)}, not {_or_detected(now.language)}")
     if earlier.nested != now.nested:
         found.append("nested keyphrases" if earlier.nested else "no nested keyphrases")
+    for name in sorted({*earlier.further, *now.further}):
+        if earlier.further.get(name) != now.further.get(name):
+            found.append(f"{name} {earlier.further.get(name, 'as usual')}")
     if earlier.id_column != now.id_column:
         found.append(f"the id column {earlier.id_column}, not {now.id_column}")
     return found
@@ -266,7 +288,10 @@ def _or_detected(language: str) -> str:
 
 
 def _write_settings(path: Path, settings: BatchSettings) -> None:
-    replace_file(path, f"{json.dumps(asdict(settings))}\n".encode())
+    row = asdict(settings)
+    if not settings.further:
+        del row["further"]
+    replace_file(path, f"{json.dumps(row)}\n".encode())
 
 
 def _read_settings(path: Path) -> BatchSettings | None:
@@ -474,6 +499,7 @@ def predict_file(
     identity: str = "",
     language: str = "",
     nested: bool = True,
+    further: PredictionOptions = OWN_RULE,
     id_column: str = ID_COLUMN,
     progress: ShowProgress | None = None,
     on_error: ReportLine | None = None,
@@ -492,6 +518,7 @@ def predict_file(
         identity: of the predictor's weights, such as their hash, as several models may share a name.
         language: that all documents are in, whatever they say; empty for each its own, or the one detected.
         nested: whether a present keyphrase may be nested in another, see `kpdemo.selection`.
+        further: the other options; of those that are given here too these hold.
         id_column: the field, or the column of a table, with the ids.
         progress: called with the counts so far after each batch.
         on_unnamed: called with the place of the first document without an id, before it is predicted.
@@ -503,7 +530,9 @@ def predict_file(
     """
     if batch_size is not None and batch_size < 1:
         raise InputError(f"The batch size is {batch_size}; give 1 or more.")
-    settings = BatchSettings(predictor.name, top_k, threshold, identity, language, nested, id_column)
+    settings = BatchSettings(
+        predictor.name, top_k, threshold, identity, language, nested, id_column, changed_fields(further)
+    )
     run = _BatchRun(predictor, settings, name_of(source), progress, on_error, on_unnamed)
     documents = run.read(source)
     # The first document is read before the output is touched: the input may not be readable at all.
@@ -616,7 +645,8 @@ class _BatchRun:
             elif document.id not in writer.done:
                 row = prediction_row(document.id, outcome.prediction, outcome)
                 told = {"model": self._settings.model, IDENTITY: document_identity(document)}
-                warned = {"warnings": list(document.warnings)} if document.warnings else {}
+                said = [*document.warnings, *outcome.prediction.warnings]
+                warned = {"warnings": said} if said else {}
                 rows.append({**row, **warned, **told})
                 retrieved += outcome.retrieves
                 foreign.update(self._foreign(outcome.prediction))
@@ -638,8 +668,9 @@ class _BatchRun:
             lambda part: read_with_passages(
                 self._predictor,
                 part,
-                top_k=settings.top_k,
-                threshold=settings.threshold,
-                nested=settings.nested,
+                with_fields(
+                    replace(OWN_RULE, top_k=settings.top_k, threshold=settings.threshold),
+                    {"nested": settings.nested, **settings.further},
+                ),
             ),
         )

@@ -1,23 +1,25 @@
-"""From documents to keyphrases: a model opened on first use, chosen by language, nested phrases left out."""
+"""From documents to keyphrases: a model opened on first use, chosen by language and style, with options."""
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import fields as dataclass_fields
 from dataclasses import replace
-from functools import cache, lru_cache
-from itertools import islice
+from functools import cache, lru_cache, partial
 from threading import Lock
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, Protocol, runtime_checkable
 
-from kpdemo.errors import ModelLoadError
-from kpdemo.markup import reading_warnings, without_markup
-from kpdemo.routing import DEFAULT_MODEL, SERVED, model_for
-from kpdemo.selection import check_options, drop_nested
-from kpdemo.text import readable_documents
+from kpdemo.errors import InputError, ModelLoadError
+from kpdemo.languages import known_language
+from kpdemo.markup import reading_warnings, spans_as_given, without_markup
+from kpdemo.routing import DEFAULT_MODEL, SERVED, STYLES, model_for, prediction_note
+from kpdemo.selection import RANKED, check_all, choose
+from kpdemo.text import PhraseFinder, PhraseKinds, phrase_key, readable_documents
 from kpdemo.types import (
     Comparing,
     Document,
@@ -25,17 +27,21 @@ from kpdemo.types import (
     Mapped,
     PointKind,
     Prediction,
+    PredictionOptions,
     Predictor,
+    Ranking,
     RetrievalPrediction,
     RetrievalPredictor,
+    Style,
     VectorPoint,
     VectorSpace,
     finds_absent,
     languages_of,
     uses_passages,
 )
+from kpdemo.variants import written_forms
 
-Found = TypeVar("Found", Prediction, RetrievalPrediction)
+OWN_RULE = PredictionOptions()
 
 
 class Pipeline:
@@ -48,7 +54,7 @@ class Pipeline:
         load: opens the model.
         routes: what opens the models that read other languages, by the names that `model_for` gives; each is
             opened with the first document in its language.
-        nested: whether a present keyphrase may be nested in another, see `read_with_passages`.
+        nested: as of `PredictionOptions`, where a call does not say.
     """
 
     def __init__(
@@ -61,12 +67,12 @@ class Pipeline:
     ) -> None:
         self._name = name
         self._loaders = {**routes, DEFAULT_MODEL: load}
-        self._nested = nested
+        self._options = PredictionOptions(nested=nested)
         self._opened: dict[str, tuple[Predictor, int]] = {}  # each with the process that opened it
         self._lock = Lock()
 
     def __reduce__(self) -> tuple[Callable[[bytes], Pipeline], tuple[bytes]]:
-        return _received, (pickle.dumps((self._name, self._loaders, self._nested)),)
+        return _received, (pickle.dumps((self._name, self._loaders, self._options.nested)),)
 
     @property
     def name(self) -> str:
@@ -94,13 +100,14 @@ class Pipeline:
         *,
         top_k: int | None = None,
         threshold: float | None = None,
+        **further: Any,
     ) -> list[Prediction]:
-        """See `kpdemo.types.Predictor`."""
-        if self._nested:
-            return self._each(
-                documents, lambda model, own: model.predict(own, top_k=top_k, threshold=threshold)
-            )
-        found = self.predict_with_passages(documents, top_k=top_k, threshold=threshold)
+        """See `kpdemo.types.Predictor`.
+
+        Args:
+            further: fields of `PredictionOptions`, such as `longest=3` or `exclude=["paper"]`.
+        """
+        found = self.predict_with_passages(documents, top_k=top_k, threshold=threshold, **further)
         return [one.prediction for one in found]
 
     def predict_with_passages(
@@ -109,13 +116,26 @@ class Pipeline:
         *,
         top_k: int | None = None,
         threshold: float | None = None,
+        **further: Any,
     ) -> list[RetrievalPrediction]:
-        """See `kpdemo.types.RetrievalPredictor`; a document whose model retrieves nothing has no passages."""
+        """See `kpdemo.types.RetrievalPredictor`; a document whose model retrieves nothing has no passages.
 
-        def read(model: Predictor, own: Sequence[Document | str]) -> list[RetrievalPrediction]:
-            return read_with_passages(model, own, top_k=top_k, threshold=threshold, nested=self._nested)
+        Args:
+            further: as of `predict`.
+        """
+        options = with_fields(self._options, {"top_k": top_k, "threshold": threshold, **further})
+        return self.predict_with_options(documents, options)
 
-        return self._each(documents, read)
+    def predict_with_options(
+        self, documents: Sequence[Document | str], options: PredictionOptions
+    ) -> list[RetrievalPrediction]:
+        """See `read_with_passages`."""
+        check_all(options)
+
+        def ask(model: Predictor, own: Sequence[Document | str]) -> list[RetrievalPrediction]:
+            return read_with_passages(model, own, options)
+
+        return self._each(_in_language(documents, options.language), ask, options.style)
 
     def vectors(
         self, document: Document, *, top_k: int | None = None, threshold: float | None = None
@@ -127,7 +147,7 @@ class Pipeline:
         spaces = (
             model.vectors(document, top_k=top_k, threshold=threshold) if isinstance(model, Mapped) else []
         )
-        if self._nested or not spaces:
+        if self._options.nested or not spaces:
             return spaces
         [prediction] = self.predict([document], top_k=top_k, threshold=threshold)
         present = {one.text for one in prediction.present}
@@ -150,18 +170,20 @@ class Pipeline:
     def _each(
         self,
         documents: Sequence[Document | str],
-        ask: Callable[[Predictor, Sequence[Document | str]], list[Found]],
-    ) -> list[Found]:
+        ask: Callable[[Predictor, Sequence[Document | str]], list[RetrievalPrediction]],
+        style: Style | None = None,
+    ) -> list[RetrievalPrediction]:
         """Ask each model once, with all documents that are its own; the answers in the documents' order."""
         if not self._is_routed:
+            self._check_style(style)
             own = list(documents) if isinstance(documents, Iterator) else documents
             answers = ask(self._model(), own)
             return [_with_warnings(*one) for one in zip(answers, own, strict=True)]
         read = readable_documents(documents)
         numbers_of: dict[str, list[int]] = {}
         for number, document in enumerate(read):
-            numbers_of.setdefault(self._route(document.language), []).append(number)
-        found: dict[int, Found] = {}
+            numbers_of.setdefault(self._route(document.language, style), []).append(number)
+        found: dict[int, RetrievalPrediction] = {}
         for route, numbers in numbers_of.items():
             answers = ask(self._open(route), [read[number] for number in numbers])
             found.update(zip(numbers, answers, strict=True))
@@ -170,9 +192,16 @@ class Pipeline:
     def _model(self, language: str = "") -> Predictor:
         return self._open(self._route(language))
 
-    def _route(self, language: str) -> str:
-        route = model_for(language)
+    def _route(self, language: str, style: Style | None = None) -> str:
+        route = model_for(language, style)
         return route if route in self._loaders else DEFAULT_MODEL
+
+    def _check_style(self, style: Style | None) -> None:
+        if style is not None and self._name not in STYLES:
+            raise InputError(
+                f"The style is {style}, but the model {self._name!r} has only one: leave the style out, or "
+                f"choose the model {DEFAULT_MODEL}."
+            )
 
     def _open(self, route: str) -> Predictor:
         with self._lock:
@@ -217,96 +246,232 @@ def _use_one_thread() -> None:
             getattr(sys.modules[library], setter)(1)
 
 
-def _with_warnings(found: Found, document: Document | str) -> Found:
+def _with_warnings(found: RetrievalPrediction, document: Document | str) -> RetrievalPrediction:
     """With what a reader should know about how the document was read."""
-    read = without_markup(Document(document) if isinstance(document, str) else document)
-    said = reading_warnings(read)
-    if isinstance(found, RetrievalPrediction):
-        prediction, without = _warned(found.prediction, said), _warned(found.without, said)
-        return replace(found, prediction=prediction, without=without)
-    return _warned(found, said)
+    said = reading_warnings(without_markup(Document(document) if isinstance(document, str) else document))
+    if not said:
+        return found
+    return _each_prediction(found, lambda one: replace(one, warnings=(*said, *one.warnings)))
 
 
-def _warned(prediction: Prediction, said: tuple[str, ...]) -> Prediction:
-    return replace(prediction, warnings=(*said, *prediction.warnings)) if said else prediction
+def with_fields(options: PredictionOptions, fields: Mapping[str, Any]) -> PredictionOptions:
+    """The options with those fields that are not None.
 
-
-_AT_FIRST = 4  # times as many as wanted are asked for: mostly enough, and one call
+    Raises:
+        InputError: there is no such option.
+    """
+    known = {field.name for field in dataclass_fields(PredictionOptions)}
+    if unknown := next((name for name in fields if name not in known), ""):
+        raise InputError(f"There is no option {unknown!r}: choose among {', '.join(sorted(known))}.")
+    given: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list | set) else value
+        for name, value in fields.items()
+        if value is not None
+    }
+    return replace(options, **given)
 
 
 def read_with_passages(
+    predictor: Predictor, documents: Sequence[Document | str], options: PredictionOptions = OWN_RULE
+) -> list[RetrievalPrediction]:
+    """The keyphrases of documents by any predictor, as the options say; most have no passages.
+
+    Each prediction has what it was chosen from, as far as the predictor tells, and its warnings.
+
+    Raises:
+        InputError: as `RetrievalPredictor.predict_with_passages`, or an option is not for this predictor.
+    """
+    if isinstance(predictor, OptionPredictor):
+        return predictor.predict_with_options(documents, options)
+    check_all(options)
+    documents = readable_documents(_in_language(documents, options.language))
+    found = _ask(predictor, documents, options.top_k, options.threshold, every=_asks_for_every(options))
+    if _narrows(options) and any(one.prediction.ranked_present is None for one in found):
+        found = _with_rankings(predictor, documents, found, options)
+    if options.seed_keywords or options.candidates:
+        found = [
+            _each_prediction(one, partial(_guided, predictor, document, options))
+            for one, document in zip(found, documents, strict=True)
+        ]
+    return [
+        _each_prediction(one, lambda prediction: with_note(choose(prediction, options), predictor))
+        for one in found
+    ]
+
+
+@runtime_checkable
+class OptionPredictor(Protocol):
+    """A predictor that takes all options."""
+
+    def predict_with_options(
+        self, documents: Sequence[Document | str], options: PredictionOptions
+    ) -> list[RetrievalPrediction]: ...
+
+
+def with_note(prediction: Prediction, predictor: Predictor) -> Prediction:
+    """With a warning where the model was made for other languages than that of the document."""
+    note = prediction_note(
+        prediction, predictor.name, languages_of(predictor), finds_absent=finds_absent(predictor)
+    )
+    return replace(prediction, warnings=(*prediction.warnings, note)) if note else prediction
+
+
+def _in_language(documents: Sequence[Document | str], language: str) -> Sequence[Document | str]:
+    if not language:
+        return documents
+    code = known_language(language)
+    return [replace(document, language=code) for document in readable_documents(documents)]
+
+
+def _narrows(options: PredictionOptions) -> bool:
+    """Whether more than the keyphrases that a predictor gives by itself is needed to choose from."""
+    return bool(
+        not options.nested
+        or options.shortest
+        or options.longest
+        or options.exclude
+        or options.candidates
+        or options.seed_keywords
+        or options.diversity
+    ) and not (options.threshold is not None and options.top_k is None)
+
+
+def _asks_for_every(options: PredictionOptions) -> bool:
+    return bool(options.candidates or options.seed_keywords)
+
+
+MOST = 1_000_000
+"""More keyphrases than a document has."""
+
+
+def _ask(
     predictor: Predictor,
     documents: Sequence[Document | str],
+    top_k: int | None,
+    threshold: float | None,
     *,
-    top_k: int | None = None,
-    threshold: float | None = None,
-    nested: bool = True,
+    every: bool = False,
 ) -> list[RetrievalPrediction]:
-    """As `RetrievalPredictor.predict_with_passages`, for any predictor: most have no passages.
-
-    Args:
-        nested: whether a present keyphrase may be nested in another. Where not, the answer keeps its length
-            if possible: each keyphrase left out is replaced by the next best, which is marked as a filler
-            unless a number was asked for. With a threshold alone nothing is replaced. Absent keyphrases stay.
-    """
-    options: dict[str, Any] = {"top_k": top_k, "threshold": threshold}
-    if nested:
-        if uses_passages(predictor) and isinstance(predictor, RetrievalPredictor):
-            return predictor.predict_with_passages(documents, **options)
-        predictions = predictor.predict(documents, **options)
-        return [RetrievalPrediction((), one, one, retrieves=False) for one in predictions]
-    check_options(top_k, threshold)
-    documents = readable_documents(documents)
-    own = read_with_passages(predictor, documents, **options)
-    fills = top_k is None
-    found = [_thinned(one, one, fills=fills) for one in own]
-    if top_k is None and threshold is not None:
-        return found
-    waiting = [number for number, one in enumerate(own) if found[number] != one]
-    asked = _AT_FIRST * max((_longest(own[number]) for number in waiting), default=0)
-    while waiting:
-        more = read_with_passages(
-            predictor, [documents[number] for number in waiting], top_k=asked, threshold=threshold
-        )
-        for number, one in zip(waiting, more, strict=True):
-            found[number] = _thinned(own[number], one, fills=fills)
-        waiting = [
-            number
-            for number, one in zip(waiting, more, strict=True)
-            if _is_short(found[number], own[number]) and _longest(one) >= asked
+    """By the predictor's own method; a prediction that tells its ranking has all of it if `every` is true."""
+    asked: dict[str, Any] = {"top_k": top_k, "threshold": threshold}
+    if uses_passages(predictor) and isinstance(predictor, RetrievalPredictor):
+        found = predictor.predict_with_passages(documents, **asked)
+    else:
+        found = [
+            RetrievalPrediction((), one, one, retrieves=False)
+            for one in predictor.predict(documents, **asked)
         ]
-        asked *= 2
+    if every and top_k is None and all(one.prediction.ranked_present is not None for one in found):
+        return _ask(predictor, documents, MOST, None)
     return found
 
 
-def _thinned(own: RetrievalPrediction, longer: RetrievalPrediction, *, fills: bool) -> RetrievalPrediction:
-    """`own` with the first keyphrases of `longer` that do not nest, as many as it has.
+def _with_rankings(
+    predictor: Predictor,
+    documents: Sequence[Document | str],
+    own: Sequence[RetrievalPrediction],
+    options: PredictionOptions,
+) -> list[RetrievalPrediction]:
+    """What a predictor gives that does not tell its ranking, with one made of what it gives for a number."""
+    asked = max(RANKED, 4 * (options.top_k or 0))
+    longer = _ask(predictor, documents, asked, options.threshold)
+    return [
+        replace(
+            one,
+            prediction=_with_ranking(one.prediction, more.prediction),
+            without=_with_ranking(one.without, more.without),
+        )
+        for one, more in zip(own, longer, strict=True)
+    ]
 
-    Args:
-        fills: whether those that `own` does not have are fillers.
+
+def _with_ranking(own: Prediction, longer: Prediction) -> Prediction:
+    sure = sum(not one.filler for one in own.present)
+    return replace(own, ranked_present=Ranking(longer.present, len(own.present), sure))
+
+
+def _each_prediction(
+    found: RetrievalPrediction, change: Callable[[Prediction], Prediction]
+) -> RetrievalPrediction:
+    prediction = change(found.prediction)
+    same = found.without is found.prediction
+    return replace(found, prediction=prediction, without=prediction if same else change(found.without))
+
+
+_GUIDANCE = 6.0
+"""Log-odds that a likeness of 1 to the guiding words adds."""
+
+
+def _guided(
+    predictor: Predictor, document: Document, options: PredictionOptions, prediction: Prediction
+) -> Prediction:
+    """With one's own phrases among those that are ranked, and what is like the guiding words moved up."""
+    present = prediction.ranked_present or Ranking(prediction.present, len(prediction.present), 0)
+    absent = prediction.ranked_absent or Ranking(prediction.absent, len(prediction.absent), 0)
+    if options.candidates:
+        present, absent = _with_own_phrases(predictor, document, options.candidates, present, absent)
+    if options.seed_keywords:
+        present, absent = (_moved(predictor, ranking, options.seed_keywords) for ranking in (present, absent))
+    return replace(prediction, ranked_present=present, ranked_absent=absent)
+
+
+def _with_own_phrases(
+    predictor: Predictor, document: Document, phrases: Sequence[str], present: Ranking, absent: Ranking
+) -> tuple[Ranking, Ranking]:
+    """Those that the model did not rank: present ones with the score 0, absent ones by their likeness.
+
+    The likeness is that of phrase and text by the model's encoder; without one there are no absent ones.
     """
-    return replace(
-        own,
-        prediction=_replaced(own.prediction, longer.prediction.present, fills=fills),
-        without=_replaced(own.without, longer.without.present, fills=fills),
+    known = {phrase_key(one.text, document.language) for one in (*present.keyphrases, *absent.keyphrases)}
+    new = [
+        phrase for phrase in phrases if phrase.strip() and phrase_key(phrase, document.language) not in known
+    ]
+    finder, written, kind_of = PhraseFinder(document), written_forms(document), PhraseKinds(document)
+    found, missing = [], []
+    for phrase in new:
+        spans = finder.of(phrase)
+        if spans:
+            found.append(Keyphrase(written.of(spans)[0], 0.0, spans_as_given(document, spans)))
+        else:
+            missing.append(phrase)
+    likeness = _likeness(predictor, [(document.text, phrase) for phrase in missing])
+    others = [
+        Keyphrase(phrase, score, kind=kind_of(phrase))
+        for phrase, score in zip(missing, likeness or (), strict=False)
+    ]
+    ranked = sorted((*absent.keyphrases, *others), key=lambda one: -one.score)
+    return (
+        replace(present, keyphrases=(*present.keyphrases, *found)),
+        replace(absent, keyphrases=tuple(ranked)),
     )
 
 
-def _replaced(own: Prediction, ranked: Sequence[Keyphrase], *, fills: bool) -> Prediction:
-    known = {one.spans: one for one in own.present}
-    places = islice(drop_nested((one.text for one in ranked), own.language), len(own.present))
-    chosen = (ranked[place] for place in places)
-    present = (known.get(one.spans) or replace(one, filler=fills) for one in chosen)
-    return replace(own, present=tuple(present))
+def _moved(predictor: Predictor, ranking: Ranking, words: Sequence[str]) -> Ranking:
+    """Ranked by the score whose log-odds rise with the likeness to the nearest of the words."""
+    keyphrases = ranking.keyphrases
+    likeness = _likeness(predictor, [(one.text, word) for one in keyphrases for word in words])
+    if likeness is None:
+        raise InputError(
+            f"The model {predictor.name!r} does not compare phrases, so words cannot guide it: leave "
+            f"seed_keywords out, or choose the model {DEFAULT_MODEL}."
+        )
+    nearest = [max(likeness[first : first + len(words)]) for first in range(0, len(likeness), len(words))]
+    usual = sum(nearest) / max(len(nearest), 1)
+    moved = [
+        replace(one, score=_shifted(one.score, _GUIDANCE * (near - usual)))
+        for one, near in zip(keyphrases, nearest, strict=True)
+    ]
+    return replace(ranking, keyphrases=tuple(sorted(moved, key=lambda one: -one.score)))
 
 
-def _is_short(found: RetrievalPrediction, own: RetrievalPrediction) -> bool:
-    pairs = ((found.prediction, own.prediction), (found.without, own.without))
-    return any(len(now.present) < len(before.present) for now, before in pairs)
+def _likeness(predictor: Predictor, pairs: Sequence[tuple[str, str]]) -> list[float] | None:
+    """None where the predictor compares no texts."""
+    return predictor.similarities(pairs) if isinstance(predictor, Comparing) else None
 
 
-def _longest(found: RetrievalPrediction) -> int:
-    return max(len(found.prediction.present), len(found.without.present))
+def _shifted(probability: float, log_odds: float) -> float:
+    odds = probability / max(1 - probability, 1e-9) * math.exp(log_odds)
+    return odds / (1 + odds)
 
 
 def _chosen(point: VectorPoint, present: Set[str]) -> VectorPoint:

@@ -13,7 +13,7 @@ from pathlib import Path
 from kpdemo.errors import InputError, ModelLoadError
 from kpdemo.identity import CONFIG, is_own, kind_of, stored_config
 from kpdemo.pipeline import Pipeline
-from kpdemo.routing import DEFAULT_MODEL, MULTILINGUAL_MODEL
+from kpdemo.routing import DEFAULT_MODEL, INDEXER_MODEL, MULTILINGUAL_MODEL
 from kpdemo.simckp.hub.profiles import KNOWN, one_line
 from kpdemo.text import name_of_value
 from kpdemo.types import Predictor
@@ -198,7 +198,7 @@ def load_predictor(
         device: "auto" (CUDA when there is one), "cpu" or "cuda"; baselines run on the CPU.
         index: the folder of a passage index for a model that retrieves; by default the one that ships for
             `multilingual`, and none for others.
-        nested: whether a present keyphrase may be nested in another, see `kpdemo.pipeline`.
+        nested: as of `PredictionOptions`, where a prediction does not say.
 
     Raises:
         InputError: the model is neither a name nor a path, or the index no path.
@@ -222,7 +222,12 @@ def load_predictor(
         if name == MULTILINGUAL_MODEL:
             return Pipeline(name, multilingual, nested=nested)
         english = partial(_load_folder, DEFAULT_FOLDER, device)
-        return Pipeline(name, english, {MULTILINGUAL_MODEL: multilingual}, nested=nested)
+        indexer = partial(_load_folder, model_folder(INDEXER_MODEL), device)
+        routes: dict[str, Callable[[], Predictor]] = {
+            MULTILINGUAL_MODEL: multilingual,
+            INDEXER_MODEL: indexer,
+        }
+        return Pipeline(name, english, routes, nested=nested)
     return Pipeline(name, _loader(model, device, passages), nested=nested)
 
 

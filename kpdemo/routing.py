@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from kpdemo.errors import LanguageError
 from kpdemo.languages import ENGLISH, NAMES, SCRIPT_NAMES, UNSEGMENTED, detect, language_name, scripts
 from kpdemo.text import is_english, readable_documents
-from kpdemo.types import Document, Prediction
+from kpdemo.types import Document, Prediction, Style
 
 DEFAULT_MODEL = "default"
 """The name of "the model made for this language"; on its own it is SimCKP's, for English."""
@@ -22,13 +22,21 @@ READ_ALL = ("positionrank", "multipartite")
 """Baselines that read every script, with the best figures among those that do."""
 
 
-def model_for(language: str) -> str:
+INDEXER_MODEL = "indexer"
+
+STYLES = {DEFAULT_MODEL: Style.AUTHOR, INDEXER_MODEL: Style.INDEXER}
+"""The models that have a style, which are for English."""
+
+
+def model_for(language: str, style: Style | None = None) -> str:
     """The name of the model that reads a language, by its ISO 639-1 code; the default one reads English.
 
-    >>> model_for("fr"), model_for("en"), model_for("ja")
-    ('multilingual', 'default', 'multilingual')
+    >>> model_for("fr"), model_for("en"), model_for("en", Style.INDEXER)
+    ('multilingual', 'default', 'indexer')
     """
-    return DEFAULT_MODEL if is_english(language) else MULTILINGUAL_MODEL
+    if not is_english(language):
+        return MULTILINGUAL_MODEL
+    return INDEXER_MODEL if style == Style.INDEXER else DEFAULT_MODEL
 
 
 MOST_NAMED = 4

@@ -16,19 +16,18 @@ from kpdemo.text import (
     PhraseKinds,
     name_of_value,
     phrase_key,
-    stem,
-    words,
 )
 from kpdemo.types import (
     Document,
     Keyphrase,
+    Kind,
     Origin,
     Prediction,
     PredictionOptions,
     Ranking,
-    Span,
     Style,
 )
+from kpdemo.variants import merge_variants, plain_stems, written_forms
 
 SCORE_DIGITS = 6
 """Decimals in JSON and CSV."""
@@ -164,11 +163,56 @@ def choose(prediction: Prediction, options: PredictionOptions) -> Prediction:
     present = prediction.ranked_present or _given(prediction.present)
     absent = prediction.ranked_absent or _given(prediction.absent)
     language = prediction.language
+    given = _chosen(absent, options, language, nested=True)
+    every = _chosen(absent, replace(options, unsure=True), language, nested=True)
     return replace(
         prediction,
         present=_chosen(present, options, language, nested=options.nested),
-        absent=_chosen(absent, options, language, nested=True),
+        absent=given,
+        doubtful=tuple(one for one in every if one not in given),
     )
+
+
+RANKED = 200
+"""Keyphrases of each kind that a prediction keeps to choose from again, if no more are asked for."""
+
+TRUSTED = 0.11
+"""The score from which on absent keyphrases are given, if a word of theirs is in the text: of those on 400 of
+KP20k's validation documents one in five is a keyphrase of the author, see docs/how_it_works.md."""
+
+EVERYTHING = PredictionOptions(unsure=True)
+
+NO_RANKING = Ranking((), 0, 0)
+"""Of a model that finds keyphrases of one kind only."""
+
+
+def ranked_prediction(
+    document: Document,
+    present: Ranking,
+    absent: Ranking = NO_RANKING,
+    *,
+    top_k: int | None = None,
+    threshold: float | None = None,
+) -> Prediction:
+    """What a model's rankings give by its own rule, a number or a threshold, with variants merged.
+
+    Absent keyphrases are given whatever their floor: it holds where `choose` is asked.
+    """
+    present, absent = merge_variants(document, present, absent)
+    prediction = Prediction(
+        (),
+        language=document.language,
+        absent_candidates=tuple(one.text for one in absent.keyphrases),
+        ranked_present=present,
+        ranked_absent=absent,
+    )
+    return choose(prediction, replace(EVERYTHING, top_k=top_k, threshold=threshold))
+
+
+def ranked_count(scores: Sequence[float], top_k: int | None, threshold: float | None) -> int:
+    """How many of the best candidates a `Ranking` needs so that `choose` finds what is asked for in it."""
+    reached = 0 if threshold is None else sum(reaches(score, threshold) for score in scores)
+    return max(RANKED, 2 * (top_k or 0), reached)  # variants of some are merged
 
 
 def _given(keyphrases: Sequence[Keyphrase]) -> Ranking:
@@ -183,15 +227,20 @@ def _chosen(
     if floor is None:
         floor = 0.0 if options.unsure else ranking.floor
     wanted = _filter(ranking.keyphrases, options, language)
-    ranked = [one for one in wanted if reaches(one.score, floor)]
+    doubtful = set() if options.unsure else {Kind.PRESENT}
+    if floor and options.threshold is None:
+        doubtful.add(Kind.UNSEEN)
+    ranked = [one for one in wanted if reaches(one.score, floor) and one.kind not in doubtful]
     own = len(ranked) if options.threshold is not None else ranking.own
     count = own if options.top_k is None else options.top_k
     if not nested:
         ranked = _families(ranked, count, language)
     kept = _diverse(ranked, count, options.diversity, language)
-    sure = {id(one) for one in ranking.keyphrases[: ranking.sure]}
+    sure = {(one.text, one.spans) for one in ranking.keyphrases[: ranking.sure]}
     marks = options.top_k is None and options.threshold is None
-    return tuple(replace(one, filler=True) if marks and id(one) not in sure else one for one in kept)
+    return tuple(
+        replace(one, filler=True) if marks and (one.text, one.spans) not in sure else one for one in kept
+    )
 
 
 def _filter(
@@ -248,7 +297,7 @@ def _families(ranked: Sequence[Keyphrase], count: int, language: str) -> list[Ke
 
 
 def _nesting_key(phrase: str, language: str) -> str:
-    return " ".join(_stems(phrase, language))
+    return " ".join(plain_stems(phrase, language))
 
 
 def _diverse(ranked: Sequence[Keyphrase], count: int, diversity: float, language: str) -> Sequence[Keyphrase]:
@@ -259,7 +308,7 @@ def _diverse(ranked: Sequence[Keyphrase], count: int, diversity: float, language
     """
     if not diversity or len(ranked) <= 1:
         return ranked[:count]
-    stems = [set(_stems(one.text, language)) for one in ranked]
+    stems = [set(plain_stems(one.text, language)) for one in ranked]
     best = max(one.score for one in ranked) or 1.0
     likeness = [0.0] * len(ranked)  # to the nearest of those chosen
     left = dict.fromkeys(range(len(ranked)))
@@ -287,17 +336,7 @@ def drop_nested(phrases: Iterable[str], language: str = "") -> Iterator[int]:
     >>> list(drop_nested(["Graph kernels", "kernels", "support vectors", "fast graph kernel", "graphs"]))
     [0, 2]
     """
-    return drop_nested_keys(" ".join(_stems(phrase, language)) for phrase in phrases)
-
-
-def _stems(phrase: str, language: str) -> list[str]:
-    stems: list[str] = []
-    for word in words(phrase, language):
-        if any(map(str.isalnum, word)):
-            stems.append(stem(word, language))
-        elif word in ("+", "#") and stems:
-            stems[-1] += word
-    return stems
+    return drop_nested_keys(" ".join(plain_stems(phrase, language)) for phrase in phrases)
 
 
 def drop_nested_keys(keys: Iterable[str]) -> Iterator[int]:
@@ -336,12 +375,14 @@ def build_answer(
     """Phrases with the same stems count as one, with the best of their scores and the first spelling.
 
     Stems are those of the document's language. Present are those that occur in the document by the rule of
-    `PhrasePlaces`, spelt as there. Proposals longer than `LONGEST_KEYPHRASE` are left out.
+    `PhraseFinder`, written as `WrittenForms` has them. Proposals longer than `LONGEST_KEYPHRASE` are left
+    out.
     """
     places, kind = PhraseFinder(document), PhraseKinds(document)
     merged = [(proposal, places.of(proposal.text)) for proposal in _merge(proposals, document.language)]
+    written = written_forms(document)
     present = [
-        (proposal, Keyphrase(_surface(document, spans[0]), proposal.score, spans_as_given(document, spans)))
+        (proposal, Keyphrase(written.of(spans)[0], proposal.score, spans_as_given(document, spans)))
         for proposal, spans in merged
         if spans
     ]
@@ -380,7 +421,3 @@ def _keep(
     scores = [keyphrase.score for _, keyphrase in scored]
     kept = keep(scores, top_k=top_k, threshold=threshold, own=len(scores))
     return tuple(scored[index][1] for index in kept)
-
-
-def _surface(document: Document, span: Span) -> str:
-    return " ".join(document.text[slice(*span)].split())

@@ -232,8 +232,13 @@ def readable_documents(documents: Iterable[Document | str]) -> list[Document]:
             f"The documents must be a list, not {name_of_value(documents)}: give one, as in predict([text])."
         )
     read = [without_markup(_document(number, document)) for number, document in enumerate(documents)]
-    for document in read:
-        check_readable(document)
+    for number, document in enumerate(read):
+        try:
+            check_readable(document)
+        except InputError as error:
+            if len(read) == 1:
+                raise
+            raise InputError(f"documents[{number}]: {error}") from None
     return [identify(document) for document in read]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -56,7 +56,7 @@ class Origin(StrEnum):
 class Kind(StrEnum):
     """How much of a phrase its document holds (Boudin and Gallina 2021, PRMU).
 
-    All of it in one piece, all of its words elsewhere, some of them, none.
+    All of it in one piece or in another form, all of its words elsewhere, some of them, none.
     """
 
     PRESENT = "present"
@@ -71,8 +71,8 @@ class Keyphrase:
 
     `spans` are all its occurrences in the document's text, in order; an absent keyphrase has none, but
     may have a `source`, a `kind`, and as `evidence` the phrases that support it, best first: of the
-    document, spelt as there, or of a retrieved passage. A `filler` falls short of the
-    predictor's own rule, and is given only to reach a number: the predictor's minimum, or the one asked for.
+    document, spelt as there, or of a retrieved passage; `reason` says in a sentence how. A `filler` falls
+    short of the predictor's own rule, and is given only to reach its minimum number.
     `variants` are other forms of it in the text, such as its acronym; `family` are keyphrases nested with it
     that it stands for, best first, where `PredictionOptions.nested` is false.
     """
@@ -84,6 +84,7 @@ class Keyphrase:
     kind: Kind | None = None
     evidence: tuple[str, ...] = ()
     filler: bool = False
+    reason: str = ""
     variants: tuple[str, ...] = ()
     family: tuple[Keyphrase, ...] = ()
 
@@ -100,8 +101,8 @@ class Ranking:
         keyphrases: best first; many more than are given.
         own: how many of them the predictor's own rule gives.
         sure: how many it would give if it had no least number.
-        floor: keyphrases that score less are wrong in more than four of five cases; see
-            `PredictionOptions.unsure`.
+        floor: keyphrases that score less, or have no word in the text, are wrong in more than four of five
+            cases; see `PredictionOptions.unsure`. 0 for none.
     """
 
     keyphrases: tuple[Keyphrase, ...]
@@ -118,6 +119,8 @@ class Prediction:
     counts the gold among the first fifty. `language` is the one that the document was read in.
     `ranked_present` and `ranked_absent` are what `kpdemo.selection.choose` chooses from again, with other
     options; None where the predictor does not tell. `warnings` are sentences that a reader should know.
+    `doubtful` are absent keyphrases that are left out because such ones are wrong in more than four of five
+    cases; `evaluate` counts them as given.
     """
 
     present: tuple[Keyphrase, ...]
@@ -127,6 +130,7 @@ class Prediction:
     ranked_present: Ranking | None = field(default=None, repr=False, compare=False)
     ranked_absent: Ranking | None = field(default=None, repr=False, compare=False)
     warnings: tuple[str, ...] = ()
+    doubtful: tuple[Keyphrase, ...] = ()
 
 
 class Style(StrEnum):
@@ -156,7 +160,8 @@ class PredictionOptions:
         language: of the document, an ISO 639-1 code; empty to detect it.
         style: None for the model's own.
         diversity: 0 to 1, of the keyphrases among each other: maximal marginal relevance over their words.
-        unsure: also give absent keyphrases below the `floor` of their `Ranking`.
+        unsure: also give absent keyphrases below the `floor` of their `Ranking`, and variants of present
+            ones.
     """
 
     top_k: int | None = None
@@ -268,7 +273,8 @@ class PredictionRequest:
     """What was asked: a document, and how to read it.
 
     `index` is the folder of the passages that a model which retrieves looks through; empty for its own.
-    `nested` tells whether a present keyphrase may stand inside another.
+    `nested` tells whether a present keyphrase may stand inside another. `further` are the other options; of
+    those that stand here too these hold.
     """
 
     document: Document
@@ -277,6 +283,12 @@ class PredictionRequest:
     threshold: float | None = None
     index: str = ""
     nested: bool = True
+    further: PredictionOptions = PredictionOptions()
+
+    @property
+    def options(self) -> PredictionOptions:
+        """All of them."""
+        return replace(self.further, top_k=self.top_k, threshold=self.threshold, nested=self.nested)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,11 +26,12 @@ from typing import Any, BinaryIO
 
 from kpdemo.errors import KpdemoError, ModelStoppedError, StoppedError
 from kpdemo.languages import ENGLISH
-from kpdemo.pipeline import read_with_passages
+from kpdemo.pipeline import OWN_RULE, read_with_passages
 from kpdemo.types import (
     Document,
     Mapped,
     Prediction,
+    PredictionOptions,
     Predictor,
     RetrievalPrediction,
     VectorSpace,
@@ -196,9 +197,7 @@ class Read:
 
     model: str
     documents: Sequence[Document | str]
-    top_k: int | None
-    threshold: float | None
-    nested: bool
+    options: PredictionOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,14 +350,11 @@ class ModelQueue(ABC):
         self,
         model: str,
         documents: Sequence[Document | str],
-        *,
-        top_k: int | None = None,
-        threshold: float | None = None,
-        nested: bool = True,
+        options: PredictionOptions = OWN_RULE,
         stop: Stop | None = None,
     ) -> Reading:
         """See `kpdemo.pipeline.read_with_passages`; besides, raises ModelStoppedError."""
-        reading: Reading = self._ask(Read(model, documents, top_k, threshold, nested), stop)
+        reading: Reading = self._ask(Read(model, documents, options), stop)
         return reading
 
     def call(self, model: str, method: str, *arguments: Any, stop: Stop | None = None, **options: Any) -> Any:
@@ -404,10 +400,10 @@ class LocalModels(ModelQueue):
         match request:
             case Open(name):
                 return self._open(name)
-            case Read(name, documents, top_k, threshold, nested):
+            case Read(name, documents, options):
                 model = self._model(name)
                 started = time.perf_counter()
-                found = read_with_passages(model, documents, top_k=top_k, threshold=threshold, nested=nested)
+                found = read_with_passages(model, documents, options)
                 return Reading(found, time.perf_counter() - started)
             case Call(name, method, arguments, options):
                 return getattr(self._model(name), method)(*arguments, **options)
@@ -613,7 +609,13 @@ class RemotePredictor:
         threshold: float | None = None,
     ) -> list[RetrievalPrediction]:
         """See `kpdemo.types.RetrievalPredictor`; besides, raises ModelStoppedError."""
-        return self.models.read(self.model, documents, top_k=top_k, threshold=threshold, stop=self.stop).found
+        return self.predict_with_options(documents, PredictionOptions(top_k=top_k, threshold=threshold))
+
+    def predict_with_options(
+        self, documents: Sequence[Document | str], options: PredictionOptions
+    ) -> list[RetrievalPrediction]:
+        """See `kpdemo.pipeline.read_with_passages`; besides, raises ModelStoppedError."""
+        return self.models.read(self.model, documents, options, stop=self.stop).found
 
     def vectors(
         self, document: Document, *, top_k: int | None = None, threshold: float | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, NoReturn, TypeVar
+from typing import Annotated, Any, Literal, NoReturn, TypeVar
 
 from anyio import fail_after
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError
@@ -15,8 +15,10 @@ from starlette.responses import Response
 from kpdemo.errors import BusyError, InputError, KpdemoError, LengthError, ModelLoadError, ModelStoppedError
 from kpdemo.io.files import parse_json
 from kpdemo.languages import known_language
+from kpdemo.pipeline import with_fields
+from kpdemo.selection import check_all
 from kpdemo.text import LONGEST_SHOWN, SURROGATE, shorten
-from kpdemo.types import PredictionRequest
+from kpdemo.types import PredictionOptions, PredictionRequest, Style
 from kpdemo.ui.html import group_digits, join_names
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.requests import LONGEST_TEXT, check_length, document_of_fields
@@ -201,6 +203,12 @@ class _Document(_Fields):
     language: _Text = None
 
 
+MOST_PHRASES, MOST_SEEDS = 2_000, 20
+_WORDS = ": give a whole number of words, 1 or more"
+_PHRASES = f": give a list of at most {group_digits(MOST_PHRASES)} phrases"
+_SEEDS = f": give a list of at most {MOST_SEEDS} words"
+
+
 class _Options(_Fields):
     model: _Text = None
     top_k: int | None = Field(
@@ -211,6 +219,15 @@ class _Options(_Fields):
     )
     threshold: float | None = Field(None, ge=0, le=1, description=": give a number from 0 to 1")
     nested: bool | None = Field(None, description=": give true or false")
+    shortest: int | None = Field(None, ge=1, description=_WORDS)
+    longest: int | None = Field(None, ge=1, description=_WORDS)
+    exclude: list[str] | None = Field(None, max_length=MOST_PHRASES, description=_PHRASES)
+    candidates: list[str] | None = Field(None, max_length=MOST_PHRASES, description=_PHRASES)
+    only_candidates: bool | None = Field(None, description=": give true or false")
+    seed_keywords: list[str] | None = Field(None, max_length=MOST_SEEDS, description=_SEEDS)
+    style: Literal["author", "indexer"] | None = Field(None, description=': give "author" or "indexer"')
+    diversity: float | None = Field(None, ge=0, le=1, description=": give a number from 0 to 1")
+    unsure: bool | None = Field(None, description=": give true or false")
 
 
 class _OneDocument(_Options, _Document):
@@ -311,6 +328,23 @@ def _objects(given: object) -> Sequence[Mapping[str, Any]]:
     return given
 
 
+def _further(options: _Options) -> PredictionOptions:
+    """The options that a `PredictionRequest` has no fields of its own for.
+
+    Raises:
+        RequestError: they do not fit together.
+    """
+    names = ("shortest", "longest", "exclude", "candidates", "only_candidates", "seed_keywords")
+    given = {name: getattr(options, name) for name in (*names, "diversity", "unsure")}
+    style = None if options.style is None else Style(options.style)
+    read = with_fields(PredictionOptions(), given | {"style": style})
+    try:
+        check_all(read)
+    except InputError as error:
+        raise RequestError(str(error)) from None
+    return read
+
+
 def _asked(document: _Document, options: _Options, shelf: ModelShelf, where: str = "") -> DocumentRequest:
     """The question of one document; `where` begins what is said of it."""
     model = options.model or shelf.default
@@ -337,5 +371,6 @@ def _asked(document: _Document, options: _Options, shelf: ModelShelf, where: str
         top_k=options.top_k,
         threshold=options.threshold,
         nested=options.nested is not False,
+        further=_further(options),
     )
     return DocumentRequest(question, document.id)

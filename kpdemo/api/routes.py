@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable
 from functools import partial
 from typing import Any, TypeVar, TypeVarTuple
 
@@ -11,6 +11,8 @@ from fastapi import FastAPI
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from kpdemo.api.openapi import openapi_description
+from kpdemo.api.queue import ProgramQueue
 from kpdemo.api.requests import (
     DocumentRequest,
     DocumentRequests,
@@ -28,12 +30,12 @@ from kpdemo.ui.requests import check_document
 from kpdemo.ui.results import as_record
 from kpdemo.worker import Stop
 
-MOST_REQUESTS = 16
+MOST_REQUESTS = 64
 """That are answered or wait at a time."""
 BUSY = f"{MOST_REQUESTS} other requests are being answered or are waiting: try again in a few seconds."
 
 
-MODELS, PREDICT = "/api/models", "/api/predict"
+MODELS, PREDICT, DESCRIPTION = "/api/models", "/api/predict", "/api/openapi.json"
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 AT_ONCE = 2
 """Bodies that are parsed, and answers that are written, at once: neither waits for a model."""
@@ -44,7 +46,7 @@ GONE = 499
 Given = TypeVarTuple("Given")
 Found = TypeVar("Found")
 
-ADVICE = f"GET {MODELS} lists the models, POST {PREDICT} finds keyphrases"
+ADVICE = f"GET {MODELS} lists the models, POST {PREDICT} finds keyphrases, GET {DESCRIPTION} describes both"
 
 
 def add_api(server: FastAPI, shelf: ModelShelf) -> None:
@@ -52,6 +54,7 @@ def add_api(server: FastAPI, shelf: ModelShelf) -> None:
     api = Api(shelf)
     server.add_route(MODELS, api.models, ["GET"], include_in_schema=False)
     server.add_route(PREDICT, api.predict, ["POST"], include_in_schema=False)
+    server.add_route(DESCRIPTION, api.describe, ["GET"], include_in_schema=False)
     for path in ("/api", "/api/{rest:path}"):
         server.add_route(path, refuse_address, list(METHODS), include_in_schema=False)
 
@@ -65,7 +68,7 @@ class Api:
 
     def __init__(self, shelf: ModelShelf) -> None:
         self._shelf = shelf
-        self._short, self._long = CapacityLimiter(1), CapacityLimiter(1)
+        self._short, self._long = ProgramQueue(shelf), CapacityLimiter(1)
         self._threads = CapacityLimiter(AT_ONCE)
         self._requests = 0
 
@@ -76,6 +79,10 @@ class Api:
             for name, line in self._shelf.models.items()
         ]
         return json_response({"models": rows})
+
+    async def describe(self, request: Request) -> Response:
+        """What the addresses take and give, as OpenAPI."""
+        return json_response(openapi_description())
 
     async def predict(self, request: Request) -> Response:
         """The keyphrases of one document, or of each of a list."""
@@ -93,10 +100,17 @@ class Api:
         finally:
             self._requests -= 1
 
-    async def ask(self, question: PredictionRequest, stop: Stop) -> PredictionResult:
-        """As `ModelShelf.answer`; other requests take their turn between two questions of one."""
-        limiter = self._long if self._shelf.reads_apart(question) else self._short
-        return await to_thread.run_sync(self._shelf.answer, question, stop, limiter=limiter)
+    async def ask(
+        self, question: PredictionRequest, stop: Stop, request: Hashable = None
+    ) -> PredictionResult:
+        """As `ModelShelf.answer`; short texts are read together with those of other requests.
+
+        Args:
+            request: whose question it is, see `ProgramQueue`.
+        """
+        if self._shelf.reads_apart(question):
+            return await to_thread.run_sync(self._shelf.answer, question, stop, limiter=self._long)
+        return await self._short.ask(question, stop if request is None else request)
 
     def _read(self, content: bytes) -> DocumentRequests:
         return read_requests(parse_body(content), self._shelf)
@@ -105,7 +119,12 @@ class Api:
         try:
             if not questions.is_list:
                 return await self._in_thread(json_response, await self._record(questions.asked[0], stop))
-            records = [await self._record_or_error(asked, stop) for asked in questions.asked]
+            records: list[dict[str, Any]] = [{} for _ in questions.asked]
+
+            async def add(number: int) -> None:
+                records[number] = await self._record_or_error(questions.asked[number], stop, number)
+
+            await _each(add, len(records))
             return await self._in_thread(json_response, {"predictions": records})
         except KpdemoError as error:
             return error_response(error)
@@ -116,15 +135,32 @@ class Api:
         answer = await self.ask(asked.question, stop)
         return _named(asked, await self._in_thread(as_record, answer))
 
-    async def _record_or_error(self, asked: DocumentRequest, stop: Stop) -> dict[str, Any]:
+    async def _record_or_error(self, asked: DocumentRequest, stop: Stop, number: int) -> dict[str, Any]:
         """The same; of a document that cannot be read, why: the others are answered."""
         try:
             return await self._record(asked, stop)
         except InputError as error:
-            return _named(asked, {"error": str(error)})
+            return _named(asked, {"error": f"documents[{number}]: {error}"})
 
     async def _in_thread(self, work: Callable[[*Given], Found], *arguments: *Given) -> Found:
         return await to_thread.run_sync(work, *arguments, limiter=self._threads)
+
+
+async def _each(work: Callable[[int], Awaitable[None]], count: int) -> None:
+    """The work of each number, all at once; the first error of any is raised as it is."""
+    problems: list[KpdemoError] = []
+
+    async def one(number: int) -> None:
+        try:
+            await work(number)
+        except KpdemoError as error:
+            problems.append(error)
+
+    async with create_task_group() as group:
+        for number in range(count):
+            group.start_soon(one, number)
+    if problems:
+        raise problems[0]
 
 
 def _named(asked: DocumentRequest, record: dict[str, Any]) -> dict[str, Any]:
@@ -154,7 +190,7 @@ async def while_there(request: Request, work: Callable[[Stop], Awaitable[Respons
 async def refuse_address(request: Request) -> Response:
     """There is nothing here, or nothing for this method."""
     path, method = request.url.path, request.method
-    allowed = {MODELS: "GET", PREDICT: "POST"}.get(path)
+    allowed = {MODELS: "GET", PREDICT: "POST", DESCRIPTION: "GET"}.get(path)
     if allowed is None:
         return error_response(RequestError(f"There is nothing at this address: {ADVICE}.", 404))
     response = error_response(RequestError(f"{path} does not take {method}: {ADVICE}.", 405))

@@ -13,6 +13,7 @@ from kpdemo.lines import document_blocks
 from kpdemo.markup import spans_as_given
 from kpdemo.text import LONGEST_KEYPHRASE, stem
 from kpdemo.types import Document, Keyphrase, Span
+from kpdemo.variants import written_forms
 
 # The grammar of the released code in sets: <inside>+<CC|RP|inside>*.
 _CHUNK_TAGS = frozenset({"IN", "CD", "DT", "FW", "GW", "AFX", "POS", "HYPH", "LS", "ADD", ":"})
@@ -128,8 +129,9 @@ def surface(document: Document, candidate: Candidate) -> str:
 
 
 def present_keyphrase(document: Document, candidate: Candidate, score: float) -> Keyphrase:
-    """A candidate as an answer gives it: spelt as it is read, with its spans in the given text."""
-    return Keyphrase(surface(document, candidate), score, spans_as_given(document, candidate.spans))
+    """A candidate as an answer gives it: as `WrittenForms` has it, with its spans in the given text."""
+    text, spans = written_forms(document).of(candidate.spans)
+    return Keyphrase(text, score, spans_as_given(document, spans))
 
 
 def candidate_key(phrase: str, language: str = "") -> str:

@@ -292,6 +292,11 @@ def _evaluate_model(
     from kpdemo.evaluation.measuring import Details, document_scores, without_gold
     from kpdemo.evaluation.protocol import summarise_languages
     from kpdemo.evaluation.report import Report
+    from kpdemo.pipeline import read_with_passages
+    from kpdemo.selection import EVERYTHING
+
+    def predict(part: Sequence[Document]) -> list[Prediction]:
+        return [one.prediction for one in read_with_passages(predictor, part, EVERYTHING)]
 
     started = time.perf_counter()
     size = batch_size or batch_size_for(predictor)
@@ -302,7 +307,7 @@ def _evaluate_model(
         predictions = []
         for first in range(0, len(documents), size):
             batch = documents[first : first + size]
-            for document, outcome in zip(batch, ask_each(batch, predictor.predict), strict=True):
+            for document, outcome in zip(batch, ask_each(batch, predict), strict=True):
                 if isinstance(outcome, InputError):
                     problems(LineError(0, f'{name}, document "{document.id}": {outcome}'))
                 predictions.append(Prediction(()) if isinstance(outcome, InputError) else outcome)

@@ -40,7 +40,17 @@ PROGRAM = "python -m kpdemo"
 STDIN = STDOUT = "-"
 PATH_OPTIONS = frozenset(
     {
-        *("--config", "--csv", "--details", "--gold", "--id-column", "--index", "--input", "--model"),
+        *(
+            "--candidates",
+            "--config",
+            "--csv",
+            "--details",
+            "--gold",
+            "--id-column",
+            "--index",
+            "--input",
+            "--model",
+        ),
         *("--output", "--predictions", "--queries", "--rounds", "--source", "--target"),
     }
 )

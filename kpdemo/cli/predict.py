@@ -35,7 +35,7 @@ from kpdemo.cli.options import (
     say,
     unnamed_reporter,
 )
-from kpdemo.command import INTERRUPTED, CallError
+from kpdemo.command import INTERRUPTED, CallError, check_file
 from kpdemo.errors import InputError
 from kpdemo.identity import index_identity, model_identity
 from kpdemo.io.documents import ID_COLUMN, read_whole, text_document
@@ -51,8 +51,9 @@ from kpdemo.io.files import (
 from kpdemo.io.predictions import write_predictions_table
 from kpdemo.lines import with_title_line
 from kpdemo.routing import DEFAULT_MODEL
+from kpdemo.selection import check_all
 from kpdemo.text import number_of
-from kpdemo.types import Document, Predictor, RetrievalPrediction, finds_absent, languages_of
+from kpdemo.types import Document, PredictionOptions, Predictor, RetrievalPrediction, Style, languages_of
 
 if TYPE_CHECKING:
     from kpdemo.batch import BatchSummary
@@ -72,7 +73,7 @@ class Reading:
     Attributes:
         index_folder: passages for a model that retrieves; None for its own.
         language: that all are in; empty for each its own, or the one detected.
-        nested: whether a present keyphrase may stand inside another.
+        further: the other options.
         id_column: where many documents have their ids.
     """
 
@@ -82,8 +83,13 @@ class Reading:
     language: str
     top_k: int | None
     threshold: float | None
-    nested: bool
+    further: PredictionOptions
     id_column: str
+
+    @property
+    def options(self) -> PredictionOptions:
+        """All of them; the language is the document's."""
+        return replace(self.further, top_k=self.top_k, threshold=self.threshold)
 
 
 def predict_files(files: Sequence[str], title: str, reading: Reading, *, as_json: bool) -> None:
@@ -147,13 +153,7 @@ def _predict_one(
     device = predictor.device  # loads the model: its time is not the prediction's
     started = time.perf_counter()
     with _reading_line(len(document.text)):
-        [found] = read_with_passages(
-            predictor,
-            [document],
-            top_k=reading.top_k,
-            threshold=reading.threshold,
-            nested=reading.nested,
-        )
+        [found] = read_with_passages(predictor, [document], reading.options)
     seconds = time.perf_counter() - started
     for warning in document.warnings:
         say(warning)
@@ -229,11 +229,10 @@ def _model_for(document: Document, reading: Reading) -> str:
     from kpdemo.predictors import shipped_models
     from kpdemo.routing import model_for
 
-    if (
-        reading.model == DEFAULT_MODEL
-        and (made_for := model_for(identify(document).language)) in shipped_models()
-    ):
-        return made_for
+    if reading.model == DEFAULT_MODEL:
+        made_for = model_for(identify(document).language, reading.further.style)
+        if made_for in shipped_models():
+            return made_for
     return reading.model
 
 
@@ -286,11 +285,9 @@ def _is_there(file: str) -> bool:
 
 def _say_what_to_know(found: RetrievalPrediction, predictor: Predictor, *, has_index: bool) -> None:
     from kpdemo.languages import language_name
-    from kpdemo.routing import prediction_note
 
-    languages, can_find = languages_of(predictor), finds_absent(predictor)
-    if note := prediction_note(found.prediction, predictor.name, languages, finds_absent=can_find):
-        say(note)
+    for warning in found.prediction.warnings:
+        say(warning)
     if has_index and not found.retrieves:
         language = language_name(found.prediction.language)
         say(f"This text is {language}, which '{predictor.name}' reads without passages: --index is not used.")
@@ -330,7 +327,8 @@ def _predict_file(
                 threshold=reading.threshold,
                 identity=model_identity(reading.model) + index_identity(reading.model, reading.index_folder),
                 language=reading.language,
-                nested=reading.nested,
+                nested=reading.further.nested,
+                further=reading.further,
                 id_column=reading.id_column,
                 progress=lambda summary: progress.show(summary.seen),
                 on_error=lambda problem: progress.show_problem(problem.message),
@@ -352,6 +350,7 @@ Examples:
   {PROGRAM} predict one.pdf two.pdf --json
   {PROGRAM} predict abstract.txt --title "Learning to rank" --top-k 10 --no-nested
   echo "Neural networks learn word embeddings." | {PROGRAM} predict - --json
+  {PROGRAM} predict abstract.txt --longest 3 --exclude paper --candidates thesaurus.txt --candidates-first
   {PROGRAM} predict article.txt --model yake --language French
   {PROGRAM} predict these.txt --language fr --index my.index --json
   {PROGRAM} predict --input docs.jsonl --output predictions.jsonl
@@ -363,19 +362,21 @@ Examples:
 JSON of one document; of several files, a line for each, which begins with "file" and has "error" where it
 could not be used:
   {{"language": "en", "present": [{{"text", "score", "spans": [[start, end], …]}}, …],
-   "absent": [{{"text", "score", "kind", "source", "evidence"}}, …], "warnings": ["…", …],
+   "absent": [{{"text", "score", "kind", "source", "evidence", "reason"}}, …], "warnings": ["…", …],
    "model", "device", "seconds", "text", "text_offset"}}
 Spans are character offsets in "text": the title of --title and two newlines, then the text given; what
 follows a title begins at "text_offset". Without --title, a first line that is a title is read as one. "kind"
 is reordered (all its words are in the text), mixed (some are) or unseen (none is); "source" is generated,
 retrieved or both; "evidence" lists the phrases that support it, as the text or a retrieved passage writes
-them. "filler": true marks a keyphrase that falls short of the model's own rule and only makes up its minimum
-number or, if absent and supported by no related passage, the number asked for. Fields that the model does not
-provide are left out. A model that ranks more absent phrases than it returns adds "absent_candidates": ["…",
-…], from which R@50 is computed. A model that retrieves adds "passages": [{{"id", "title", "keyphrases",
-"score", "related", "helps", "used"}}, …], nearest first: "related" is false for a passage that may be on
-another subject, "helps" is false for one too far from the text to be used, and "used" are those of its
-keyphrases that led to a keyphrase of the result.
+them. "variants" are other forms of a present keyphrase in the text, such as its acronym, and "family" those
+that it stands for with --no-nested. "filler": true marks a keyphrase that falls short of the model's own
+rule and only makes up its minimum number. "warnings" are sentences that a reader should know. Fields that
+the model does not provide are left out; "doubtful" lists the absent keyphrases that --unsure gives. A model
+that ranks more absent phrases than it returns adds "absent_candidates": ["…", …], from which R@50 is
+computed. A model that retrieves adds "passages": [{{"id", "title", "keyphrases", "score", "related",
+"helps", "used"}}, …], nearest first: "related" is false for a passage that may be on another subject,
+"helps" is false for one too far from the text to be used, and "used" are those of its keyphrases that led
+to a keyphrase of the result.
 
 \b
 A line of docs.jsonl:
@@ -447,7 +448,48 @@ NoNestedOption = Annotated[
     bool,
     typer.Option(
         "--no-nested",
-        help="Keep only the best of nested present keyphrases, and fill the freed places with the next ones.",
+        help="Give the best of nested present keyphrases one place, with the others as its family.",
+    ),
+]
+ShortestOption = Annotated[
+    int | None, typer.Option(min=1, metavar="WORDS", help="Leave out keyphrases of fewer words.")
+]
+LongestOption = Annotated[
+    int | None, typer.Option(min=1, metavar="WORDS", help="Leave out keyphrases of more words.")
+]
+ExcludeOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="PHRASE", help="Leave out keyphrases that contain this word or phrase; may be repeated."
+    ),
+]
+CandidatesOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Rank the phrases of this text file, one a line, such as a thesaurus, only."
+    ),
+]
+CandidatesFirstOption = Annotated[
+    bool, typer.Option("--candidates-first", help="Give those of --candidates first, then the others.")
+]
+SeedOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--seed-keyword", metavar="WORD", help="Move up what is like this word or phrase; may be repeated."
+    ),
+]
+StyleOption = Annotated[
+    Style | None,
+    typer.Option(help="English keyphrases like an author's, or like an indexer's: more, and longer ones."),
+]
+DiversityOption = Annotated[
+    float,
+    typer.Option(min=0.0, max=1.0, metavar="SHARE", help="How much keyphrases should differ in their words."),
+]
+UnsureOption = Annotated[
+    bool,
+    typer.Option(
+        "--unsure", help="Also give absent keyphrases that are wrong in more than four of five cases."
     ),
 ]
 IndexOption = Annotated[
@@ -474,6 +516,15 @@ def predict(
     top_k: TopKOption = None,
     threshold: ThresholdOption = None,
     no_nested: NoNestedOption = False,
+    shortest: ShortestOption = None,
+    longest: LongestOption = None,
+    exclude: ExcludeOption = None,
+    candidates: CandidatesOption = None,
+    candidates_first: CandidatesFirstOption = False,
+    seed_keywords: SeedOption = None,
+    style: StyleOption = None,
+    diversity: DiversityOption = 0.0,
+    unsure: UnsureOption = False,
     model: ModelOption = "default",
     language: LanguageOption = None,
     index_folder: IndexOption = None,
@@ -484,12 +535,26 @@ def predict(
     """Find the keyphrases of one document, or of a file or folder of many.
 
     By default the model returns as many keyphrases as maximise the expected F1, but at least the minimum of
-    its rule: five for the default model, of absent ones fewer where they are hardly ever right. --threshold
-    returns all with at least that score, --top-k exactly K present and K absent ones, or all there are. Both
-    together return at most K of those with at least that score.
+    its rule: five for the default model. --threshold returns all with at least that score, --top-k K present
+    and K absent ones, or all there are. Both together return at most K of those with at least that score.
+    Absent keyphrases are only returned where about one in five or more is right; --unsure returns the others
+    too, and so does a lower --threshold.
     """
     code = "" if language is None else read_language(language)
-    reading = Reading(model, device, index_folder, code, top_k, threshold, not no_nested, id_column)
+    further = PredictionOptions(
+        nested=not no_nested,
+        shortest=shortest,
+        longest=longest,
+        exclude=tuple(exclude or ()),
+        candidates=() if candidates is None else _read_phrases(candidates),
+        only_candidates=not candidates_first,
+        seed_keywords=tuple(seed_keywords or ()),
+        style=style,
+        diversity=diversity,
+        unsure=unsure,
+    )
+    check_all(further)
+    reading = Reading(model, device, index_folder, code, top_k, threshold, further, id_column)
     source = only_input(sources)
     if source is None and output is None:
         if table is not None:
@@ -508,3 +573,12 @@ def predict(
     if as_json:
         raise CallError("--json is for one document; leave it out, since --output is JSON Lines already.")
     predict_many(source, output, reading, batch_size, table)
+
+
+def _read_phrases(file: Path) -> tuple[str, ...]:
+    with check_file(str(file)).open("rb") as stream:
+        lines = read_text(stream, name=str(file)).splitlines()
+    phrases = tuple(" ".join(line.split()) for line in lines if line.strip())
+    if not phrases:
+        raise CallError(f"{file}: no phrases in the file; give one with a phrase on each line.")
+    return phrases

@@ -62,6 +62,8 @@ def show_prediction(
     if prediction.absent:
         table = _keyphrase_table("Absent keyphrases")
         console.print(_filled(table, prediction.absent, [()] * len(prediction.absent)))
+    elif prediction.absent_candidates:
+        console.print("No absent keyphrase is likely enough; --unsure gives the best.")
     if retrieval and retrieval.passages:
         console.print(_passages_table(retrieval))
     for note in (unrelated_note(retrieval), help_note(retrieval)) if retrieval else ():

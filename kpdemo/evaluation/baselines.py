@@ -29,8 +29,8 @@ from kpdemo.errors import ModelLoadError
 from kpdemo.io.files import read_json_gz
 from kpdemo.languages import ENGLISH, SEGMENTED
 from kpdemo.routing import segmentable_documents
-from kpdemo.selection import check_options, keep
-from kpdemo.types import Document, Prediction, Predictor
+from kpdemo.selection import check_options, ranked_count, ranked_prediction
+from kpdemo.types import Document, Prediction, Predictor, Ranking
 
 if TYPE_CHECKING:
     import numpy as np
@@ -85,10 +85,14 @@ class Baseline(ABC):
         shares = [value / best if best > 0 else 0.0 for _, value in ranked]
         candidates = [candidate for candidate, _ in ranked]
         keyphrases = tuple(
-            present_keyphrase(document, candidates[index], shares[index])
-            for index in keep(shares, top_k=top_k, threshold=threshold, own=self.own_count(document))
+            present_keyphrase(document, candidate, share)
+            for candidate, share in zip(
+                candidates, shares[: ranked_count(shares, top_k, threshold)], strict=False
+            )
         )
-        return Prediction(present=keyphrases, language=document.language)
+        own = self.own_count(document)
+        ranking = Ranking(keyphrases, own, own)
+        return ranked_prediction(document, ranking, top_k=top_k, threshold=threshold)
 
 
 FREQUENCY_ASSET = Path(__file__).parent.parent / "assets" / "document_frequency.json.gz"

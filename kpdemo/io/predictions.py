@@ -40,7 +40,7 @@ def document_record(
         "language": prediction.language,
         **keyphrase_rows(prediction),
         **({} if retrieval is None else {"passages": passage_rows(retrieval)}),
-        "warnings": list(document.warnings),
+        "warnings": [*document.warnings, *prediction.warnings],
         "model": model,
         "device": device,
         "seconds": round(seconds, SECONDS_DIGITS),
@@ -55,18 +55,18 @@ def prediction_row(
     """A prediction as a row of a predictions file."""
     language = {"language": prediction.language} if prediction.language else {}
     found = {"passages": passage_rows(retrieval)} if retrieval and retrieval.passages else {}
-    return {"id": id, **language, **keyphrase_rows(prediction), **found}
+    warnings = {"warnings": list(prediction.warnings)} if prediction.warnings else {}
+    return {"id": id, **language, **keyphrase_rows(prediction), **found, **warnings}
 
 
 def keyphrase_rows(prediction: Prediction) -> dict[str, list[Any]]:
     """The keyphrases as plain values for JSON, without what the predictor does not tell."""
     rows: dict[str, list[Any]] = {
-        "present": [
-            _scored(item) | {"spans": [list(span) for span in item.spans]} | _told(item)
-            for item in prediction.present
-        ],
+        "present": list(map(_present_row, prediction.present)),
         "absent": [_scored(item) | _told(item) for item in prediction.absent],
     }
+    if prediction.doubtful:
+        rows["doubtful"] = [_scored(item) | _told(item) for item in prediction.doubtful]
     if prediction.absent_candidates:
         rows["absent_candidates"] = list(prediction.absent_candidates)
     return rows
@@ -76,6 +76,8 @@ def read_predictions(
     path: str | Path, *, on_error: ReportLine | None = None, may_be_lists: bool = False
 ) -> dict[str, Prediction]:
     """The predictions of a file, by the id of their document; spans are not read back.
+
+    Doubtful keyphrases are among the absent ones.
 
     Args:
         may_be_lists: whether a line may have one list "keyphrases" instead of "present" and "absent". Both
@@ -105,7 +107,9 @@ def _prediction_from_row(row: dict[str, Any], may_be_lists: bool) -> tuple[str, 
     if not _are_strings(candidates):
         raise InputError('"absent_candidates" is not a list of strings; fix or delete the line.')
     if "present" in row or "absent" in row:
-        present, absent = _keyphrases(row, "present"), _keyphrases(row, "absent")
+        present = _keyphrases(row, "present")
+        every = (*_keyphrases(row, "absent"), *_keyphrases(row, "doubtful"))
+        absent = tuple(sorted(every, key=lambda one: -one.score)) if "doubtful" in row else every
     elif not may_be_lists or "keyphrases" not in row:
         raise InputError('neither "present" nor "absent"; give a file that `predict --output` wrote.')
     elif "abstract" in row or "text" in row:
@@ -152,13 +156,21 @@ def _scored(keyphrase: Keyphrase) -> dict[str, Any]:
     return {"text": keyphrase.text, "score": round(keyphrase.score, SCORE_DIGITS)}
 
 
+def _present_row(keyphrase: Keyphrase) -> dict[str, Any]:
+    spans = {"spans": [list(span) for span in keyphrase.spans]}
+    family = {"family": list(map(_present_row, keyphrase.family))} if keyphrase.family else {}
+    return _scored(keyphrase) | spans | _told(keyphrase) | family
+
+
 def _told(keyphrase: Keyphrase) -> dict[str, Any]:
     """What else is known of a keyphrase."""
     known = {
         "kind": keyphrase.kind,
         "source": keyphrase.source,
         "evidence": list(keyphrase.evidence),
+        "reason": keyphrase.reason,
         "filler": keyphrase.filler,
+        "variants": list(keyphrase.variants),
     }
     return {name: value for name, value in known.items() if value}
 

@@ -23,7 +23,7 @@ from kpdemo.ramkg.ranker import (
 )
 from kpdemo.ramkg.retriever import Encoder, PassageEncoder, retrieve_others
 from kpdemo.routing import segmentable_documents
-from kpdemo.selection import best_first, check_options, keep, mark_fillers
+from kpdemo.selection import TRUSTED, best_first, check_options, ranked_count, ranked_prediction
 from kpdemo.simckp.checkpoint import choose_device
 from kpdemo.text import PhraseKinds
 from kpdemo.types import (
@@ -33,10 +33,12 @@ from kpdemo.types import (
     Origin,
     PointKind,
     Prediction,
+    Ranking,
     RetrievalPrediction,
     VectorPoint,
     VectorSpace,
 )
+from kpdemo.variants import written_forms
 
 ABSENT_CANDIDATES = 50
 """This many of the best are reported, for R@50."""
@@ -176,21 +178,23 @@ class RankingPredictor:
         evidence = [_evidence(nearest, help, related) for nearest in ranked.nearest.tolist()]
         kinds = PhraseKinds(document)
 
-        def kept(group: Sequence[int]) -> tuple[Keyphrase, ...]:
-            given, sure_here = len(own & set(group)), len(sure & set(group))
+        def ranking(group: Sequence[int], floor: float = 0.0) -> Ranking:
             values = [scores[number] for number in group]
-            numbers = [group[place] for place in keep(values, top_k=top_k, threshold=threshold, own=given)]
-            found = [
-                _keyphrase(document, ranked.phrases[number], scores[number], evidence[number], kinds)
-                for number in numbers
-            ]
-            if top_k is not None:
-                return _mark_unfounded(found, sure_here)
-            return mark_fillers(found, sure_here, top_k=top_k, threshold=threshold)
+            places = best_first(values)[: ranked_count(values, top_k, threshold)]
+            return Ranking(
+                tuple(
+                    _keyphrase(document, ranked.phrases[number], scores[number], evidence[number], kinds)
+                    for number in (group[place] for place in places)
+                ),
+                own=len(own & set(group)),
+                sure=len(sure & set(group)),
+                floor=floor,
+            )
 
-        phrases = (ranked.phrases[number] for number in order)
-        candidates_told = tuple(phrase.text for phrase in phrases if not phrase.spans)[:ABSENT_CANDIDATES]
-        return Prediction(kept(present), kept(absent), document.language, candidates_told)
+        prediction = ranked_prediction(
+            document, ranking(present), ranking(absent, TRUSTED), top_k=top_k, threshold=threshold
+        )
+        return replace(prediction, absent_candidates=prediction.absent_candidates[:ABSENT_CANDIDATES])
 
 
 def _marked(point: VectorPoint, chosen: Mapping[str, float]) -> VectorPoint:
@@ -222,19 +226,12 @@ def _evidence(nearest: int, help: Sequence[Help], related: Collection[str]) -> t
     return (text,) if text in related else ()
 
 
-def _mark_unfounded(found: Sequence[Keyphrase], sure: int) -> tuple[Keyphrase, ...]:
-    """With fillers marked: absent keyphrases beyond the sure ones that no related passage supports."""
-    return tuple(
-        replace(one, filler=place >= sure and not one.present and not one.evidence)
-        for place, one in enumerate(found)
-    )
-
-
 def _keyphrase(
     document: Document, phrase: Phrase, score: float, evidence: tuple[str, ...], kinds: PhraseKinds
 ) -> Keyphrase:
     if phrase.spans:
-        return Keyphrase(phrase.text, score, spans_as_given(document, phrase.spans), evidence=evidence)
+        text, spans = written_forms(document).of(phrase.spans)
+        return Keyphrase(text, score, spans_as_given(document, spans), evidence=evidence)
     kind = kinds(phrase.text)
     return Keyphrase(
         phrase.text,
@@ -242,6 +239,7 @@ def _keyphrase(
         source=Origin.RETRIEVED,
         kind=Kind.REORDERED if kind == Kind.PRESENT else kind,
         evidence=evidence,
+        reason=f"A passage on the same subject has the keyphrase “{evidence[0]}”." if evidence else "",
     )
 
 

@@ -24,12 +24,12 @@ from kpdemo.candidates.tagger import Tagger
 from kpdemo.errors import ConfigError
 from kpdemo.languages import ENGLISH
 from kpdemo.routing import latin_documents, segmentable_documents
-from kpdemo.selection import check_options, keep, mark_fillers
+from kpdemo.selection import best_first, check_options, keep, ranked_count, ranked_prediction
 from kpdemo.simckp.batches import Movable, in_halves, pad_rows
 from kpdemo.simckp.calibration import Calibration, ExpectedF1, own_count
 from kpdemo.simckp.examples import FEATURES, Example, build_example
 from kpdemo.simckp.ranking import PresentRanker
-from kpdemo.types import Document, PointKind, Prediction, VectorPoint, VectorSpace
+from kpdemo.types import Document, PointKind, Prediction, Ranking, VectorPoint, VectorSpace
 from kpdemo.worker import part, tell
 
 PRIOR_WIDTH = 16
@@ -363,12 +363,26 @@ class SimckpPredictor:
         threshold: float | None = None,
     ) -> Prediction:
         """The answer for a document from the raw scores (P,) of its candidates."""
-        shown, kept = self._select(scores, top_k, threshold)
-        present = [present_keyphrase(document, candidates[index], shown[index]) for index in kept]
-        sure = self.selection.count(scores.tolist(), 0)
-        return Prediction(
-            present=mark_fillers(present, sure, top_k=top_k, threshold=threshold),
-            language=document.language,
+        ranking = self.ranking(document, candidates, scores, top_k=top_k, threshold=threshold)
+        return ranked_prediction(document, ranking, top_k=top_k, threshold=threshold)
+
+    def ranking(
+        self,
+        document: Document,
+        candidates: Sequence[Candidate],
+        scores: NDArray[np.float32],
+        *,
+        top_k: int | None = None,
+        threshold: float | None = None,
+    ) -> Ranking:
+        """The best candidates, as many as the options of `choose` may need, from their raw scores (P,)."""
+        values = scores.tolist()
+        shown = self.selection.calibration.probabilities(scores).tolist()
+        kept = best_first(shown)[: ranked_count(shown, top_k, threshold)]
+        return Ranking(
+            tuple(present_keyphrase(document, candidates[index], shown[index]) for index in kept),
+            own=self.selection.count(values, self.module.config.minimum),
+            sure=self.selection.count(values, 0),
         )
 
     def vectors(

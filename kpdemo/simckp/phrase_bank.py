@@ -43,6 +43,12 @@ SMOOTHING = 10
 """Added to the document counts of terms, so that rare ones get no extreme associations."""
 
 
+LEAST_TOGETHER = 2
+"""Documents that use two terms together before one is evidence for the other."""
+LEAST_STRENGTH = 2.0
+"""Of the association of a single word that is evidence: chance would have a sixth of the documents."""
+
+
 @dataclass(frozen=True)
 class Associations:
     """Attributes:
@@ -75,6 +81,26 @@ class Associations:
             weights: (S,) of each.
         """
         return self._rows.weighed(voters, weights)
+
+    def counts(self, number: int) -> dict[int, int]:
+        """How many documents have another term together with this one, by its number."""
+        partners, together = self._counts.row(number)
+        return dict(zip(partners.tolist(), map(int, together.tolist()), strict=True))
+
+    def strengths(self, number: int) -> dict[int, float]:
+        """How strongly other terms are associated with this one, see `votes`."""
+        partners, strengths = self._rows.row(number)
+        return dict(zip(partners.tolist(), strengths.tolist(), strict=True))
+
+    @cached_property
+    def _counts(self) -> SparseRows:
+        """(N, N) how many documents have both terms of each pair, both ways."""
+        owners = np.concatenate([self.first, self.second])
+        partners = np.concatenate([self.second, self.first])
+        together = self.together.astype(np.float32)
+        return SparseRows.of(
+            owners, partners, np.concatenate([together, together]), (len(self.uses), len(self.uses))
+        )
 
     def strongest(self, voters: Sequence[int]) -> NDArray[np.float32]:
         """(N,) the strength of each term's strongest pair with one of these terms; 0 without any."""
@@ -364,11 +390,13 @@ class RetrievedTerm:
     Attributes:
         score: what it is ranked by: the ranker's logit, of a bank without one its `BankScore`.
         evidence: the terms that speak for it as the document writes them, best first.
+        reason: why they do, in a sentence.
     """
 
     text: str
     score: float
     evidence: tuple[str, ...] = ()
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -587,9 +615,27 @@ class PhraseBank:
         best = numbers[:count]
         told = np.fromiter(sorted(text.spelt), dtype=np.int64)
         return [
-            RetrievedTerm(self.texts[number], float(score), tuple(text.spelt[one] for one in speaking))
+            RetrievedTerm(
+                self.texts[number],
+                float(score),
+                tuple(text.spelt[one] for one in speaking),
+                self._reason(number, {one: text.spelt[one] for one in speaking}),
+            )
             for number, score, speaking in zip(best, scores, self._evidence(best, told), strict=False)
         ]
+
+    def _reason(self, number: int, speaking: Mapping[int, str]) -> str:
+        """How often authors use the term together with those of the text, or that it is only alike."""
+        counts = self.associations.counts(number)
+        used = [
+            f"“{text}” ({counts[one]:,} times)"
+            for one, text in speaking.items()
+            if counts.get(one, 0) >= LEAST_TOGETHER
+        ]
+        if used:
+            return f"Authors use it together with {_listed(used)}."
+        alike = [f"“{text}”" for text in speaking.values()]
+        return f"Its meaning is near to that of {_listed(alike)}." if alike else ""
 
     def features(
         self,
@@ -650,14 +696,36 @@ class PhraseBank:
         return mean
 
     def _evidence(self, numbers: NDArray[np.int64], told: NDArray[np.int64]) -> list[list[int]]:
-        """For each of K terms the nearest of the text's terms, best first, none inside another."""
+        """For each of K terms those of the text's terms that authors use with it, then the nearest others.
+
+        None is inside another. A single word counts only if authors use it with the term much more than
+        chance would have it.
+        """
         cosine = _products(self.vectors[numbers], self.vectors[told].T)  # (K, S)
-        nearest = told[np.argsort(-cosine, axis=1, kind="stable")[:, : 2 * self.score.nearest]].tolist()
+        order = told[np.argsort(-cosine, axis=1, kind="stable")]
+        nearest = [
+            self._speaking(number, row.tolist())[: 2 * self.score.nearest]
+            for number, row in zip(numbers.tolist(), order, strict=True)
+        ]
         apart = (drop_nested_keys(self.keys[number] for number in row) for row in nearest)
         return [
             [row[place] for place in islice(places, self.score.nearest)]
             for row, places in zip(nearest, apart, strict=True)
         ]
+
+    def _speaking(self, number: int, nearest: Sequence[int]) -> list[int]:
+        if not self.associations.documents:
+            return list(nearest)
+        counts = self.associations.counts(number)
+        strengths = self.associations.strengths(number)
+        used = [
+            one
+            for one in nearest
+            if counts.get(one, 0) >= LEAST_TOGETHER
+            and (" " in self.keys[one] or strengths.get(one, 0.0) >= LEAST_STRENGTH)
+        ]
+        alike = [one for one in nearest if one not in used and " " in self.keys[one]]
+        return [*sorted(used, key=lambda one: -strengths[one]), *alike]
 
     def _votes(self, document: NDArray[np.float32], present: NDArray[np.int64]) -> NDArray[np.float32]:
         """(N,) the votes of the terms of the text for all terms, by their associations."""
@@ -669,6 +737,10 @@ class PhraseBank:
         """The log frequency of a term; 0 when the bank does not have it."""
         number = self.terms.number(text)
         return 0.0 if number is None else float(self.log_frequency[number])
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _products(rows: NDArray[np.float32], columns: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from kpdemo.errors import ModelLoadError
 from kpdemo.identity import kind_of
 from kpdemo.routing import latin_documents
-from kpdemo.selection import check_options, keep, mark_fillers
+from kpdemo.selection import check_options, ranked_prediction
 from kpdemo.simckp import generator as generator_checkpoint
 from kpdemo.simckp import labeller
 from kpdemo.simckp.beam_search import SearchConfig
@@ -41,10 +41,16 @@ from kpdemo.simckp.pair_checkpoint import TermRetriever, load_bank, load_reranke
 from kpdemo.simckp.phrase_bank import RetrievedTerm
 from kpdemo.simckp.ranking_checkpoint import load_ranking
 from kpdemo.simckp.read_ahead import LEAST, DocumentReader, ReadAhead, ReadDocument, processes_for
-from kpdemo.simckp.reranker import RETRIEVED_TERMS, AbsentCandidate, Ranking, Reranker, merge_candidates
+from kpdemo.simckp.reranker import (
+    RETRIEVED_TERMS,
+    AbsentCandidate,
+    Reranker,
+    merge_candidates,
+    rank_candidates,
+)
 from kpdemo.simckp.terms import TermIndex, TextTerms
 from kpdemo.text import PhraseKinds
-from kpdemo.types import Document, PointKind, Prediction, VectorPoint, VectorSpace
+from kpdemo.types import Document, PointKind, Prediction, Ranking, VectorPoint, VectorSpace
 
 LEAST_ABSENT = 5
 """Absent keyphrases that are given at least, as by the paper's rule (SimCKP, section 5.3), as far as so many
@@ -131,7 +137,7 @@ def rank_as_proposed(
     scores = [_score(candidate) for candidate in candidates]
     shown = selection.calibration.probabilities(np.array(scores)) if selection else np.exp(scores)
     kinds = [kind_of(candidate.text) for candidate in candidates]
-    return Ranking.of(candidates, scores, shown.tolist(), kinds, selection, LEAST_ABSENT, floor)
+    return rank_candidates(candidates, scores, shown.tolist(), kinds, selection, LEAST_ABSENT, floor)
 
 
 def _score(candidate: AbsentCandidate) -> float:
@@ -186,13 +192,11 @@ class SystemPredictor:
     ) -> list[Prediction]:
         """See `kpdemo.types.Predictor`; a score is the estimated share of such candidates that are gold."""
         check_options(top_k, threshold)
-        found = self._predict(latin_documents(documents), top_k, threshold)
-        return [prediction for prediction, _ in found]
+        return self._predict(latin_documents(documents), top_k, threshold)
 
     def _predict(
         self, documents: Sequence[Document], top_k: int | None, threshold: float | None
-    ) -> list[tuple[Prediction, Ranking]]:
-        """Each prediction with all absent candidates that it was chosen from."""
+    ) -> list[Prediction]:
         ahead = self._ahead if len(documents) >= LEAST else None
         read = ahead.read(documents) if ahead else map(self.reader.read_one, documents)
         return [
@@ -209,7 +213,7 @@ class SystemPredictor:
         read: Sequence[ReadDocument],
         top_k: int | None,
         threshold: float | None,
-    ) -> list[tuple[Prediction, Ranking]]:
+    ) -> list[Prediction]:
         vectors = self._vectors(read)
         scored = self.extractor.score_mined(
             documents, [(one.candidates, one.example) for one in read], vectors
@@ -217,8 +221,8 @@ class SystemPredictor:
         rankings = self._rank(documents, read, vectors)
         answers = []
         for document, (candidates, scores), ranking in zip(documents, scored, rankings, strict=True):
-            present = self.extractor.choose(document, candidates, scores, top_k=top_k, threshold=threshold)
-            answers.append((_with_absent(present, ranking, top_k, threshold), ranking))
+            present = self.extractor.ranking(document, candidates, scores, top_k=top_k, threshold=threshold)
+            answers.append(ranked_prediction(document, present, ranking, top_k=top_k, threshold=threshold))
         return answers
 
     @cached_property
@@ -338,14 +342,15 @@ class SystemPredictor:
     ) -> VectorSpace:
         """The document, its keyphrases, and the absent candidates that were not chosen."""
         [read] = latin_documents([document])
-        [(prediction, ranking)] = self._predict([read], top_k, threshold)
+        [prediction] = self._predict([read], top_k, threshold)
+        assert prediction.ranked_absent is not None
         points = [
             VectorPoint(read.title or read.body, PointKind.DOCUMENT),
             *(VectorPoint(one.text, PointKind.PRESENT, one.score) for one in prediction.present),
             *(VectorPoint(one.text, PointKind.ABSENT, one.score) for one in prediction.absent),
             *(
                 VectorPoint(one.text, PointKind.CANDIDATE, one.score)
-                for one in ranking.keyphrases[len(prediction.absent) :]
+                for one in prediction.ranked_absent.keyphrases[len(prediction.absent) :]
             ),
         ]
         phrases = encoder.phrases([point.text for point in points[1:]])
@@ -403,17 +408,3 @@ def part_folder(folder: Path, name: str) -> Path | None:
     """
     places = [folder, base_of(folder) if name != RANKING else None]
     return next((place / name for place in places if place and (place / name).is_dir()), None)
-
-
-def _with_absent(
-    prediction: Prediction, ranking: Ranking, top_k: int | None, threshold: float | None
-) -> Prediction:
-    ranked = ranking.keyphrases
-    kept = keep([one.score for one in ranked], top_k=top_k, threshold=threshold, own=ranking.own)
-    absent = [ranked[number] for number in kept]
-    return Prediction(
-        prediction.present,
-        mark_fillers(absent, ranking.sure, top_k=top_k, threshold=threshold),
-        prediction.language,
-        tuple(one.text for one in ranked),
-    )

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from kpdemo.errors import ConfigError
-from kpdemo.selection import best_first
+from kpdemo.selection import TRUSTED, best_first
 from kpdemo.simckp.batches import Movable
 from kpdemo.simckp.beam_search import SearchConfig
 from kpdemo.simckp.dual_encoder import DualEncoder, PairEncoder
@@ -24,7 +24,7 @@ from kpdemo.simckp.generator import GeneratedPhrase
 from kpdemo.simckp.phrase_bank import PhraseBank, RetrievedTerm
 from kpdemo.simckp.terms import TermIndex, solid_spellings, straight, term_key
 from kpdemo.text import PhraseKinds, StemmedText
-from kpdemo.types import Document, Keyphrase, Kind, Origin
+from kpdemo.types import Document, Keyphrase, Kind, Origin, Ranking
 
 _HYPHEN = re.compile(r"(?<=\w)[-‐‑](?=\w)")
 _ARTICLE = re.compile(r"the\s+", re.IGNORECASE)
@@ -38,12 +38,14 @@ class AbsentCandidate:
         generated: the generator's log-probability; None when it did not propose the phrase.
         retrieved: the bank's score; None when it did not propose the phrase.
         evidence: the terms that speak for it as the document writes them, best first.
+        reason: why they do, in a sentence.
     """
 
     text: str
     generated: float | None = None
     retrieved: float | None = None
     evidence: tuple[str, ...] = ()
+    reason: str = ""
 
     @property
     def source(self) -> Origin:
@@ -67,7 +69,7 @@ def merge_candidates(
     """
     merged: dict[str, AbsentCandidate] = {}
     keys: dict[str, str] = {}
-    proposals = [AbsentCandidate(r.text, None, r.score, r.evidence) for r in retrieved]
+    proposals = [AbsentCandidate(r.text, None, r.score, r.evidence, r.reason) for r in retrieved]
     proposals += [AbsentCandidate(g.text, g.log_probability) for g in generated]
     for proposal in proposals:
         if key := term_key(proposal.text, document.language):
@@ -95,6 +97,7 @@ def _both(first: AbsentCandidate, second: AbsentCandidate) -> AbsentCandidate:
         generated=_higher(first.generated, second.generated),
         retrieved=_higher(first.retrieved, second.retrieved),
         evidence=first.evidence or second.evidence,
+        reason=first.reason or second.reason,
     )
 
 
@@ -215,47 +218,37 @@ def candidate_features(
     return np.array(rows, dtype=np.float32).reshape(len(rows), len(FEATURES))
 
 
-@dataclass(frozen=True)
-class Ranking:
-    """Attributes:
-    keyphrases: all candidates of a document, best first.
-    own: how many of them the model's own rule gives.
-    sure: how many it would give if it had no least number.
-    """
+def rank_candidates(
+    candidates: Sequence[AbsentCandidate],
+    scores: Sequence[float],
+    shown: Sequence[float],
+    kinds: Sequence[Kind],
+    selection: Selection | None,
+    least: int,
+    floor: float = 0.0,
+) -> Ranking:
+    """Absent candidates, best first.
 
-    keyphrases: tuple[Keyphrase, ...]
-    own: int
-    sure: int
-
-    @classmethod
-    def of(
-        cls,
-        candidates: Sequence[AbsentCandidate],
-        scores: Sequence[float],
-        shown: Sequence[float],
-        kinds: Sequence[Kind],
-        selection: Selection | None,
-        least: int,
-        floor: float = 0.0,
-    ) -> Ranking:
-        """Args:
+    Args:
         scores, shown: (P,) what the candidates are ranked by, and what their keyphrases have.
         selection: gives the numbers; without it these are `least`.
-        floor: only those are given whose `shown` reaches it.
-        """
-        keyphrases = tuple(
-            Keyphrase(
-                candidates[number].text,
-                shown[number],
-                source=candidates[number].source,
-                kind=kinds[number],
-                evidence=candidates[number].evidence,
-            )
-            for number in best_first(scores)
+        floor: only those count as the model's own whose `shown` reaches it.
+    """
+    keyphrases = tuple(
+        Keyphrase(
+            candidates[number].text,
+            shown[number],
+            source=candidates[number].source,
+            kind=kinds[number],
+            evidence=candidates[number].evidence,
+            reason=candidates[number].reason,
         )
-        reached = sum(score >= floor for score in shown)
-        own = min(selection.count(scores, least) if selection else least, reached)
-        return cls(keyphrases, own, min(selection.count(scores, 0), own) if selection else own)
+        for number in best_first(scores)
+    )
+    reached = sum(score >= floor for score in shown)
+    own = min(selection.count(scores, least) if selection else least, reached)
+    sure = min(selection.count(scores, 0), own) if selection else own
+    return Ranking(keyphrases, own, sure, TRUSTED if selection else 0.0)
 
 
 @dataclass(frozen=True)
@@ -309,4 +302,4 @@ class Reranker:
             inputs = (torch.from_numpy(part).to(self.encoder.device) for part in (anchor, phrases, features))
             scores = self.model.score(*inputs).float().tolist()
         shown = [self.selection.calibration.probability(score) for score in scores]
-        return Ranking.of(candidates, scores, shown, kinds, self.selection, self.model.config.minimum)
+        return rank_candidates(candidates, scores, shown, kinds, self.selection, self.model.config.minimum)

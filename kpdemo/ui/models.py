@@ -11,9 +11,11 @@ from pathlib import Path
 from threading import BoundedSemaphore, Event, Lock, Thread
 
 import kpdemo
+from kpdemo.batch import ask_each
 from kpdemo.cards import model_card
 from kpdemo.errors import (
     BusyError,
+    InputError,
     KpdemoError,
     LanguageError,
     ModelLoadError,
@@ -29,6 +31,7 @@ from kpdemo.text import LONGEST_SHOWN, shorten
 from kpdemo.types import (
     Document,
     Prediction,
+    PredictionOptions,
     PredictionRequest,
     PredictionResult,
     RetrievalPrediction,
@@ -73,19 +76,11 @@ class FileReader(RemotePredictor):
             for prediction in read(turn, top_k=top_k, threshold=threshold)
         ]
 
-    def predict_with_passages(
-        self,
-        documents: Sequence[Document | str],
-        *,
-        top_k: int | None = None,
-        threshold: float | None = None,
+    def predict_with_options(
+        self, documents: Sequence[Document | str], options: PredictionOptions
     ) -> list[RetrievalPrediction]:
-        read = super().predict_with_passages  # as in `predict`
-        return [
-            found
-            for turn in _checked_turns(documents)
-            for found in read(turn, top_k=top_k, threshold=threshold)
-        ]
+        read = super().predict_with_options  # as in `predict`
+        return [found for turn in _checked_turns(documents) for found in read(turn, options)]
 
 
 def _checked_turns(documents: Sequence[Document | str]) -> Iterator[list[Document]]:
@@ -209,17 +204,47 @@ class ModelShelf:
             InputError: the document cannot be read.
             BusyError: the text is long, and so are `MOST_LONG` others that wait.
         """
-        with self._models_for(question) as models:
-            model = self._open(self.reader_of(question), models, stop)
-            reading = models.queue.read(
-                model.model,
-                [with_title_line(question.document)],
-                top_k=question.top_k,
-                threshold=question.threshold,
-                nested=question.nested,
-                stop=stop,
-            )
-        [found] = reading.found
+        [answer] = self.answer_many([question], stop)
+        if isinstance(answer, InputError):
+            raise answer
+        return answer
+
+    def answer_many(
+        self, questions: Sequence[PredictionRequest], stop: Stop | None = None
+    ) -> list[PredictionResult | InputError]:
+        """The answers to questions with the same options that one model reads, in one go.
+
+        A document that cannot be read has the reason in place of an answer. The seconds of an answer are its
+        share of those of all.
+
+        Args:
+            stop: as of `answer`.
+
+        Raises:
+            StoppedError, ModelLoadError, BusyError: as `answer`.
+        """
+        first = questions[0]
+        seconds = 0.0
+        with self._models_for(first) as models:
+            model = self._open(self.reader_of(first), models, stop)
+
+            def read(documents: Sequence[Document]) -> list[RetrievalPrediction]:
+                nonlocal seconds
+                reading = models.queue.read(model.model, documents, first.options, stop)
+                seconds += reading.seconds
+                return reading.found
+
+            outcomes = ask_each([with_title_line(one.document) for one in questions], read)
+        return [
+            outcome
+            if isinstance(outcome, InputError)
+            else self._result(question, outcome, model, seconds / len(questions))
+            for question, outcome in zip(questions, outcomes, strict=True)
+        ]
+
+    def _result(
+        self, question: PredictionRequest, found: RetrievalPrediction, model: RemotePredictor, seconds: float
+    ) -> PredictionResult:
         if found.retrieves:
             question = replace(question, index=self._index_of(question.model))
         return PredictionResult(
@@ -227,7 +252,7 @@ class ModelShelf:
             found.prediction,
             model.name,
             model.device,
-            reading.seconds,
+            seconds,
             finds_absent=model.finds_absent,
             languages=model.languages,
             retrieval=found if found.retrieves else None,
@@ -255,7 +280,7 @@ class ModelShelf:
         """The name of the model that reads the question's document; see `kpdemo.routing`."""
         name = question.model
         if name == DEFAULT_MODEL:
-            name = model_for(identify(question.document).language)
+            name = model_for(identify(question.document).language, question.further.style)
         return name if name in self.models else question.model
 
     def reads_apart(self, question: PredictionRequest) -> bool:

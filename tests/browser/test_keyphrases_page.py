@@ -421,7 +421,10 @@ def test_the_first_place_leads_to_its_mark(demo):
 
 
 def test_options_apply_at_once_and_a_wrong_one_is_named(fresh):
-    count, threshold = fresh.get_by_label("How many, 1 to 20"), fresh.get_by_label("Lowest score, 0 to 1")
+    count, threshold = (
+        fresh.locator("#predict-count").get_by_role("textbox"),
+        fresh.locator("#predict-threshold").get_by_role("textbox"),
+    )
     rows, old = fresh.locator("#predict-phrases > li"), fresh.locator("#predict-old")
     expect(count).to_be_hidden()
     open_options(fresh)
@@ -457,7 +460,7 @@ def test_an_answer_to_another_text_is_marked_as_old(fresh):
     write(fresh, BODY * 300)
     new_result(fresh, fresh.locator("#predict-run").click)
     open_options(fresh)
-    fresh.get_by_label("How many").fill("1")
+    fresh.locator("#predict-count").get_by_role("textbox").fill("1")
     expect(old).to_be_visible()  # a long text is read only when its reader says so
 
 

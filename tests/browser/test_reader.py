@@ -49,7 +49,7 @@ def test_a_reload_and_back_keep_the_text_and_the_tab_and_a_new_tab_shows_nothing
 def test_an_answer_and_its_options_survive_a_reload_and_are_old_where_the_text_is_another(fresh):
     write(fresh)
     open_options(fresh)
-    fresh.locator("#predict-count textarea").fill("2")
+    fresh.locator("#predict-count").get_by_role("textbox").fill("2")
     fresh.locator("#predict-run").click()
     expect(fresh.locator("#predict-phrases")).to_contain_text("boundary integral equation")
     expect(fresh.locator("#predict-marked mark").first).to_be_visible()
@@ -58,7 +58,7 @@ def test_an_answer_and_its_options_survive_a_reload_and_are_old_where_the_text_i
     expect(fresh.locator("#predict-marked mark").first).to_be_visible()
     expect(fresh.locator("#predict-old")).to_be_hidden()
     open_options(fresh)
-    expect(fresh.locator("#predict-count textarea")).to_have_value("2")
+    expect(fresh.locator("#predict-count").get_by_role("textbox")).to_have_value("2")
     fresh.locator("#predict-document textarea").fill("Another text")
     fresh.reload()
     expect(fresh.locator("#predict-phrases")).to_contain_text("boundary integral equation")

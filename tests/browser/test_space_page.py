@@ -145,7 +145,7 @@ def test_the_text_of_the_first_page_is_drawn_in_both_spaces_and_the_layout_chose
     assert names == ["Document", "Keyphrases in the text", "Keyphrases not in the text"]
     rows = space.locator("#space-reranker-table tbody tr")
     expect(rows).to_have_count(9)
-    assert "absent" in rows.filter(has_text="electric currents").inner_text()
+    assert "not in the text" in rows.filter(has_text="electric currents").inner_text()
 
     space.get_by_role("radiogroup", name="Layout").get_by_role("radio", name="PCA").focus()
     space.keyboard.press("ArrowRight")

@@ -142,7 +142,10 @@ def test_each_document_has_its_answer_or_its_refusal_in_its_place(client):
     ]
     [first, second, third] = ask(client, {"documents": documents, "top_k": 1}).json()["predictions"]
     assert (first["id"], len(first["present"])) == (7, 1)
-    assert second == {"id": "empty", "error": "The text is empty: give a title or some sentences."}
+    assert second == {
+        "id": "empty",
+        "error": "documents[1]: The text is empty: give a title or some sentences.",
+    }
     assert third.keys() == {"error"}
 
 

@@ -138,7 +138,7 @@ def test_what_is_under_the_pointer_is_the_phrase_with_its_score_and_cosine():
     cosines = document_cosines(space)
     assert cosines == pytest.approx([1, 0.6, 0])
     shown = traces(map_chart(space, project(space.vectors, Method.PCA), cosines))
-    assert shown["Document"]["customdata"] == ["My title<br>document"]
+    assert shown["Document"]["customdata"] == ["My title<br>the whole text"]
     [hover] = shown["Keyphrases in the text"]["customdata"]
     assert hover == "graphs<br>in the text: score 0.50, closeness to the text 0.60"
     [hover] = shown["Keyphrases not in the text"]["customdata"]

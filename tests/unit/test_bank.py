@@ -131,6 +131,24 @@ def test_evidence_does_not_say_the_same_twice():
     assert (found.text, found.evidence) == ("osteoporosis", ("hip fracture", "surgery"))
 
 
+def test_the_reason_says_how_often_authors_use_a_term_with_those_of_the_text_and_names_no_common_word():
+    vectors = torch.eye(WIDTH)[:4].clone()
+    vectors[3, :3] = torch.tensor([0.2, 0.9, 0.1])
+    texts = ["hip fracture", "function", "surgery", "osteoporosis"]
+    pairs = Associations(
+        uses=np.array([100, 2_000, 50, 80], dtype=np.int32),
+        first=np.array([0, 1, 2], dtype=np.int32),
+        second=np.array([3, 3, 3], dtype=np.int32),
+        together=np.array([12, 3, 1], dtype=np.int32),
+        documents=3_000,
+    )
+    built = PhraseBank.build(texts, np.zeros(4), vectors, encoder="e", associations=pairs)
+    text = TextTerms((0, 1, 2), spelt=dict(enumerate(texts[:3])))
+    [[found]] = built.search(vectors[3:].numpy(), 1, [text])
+    assert found.evidence == ("hip fracture",)
+    assert found.reason == "Authors use it together with “hip fracture” (12 times)."
+
+
 def test_a_bank_of_one_phrase_works(tmp_path):
     bank = bank_of(1, association=0.5)
     write_bank(bank, tmp_path / "bank")

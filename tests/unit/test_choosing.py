@@ -3,8 +3,10 @@
 import pytest
 
 from kpdemo.errors import InputError
+from kpdemo.pipeline import Pipeline
 from kpdemo.selection import choose
 from kpdemo.types import Keyphrase, Prediction, PredictionOptions, Ranking, Style
+from tests.fakes import FakePredictor
 
 RANKED = [
     ("graph kernels", 0.5),
@@ -97,3 +99,46 @@ def test_a_wrong_option_is_one_sentence(prediction, options, sentence):
 
 def test_a_style_is_named():
     assert PredictionOptions(style=Style("indexer")).style is Style.INDEXER
+
+
+TEXT = "Graph kernels compare molecules. The kernels count walks, and molecules have many walks."
+
+
+class Comparer(FakePredictor):
+    """Finds a phrase and a word alike where they share their first letter."""
+
+    def similarities(self, pairs):
+        return [float(one[0].lower() == other[0].lower()) for one, other in pairs]
+
+
+def test_python_takes_every_option_by_its_name():
+    predictor = Pipeline("fake", FakePredictor)
+    [found] = predictor.predict([TEXT], exclude=["kernel"], longest=1, top_k=3)
+    assert [one.text for one in found.present] == ["Graph", "compare", "molecules"]
+    with pytest.raises(InputError, match="no option 'longst': choose among candidates, diversity"):
+        predictor.predict([TEXT], longst=1)
+
+
+def test_seed_keywords_move_up_what_is_like_them():
+    predictor = Pipeline("fake", Comparer)
+    [plain] = predictor.predict([TEXT], top_k=3)
+    [guided] = predictor.predict([TEXT], top_k=3, seed_keywords=["walks"])
+    assert plain.present[0].text != "walks" == guided.present[0].text
+    with pytest.raises(InputError, match="does not compare phrases, so words cannot guide it"):
+        Pipeline("fake", FakePredictor).predict([TEXT], seed_keywords=["walks"])
+
+
+def test_own_phrases_that_the_model_did_not_rank_are_given_too():
+    [found] = Pipeline("fake", Comparer).predict(
+        [TEXT], candidates=["many walks", "Gene therapy", "x"], top_k=5
+    )
+    assert [one.text for one in found.present] == ["many walks"]
+    assert [(one.text, one.score) for one in found.absent] == [("Gene therapy", 1.0), ("x", 0.0)]
+
+
+def test_a_warning_travels_with_the_prediction():
+    english = FakePredictor()
+    object.__setattr__(english, "languages", frozenset({"en"}))
+    text = "Les noyaux de graphes comparent des molécules, et les graphes aussi."
+    [found] = Pipeline("fake", lambda: english).predict([text])
+    assert [warning.split(";")[0] for warning in found.warnings] == ["This text is French"]

@@ -74,10 +74,10 @@ def test_the_next_keyphrases_take_the_places_of_those_left_out(phrases, own, top
     )
     [everything] = predictor.predict([TEXT], threshold=threshold or 0.0)
     free = [everything.present[place] for place in drop_nested(one.text for one in everything.present)]
-    assert [replace(one, filler=False) for one in found.present] == free[: len(plain.present)]
+    assert [replace(one, filler=False, family=()) for one in found.present] == free[: len(plain.present)]
     added = [one for one in found.present if one.spans not in {known.spans for known in plain.present}]
     assert all(one.filler == (top_k is None) for one in added)
-    assert replace(found, present=()) == replace(plain, present=())
+    assert replace(found, present=(), warnings=()) == replace(plain, present=())
 
 
 def test_the_stems_of_the_language_decide():

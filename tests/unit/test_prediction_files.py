@@ -61,6 +61,18 @@ def test_a_prediction_comes_back_as_it_was_written(output: Path) -> None:
     assert read_predictions(output) == {"a": TOLD}
 
 
+def test_doubtful_keyphrases_are_kept_apart_and_measured_as_given(output: Path) -> None:
+    sure, doubtful = Keyphrase("sorting networks", 0.3), Keyphrase("hardware", 0.05)
+    prediction = Prediction((), (sure,), "en", doubtful=(doubtful,))
+    row = prediction_row("1", prediction)
+    assert (row["absent"], row["doubtful"]) == (
+        [{"text": "sorting networks", "score": 0.3}],
+        [{"text": "hardware", "score": 0.05}],
+    )
+    output.write_text(json.dumps(row), encoding="utf-8")
+    assert read_predictions(output)["1"].absent == (sure, doubtful)
+
+
 def test_what_others_call_kind_source_and_evidence_is_passed_over(output: Path) -> None:
     item = {"text": "gates", "kind": 1, "source": "corpus", "evidence": {"a": 1}}
     output.write_text(json.dumps({"id": "a", "absent": [item]}) + "\n", encoding="utf-8")

@@ -254,17 +254,6 @@ def test_a_passage_on_another_subject_is_no_evidence_and_changes_no_score(stored
     ]
 
 
-@pytest.mark.usefixtures("small_chance")
-def test_absent_keyphrases_that_only_the_number_asked_for_brings_are_fillers(stored, index):
-    [answer] = load_ranking_predictor(stored, index=index, device="cpu").predict(
-        [Document(in_english_only(0), language="fr")], top_k=5
-    )
-    spoken_for = [one for one in answer.absent if one.evidence]
-    assert spoken_for
-    assert not any(one.filler for one in (*answer.present, *spoken_for))
-    assert all(one.filler for one in answer.absent if not one.evidence and one.score < 0.1)
-
-
 def test_a_ranker_does_not_go_on_in_the_folder_of_other_documents_or_passages(model, tmp_path):
     documents = theses(20)
     listed, helped = list_documents(model.extractor, documents), augmented(documents)

@@ -10,6 +10,7 @@ import torch
 
 from kpdemo.errors import InputError, ModelLoadError
 from kpdemo.predictors import load_predictor
+from kpdemo.selection import TRUSTED
 from kpdemo.simckp.calibration import Calibration
 from kpdemo.simckp.checkpoint import save_checkpoint
 from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig, PairEncoder
@@ -71,7 +72,7 @@ def assemble(copied: Path, folder: Path, reranker: str) -> Path:
 
 
 def test_absent_keyphrases_come_from_the_bank_with_source_and_kind(folder):
-    [prediction] = load_predictor(folder).predict([DOCUMENT])
+    [prediction] = load_predictor(folder).predict([DOCUMENT], unsure=True)
     kinds = {keyphrase.text: keyphrase.kind for keyphrase in prediction.absent}
     assert kinds == {
         "drug discovery": Kind.UNSEEN,
@@ -115,7 +116,7 @@ def test_what_stands_in_the_text_is_present_and_never_absent(folder):
 @pytest.mark.parametrize("language", ["de", "es", "it", "pt", "nl", "pl"])
 def test_a_text_in_a_language_that_the_bank_is_not_in_has_no_absent_keyphrases(folder, language):
     foreign = replace(DOCUMENT, language=language)
-    together = load_predictor(folder).predict([foreign, DOCUMENT, foreign], top_k=3)
+    together = load_predictor(folder).predict([foreign, DOCUMENT, foreign], top_k=3, unsure=True)
     assert [len(one.absent) for one in together] == [0, 3, 0]
     assert together[0].absent_candidates == ()
     assert together[0].present
@@ -124,7 +125,9 @@ def test_a_text_in_a_language_that_the_bank_is_not_in_has_no_absent_keyphrases(f
 def test_the_options_hold_for_absent_keyphrases_too(folder):
     predictor = load_predictor(folder)
     [all_of_them] = predictor.predict([DOCUMENT], threshold=0.0)
-    [two] = predictor.predict([DOCUMENT], top_k=2)
+    [two] = predictor.predict([DOCUMENT], top_k=2, unsure=True)
+    [trusted] = predictor.predict([DOCUMENT], top_k=4)
+    assert all(one.score >= TRUSTED and one.kind != Kind.UNSEEN for one in trusted.absent)
     assert two.absent == all_of_them.absent[:2]
     assert [k.score for k in all_of_them.absent] == sorted(
         (k.score for k in all_of_them.absent), reverse=True
