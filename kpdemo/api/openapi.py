@@ -59,7 +59,7 @@ _ABSENT = {
     "properties": {
         "text": {"type": "string"},
         "score": {"type": "number"},
-        "kind": {"enum": ["reordered", "mixed", "unseen"]},
+        "kind": {"enum": ["reordered", "mixed", "unseen", "present"]},
         "source": {"enum": ["generated", "retrieved", "both"]},
         "evidence": {**_PHRASES, "description": "The phrases that support it."},
         "reason": {"type": "string", "description": "How they do, in a sentence."},
