@@ -10,8 +10,8 @@ Japanese, Korean, Thai, Lao, Burmese and Khmer every letter is one: their texts 
 and a segmenter cuts a phrase on its own differently from the same phrase in a sentence. So such a phrase is
 present when its letters occur in the text in order, with any spaces between.
 
-Two words are the same when their stems are, after NFKC (full-width forms, composed accents, ligatures),
-case folding, and without invisible characters.
+Two words are the same when their stems are, after NFKC (full-width forms, composed accents, ligatures), with
+plain apostrophes and dashes, case folding by the rules of the language, and without invisible characters.
 
 Whether a phrase is present does not depend on them (see `wording`): they say which words a phrase is made
 of. Each loads with the first text of its language; Kiwi then takes seconds and 340 MB.
@@ -331,7 +331,13 @@ SNOWBALL: Mapping[str, str] = MappingProxyType(
 )
 """Languages with a Snowball stemmer in NLTK, by its name there; in others words are compared unstemmed."""
 
-_PLAIN = str.maketrans("’‘ʼ‐‑‒–—−ـ", "'''------\u00ad")  # the last, the Arabic tatweel, is only length
+PLAIN_MARKS = str.maketrans("’‘ʼ´′‐‑‒–—−“”„ـ", "'''''------\"\"\"\u00ad")
+"""Apostrophes, dashes and quotation marks as keyboards have them; the Arabic tatweel is only length."""
+
+_DOTTED = str.maketrans("Iİ", "ıi")
+DOTLESS = frozenset({"az", "tr"})
+"""Languages in which the capital of i is İ, and I that of ı."""
+
 _BASIC_PLANE = 0x10000
 _JAMO = r"[\u1100-\u115f][\u1160-\u11a7]?[\u11a8-\u11ff]?"  # a Hangul syllable taken apart, as in NFD
 
@@ -341,10 +347,21 @@ def word_spans(text: str) -> list[Span]:
     return [match.span() for match in _word().finditer(text) if fold_word(match.group())]
 
 
+def normal_form(text: str) -> str:
+    """NFKC, with plain apostrophes, dashes and quotation marks."""
+    return unicodedata.normalize("NFKC", text.translate(PLAIN_MARKS)).translate(PLAIN_MARKS)
+
+
 @lru_cache(maxsize=200_000)
-def fold_word(word: str) -> str:
-    """The normal form of a word, see above; it may be empty, and has no space."""
-    plain = unicodedata.normalize("NFKC", word).casefold().translate(_PLAIN)
+def fold_word(word: str, language: str = "") -> str:
+    """The normal form of a word, see above; it may be empty, and has no space.
+
+    Args:
+        language: its capitals are lowered by the rules of this one.
+    """
+    plain = normal_form(word)
+    plain = plain.translate(_DOTTED) if language in DOTLESS else plain.replace("İ", "i")
+    plain = plain.casefold()
     seen = "".join(letter for letter in plain if unicodedata.category(letter)[0] not in "CZ")
     return unicodedata.normalize("NFKC", seen)
 
@@ -356,8 +373,9 @@ def stem(word: str, language: str) -> str:
     Args:
         language: as `language_code` reads it.
     """
-    plain = fold_word(word)
-    return _stemmer(language_code(language))(plain) or plain
+    code = language_code(language)
+    plain = fold_word(word, code)
+    return _stemmer(code)(plain) or plain
 
 
 @lru_cache(maxsize=1)

@@ -6,17 +6,17 @@ import math
 import os
 import pickle
 import sys
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import fields as dataclass_fields
 from dataclasses import replace
 from functools import cache, lru_cache, partial
 from threading import Lock
 from types import MappingProxyType
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from kpdemo.errors import InputError, ModelLoadError
 from kpdemo.languages import known_language
-from kpdemo.markup import spans_as_given
+from kpdemo.markup import reading_warnings, spans_as_given, without_markup
 from kpdemo.routing import DEFAULT_MODEL, SERVED, STYLES, model_for, prediction_note
 from kpdemo.selection import RANKED, check_all, choose
 from kpdemo.text import PhraseFinder, PhraseKinds, phrase_key, readable_documents
@@ -40,8 +40,6 @@ from kpdemo.types import (
     uses_passages,
 )
 from kpdemo.variants import written_forms
-
-Found = TypeVar("Found")
 
 OWN_RULE = PredictionOptions()
 
@@ -172,22 +170,24 @@ class Pipeline:
     def _each(
         self,
         documents: Sequence[Document | str],
-        ask: Callable[[Predictor, Sequence[Document | str]], list[Found]],
+        ask: Callable[[Predictor, Sequence[Document | str]], list[RetrievalPrediction]],
         style: Style | None = None,
-    ) -> list[Found]:
+    ) -> list[RetrievalPrediction]:
         """Ask each model once, with all documents that are its own; the answers in the documents' order."""
         if not self._is_routed:
             self._check_style(style)
-            return ask(self._model(), documents)
+            own = list(documents) if isinstance(documents, Iterator) else documents
+            answers = ask(self._model(), own)
+            return [_with_warnings(*one) for one in zip(answers, own, strict=True)]
         read = readable_documents(documents)
         numbers_of: dict[str, list[int]] = {}
         for number, document in enumerate(read):
             numbers_of.setdefault(self._route(document.language, style), []).append(number)
-        found: dict[int, Found] = {}
+        found: dict[int, RetrievalPrediction] = {}
         for route, numbers in numbers_of.items():
             answers = ask(self._open(route), [read[number] for number in numbers])
             found.update(zip(numbers, answers, strict=True))
-        return [found[number] for number in range(len(read))]
+        return [_with_warnings(found[number], document) for number, document in enumerate(read)]
 
     def _model(self, language: str = "") -> Predictor:
         return self._open(self._route(language))
@@ -244,6 +244,14 @@ def _use_one_thread() -> None:
     for library, setter in _THREADS.items():
         if library in sys.modules:
             getattr(sys.modules[library], setter)(1)
+
+
+def _with_warnings(found: RetrievalPrediction, document: Document | str) -> RetrievalPrediction:
+    """With what a reader should know about how the document was read."""
+    said = reading_warnings(without_markup(Document(document) if isinstance(document, str) else document))
+    if not said:
+        return found
+    return _each_prediction(found, lambda one: replace(one, warnings=(*said, *one.warnings)))
 
 
 def with_fields(options: PredictionOptions, fields: Mapping[str, Any]) -> PredictionOptions:

@@ -1,6 +1,8 @@
 """Words, stems, and the rule that tells a present keyphrase from an absent one.
 
-English has the words and stems of the released evaluation of SimCKP; see `kpdemo.languages` for others.
+English has Porter's stems, as the released evaluation of SimCKP, of words in one normal form: NFKC, plain
+apostrophes and dashes, no accents. "Crohn’s" is "Crohn's", "CO₂" is "CO2", and "naïve" is "naive". See
+`kpdemo.languages` for other languages.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
+from typing import NamedTuple
 
 from kpdemo import languages
 from kpdemo.errors import InputError
@@ -21,15 +24,26 @@ from kpdemo.languages import (
     identify,
     identify_together,
     known_language,
+    language_code,
+    normal_form,
     scripts,
     segments,
 )
 from kpdemo.markup import plain_document, plain_text, without_markup
 from kpdemo.types import Document, Kind, Span
 
+_WORD = re.compile(r"\w+|[^\w\s]")
+
 # The released SimCKP evaluation puts spaces round exactly these; [, ], \ and _ stay in words.
 _PUNCTUATION = re.escape("!\"#$%&'()*+,-./:;<=>?@^`{|}~")
-_WORD = re.compile(rf"[{_PUNCTUATION}]|[^\s{_PUNCTUATION}]+")
+_RELEASED_WORD = re.compile(rf"[{_PUNCTUATION}]|[^\s{_PUNCTUATION}]+")
+
+_UNFOLDED = re.compile("[A-Za-z]?[\u0300-\u036f]+|[^\x00-\x7f][\u0300-\u036f]*")
+_LETTERS = str.maketrans(
+    {"ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "ı": "i", "æ": "ae", "Æ": "Ae", "œ": "oe"}
+    | {"Œ": "Oe", "ß": "ss", "™": "", "®": ""}
+)
+"""In English; those that are no plain letter with an accent."""
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -43,8 +57,15 @@ LEAST_UNSPACED = 5
 """Letters of scripts without spaces that may be more than one word."""
 
 
+class _Word(NamedTuple):
+    """A word in its normal form, with its span in the text that was given."""
+
+    text: str
+    span: Span
+
+
 def words(text: str, language: str = "") -> list[str]:
-    """The words of `text`; in English each ASCII punctuation mark is a word of its own.
+    """The words of `text`; each punctuation mark is a word of its own.
 
     Args:
         language: ISO 639-1; the rules for languages other than English are in `kpdemo.languages`. A
@@ -55,18 +76,64 @@ def words(text: str, language: str = "") -> list[str]:
 
 def word_spans(text: str, language: str = "") -> list[Span]:
     """The span of each of `words` in `text`."""
-    if is_english(language):
-        return [match.span() for match in _WORD.finditer(text)]
-    return languages.word_spans(text)
+    return [word.span for word in _read_words(text, language)]
+
+
+def _read_words(text: str, language: str) -> list[_Word]:
+    if not is_english(language):
+        return [_Word(text[start:end], (start, end)) for start, end in languages.word_spans(text)]
+    if text.isascii():
+        return [_Word(match.group(), match.span()) for match in _WORD.finditer(text)]
+    pieces: list[str] = []
+    starts: list[int] = []  # of each character of the normal form, where it was given; and ends
+    ends: list[int] = []
+    done = 0
+    for match in _UNFOLDED.finditer(text):
+        start, end = match.span()
+        folded = _fold(match.group())
+        pieces += text[done:start], folded
+        starts += *range(done, start), *[start] * len(folded)
+        ends += *range(done + 1, start + 1), *[end] * len(folded)
+        done = end
+    pieces.append(text[done:])
+    starts += range(done, len(text))
+    ends += range(done + 1, len(text) + 1)
+    return [
+        _Word(match.group(), (starts[match.start()], ends[match.end() - 1]))
+        for match in _WORD.finditer("".join(pieces))
+    ]
+
+
+@lru_cache(maxsize=10_000)
+def _fold(character: str) -> str:
+    """The normal form of a character with its accents, or of a run of accents; it may be several, or none.
+
+    One that would be more than one word, such as "½", stays.
+    """
+    plain = unicodedata.normalize("NFD", normal_form(character.translate(_LETTERS)))
+    if plain[:1].isascii() or unicodedata.category(plain[0]) == "Mn":
+        plain = "".join(sign for sign in plain if unicodedata.category(sign) != "Mn")
+        return plain if len(plain) < 2 or plain.isalnum() else character
+    if unicodedata.category(plain[0]) == "Cf":
+        return ""
+    composed = unicodedata.normalize("NFC", plain)
+    return composed if len(composed) == 1 or composed.isalnum() else unicodedata.normalize("NFC", character)
 
 
 def stem(word: str, language: str = "") -> str:
-    """In English the Porter stem of the lower-cased word (NLTK's default mode, as in SimCKP), in NFC."""
+    """In English the Porter stem of the word in lower case (NLTK's default mode, as in SimCKP)."""
     return _english_stem(word) if is_english(language) else languages.stem(word, language)
 
 
 @lru_cache(maxsize=200_000)
 def _english_stem(word: str) -> str:
+    if not word.isascii():
+        word = "".join(_UNFOLDED.sub(lambda match: _fold(match.group()), word).split())
+    return str(_porter().stem(word, to_lowercase=True))
+
+
+@lru_cache(maxsize=200_000)
+def _released_stem(word: str) -> str:
     return str(_porter().stem(unicodedata.normalize("NFC", word), to_lowercase=True))
 
 
@@ -82,14 +149,27 @@ def is_english(language: str) -> bool:
     return language in ("", ENGLISH)
 
 
-def stems(text: str, language: str = "") -> tuple[str, ...]:
-    return tuple(stem(word, language) for word in words(text, language))
+def stems(text: str, language: str = "", *, released: bool = False) -> tuple[str, ...]:
+    """The stem of each of `words`.
+
+    Args:
+        released: an English text is read as by the released evaluation of SimCKP, in no normal form:
+            see docs/evaluation.md.
+    """
+    if not is_english(language):
+        code = language_code(language)
+        return tuple(languages.stem(text[start:end], code) for start, end in languages.word_spans(text))
+    if released:
+        return tuple(map(_released_stem, _RELEASED_WORD.findall(text)))
+    if text.isascii():  # as most texts: their words need no places
+        return tuple(map(_english_stem, _WORD.findall(text)))
+    return tuple(_english_stem(word.text) for word in _read_words(text, language))
 
 
 @lru_cache(maxsize=50_000)  # an answer asks for each phrase several times, and texts of a field share them
-def phrase_key(text: str, language: str = "") -> str:
-    """What makes two phrases the same: their stems, joined by single spaces."""
-    return " ".join(stems(text, language))
+def phrase_key(text: str, language: str = "", *, released: bool = False) -> str:
+    """What makes two phrases the same: their `stems`, joined by single spaces."""
+    return " ".join(stems(text, language, released=released))
 
 
 class StemmedText:
@@ -97,16 +177,20 @@ class StemmedText:
 
     A keyphrase is present when its stemmed words occur contiguously in the stemmed title or in
     the stemmed body; it may not straddle the two. Words and stems are those of the document's language.
+
+    Args:
+        released: see `stems`.
     """
 
-    def __init__(self, document: Document) -> None:
-        self._language = document.language
-        parts = [stems(part, document.language) for part in (document.title, document.body) if part]
+    def __init__(self, document: Document, *, released: bool = False) -> None:
+        self._language, self._released = document.language, released
+        given = (document.title, document.body)
+        parts = [stems(part, document.language, released=released) for part in given if part]
         self._parts = [f" {' '.join(part)} " for part in parts]
 
     def key(self, phrase: str) -> str:
         """See `phrase_key`, in the language of the document."""
-        return phrase_key(phrase, self._language)
+        return phrase_key(phrase, self._language, released=self._released)
 
     def contains(self, phrase: str) -> bool:
         key = self.key(phrase)
@@ -213,14 +297,11 @@ class PhraseFinder:
     def __init__(self, document: Document) -> None:
         self._language = document.language
         parts = ((document.title, 0), (document.body, document.body_start))
+        read = [(_read_words(part, self._language), offset) for part, offset in parts]
         self._spans = [
-            [(start + offset, end + offset) for start, end in word_spans(part, self._language)]
-            for part, offset in parts
+            [(word.span[0] + offset, word.span[1] + offset) for word in words] for words, offset in read
         ]
-        text = document.text
-        self._stems = [
-            tuple(stem(text[start:end], self._language) for start, end in spans) for spans in self._spans
-        ]
+        self._stems = [tuple(stem(word.text, self._language) for word in words) for words, _ in read]
         self._firsts: dict[str, list[tuple[int, int]]] = {}
         for part, words in enumerate(self._stems):
             for position, word in enumerate(words):

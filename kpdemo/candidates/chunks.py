@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from kpdemo.candidates.tagger import Tagger, Token, tokenize
+from kpdemo.candidates.tagger import Tagger, Token, is_address, is_name, tokenize
 from kpdemo.lines import document_blocks
 from kpdemo.markup import spans_as_given
 from kpdemo.text import LONGEST_KEYPHRASE, stem
@@ -33,7 +33,8 @@ _TRIES = 4  # for each random candidate: most draws are good, but in a short tex
 HYPHENS = frozenset("-‐‑–")
 _JOINERS = HYPHENS | {"/"}
 _PICTURE = re.compile("[\u2300-\u27bf\u2b00-\u2bff\ufe0f\U0001f000-\U0001faff]")
-_POSSESSIVES = frozenset({"'", "’", "'s", "’s"})
+_POSSESSIVES = frozenset({"'", "'s"})
+_APOSTROPHES = {"’": "'", "‘": "'", "ʼ": "'", "´": "'"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,11 @@ def _tag(word: str, tag: str) -> str:
     """The tag that the grammar reads: the tagger takes pictures for nouns, and a slash ends no compound."""
     if word == "/":
         return ":"
+    if len(word) > 1 and not word.isalnum():
+        if is_name(word):
+            return "NN"
+        if is_address(word):
+            return "SYM"
     return "SYM" if _PICTURE.match(word) else tag
 
 
@@ -145,8 +151,11 @@ def _located(parts: Sequence[tuple[list[Token], list[str]]], keys: set[str], lon
 
 def _read(text: str, offset: int, language: str) -> tuple[list[Token], list[str]]:
     tokens = [Token(word, start + offset, end + offset) for word, start, end in tokenize(text)]
-    stems = (stem(token.text, language) if _has_letter(token.text) else token.text for token in tokens)
-    return tokens, list(stems)  # marks as they are: a dash of another language would become a hyphen
+    stems = (
+        stem(token.text, language) if _has_letter(token.text) else _APOSTROPHES.get(token.text, token.text)
+        for token in tokens
+    )
+    return tokens, list(stems)  # other marks as they are: a dash between clauses would become a hyphen
 
 
 def _compound_starts(parts: Iterable[Sequence[Token]]) -> dict[int, int]:

@@ -10,10 +10,11 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby, pairwise
+from operator import itemgetter
 from typing import NamedTuple
 
 from kpdemo.candidates.chunks import HYPHENS, Candidate, candidate_key
-from kpdemo.candidates.tagger import Tagger, Token, tokenize
+from kpdemo.candidates.tagger import Tagger, Token, is_address, is_name, tokenize
 from kpdemo.languages import SEGMENTED, combining_marks, fold_word, segments
 from kpdemo.lines import document_blocks
 from kpdemo.text import LONGEST_KEYPHRASE, is_english, stem, word_spans
@@ -50,13 +51,47 @@ def language_words(text: str, language: str) -> Iterator[Word]:
     if language in SEGMENTED:
         for start, end, content, edge in segments(text, language):
             word = text[start:end]
-            yield Word(fold_word(word), start, end, content, edge, _is_label(word))
+            yield Word(fold_word(word, language), start, end, content, edge, _is_label(word))
         return
     stops = stop_words(language)
+    idioms = _idioms(text, language)
     for start, end in word_spans(text, language):
         word = text[start:end]
-        content = end - start > 1 and any(map(str.isalpha, word)) and fold_word(word) not in stops
+        content = (
+            end - start > 1
+            and any(map(str.isalpha, word))
+            and fold_word(word, language) not in stops
+            and not any(first <= start < last for first, last in idioms)
+        )
         yield Word(stem(word, language), start, end, content, content, _is_label(word))
+
+
+_IDIOMS = {
+    "fr": "à partir d|au cours d|au sein d|au moyen d|en fonction d|par rapport au|en terme d|en termes d"
+    "|à l'aide d|à l’aide d|à cause d|en raison d|en vue d|dans le cadre d|au niveau d|à travers|en cours d"
+    "|par exemple|à l'égard d|à l’égard d|vis-à-vis",
+    "es": "a partir de|a través de|por medio de|con respecto a|en función de|en cuanto a|a lo largo de"
+    "|sin embargo|por ejemplo|es decir|a pesar de|en torno a",
+    "pt": "a partir d|através d|por meio d|com relação a|em função d|em relação|ao longo d|por exemplo"
+    "|no âmbito d",
+    "it": "a partire da|attraverso|per mezzo d|rispetto a|in funzione d|nel corso d|per esempio|ad esempio",
+    "de": "im rahmen|in bezug auf|mit hilfe|im laufe|zum beispiel|in der regel|im vergleich|auf grund"
+    "|mit blick auf",
+    "nl": "met behulp van|op basis van|ten opzichte van|in plaats van|door middel van|bijvoorbeeld",
+}
+"""Words that serve as a preposition together, whatever each of them says alone."""
+
+
+def _idioms(text: str, language: str) -> list[Span]:
+    small = text.lower().replace("i\u0307", "i")  # as long as the text: "İ" becomes two characters
+    found: list[Span] = []
+    for idiom in _IDIOMS[language].split("|") if language in _IDIOMS else ():
+        start = small.find(idiom)
+        while start >= 0:
+            if not small[start - 1 : start].isalnum():
+                found.append((start, start + len(idiom)))
+            start = small.find(idiom, start + 1)
+    return found
 
 
 def _is_label(word: str) -> bool:
@@ -84,15 +119,29 @@ def stop_words(language: str) -> frozenset[str]:
         from yake import KeywordExtractor
     except ImportError:
         return frozenset()
-    return frozenset(map(fold_word, KeywordExtractor(lan=yake_code(language)).stopword_set))
+    return frozenset(
+        fold_word(word, language) for word in KeywordExtractor(lan=yake_code(language)).stopword_set
+    )
 
 
 LONGEST_RUN = 6
 
+NOUN_CAPITALS = frozenset({"de"})
+"""Languages that write nouns with capitals, and whose phrases end in one: "Nahwärmenetz kostet" is none."""
+
 _JOINERS = HYPHENS | {"&"}
-_TAG_LETTERS = {"JJ": "J", "AF": "J", "NN": "N", "FW": "N", "GW": "N", "HY": "H"}
+_TAG_LETTERS = {"JJ": "J", "AF": "J", "NN": "N", "FW": "N", "GW": "N", "HY": "H", "PO": "H"}
 _MARK = "[" + re.escape("".join(sorted(_JOINERS))) + "]"
 _CUT_AFTER = re.compile(rf"{_MARK}[^\W_]")
+_VERB = re.compile(
+    "(?:compare|diverge|converge|vanish|emerge|arise|occur|exist|depend|outperform|improve|reduce|achieve|allow"
+    "|enable|provide|require|describe|explain|determine|examine|investigate|introduce|discuss|consider|obtain"
+    "|perform|learn|solve|generate|produce|develop|extend|become|remain|seem|appear|differ|evolve|grow|interact"
+    "|behave|oscillate|propagate|fluctuate|accelerate|dominate|inhibit|induce|suppress|enhance|promote|modulate"
+    "|regulate|encode|contain|consist|involve|suggest|indicate|reveal|confirm|demonstrate|prevent|protect"
+    "|maintain|preserve|exceed|explore|predict|approximate|yield|admit|satisfy|satisfies|coincide)(?:s|es)?"
+)
+"""Verbs that are hardly ever nouns."""
 _INSIDE_ADJECTIVES = frozenset({"DT", "IN", "TO"})  # state-of-the-art, end-to-end
 _LONGEST_CHUNK = re.compile(rf"(?:[JN]H?){{0,{LONGEST_RUN - 1}}}N")
 
@@ -245,8 +294,8 @@ def _content_runs(document: Document, longest: int, *, inside: bool) -> list[str
     """The keys of runs of content words: the longest ones, or all that are `inside` of those too."""
     keys: dict[str, None] = {}
     for words in _whole_words(document):
-        for content, group in groupby(words, key=lambda word: word.content):
-            stems = [word.stem for word in group] if content else []
+        for content, group in groupby(_noun_groups(document, words), key=itemgetter(1)):
+            stems = [word.stem for word, _ in group] if content else []
             if inside:
                 runs = [
                     stems[first:end]
@@ -259,22 +308,68 @@ def _content_runs(document: Document, longest: int, *, inside: bool) -> list[str
     return list(keys)
 
 
+def _noun_groups(document: Document, words: Sequence[Word]) -> Iterator[tuple[Word, int]]:
+    """Each word with the number of its run of content words, 0 for other words.
+
+    Where nouns have capitals, a run ends after its last noun, and a word in small letters is in one only if
+    it has the ending of an adjective before a noun: "kostet" has not.
+    """
+    text = document.text
+    has_capitals = document.language in NOUN_CAPITALS and any(map(str.isupper, text))
+    number, last_is_noun = 1, False
+    for place, word in enumerate(words):
+        content = word.content
+        if has_capitals and content:
+            is_noun = not text[word.start].islower()
+            follows = is_noun or _precedes_noun(text, words[place:])
+            number += last_is_noun and not is_noun
+            content, last_is_noun = follows, is_noun
+        elif not content:
+            number, last_is_noun = number + 1, False
+        yield word, number if content else 0
+
+
+def _precedes_noun(text: str, words: Sequence[Word]) -> bool:
+    """Whether the first word is an adjective of a noun among the next ones."""
+    for word in words:
+        if not word.content:
+            return False
+        if not text[word.start].islower():
+            return True
+        if not text[word.start : word.end].endswith(("e", "en", "er", "es", "em")):
+            return False
+    return False
+
+
 def _parts(document: Document) -> Iterator[list[Token]]:
     for part, offset in document_blocks(document):
         yield [Token(text, start + offset, end + offset) for text, start, end in tokenize(part)]
 
 
 def _words(tokens: Sequence[Token], tagger: Tagger) -> tuple[str, list[int]]:
-    """A letter for each word, J adjective, N noun, H a hyphen that joins nothing, a full stop for the rest.
+    """A letter for each word: J adjective, N noun, H possessive or a hyphen that joins nothing, else a stop.
 
     A compound, such as "cross-lingual" or "R&D", is one word. With the letters come the tokens at which the
     words begin, and at last the number of tokens.
     """
-    tags = tagger.tag([token.text for token in tokens])
+    tags = _noun_phrase_tags([token.text for token in tokens], tagger)
     starts = [number for number in range(len(tokens)) if not _is_joined(tokens, number)]
     bounds = [*starts, len(tokens)]
     letters = (_letter(tokens[first:end], tags[first:end]) for first, end in pairwise(bounds))
     return "".join(letters), bounds
+
+
+def _noun_phrase_tags(words: Sequence[str], tagger: Tagger) -> list[str]:
+    """The tags, with names as nouns, and with verbs that the tagger takes for nouns after another noun."""
+    tags = tagger.tag(words)
+    for place, word in enumerate(words):
+        if is_name(word):
+            tags[place] = "NN"
+        elif is_address(word):
+            tags[place] = "SYM"
+        elif place and tags[place - 1].startswith("NN") and _VERB.fullmatch(word):
+            tags[place] = "VBZ"
+    return tags
 
 
 def _is_joined(tokens: Sequence[Token], number: int) -> bool:
@@ -294,7 +389,7 @@ def _joins(tokens: Sequence[Token], number: int) -> bool:
 def _letter(tokens: Sequence[Token], tags: Sequence[str]) -> str:
     """Of one word; a compound is what its last part is, but an adjective where it could not end a phrase."""
     *others, last = (
-        _TAG_LETTERS.get(tag[:2], ".") if any(map(str.isalnum, token.text)) or tag == "HYPH" else "."
+        _TAG_LETTERS.get(tag[:2], ".") if any(map(str.isalnum, token.text)) or tag in ("HYPH", "POS") else "."
         for token, tag in zip(tokens, tags, strict=True)
     )
     if not others:

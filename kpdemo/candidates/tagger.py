@@ -21,18 +21,35 @@ if TYPE_CHECKING:
 
 TAGGER_ASSET = Path(__file__).parent.parent / "assets" / "tagger.json.gz"
 
+_NAME = r"""
+      # E. coli
+      (?-i:\b[A-Z]\.\s?(?!(?:and|et|und|van|von|der|del|for|the|with|from|that|this|are|was|were|has|have|can|may
+        |will|where|which|when|who|but|not|our|its|also|let|then|thus|hence|however|see)\b)[a-z]{3,}\b)
+    | (?-i:\b(?:St|Ste|Mt|Ft)\.\s[A-Z][\w]+)                   # St. John's wort
+    | (?-i:\b(?:[A-Z][a-z]?\.){2,}(?!\w))                      # Ph.D.
+    | (?-i:(?<![\w.])\.NET\b)
+    | (?-i:\b[A-Za-z][\w]*\.(?:NET|js|io|ai|py|jl|org|com)\b(?!\.\w)) # Node.js
+    | (?-i:\b[A-Za-z]{1,2}['’][A-Z][^\W\d_]+)                  # O'Reilly, d'Alembert
+    | \b[^\W\d_]+['’]n['’][^\W\d_]+                            # rock'n'roll
+    | (?-i:(?<![\w/])[A-Z](?:/[A-Z])+(?![\w/]))                # I/O
+    | (?-i:\b[A-Z][a-z]?\((?:[IVX]{1,4}|\d?[+−-])\))            # Fe(III)
+    | \b(?:poly|oligo|bis|tris|di|tri|tetra)\([^()\n]{2,60}\)  # poly(ethylene glycol)
+"""
+"""Names with a mark or a stop inside, a word each."""
+
 _TOKEN = re.compile(
-    r"""
-      (?:https?://|www\.)[^\s<>"]+[^\s<>".,;:!?)\]}'’]         # web addresses
+    rf"""
+      (?:https?://|www\.)[^\s<>"]+[^\s<>".,;:!?)\]}}'’]         # web addresses
     | (?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+                 # e-mail addresses
     | <[a-z]+>                                                 # KP20k's <digit>
-    | (?:[^\W\d_]\.){2,}                                       # e.g., U.S.
+    | (?=\S{{0,30}}[.'’/(\n]) (?:{_NAME})
+    | (?:[^\W\d_]\.){{2,}}                                     # e.g., U.S.
     | \d+(?:[.,]\d+)+\w*                                       # 1,000.5 and 2.5GHz
     | [^\W_]+(?:\+\+|\#)(?!\w)                                 # C++, C#
     | [^\W\d_]+?(?=n['’]t\b) | n['’]t\b                        # do + n't
     | ['’](?:s|re|ve|ll|d|m)\b                                 # 's, 're
     | [\w\u0300-\u036f]+
-    | \.{2,} | --+
+    | \.{{2,}} | --+
     | \S
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -54,6 +71,19 @@ class Token(NamedTuple):
 def tokenize(text: str) -> list[Token]:
     """Split as the Penn treebanks of the web era do: at hyphens, before n't and 's, around punctuation."""
     return [Token(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(text)]
+
+
+_IS_NAME = re.compile(_NAME, re.VERBOSE | re.IGNORECASE)
+
+
+def is_name(word: str) -> bool:
+    """Whether it is a word with a mark inside, as those that a name has: a noun, whatever the tagger says."""
+    return not word.isalnum() and _IS_NAME.fullmatch(word) is not None
+
+
+def is_address(word: str) -> bool:
+    """Whether it is an address on the web or of e-mail."""
+    return "//" in word or "@" in word or word.lower().startswith("www.")
 
 
 def tagger_form(word: str) -> str:

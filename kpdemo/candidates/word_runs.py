@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from kpdemo.candidates.chunks import HYPHENS, Candidate
-from kpdemo.candidates.noun_phrases import Word, language_words
+from kpdemo.candidates.noun_phrases import NOUN_CAPITALS, Word, language_words
 from kpdemo.languages import SEGMENTED
 from kpdemo.lines import document_blocks
 from kpdemo.text import LONGEST_KEYPHRASE
@@ -42,6 +42,8 @@ def mine_runs(document: Document) -> list[Candidate]:
         words = _labels_joined(list(language_words(text, language)))
         compounds = _compounds(words)
         begins, ends = _bounds(words, compounds)
+        if language in NOUN_CAPITALS and any(map(str.isupper, text)):
+            ends = [end and not text[word.start].islower() for word, end in zip(words, ends, strict=True)]
         for first, begin in enumerate(begins):
             for last in _last_words(words, compounds, first, language) if begin else ():
                 if ends[last] and (last > first or words[first].edge or not words[first].stem.isalnum()):

@@ -71,6 +71,14 @@ def cuts_of_option(written: Iterable[str]) -> tuple[Cut, ...]:
         raise CallError(f"--at {error}") from None
 
 
+ReleasedRuleOption = Annotated[
+    bool,
+    typer.Option(
+        "--released-rule",
+        help="Compare English phrases by the rule of SimCKP's released code, which tells CO₂ from CO2, ’ "
+        "from ', and naïve from naive.",
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")]
 MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")]
 LatexOption = Annotated[
@@ -130,6 +138,7 @@ def print_runs(runs: Sequence[Run], form: Form) -> None:
         sys.stdout.write(report_to_markdown(alone) if alone else runs_to_markdown(runs))
     elif form.latex:
         made_by = f"python -m kpdemo evaluate --latex --convention {form.convention}"
+        made_by += " --released-rule" if runs[0].report.released else ""
         sys.stdout.write(f"{runs_to_latex(runs, form.convention, made_by=made_by)}\n")
     elif alone:
         show_report(alone)
@@ -195,6 +204,7 @@ def evaluate(
         int | None, typer.Option(min=1, metavar="N", help="Only the first N documents of each file.")
     ] = None,
     at: AtOption = None,
+    released_rule: ReleasedRuleOption = False,
     details_file: Annotated[
         str | None,
         typer.Option(
@@ -243,10 +253,12 @@ def evaluate(
             for path, name in names.items()
         }
         if predictor is not None:
-            report = _evaluate_model(datasets, predictor, batch_size, progress, problems, stream, cuts)
+            report = _evaluate_model(
+                datasets, predictor, batch_size, progress, problems, stream, cuts, released_rule
+            )
             runs = [Run("", replace(report, identity=model_identity(str(model))))]
         else:
-            runs = _evaluate_files(datasets, files, progress, problems, limit, stream, cuts)
+            runs = _evaluate_files(datasets, files, progress, problems, limit, stream, cuts, released_rule)
     for name, ids in runs[0].report.without_gold.items():
         say(without_gold_message(name, ids, len(datasets[name])))
     for run in runs:
@@ -274,6 +286,7 @@ def _evaluate_model(
     problems: Problems,
     stream: BinaryIO | None,
     cuts: Sequence[Cut],
+    released: bool,
 ) -> Report:
     from kpdemo.batch import ask_each, batch_size_for
     from kpdemo.evaluation.measuring import Details, document_scores, without_gold
@@ -301,7 +314,9 @@ def _evaluate_model(
             done += len(batch)
             progress.show(done)
         on_compared = None if stream is None else partial(Details(stream).add, name, predictor.name)
-        scores = document_scores(documents, predictions, on_compared=on_compared, cuts=cuts)
+        scores = document_scores(
+            documents, predictions, on_compared=on_compared, cuts=cuts, released=released
+        )
         figures[name] = summarise_languages(scores)
     seconds = round(time.perf_counter() - started, 3)
     return Report(
@@ -310,6 +325,7 @@ def _evaluate_model(
         device=predictor.device,
         seconds=seconds,
         without_gold=without_gold(datasets),
+        released=released,
     )
 
 
@@ -321,6 +337,7 @@ def _evaluate_files(
     limit: int | None,
     stream: BinaryIO | None,
     cuts: Sequence[Cut],
+    released: bool,
 ) -> list[Run]:
     from kpdemo.evaluation.measuring import Details, measure_file, missing_message
     from kpdemo.evaluation.runs import Run, compare_runs
@@ -345,6 +362,7 @@ def _evaluate_files(
             before_each=count,
             details=None if stream is None else Details(stream, name),
             cuts=cuts,
+            released=released,
         )
         runs.append(Run(name, report))
     if len(runs) > 1:

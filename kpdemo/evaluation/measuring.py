@@ -105,11 +105,13 @@ def document_scores(
     before_each: BeforeEach | None = None,
     on_compared: ReportCompared | None = None,
     cuts: Sequence[Cut] = CUTS,
+    *,
+    released: bool = False,
 ) -> list[DocumentScores]:
-    """Each document's scores, in the language that it is measured in; predictions are as in `evaluate`."""
+    """Each document's scores, in the language that it is measured in; other arguments as in `evaluate`."""
     golds: Iterable[Document] = identify_together(documents)
     told = golds if before_each is None else _call_before_each(golds, before_each)
-    return score_documents(told, predictions, on_compared, cuts)
+    return score_documents(told, predictions, on_compared, cuts, released=released)
 
 
 def measure_file(
@@ -122,6 +124,7 @@ def measure_file(
     before_each: BeforeEach | None = None,
     details: Details | None = None,
     cuts: Sequence[Cut] = CUTS,
+    released: bool = False,
 ) -> Report:
     """Measure what `predict --output` wrote, or whole lists of keyphrases, present or absent by the text.
 
@@ -134,6 +137,7 @@ def measure_file(
         before_each: called before each document.
         details: called with each document of each dataset.
         cuts: at how many predictions to measure.
+        released: see `kpdemo.evaluation.protocol.compare_document`.
 
     Raises:
         InputError: ids do not fit, no line is a prediction, or the file cannot be read; without `on_error`,
@@ -157,10 +161,14 @@ def measure_file(
             without_prediction[name] = missing
         found = [predictions.get(document.id, Prediction(())) for document in documents]
         on_compared = None if details is None else partial(details.add, name, model)
-        scores = document_scores(documents, found, before_each, on_compared, cuts)
+        scores = document_scores(documents, found, before_each, on_compared, cuts, released=released)
         figures[name] = summarise_languages(scores)
     return Report(
-        figures, model=model, without_gold=without_gold(datasets), without_prediction=without_prediction
+        figures,
+        model=model,
+        without_gold=without_gold(datasets),
+        without_prediction=without_prediction,
+        released=released,
     )
 
 
@@ -201,8 +209,8 @@ def not_in_text_message(dataset: str, figures: DatasetFigures) -> str:
         else (f"{count:,} keyphrases that were predicted as present are")
     )
     return (
-        f"{dataset}: {those} not in the text by the rule of docs/evaluation.md, for example because of "
-        "curved quotation marks, and counted as if not predicted."
+        f"{dataset}: {those} not in the text by the rule of docs/evaluation.md, for example because "
+        "they run from the title into the body, and counted as if not predicted."
     )
 
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 import re
 import string
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from kpdemo.errors import InputError
+from kpdemo.languages import normal_form
 from kpdemo.statistics import harmonic_mean
 from kpdemo.text import shorten
 
@@ -166,8 +166,11 @@ def macro_average(scores: Iterable[KindScores], convention: Convention) -> Macro
 
 
 def plain_key(phrase: str) -> str:
-    """RAMKG's normal form: lower case, no ASCII punctuation, single spaces, no stemming; accents in NFC."""
-    return " ".join(unicodedata.normalize("NFC", phrase).lower().translate(_NO_PUNCTUATION).split())
+    """RAMKG's normal form: lower case, no ASCII punctuation, single spaces, no stemming.
+
+    Before, what `kpdemo.languages.normal_form` makes of characters: accents stay.
+    """
+    return " ".join(normal_form(phrase).lower().translate(_NO_PUNCTUATION).split())
 
 
 def score_sets(gold: Iterable[str], predicted: Iterable[str]) -> SetScores | None:

@@ -1,10 +1,11 @@
 """From documents and predictions to figures: which phrases count, and as what.
 
-Phrases are compared by `phrase_key`: punctuation split off, Porter stems; in a document in another language
-than English by that language's words and stems. Gold is split into present and absent by `StemmedText`. Of
-the predictions, the present list keeps what occurs in the document, and the absent list and its candidates
-what does not; the others are dropped before any cut, as in SimCKP. Documents and phrases are read as models
-read them, see `kpdemo.markup`: a phrase of a text is present whether "ﬁ" or "fi" is written.
+Phrases are compared by `phrase_key`: a normal form, punctuation split off, Porter stems; in a document in
+another language than English by that language's words and stems. Gold is split into present and absent by
+`StemmedText`. Of the predictions, the present list keeps what occurs in the document, and the absent list
+and its candidates what does not; the others are dropped before any cut, as in SimCKP. Documents and phrases
+are read as models read them, see `kpdemo.markup`: a phrase of a text is present whether "ﬁ" or "fi" is
+written. The rule of SimCKP's released code is there too, see `compare_document`.
 """
 
 from __future__ import annotations
@@ -128,18 +129,28 @@ def split_phrases(phrases: Iterable[str], source: StemmedText) -> SplitKeys:
     return SplitKeys(present, absent)
 
 
-def compare_document(gold: Document, prediction: Prediction, cuts: Sequence[Cut] = CUTS) -> ComparedDocument:
+def compare_document(
+    gold: Document, prediction: Prediction, cuts: Sequence[Cut] = CUTS, *, released: bool = False
+) -> ComparedDocument:
     """Compare a prediction with the keyphrases of its document.
+
+    Args:
+        released: by the rule of SimCKP's released code, texts and phrases as they are: see `stems`.
 
     Raises:
         InputError: the document is in a language that is not known; see `evaluate`.
     """
-    read = plain_document(_in_known_language(gold))
-    source = StemmedText(read)
-    wanted = split_phrases(_plain(gold.keyphrases), source)
-    present = _plain(keyphrase.text for keyphrase in prediction.present)
-    absent = _plain(keyphrase.text for keyphrase in prediction.absent)
-    candidates = _plain(prediction.absent_candidates) or absent
+    known = _in_known_language(gold)
+    read = known if released else plain_document(known)
+    source = StemmedText(read, released=released)
+
+    def plain(phrases: Iterable[str]) -> list[str]:
+        return list(phrases) if released else list(map(plain_text, phrases))
+
+    wanted = split_phrases(plain(gold.keyphrases), source)
+    present = plain(keyphrase.text for keyphrase in prediction.present)
+    absent = plain(keyphrase.text for keyphrase in prediction.absent)
+    candidates = plain(prediction.absent_candidates) or absent
     found, others = split_phrases(present, source), split_phrases(absent, source)
     scores = DocumentScores(
         present=score_kind(wanted.present, found.present, cuts=cuts),
@@ -149,10 +160,6 @@ def compare_document(gold: Document, prediction: Prediction, cuts: Sequence[Cut]
         not_in_text=len({*found.absent} - {*others.absent}),  # a list given whole is on both sides
     )
     return ComparedDocument(gold, prediction, wanted, found, others, scores)
-
-
-def _plain(phrases: Iterable[str]) -> list[str]:
-    return list(map(plain_text, phrases))
 
 
 def _in_known_language(gold: Document) -> Document:
@@ -165,19 +172,22 @@ def _in_known_language(gold: Document) -> Document:
         raise InputError(f'The language of the document "{gold.id}" is {error}') from None
 
 
-def evaluate(golds: Iterable[Document], predictions: Sequence[Prediction]) -> DatasetFigures:
+def evaluate(
+    golds: Iterable[Document], predictions: Sequence[Prediction], *, released: bool = False
+) -> DatasetFigures:
     """Measure predictions against the keyphrases of `golds`.
 
     Args:
         golds: documents with their keyphrases; a language is a code or a name of `kpdemo.languages`,
             and a document without one is measured as English.
         predictions: in the order of the documents.
+        released: see `compare_document`.
 
     Raises:
         InputError: there are more documents than predictions, or fewer, or one is in a language that is not
             known.
     """
-    return summarise_languages(score_documents(golds, predictions))
+    return summarise_languages(score_documents(golds, predictions, released=released))
 
 
 def score_documents(
@@ -185,11 +195,13 @@ def score_documents(
     predictions: Sequence[Prediction],
     on_compared: ReportCompared | None = None,
     cuts: Sequence[Cut] = CUTS,
+    *,
+    released: bool = False,
 ) -> list[DocumentScores]:
     """The scores of each document at `cuts`; other arguments and errors are those of `evaluate`."""
     scores = []
     for gold, prediction in _in_order(golds, predictions):
-        compared = compare_document(gold, prediction, cuts)
+        compared = compare_document(gold, prediction, cuts, released=released)
         if on_compared is not None:
             on_compared(compared)
         scores.append(compared.scores)

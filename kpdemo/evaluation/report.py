@@ -44,6 +44,7 @@ class Report:
     `model`, `device` and `seconds` are None when predictions came from a file that does not say. `identity`
     is that of `kpdemo.identity`, empty without weights. `without_gold` has the ids of the documents without
     gold keyphrases, of each dataset that has such; `without_prediction` those that counted as empty.
+    `released` tells whether phrases were compared by the rule of SimCKP's released code.
     """
 
     datasets: Mapping[str, DatasetFigures]
@@ -53,6 +54,7 @@ class Report:
     identity: str = ""
     without_gold: Mapping[str, Sequence[str]] = field(default_factory=dict)
     without_prediction: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    released: bool = False
 
 
 def report_to_json(report: Report) -> dict[str, Any]:
@@ -67,7 +69,7 @@ def report_to_json(report: Report) -> dict[str, Any]:
         "identity": report.identity,
         "device": report.device,
         "seconds": report.seconds,
-    }
+    } | ({"rule": "released"} if report.released else {})
 
 
 def report_to_markdown(report: Report) -> str:

@@ -58,6 +58,7 @@ from kpdemo.simckp.storage import (
     unpack_numbers,
     unset_weights,
 )
+from kpdemo.simckp.terms import term_key
 
 FORMAT = 4
 """Of the file; banks in earlier ones have no languages."""
@@ -121,11 +122,15 @@ def read_bank(path: Path, *, encoder: str) -> PhraseBank:
 
 def _bank_of(header: Mapping[str, Any], tensors: dict[str, Tensor]) -> PhraseBank:
     """From what a file holds."""
-    texts, keys = unpack_lines(tensors["texts"]), unpack_lines(tensors["keys"])
+    texts = unpack_lines(tensors["texts"])
     frequency = tensors["log_frequency"].float().numpy()
     stored = {name: value for name, value in tensors.items() if name.startswith(VECTORS)}
     associations = Associations.unpacked(tensors, header["documents"])
     codes = [header["languages"][number] for number in unpack_numbers(tensors["languages"])]
+    keys = tuple(
+        term_key(text) if code == ENGLISH and not text.isascii() else key  # as this version folds them
+        for text, key, code in zip(texts, unpack_lines(tensors["keys"]), codes, strict=True)
+    )
     bank = PhraseBank(
         texts,
         keys,

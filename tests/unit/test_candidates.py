@@ -9,6 +9,7 @@ from nltk import RegexpParser, Tree
 
 from kpdemo.candidates.chunks import CandidateConfig, _chunks, candidate_key, surface
 from kpdemo.candidates.mining import mine_candidates
+from kpdemo.candidates.noun_phrases import noun_ngrams, noun_phrases
 from kpdemo.candidates.tagger import load_tagger, tokenize
 from kpdemo.errors import ModelLoadError
 from kpdemo.text import PhraseFinder, StemmedText
@@ -222,6 +223,16 @@ def test_gold_in_plain_sentences_is_found():
         ("C++ and C#.", ["C++", "and", "C#", "."]),
         ("see www.example.org/a, e.g. 2.5GHz", ["see", "www.example.org/a", ",", "e.g.", "2.5GHz"]),
         ("<digit> nodes", ["<digit>", "nodes"]),
+        ("E. coli and C.\nelegans", ["E. coli", "and", "C.\nelegans"]),
+        ("group B. The end", ["group", "B", ".", "The", "end"]),
+        ("by Smith J. and others", ["by", "Smith", "J", ".", "and", "others"]),
+        ("St. John’s wort, Mt. Everest", ["St. John", "’s", "wort", ",", "Mt. Everest"]),
+        ("Node.js, ASP.NET, .NET.", ["Node.js", ",", "ASP.NET", ",", ".NET", "."]),
+        ("A Ph.D. thesis", ["A", "Ph.D.", "thesis"]),
+        ("O'Reilly’s rock'n'roll by d’Alembert", ["O'Reilly", "’s", "rock'n'roll", "by", "d’Alembert"]),
+        ("I/O and A/B tests, and/or", ["I/O", "and", "A/B", "tests", ",", "and", "/", "or"]),
+        ("Fe(III) oxides, f(x)", ["Fe(III)", "oxides", ",", "f", "(", "x", ")"]),
+        ("Poly(ethylene glycol) (PEG)", ["Poly(ethylene glycol)", "(", "PEG", ")"]),
     ],
 )
 def test_tokens(text, tokens):
@@ -232,7 +243,70 @@ def test_tokens(text, tokens):
 def test_tokens_lose_nothing_but_white_space(text):
     tokens = tokenize(text)
     assert all(text[token.start : token.end] == token.text for token in tokens)
-    assert "".join(token.text for token in tokens) == "".join(text.split())
+    assert "".join("".join(token.text.split()) for token in tokens) == "".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("name", "piece"),
+    [
+        ("E. coli", "coli"), ("C. elegans", "elegans"), ("ASP.NET", "NET"), ("Node.js", "Node"),
+        ("O'Reilly", "Reilly"), ("Ph.D. thesis", "D"), ("Mt. Everest", "Everest"), ("rock'n'roll", "n"),
+        ("I/O scheduling", "O scheduling"), ("Fe(III) oxides", "III"),
+        ("Poly(ethylene glycol)", "glycol"), ("Crohn’s disease", "s"),
+    ],
+)  # fmt: skip
+def test_a_name_with_a_mark_inside_is_a_candidate_and_its_piece_is_none(name, piece):
+    document = Document(f"The {name} is our subject.")
+    for mine in (mine_candidates, noun_phrases, noun_ngrams):
+        found = {document.text[slice(*span)] for one in mine(document, load_tagger()) for span in one.spans}
+        assert name in found
+        assert piece not in found
+
+
+def test_addresses_are_no_candidates():
+    document = Document("See https://example.org/kernels or write to jane@example.org for kernels.")
+    for mine in (mine_candidates, noun_phrases, noun_ngrams):
+        found = [document.text[slice(*span)] for one in mine(document, load_tagger()) for span in one.spans]
+        assert "kernels" in found
+        assert not any("example" in phrase for phrase in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Berry curvature diverges", ["Berry curvature"]),
+        ("Graph kernels compare molecules.", ["Graph kernels", "molecules"]),
+        ("Superconductivity vanishes at high pressure.", ["Superconductivity", "high pressure"]),
+    ],
+)
+def test_a_verb_that_the_tagger_takes_for_a_noun_is_in_no_noun_phrase(text, found):
+    assert [text[slice(*one.spans[0])] for one in noun_phrases(Document(text), load_tagger())] == found
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "has", "has_not"),
+    [
+        ("fr", "Le diabète de type 2 et le langage C++.", ["diabète de type 2", "langage C++"], []),
+        (
+            "fr",
+            "Un relevé à partir de photographies.",
+            ["photographies"],
+            ["partir", "partir de photographies"],
+        ),
+        ("fr", "Le bruit au cours de la nuit.", ["nuit", "bruit"], ["cours de la nuit", "cours"]),
+        ("es", "Mapas a partir de fotos aéreas.", ["fotos aéreas"], ["partir de fotos"]),
+        ("de", "Vitamin D und die Industrie 4.0.", ["Vitamin D", "Industrie 4.0"], []),
+        ("de", "Ein Nahwärmenetz kostet viel.", ["Nahwärmenetz"], ["Nahwärmenetz kostet", "kostet"]),
+        ("de", "Neuronale Netze lernen schnell.", ["Neuronale Netze"], ["Neuronale Netze lernen", "lernen"]),
+    ],
+)
+def test_phrases_of_other_languages_neither_begin_in_an_idiom_nor_end_in_a_verb(language, text, has, has_not):
+    document = Document(text, language=language)
+    found = {text[slice(*span)] for one in mine_candidates(document, load_tagger()) for span in one.spans}
+    assert found.issuperset(has)
+    assert found.isdisjoint(has_not)
+    phrases = {text[slice(*span)] for one in noun_phrases(document, load_tagger()) for span in one.spans}
+    assert phrases.isdisjoint(has_not)
 
 
 def test_the_shipped_tagger_knows_the_tags_of_the_grammar():
