@@ -218,13 +218,9 @@ class _Entry:
         return cls(lexicographer, pos, words, pointers, gloss.strip())
 
 
-def _letter(part_of_speech: str) -> str:
-    """n, v, a or r; satellites stand with the adjectives."""
-    return "a" if part_of_speech == "s" else part_of_speech
-
-
 def _id(part_of_speech: str, offset: int) -> str:
-    return f"{_letter(part_of_speech)}{offset:08}"
+    letter = "a" if part_of_speech == "s" else part_of_speech  # satellites stand with the adjectives
+    return f"{letter}{offset:08}"
 
 
 class _Reader(WordNetCorpusReader):  # type: ignore[misc]  # NLTK has no types

@@ -1,4 +1,4 @@
-"""What a folder of a model holds and is: its configuration, its SHA256SUMS, identities by content."""
+"""What a folder of a model holds: its configuration and its SHA256SUMS; identities by content."""
 
 from __future__ import annotations
 
@@ -67,6 +67,10 @@ def sha256_of(path: Path) -> str:
 
 
 CONFIG = "config.json"
+RAMKG_KIND = "ramkg-generator"
+"""What the configuration of a RAMKG generator calls itself."""
+RANKER_KIND = "ramkg-ranker"
+"""The same of a ranker with its retriever."""
 TRAINING = "training"
 """In the configuration of a part that was trained: a hash of its settings and data."""
 
@@ -112,47 +116,3 @@ def content_identity(*lists: Iterable[object]) -> str:
             digest.update(repr(value).encode() + b"\n")
         digest.update(b"\0")  # which no `repr` holds
     return digest.hexdigest()
-
-
-def model_identity(model: str) -> str:
-    """A hash of a checkpoint's weights; empty for a model without any.
-
-    It covers all files but the card, which is prose and may be edited.
-
-    Raises:
-        ModelLoadError: as `kpdemo.predictors.fetched_folder`.
-    """
-    from kpdemo.predictors import BASELINES, DEFAULT_FOLDER, MULTILINGUAL_FOLDER, fetched_folder
-    from kpdemo.routing import DEFAULT_MODEL
-
-    if model in BASELINES and model != "embedding":
-        return ""
-    folder = DEFAULT_FOLDER if model == "embedding" else fetched_folder(model)
-    if not (is_own(folder) and (folder / SUMS).is_file()):  # that of a foreign model may be anything
-        return ""
-    parts = sorted(folder.rglob(SUMS))  # those of bank and reranker too
-    if model == DEFAULT_MODEL:
-        parts += sorted(MULTILINGUAL_FOLDER.rglob(SUMS))  # which it leaves other languages to
-    digest = hashlib.sha256()
-    for part in parts:
-        for name, sha256 in sorted(read_sums(part.parent).items()):
-            if not name.endswith(".md"):
-                digest.update(f"{sha256}  {name}\n".encode())
-    return digest.hexdigest()
-
-
-def index_identity(model: str, index_folder: Path | None) -> str:
-    """A hash of the index whose passages a model retrieves; empty for one that retrieves none.
-
-    Raises:
-        PassageIndexError: there is no index in the folder, or it is damaged.
-    """
-    from kpdemo.predictors import own_index, takes_index
-
-    folder = index_folder or own_index(model)
-    if folder is None or not takes_index(model):
-        return ""
-    from kpdemo.ramkg.passage_index import read_manifest
-
-    manifest = read_manifest(folder)
-    return hashlib.sha256(repr(sorted(manifest.sha256.items())).encode()).hexdigest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
@@ -11,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from kpdemo.errors import InputError, ModelLoadError
-from kpdemo.identity import CONFIG, is_own, kind_of, stored_config
+from kpdemo.identity import CONFIG, RAMKG_KIND, RANKER_KIND, SUMS, is_own, kind_of, read_sums, stored_config
 from kpdemo.pipeline import Pipeline
 from kpdemo.routing import DEFAULT_MODEL, INDEXER_MODEL, MULTILINGUAL_MODEL
 from kpdemo.simckp.hub.profiles import KNOWN, one_line
@@ -111,11 +112,6 @@ _BASELINES = {
 }
 BASELINES = tuple(_BASELINES)
 
-RAMKG_KIND = "ramkg-generator"
-"""What the configuration of a generator of `kpdemo.ramkg` calls itself."""
-
-RANKER_KIND = "ramkg-ranker"
-"""The same of a ranker with its retriever."""
 
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
@@ -290,10 +286,6 @@ def _load_folder(folder: Path, device: str, index: Path | None = None) -> Predic
     if "model_type" in described:
         return _load_hugging_face(str(folder), folder, device)
     kind = described.get("kind")
-    if kind == "kea":
-        from kpdemo.evaluation.kea import load_kea
-
-        return load_kea(folder)
     if kind == RAMKG_KIND:
         if index is not None:
             from kpdemo.ramkg.generator import load_ramkg_predictor
@@ -306,7 +298,7 @@ def _load_folder(folder: Path, device: str, index: Path | None = None) -> Predic
         from kpdemo.ramkg.predictor import load_ranking_predictor
 
         return load_ranking_predictor(folder, index=index, device=device)
-    from kpdemo.simckp.pipeline import load_system
+    from kpdemo.simckp.predictor import load_system
 
     return load_system(folder, device=device)
 
@@ -325,6 +317,45 @@ def _load_hugging_face(name: str, folder: Path, device: str) -> Predictor:
     from kpdemo.simckp.hub.models import open_hub_model
 
     return open_hub_model(name, folder, device=device)
+
+
+def model_identity(model: str) -> str:
+    """A hash of a checkpoint's weights; empty for a model without any.
+
+    It covers all files but the card, which is prose and may be edited.
+
+    Raises:
+        ModelLoadError: as `fetched_folder`.
+    """
+    if model in BASELINES and model != "embedding":
+        return ""
+    folder = DEFAULT_FOLDER if model == "embedding" else fetched_folder(model)
+    if not (is_own(folder) and (folder / SUMS).is_file()):  # that of a foreign model may be anything
+        return ""
+    parts = sorted(folder.rglob(SUMS))  # those of bank and reranker too
+    if model == DEFAULT_MODEL:
+        parts += sorted(MULTILINGUAL_FOLDER.rglob(SUMS))  # which it leaves other languages to
+    digest = hashlib.sha256()
+    for part in parts:
+        for name, sha256 in sorted(read_sums(part.parent).items()):
+            if not name.endswith(".md"):
+                digest.update(f"{sha256}  {name}\n".encode())
+    return digest.hexdigest()
+
+
+def index_identity(model: str, index_folder: Path | None) -> str:
+    """A hash of the index whose passages a model retrieves; empty for one that retrieves none.
+
+    Raises:
+        PassageIndexError: there is no index in the folder, or it is damaged.
+    """
+    folder = index_folder or own_index(model)
+    if folder is None or not takes_index(model):
+        return ""
+    from kpdemo.ramkg.passage_index import read_manifest
+
+    manifest = read_manifest(folder)
+    return hashlib.sha256(repr(sorted(manifest.sha256.items())).encode()).hexdigest()
 
 
 def load_similarities(model: str) -> Callable[[Sequence[tuple[str, str]]], list[float]]:

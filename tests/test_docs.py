@@ -25,8 +25,7 @@ import kpdemo
 import kpdemo.cli
 import tests.commands
 from db.migrations import MIGRATIONS, UPGRADES_OLDER
-from kpdemo.identity import model_identity
-from kpdemo.predictors import load_predictor, model_folder, shipped_models
+from kpdemo.predictors import load_predictor, model_folder, model_identity, shipped_models
 from kpdemo.types import Predictor
 
 ROOT = Path(__file__).parent.parent

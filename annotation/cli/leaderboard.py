@@ -165,7 +165,7 @@ def add(
     kept = service.add_all(found.id, measured_on, list(zip(systems, origins, strict=True)))
     if as_json:
         told = {"pairs": len(measured_on.pairs), "sha256": measured_on.sha256}
-        added = [_added_json(one, measured_on) for one in systems]
+        added = [_coverage_json(one, measured_on) for one in systems]
         show_json({"project": found.name, "gold": told, "added": added, "changed_gold": told_changed})
         return
     golds = service.golds(found.id)
@@ -242,7 +242,7 @@ def _from_files(files: Sequence[Path]) -> tuple[Gold, list[Path]]:
     return Gold(names, gold_digest(pairs), tuple(pairs), read_ungraded(files)), changed
 
 
-def _added_json(system: System, gold: Gold) -> dict[str, Any]:
+def _coverage_json(system: System, gold: Gold) -> dict[str, Any]:
     """How many scores of the gold pairs it has, and of each type that it leaves out the number of pairs."""
     lacking = [pair.type for pair, score in zip(gold.pairs, system.scores, strict=True) if score is None]
     return {

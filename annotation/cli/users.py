@@ -310,7 +310,7 @@ def set_aside(
 ) -> None:
     """Exclude a rater's grades in a project, pause the rater, and let others grade the pairs."""
     database, found = open_project(database_url, project)
-    grades = ExclusionService(database).set_aside(found.id, name, reason)
+    grades = ExclusionService(database).exclude(found.id, name, reason)
     if as_json:
         show_json({"project": found.name, "rater": name, "grades": grades})
         return
@@ -325,7 +325,7 @@ def bring_back(
 ) -> None:
     """Count grades that were set aside again, if their pairs do not have all their raters by now."""
     database, found = open_project(database_url, project)
-    done = ExclusionService(database).bring_back(found.id, name)
+    done = ExclusionService(database).restore(found.id, name)
     if as_json:
         figures = {"grades": done.grades, "left": done.left, "paused": done.is_paused}
         show_json({"project": found.name, "rater": name, **figures})

@@ -72,7 +72,7 @@ class Services:
     known_pairs: KnownPairService
     training: TrainingService
     work: WorkService
-    set_aside: ExclusionService
+    exclusion: ExclusionService
     systems: SystemService
     handovers: HandOvers
     keys: KeyService
@@ -131,7 +131,7 @@ def open_services(
         known_pairs=KnownPairService(database),
         training=TrainingService(database),
         work=WorkService(database),
-        set_aside=ExclusionService(database),
+        exclusion=ExclusionService(database),
         systems=SystemService(database, similarities=similarities),
         handovers=HandOvers(),
         keys=keys,

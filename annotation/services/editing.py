@@ -365,7 +365,7 @@ class EditingService:
             )
         if found.senses is not None:
             return found
-        meaning, reason = self._looked_up(found.type, found.text)
+        meaning, reason = self._look_up(found.type, found.text)
         return replace(found, senses=meaning, no_meaning=reason)
 
     def accept(
@@ -393,7 +393,7 @@ class EditingService:
             barred = {editor_id, *viewers_of(session, item.id)}
             chosen = row.senses
             if senses_of(session, project_id, item.type, row.text, chosen) is None:
-                found, _ = self._looked_up(item.type, row.text)
+                found, _ = self._look_up(item.type, row.text)
                 chosen = None if found is None else {"key": row.text, **senses_to_json(found)}
             pair_id = add_pair(session, project, item, row.text, row.grade, barred, now, chosen)
             item.pair_id = pair_id
@@ -440,7 +440,7 @@ class EditingService:
 
         return in_transaction(self._database, self._clock, make)
 
-    def _looked_up(self, type: str, text: str) -> tuple[PairSenses | None, str]:
+    def _look_up(self, type: str, text: str) -> tuple[PairSenses | None, str]:
         """What WordNet says of a sense that was typed by its key, or why there is nothing, in a sentence."""
         if type != WORD_TO_SENSE or not looks_like_key(text):
             return None, ""

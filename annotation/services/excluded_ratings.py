@@ -120,7 +120,7 @@ class ExclusionService:
             rows = session.execute(whose.order_by(models.User.name_key)).all()
         return tuple(RaterGrades(name, *(each.get(id, 0) for each in counts)) for id, name in rows)
 
-    def set_aside(self, project_id: int, user_name: str, reason: str, *, by: User | None = None) -> int:
+    def exclude(self, project_id: int, user_name: str, reason: str, *, by: User | None = None) -> int:
         """Count the rater's grades nowhere, and let others grade these pairs; how many grades.
 
         The rater is paused, and is never given these pairs again. Grades of check pairs stay: they are no
@@ -134,7 +134,7 @@ class ExclusionService:
         if not why:
             raise NoteError("No reason is given: say why, since agreement and gold sets tell it.")
 
-        def set_aside(session: Session) -> int:
+        def exclude(session: Session) -> int:
             project, user = _lock(session, project_id, user_name)
             count = _exclude(session, project.id, user.id, why, self._clock())
             if not count:
@@ -143,9 +143,9 @@ class ExclusionService:
             self._record(session, GRADES_EXCLUDED, project.id, user, by, grades=count, reason=why)
             return count
 
-        return self._database.transact(set_aside)
+        return self._database.transact(exclude)
 
-    def bring_back(self, project_id: int, user_name: str, *, by: User | None = None) -> Restoration:
+    def restore(self, project_id: int, user_name: str, *, by: User | None = None) -> Restoration:
         """Count grades that were set aside again, of pairs that have room for them.
 
         If there are any, the rater may go on too, unless they were paused at another time. A flagged pair
@@ -155,7 +155,7 @@ class ExclusionService:
             NotFoundError: there is no such project or account, or nothing of theirs is set aside.
         """
 
-        def bring_back(session: Session) -> Restoration:
+        def restore(session: Session) -> Restoration:
             project, user = _lock(session, project_id, user_name)
             state = state_of(session, project.id, user.id)
             since = session.scalars(select(SetAside.at).where(*_whose(SetAside, project.id, user.id))).all()
@@ -169,7 +169,7 @@ class ExclusionService:
                 self._record(session, GRADES_RESTORED, project.id, user, by, **told)
             return Restoration(count, left, state.paused_at is not None)
 
-        return self._database.transact(bring_back)
+        return self._database.transact(restore)
 
     def _record(
         self,

@@ -149,12 +149,12 @@ def is_kept(session: Session, project_id: int, document: PredictedDocument) -> b
     if row is None:
         return False
     return all(
-        _kept_run(session, row.id, run.model) == [(phrase.text, phrase.score) for phrase in run.rank()]
+        _find_run(session, row.id, run.model) == [(phrase.text, phrase.score) for phrase in run.rank()]
         for run in document.runs
     )
 
 
-def _kept_run(session: Session, document_id: int, model: str) -> list[tuple[str, float]] | None:
+def _find_run(session: Session, document_id: int, model: str) -> list[tuple[str, float]] | None:
     """What a model predicted for a document, best first; None where it was never sent."""
     run_id = session.scalar(
         select(SentRun.id).where(SentRun.document_id == document_id, SentRun.model == model)

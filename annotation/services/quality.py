@@ -254,7 +254,7 @@ class QualityService:
             NotFoundError: there is no such project.
             SettingsError: a setting cannot be used, or was changed by somebody else too.
         """
-        kept = _as_stored(check_quality_settings(settings))
+        kept = _to_stored(check_quality_settings(settings))
         with self._database.session() as session:
             project = find_project(session, project_id, lock=True)
             before = quality_of(session, project.id)
@@ -348,7 +348,7 @@ class QualityService:
         record(session, now, action, user_id=id_of(by), project_id=project_id, member=user.name)
 
 
-def _as_stored(settings: QualitySettings) -> QualitySettings:
+def _to_stored(settings: QualitySettings) -> QualitySettings:
     """As the database gives them back, 0.5 for 0.50: forms compare what they began with."""
     return replace(
         settings,

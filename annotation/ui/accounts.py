@@ -51,20 +51,20 @@ class LinksHandlers:
     def choose_link(self, request: gr.Request, link: int | None) -> gr.Button:
         """Whether there is a link to revoke."""
         with shown_to_user(AnnotationError):
-            self._asked(request)
+            self._admit(request)
             return gr.Button(interactive=link is not None)
 
     def revoke_link(self, request: gr.Request, link: int | None) -> tuple[Any, ...]:
         """Let nobody in by an open link any more."""
         with shown_to_user(AnnotationError):
-            project_id, by = self._asked(request)
+            project_id, by = self._admit(request)
             if link is None:
                 raise SettingsError("No link is chosen: choose one.")
             self.invitations.revoke(int(link), project_id, by=by)
             said = done_html("The link is revoked: it can no longer be used.")
-            return said, *shown_links(self.invitations, project_id).values()
+            return said, *fill_links(self.invitations, project_id).values()
 
-    def _asked(self, request: gr.Request) -> tuple[int | None, User]:
+    def _admit(self, request: gr.Request) -> tuple[int | None, User]:
         project_id = project_of_page(request) if self.in_project else None
         return project_id, self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
 
@@ -72,7 +72,7 @@ class LinksHandlers:
 @dataclass(frozen=True)
 class LinksSection:
     parts: Parts
-    """What `shown_links` fills: the list, the choice of one, and its button."""
+    """What `fill_links` fills: the list, the choice of one, and its button."""
     revoking: Any
     """The event of revoking a link."""
 
@@ -106,7 +106,7 @@ def build_links_section(handlers: LinksHandlers, prefix: str) -> LinksSection:
     return LinksSection(parts, revoking)
 
 
-def shown_links(invitations: InvitationService, project_id: int | None) -> dict[str, Any]:
+def fill_links(invitations: InvitationService, project_id: int | None) -> dict[str, Any]:
     """What the section shows: of one project, or of the whole server."""
     links = invitations.open_invitations(project_id)
     choices = [(f"{link_for(link)}: {link_gives(link)}, number {link.id}", link.id) for link in links]
@@ -208,13 +208,13 @@ def members_html(
         f"<td>{escape(roles_text(member.roles))}"
         f"{' (paused)' if Role.RATER in member.roles and member.user.id in paused else ''}</td>"
         f"<td>{escape(_state(member))}</td>"
-        f"{'' if consents is None else _agreed(member, consents.get(member.user.id), is_asked=is_asked)}</tr>"
+        f"{'' if consents is None else _when(member, consents.get(member.user.id), is_asked=is_asked)}</tr>"
         for member in members
     )
     return listing_html(heads, rows, label="Members")
 
 
-def _agreed(member: Member, consent: Consent | None, *, is_asked: bool) -> str:
+def _when(member: Member, consent: Consent | None, *, is_asked: bool) -> str:
     """A cell that says when; those are asked who rate or write."""
     if consent is None:
         lacks = is_asked and member.roles & {Role.RATER, Role.WRITER}
@@ -243,7 +243,7 @@ class MembersHandlers:
     def show(self, request: gr.Request) -> tuple[Any, ...]:
         """The members, the accounts that can be added, the roles to take away, and the open links."""
         with shown_to_user(AnnotationError):
-            return self._shown(*require_member(request, self.accounts, Role.ADMINISTRATOR))
+            return self._fill(*require_member(request, self.accounts, Role.ADMINISTRATOR))
 
     def add(self, request: gr.Request, name: str | None, role: str) -> tuple[Any, ...]:
         """Give an account that exists a role."""
@@ -252,7 +252,7 @@ class MembersHandlers:
                 raise SettingsError("No account is chosen: choose one, or invite somebody by a link.")
             member = self.projects.add_member(project_id, name, parse_role(role), by=user)
             said = f"{member.user.name} is {roles_text(member.roles)} now."
-            return done_html(said), *self._shown(project_id, user)
+            return done_html(said), *self._fill(project_id, user)
 
     def invite(self, request: gr.Request, role: str, note: str | None = "") -> tuple[Any, ...]:
         """A link that makes an account, or takes one that exists, into the project."""
@@ -266,7 +266,7 @@ class MembersHandlers:
                 f"within {LASTS.days} days, becomes {article} {chosen.value}. It is not shown again."
             )
             link = link_html(invitation_address(request, token), said)
-            return link, gr.Textbox(value=""), *shown_links(self.invitations, project_id).values()
+            return link, gr.Textbox(value=""), *fill_links(self.invitations, project_id).values()
 
     def remove(self, request: gr.Request, chosen: str | None) -> tuple[Any, ...]:
         """Take a role away; what its user graded stays."""
@@ -276,7 +276,7 @@ class MembersHandlers:
                 raise SettingsError("No member is chosen: choose one and the role to remove.")
             self.projects.remove_member(project_id, name, parse_role(role), by=user)
             said = f"{name} is no longer {role}; grades and decisions are kept."
-            return done_html(said), *self._shown(project_id, user)
+            return done_html(said), *self._fill(project_id, user)
 
     def pause(self, request: gr.Request, chosen: str | None) -> tuple[Any, ...]:
         """Keep a rater from going on; what they graded stays, what they hold goes to others."""
@@ -284,14 +284,14 @@ class MembersHandlers:
             project_id, user, name = self._chosen_rater(request, chosen)
             self.quality.pause(project_id, name, by=user)
             said = f"{name} is paused: grades are kept, and open pairs go to others."
-            return done_html(said), *self._shown(project_id, user, chosen)
+            return done_html(said), *self._fill(project_id, user, chosen)
 
     def resume(self, request: gr.Request, chosen: str | None) -> tuple[Any, ...]:
         """Let a paused rater go on."""
         with shown_to_user(AnnotationError):
             project_id, user, name = self._chosen_rater(request, chosen)
             self.quality.resume(project_id, name, by=user)
-            return done_html(f"{name} can go on grading."), *self._shown(project_id, user, chosen)
+            return done_html(f"{name} can go on grading."), *self._fill(project_id, user, chosen)
 
     def choose(self, request: gr.Request, chosen: str | None) -> tuple[Any, ...]:
         """What can be done with the role that is chosen; what was said of another one goes."""
@@ -303,7 +303,7 @@ class MembersHandlers:
         """Make the user who asks a rater of the project, too."""
         with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             self.projects.add_member(project_id, user.name, Role.RATER, by=user)
-            return joined_html(project_id), *self._shown(project_id, user)
+            return joined_html(project_id), *self._fill(project_id, user)
 
     def _chosen_rater(self, request: gr.Request, chosen: str | None) -> tuple[int, User, str]:
         project_id, user = require_member(request, self.accounts, Role.ADMINISTRATOR)
@@ -314,7 +314,7 @@ class MembersHandlers:
             raise SettingsError(f"{name} is chosen as {role}: choose a rater to pause or resume.")
         return project_id, user, name
 
-    def _shown(self, project_id: int, user: User, chosen: str | None = None) -> tuple[Any, ...]:
+    def _fill(self, project_id: int, user: User, chosen: str | None = None) -> tuple[Any, ...]:
         members, paused = self.projects.members(project_id), self.quality.paused_raters(project_id)
         accounts = [
             (user.name if user.has_password else f"{user.name} – no password yet", user.name)
@@ -334,7 +334,7 @@ class MembersHandlers:
             gr.Dropdown(choices=held, value=chosen),
             *_member_buttons(chosen, members, paused),
             gr.Column(visible=not _has(members, user.name, Role.RATER)),
-            *shown_links(self.invitations, project_id).values(),
+            *fill_links(self.invitations, project_id).values(),
         )
 
 
@@ -477,31 +477,31 @@ class ExclusionHandlers:
     def show(self, request: gr.Request) -> tuple[Any, ...]:
         """The raters to choose from, none of them chosen."""
         with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
-            return self._shown(project_id, None)
+            return self._fill(project_id, None)
 
     def choose(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
         """What there is of the chosen rater, and what can be done with it; what was said of another goes."""
         with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
-            return "", *self._shown(project_id, name)[1:]
+            return "", *self._fill(project_id, name)[1:]
 
     def look_again(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
         """The same after a refusal, which stays: somebody else may have been quicker."""
         return self.choose(request, name)[1:]
 
-    def set_aside(self, request: gr.Request, name: str | None, reason: str | None) -> tuple[Any, ...]:
+    def exclude(self, request: gr.Request, name: str | None, reason: str | None) -> tuple[Any, ...]:
         """Count the chosen rater's grades nowhere, and empty the reason."""
         with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
-            count = self.grades.set_aside(project_id, _chosen(name), reason or "", by=user)
+            count = self.grades.exclude(project_id, _chosen(name), reason or "", by=user)
             said = f"{count_noun(count, 'grade')} of {name} set aside: others are given these pairs."
-            return done_html(said), *self._shown(project_id, name, is_done=True)
+            return done_html(said), *self._fill(project_id, name, is_done=True)
 
-    def bring_back(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
+    def restore(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
         """Count grades of the chosen rater again, where there is room for them."""
         with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
-            done = self.grades.bring_back(project_id, _chosen(name), by=user)
-            return done_html(describe_restoration(name or "", done)), *self._shown(project_id, name)
+            done = self.grades.restore(project_id, _chosen(name), by=user)
+            return done_html(describe_restoration(name or "", done)), *self._fill(project_id, name)
 
-    def _shown(self, project_id: int, name: str | None, *, is_done: bool = False) -> tuple[Any, ...]:
+    def _fill(self, project_id: int, name: str | None, *, is_done: bool = False) -> tuple[Any, ...]:
         """The choice, what there is of the chosen rater, the reason, and the buttons.
 
         Args:
@@ -574,9 +574,9 @@ def build_exclusion_section(handlers: ExclusionHandlers) -> tuple[Filling, tuple
     on_choice(rater, handlers.choose, [said, *shown[1:]], api_name="choose_graded", show_progress="hidden")
     changed = (
         answer_event(
-            go.click, handlers.set_aside, [rater, reason], [said, *shown], api_name="set_grades_aside"
+            go.click, handlers.exclude, [rater, reason], [said, *shown], api_name="set_grades_aside"
         ),
-        answer_event(back.click, handlers.bring_back, rater, [said, *shown], api_name="bring_grades_back"),
+        answer_event(back.click, handlers.restore, rater, [said, *shown], api_name="bring_grades_back"),
     )
     for event in changed:
         name = f"look_again_after_{event['api_name']}"
@@ -644,7 +644,7 @@ class UsersHandlers:
         return {
             "closed": "",
             "body": gr.Row(visible=True),
-            **self._shown(None),
+            **self._fill(None),
             "project": gr.Dropdown(choices=projects, value=None),
             "events": self.show_events(request),
         }
@@ -669,7 +669,7 @@ class UsersHandlers:
             token = self.invitations.invite(user.name, by=by)
             said = f"{user.name} is added, and chooses a password with this link. {_SENT}"
             link = link_html(invitation_address(request, token), said)
-            return {"added": link, "name": "", "is_administrator": False, **self._shown(user.name)}
+            return {"added": link, "name": "", "is_administrator": False, **self._fill(user.name)}
 
     def invite_to_project(
         self, request: gr.Request, project_id: int | None, role: str, note: str | None = ""
@@ -687,7 +687,7 @@ class UsersHandlers:
                 f"project. {_SENT}"
             )
             link = link_html(invitation_address(request, token), said)
-            return {"invited": link, "note": "", **shown_links(self.invitations, None)}
+            return {"invited": link, "note": "", **fill_links(self.invitations, None)}
 
     def renew(self, request: gr.Request, name: str | None) -> dict[str, Any]:
         """A link with which the owner of an account chooses another password."""
@@ -699,7 +699,7 @@ class UsersHandlers:
                 said = f"{user.name} chooses a password with this link. {_SENT}"
             return {
                 "changed": link_html(invitation_address(request, token), said),
-                **self._shown(user.name),
+                **self._fill(user.name),
             }
 
     def rename(self, request: gr.Request, name: str | None, new_name: str | None) -> dict[str, Any]:
@@ -707,28 +707,28 @@ class UsersHandlers:
         with shown_to_user(AnnotationError):
             by, user = self._administrator(request), self._chosen(name)
             renamed = self.accounts.rename(user.name, new_name or "", by=by)
-            return {**self._changed(renamed.name, renamed_text(user.name, renamed.name)), "new_name": ""}
+            return {**self._answer(renamed.name, renamed_text(user.name, renamed.name)), "new_name": ""}
 
     def disable(self, request: gr.Request, name: str | None) -> dict[str, Any]:
         """Disable an account."""
         with shown_to_user(AnnotationError):
             by, user = self._administrator(request), self._another(request, name)
             self.accounts.disable(user.name, by=by)
-            return self._changed(user.name, f"{user.name} is disabled and signed out; grades are kept.")
+            return self._answer(user.name, f"{user.name} is disabled and signed out; grades are kept.")
 
     def enable(self, request: gr.Request, name: str | None) -> dict[str, Any]:
         """Let a disabled account in again."""
         with shown_to_user(AnnotationError):
             by, user = self._administrator(request), self._chosen(name)
             self.accounts.enable(user.name, by=by)
-            return self._changed(user.name, f"{user.name} can sign in again.")
+            return self._answer(user.name, f"{user.name} can sign in again.")
 
     def promote(self, request: gr.Request, name: str | None) -> dict[str, Any]:
         """Make somebody administrator of the server."""
         with shown_to_user(AnnotationError):
             by, user = self._administrator(request), self._chosen(name)
             self.accounts.set_administrator(user.name, True, by=by)
-            return self._changed(user.name, f"{user.name} is an administrator of the server now.")
+            return self._answer(user.name, f"{user.name} is an administrator of the server now.")
 
     def demote(self, request: gr.Request, name: str | None) -> dict[str, Any]:
         """Make an administrator an ordinary user."""
@@ -736,7 +736,7 @@ class UsersHandlers:
             by, user = self._administrator(request), self._another(request, name)
             self.accounts.set_administrator(user.name, False, by=by)
             said = f"{user.name} is no longer an administrator of the server; roles in projects stay."
-            return self._changed(user.name, said)
+            return self._answer(user.name, said)
 
     def _administrator(self, request: gr.Request) -> User:
         return self.accounts.require(request.username, None)
@@ -753,10 +753,10 @@ class UsersHandlers:
             raise SettingsError(f"{user.name} is your own account: ask another administrator.")
         return user
 
-    def _changed(self, name: str, said: str) -> dict[str, Any]:
-        return {"changed": done_html(said), **self._shown(name)}
+    def _answer(self, name: str, said: str) -> dict[str, Any]:
+        return {"changed": done_html(said), **self._fill(name)}
 
-    def _shown(self, chosen: str | None) -> dict[str, Any]:
+    def _fill(self, chosen: str | None) -> dict[str, Any]:
         accounts = self.accounts.accounts()
         names = [account.user.name for account in accounts]
         user = next((account.user for account in accounts if account.user.name == chosen), None)
@@ -764,7 +764,7 @@ class UsersHandlers:
             "accounts": accounts_html(accounts),
             "chosen": gr.Dropdown(choices=names, value=chosen),
             **_user_buttons(user),
-            **shown_links(self.invitations, None),
+            **fill_links(self.invitations, None),
         }
 
 

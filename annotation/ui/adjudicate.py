@@ -389,25 +389,25 @@ class AdjudicateHandlers:
     def open(self, request: gr.Request) -> Answer:
         """The queue, and the pair that the address names or the first."""
         try:
-            user, project = self._admitted(request)
+            user, project = self._admit(request)
         except AnnotationError as error:
             return {"item": empty_html(str(error))}
         asked = str(request.query_params.get("pair", ""))
         try:
             pair_id = _number(asked) if asked else self._first(user, project, View())
-            return self._shown(user, project, View(), pair_id, answer_html(""))
+            return self._fill(user, project, View(), pair_id, answer_html(""))
         except AnnotationError as error:
             first = self._first(user, project, View())
-            return self._shown(user, project, View(), first, answer_html(str(error), "problem"))
+            return self._fill(user, project, View(), first, answer_html(str(error), "problem"))
 
     @answer_problems(answer_html)
     def show(self, event: gr.EventData, request: gr.Request) -> Answer:
         """Another pair or another part of the queue, or only the queue as it is now."""
-        user, project = self._admitted(request)
+        user, project = self._admit(request)
         asked = _Request(event)
         view = asked.view()
         pair_id = asked.pair_or_none() or self._first(user, project, view)
-        shown = self._shown(user, project, view, pair_id, answer_html(""))
+        shown = self._fill(user, project, view, pair_id, answer_html(""))
         if asked.keeps_pair():
             del shown["item"]
         return shown
@@ -415,7 +415,7 @@ class AdjudicateHandlers:
     @answer_problems(answer_html)
     def save(self, event: gr.EventData, request: gr.Request) -> Answer:
         """Keep a decision, and show the next pair; after a conflict the same pair as it is now."""
-        user, project = self._admitted(request)
+        user, project = self._admit(request)
         asked = _Request(event)
         view, pair_id = asked.view(), asked.pair()
         grade, cause = asked.grade(), asked.cause()
@@ -424,33 +424,33 @@ class AdjudicateHandlers:
                 project.id, pair_id, user.id, grade, cause, asked.text("note"), expected=asked.version()
             )
         except ConflictError as error:
-            return self._shown(user, project, view, pair_id, answer_html(str(error), "problem"))
+            return self._fill(user, project, view, pair_id, answer_html(str(error), "problem"))
         after = self._around(user, project, view, pair_id).next
         if after is None and view.which is Which.OPEN:
             after = self._first(user, project, view)
         elif after is None:
             after = pair_id
         said = answer_html(f"Saved {item.external_id}: {grade_text(grade)}.", "saved", saved=asked.sent())
-        return self._shown(user, project, view, after, said)
+        return self._fill(user, project, view, after, said)
 
     @answer_problems(answer_html)
     def withdraw(self, event: gr.EventData, request: gr.Request) -> Answer:
         """Take a decision back; the pair stays where it is."""
-        user, project = self._admitted(request)
+        user, project = self._admit(request)
         asked = _Request(event)
         view, pair_id = asked.view(), asked.pair()
         try:
             self.adjudication.withdraw(project.id, pair_id, user.id, expected=asked.version())
         except ConflictError as error:
-            return self._shown(user, project, view, pair_id, answer_html(str(error), "problem"))
+            return self._fill(user, project, view, pair_id, answer_html(str(error), "problem"))
         said = answer_html("Withdrawn: the pair is open again.", "saved", saved=asked.sent())
-        return self._shown(user, project, view, pair_id, said)
+        return self._fill(user, project, view, pair_id, said)
 
-    def _admitted(self, request: gr.Request) -> tuple[User, Project]:
+    def _admit(self, request: gr.Request) -> tuple[User, Project]:
         project_id, user = require_member(request, self.accounts, Role.ADJUDICATOR, Role.ADMINISTRATOR)
         return user, self.projects.get(project_id)
 
-    def _shown(self, user: User, project: Project, view: View, pair_id: int | None, said: str) -> Answer:
+    def _fill(self, user: User, project: Project, view: View, pair_id: int | None, said: str) -> Answer:
         page = self.adjudication.queue(project.id, view.which, view.type, limit=view.shown, viewer=user.id)
         queue = queue_html(page, view, pair_id)
         if pair_id is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,6 @@ from annotation.services.accounts import AccountService
 from annotation.services.leaderboard import (
     UPLOADED,
     Board,
-    Entry,
     Gold,
     GoldVersion,
     SystemService,
@@ -71,7 +69,6 @@ from annotation.ui.figures import (
 from annotation.ui.pairs import box_after, refusal_html
 from annotation.ui.widgets import (
     PAGE_ERRORS,
-    PageError,
     Parts,
     admit_member,
     file_box,
@@ -126,7 +123,7 @@ def _figures_table(board: Board, name: str, caption: str, *, is_pearson: bool) -
         system, entry = report.systems[place], board.entries[place]
         total = system.sum_pearson if is_pearson else system.sum_spearman
         figures = (alpha_of(estimate_of(system.types[type])) for type in report.types)
-        about = (ORIGINS[entry.origin], *_who(entry)) if is_pearson else ()
+        about = (ORIGINS[entry.origin], entry.at, entry.by or "command line") if is_pearson else ()
         rows.append((system.name, ranks[place], *figures, alpha_of(total), *about))
     columns = (
         Column("System", text=True),
@@ -136,10 +133,6 @@ def _figures_table(board: Board, name: str, caption: str, *, is_pearson: bool) -
     )
     about_columns = tuple(Column(name, text=True) for name in ("Scores", "Added", "By"))
     return Table(name, caption, columns + about_columns if is_pearson else columns, tuple(rows))
-
-
-def _who(entry: Entry) -> tuple[datetime, str]:
-    return entry.at, entry.by or "command line"
 
 
 def ranks_table(board: Board) -> Table | None:
@@ -319,7 +312,7 @@ class LeaderboardHandlers:
     def open(self, request: gr.Request, zone: str | None = "") -> dict[str, Any]:
         """The first gold set, or a sentence for users who may not see the page."""
         try:
-            return {"closed": "", **self._shown(request, None, zone)}
+            return {"closed": "", **self._fill(request, None, zone)}
         except AccessError as error:
             reason = str(error) if isinstance(error, SignedOutError) else FOR_LEADERS
         except AnnotationError as error:
@@ -329,7 +322,7 @@ class LeaderboardHandlers:
     def show(self, gold_id: int | None, request: gr.Request, zone: str | None = "") -> dict[str, Any]:
         """The systems on a gold set, or on the first. The list of gold sets has times of the `zone`."""
         with shown_to_user(AnnotationError):
-            return self._shown(request, gold_id, zone)
+            return self._fill(request, gold_id, zone)
 
     def compare(self, gold_id: int | None, first: str | None, second: str | None, request: gr.Request) -> Any:
         """How the two systems differ; nothing new while only one is chosen."""
@@ -344,7 +337,7 @@ class LeaderboardHandlers:
                 return empty_html("One of the two has been removed: choose again.")
             return table_html(difference_table(found), self.projects.get(project_id).name, page=PAGE)
 
-    def _shown(self, request: gr.Request, gold_id: int | None, zone: str | None) -> dict[str, Any]:
+    def _fill(self, request: gr.Request, gold_id: int | None, zone: str | None) -> dict[str, Any]:
         project_id, _, leads = require_leader(request, self.accounts)
         golds = self.systems.golds(project_id)
         if not golds:
@@ -605,13 +598,13 @@ class SystemFormHandlers:
             project_id, _ = require_member(request, self.accounts, Role.ADMINISTRATOR)
         except AnnotationError:
             return gr.skip(), gr.skip(), gr.skip()
-        return gr.Column(visible=True), *self._listed(project_id, None)
+        return gr.Column(visible=True), *self._list_golds(project_id, None)
 
     def list_systems(self, gold_id: int | None, request: gr.Request) -> tuple[gr.Dropdown, gr.Radio]:
         """The systems that can be removed, those on the gold set that is shown, and the gold sets to measure
         others on."""
         with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
-            return self._listed(project_id, gold_id)
+            return self._list_golds(project_id, gold_id)
 
     def choose(
         self, what: str | None, gold: str | None, calibrates: bool | None, request: gr.Request
@@ -658,7 +651,7 @@ class SystemFormHandlers:
             system = reader.system(choice, measured_on)
             kept = self.systems.add(project_id, measured_on, system, origin=choice.what, by=user)
         except PAGE_ERRORS as error:
-            named = next((box for box in choice.boxes if _names_one(error, box)), ())
+            named = next((box for box in choice.boxes if any(file.name in str(error) for file in box)), ())
             failed = refusal_html(error, named, "added")
             return failed, gr.skip(), *map(box_after, choice.boxes), gr.skip()
         scores = scores_text(system, measured_on.pairs, type_label)
@@ -677,7 +670,7 @@ class SystemFormHandlers:
             self.systems.remove(project_id, system_id, by=user)
         return done_html("Removed.")
 
-    def _listed(self, project_id: int, gold_id: int | None) -> tuple[gr.Dropdown, gr.Radio]:
+    def _list_golds(self, project_id: int, gold_id: int | None) -> tuple[gr.Dropdown, gr.Radio]:
         golds = self.systems.golds(project_id)
         if not golds:
             known = [(label, kind) for label, kind in GOLD_CHOICES if kind != SHOWN]
@@ -686,10 +679,6 @@ class SystemFormHandlers:
         entries = self.systems.board(project_id, chosen).entries
         held = gr.Dropdown(choices=[(entry.name, entry.id) for entry in entries], value=None)
         return held, gr.Radio(choices=GOLD_CHOICES)
-
-
-def _names_one(error: PageError, files: Sequence[Path]) -> bool:
-    return any(file.name in str(error) for file in files)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,14 +33,25 @@ from annotation.ui.pairs import (
     RemarksHandlers,
 )
 from annotation.ui.predictions import PredictionsHandlers, build_predictions_page
-from annotation.ui.project import ExportHandlers, ProjectHandlers, build_project_page
-from annotation.ui.projects import HomeHandlers, build_home_page
+from annotation.ui.projects import (
+    ExportHandlers,
+    HomeHandlers,
+    ProjectHandlers,
+    build_home_page,
+    build_project_page,
+)
 from annotation.ui.quality import QualityHandlers
 from annotation.ui.rate import RateHandlers, build_rate_page
-from annotation.ui.review import ItemsHandlers, ReportHandlers, ReviewHandlers, build_review_page
 from annotation.ui.senses import SensesHandlers, build_senses_page
 from annotation.ui.widgets import Filling, project_in
-from annotation.ui.write import WriteHandlers, build_write_page
+from annotation.ui.writing import (
+    ItemsHandlers,
+    ReportHandlers,
+    ReviewHandlers,
+    WriteHandlers,
+    build_review_page,
+    build_write_page,
+)
 from kpdemo.ui.html import escape
 from kpdemo.ui.widgets import THEME_BUTTON, PageLink, links_html
 
@@ -151,120 +164,63 @@ MINUTE = 60
 
 def build_annotation_pages(services: Services) -> gr.Blocks:
     """All pages of annotation as one application."""
+    accounts, projects = services.accounts, services.projects
+    dictionary = services.dictionary
     pages: gr.Blocks = gr.Blocks(
         title="Annotate", analytics_enabled=False, delete_cache=(MINUTE, KEPT_MINUTES * MINUTE)
     )
+
+    @contextmanager
+    def page(path: str, name: str) -> Iterator[Filling]:
+        with pages.route(name, f"/{path}", show_in_navbar=False):
+            yield build_header(HeaderHandlers(services.overview, path), pages)
+
     with pages:
         build_header(HeaderHandlers(services.overview, ""), pages)
-        _build_home(services, pages)
-    for path, name, build in (
-        ("write", "Write", _build_write),
-        ("review", "Review", _build_review),
-        ("rate", "Rate", _build_rate),
-        ("agreement", "Agreement", _build_agreement),
-        ("adjudicate", "Adjudicate", _build_adjudicate),
-        ("leaderboard", "Leaderboard", _build_leaderboard),
-        ("predictions", "Predictions", _build_predictions),
-        ("senses", "Senses", _build_senses),
-        ("users", "Accounts", _build_users),
-    ):
-        with pages.route(name, f"/{path}", show_in_navbar=False):
-            build_header(HeaderHandlers(services.overview, path), pages)
-            build(services, pages)
-    with pages.route("Project", "/project", show_in_navbar=False):
-        header = build_header(HeaderHandlers(services.overview, "project"), pages)
-        _build_project(services, header, pages)
+        build_home_page(HomeHandlers(accounts, services.overview, projects, services.ratings), pages)
+    with page("write", "Write"):
+        build_write_page(WriteHandlers(accounts, projects), pages)
+    with page("review", "Review"):
+        build_review_page(
+            ReviewHandlers(accounts, services.editing),
+            ReportHandlers(accounts, services.writing_reports, services.editing),
+            ItemsHandlers(accounts, projects, services.items),
+            pages,
+        )
+    with page("rate", "Rate"):
+        build_rate_page(RateHandlers(accounts, projects), pages)
+    with page("agreement", "Agreement"):
+        build_agreement_page(AgreementHandlers(accounts, services.agreement), pages)
+    with page("adjudicate", "Adjudicate"):
+        adjudication = AdjudicateHandlers(accounts, projects, services.adjudication, services.gold)
+        build_adjudicate_page(adjudication, pages)
+    with page("leaderboard", "Leaderboard"):
+        board = LeaderboardHandlers(accounts, projects, services.systems)
+        shown = build_leaderboard_page(board, pages)
+        build_system_form(SystemFormHandlers(accounts, services.systems, dictionary), board, shown, pages)
+    with page("predictions", "Predictions"):
+        predictions = PredictionsHandlers(accounts, projects, services.judgements, services.sending)
+        build_predictions_page(predictions, pages)
+    with page("senses", "Senses"):
+        senses = SensesHandlers(accounts, projects, services.senses, dictionary, services.writing)
+        build_senses_page(senses, pages)
+    with page("users", "Accounts"):
+        build_users_page(UsersHandlers(accounts, services.invitations, projects, services.events), pages)
+    with page("project", "Project") as header:
+        build_project_page(
+            ProjectHandlers(accounts, projects, services.events, services.pairs, services.consents),
+            ImportHandlers(accounts, projects, services.importing, dictionary),
+            MembersHandlers(accounts, services.invitations, projects, services.quality, services.consents),
+            QualityHandlers(
+                accounts, projects, services.quality, services.known_pairs, dictionary, services.work
+            ),
+            ExportHandlers(accounts, services.gold),
+            RemarksHandlers(accounts, projects, services.remarks),
+            PairListHandlers(
+                accounts, services.pairs, PairChangeHandlers(accounts, projects, services.pairs)
+            ),
+            ExclusionHandlers(accounts, projects, services.exclusion),
+            header,
+            pages,
+        )
     return pages
-
-
-def _build_home(services: Services, page: gr.Blocks) -> None:
-    handlers = HomeHandlers(services.accounts, services.overview, services.projects, services.ratings)
-    build_home_page(handlers, page)
-
-
-def _build_rate(services: Services, page: gr.Blocks) -> None:
-    build_rate_page(RateHandlers(services.accounts, services.projects), page)
-
-
-def _build_write(services: Services, page: gr.Blocks) -> None:
-    build_write_page(WriteHandlers(services.accounts, services.projects), page)
-
-
-def _build_review(services: Services, page: gr.Blocks) -> None:
-    build_review_page(
-        ReviewHandlers(services.accounts, services.editing),
-        ReportHandlers(services.accounts, services.writing_reports, services.editing),
-        ItemsHandlers(services.accounts, services.projects, services.items),
-        page,
-    )
-
-
-def _build_agreement(services: Services, page: gr.Blocks) -> None:
-    build_agreement_page(AgreementHandlers(services.accounts, services.agreement), page)
-
-
-def _build_adjudicate(services: Services, page: gr.Blocks) -> None:
-    handlers = AdjudicateHandlers(services.accounts, services.projects, services.adjudication, services.gold)
-    build_adjudicate_page(handlers, page)
-
-
-def _build_leaderboard(services: Services, page: gr.Blocks) -> None:
-    handlers = LeaderboardHandlers(services.accounts, services.projects, services.systems)
-    shown = build_leaderboard_page(handlers, page)
-    form = SystemFormHandlers(services.accounts, services.systems, services.dictionary)
-    build_system_form(form, handlers, shown, page)
-
-
-def _build_predictions(services: Services, page: gr.Blocks) -> None:
-    handlers = PredictionsHandlers(
-        services.accounts, services.projects, services.judgements, services.sending
-    )
-    build_predictions_page(handlers, page)
-
-
-def _build_senses(services: Services, page: gr.Blocks) -> None:
-    build_senses_page(
-        SensesHandlers(
-            services.accounts, services.projects, services.senses, services.dictionary, services.writing
-        ),
-        page,
-    )
-
-
-def _build_project(services: Services, header: Filling, page: gr.Blocks) -> None:
-    build_project_page(
-        ProjectHandlers(
-            services.accounts, services.projects, services.events, services.pairs, services.consents
-        ),
-        ImportHandlers(services.accounts, services.projects, services.importing, services.dictionary),
-        MembersHandlers(
-            services.accounts,
-            services.invitations,
-            services.projects,
-            services.quality,
-            services.consents,
-        ),
-        QualityHandlers(
-            services.accounts,
-            services.projects,
-            services.quality,
-            services.known_pairs,
-            services.dictionary,
-            services.work,
-        ),
-        ExportHandlers(services.accounts, services.gold),
-        RemarksHandlers(services.accounts, services.projects, services.remarks),
-        PairListHandlers(
-            services.accounts,
-            services.pairs,
-            PairChangeHandlers(services.accounts, services.projects, services.pairs),
-        ),
-        ExclusionHandlers(services.accounts, services.projects, services.set_aside),
-        header,
-        page,
-    )
-
-
-def _build_users(services: Services, page: gr.Blocks) -> None:
-    users = UsersHandlers(services.accounts, services.invitations, services.projects, services.events)
-    build_users_page(users, page)

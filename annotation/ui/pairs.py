@@ -107,7 +107,7 @@ class ImportHandlers:
                 items,
                 merges_equal_texts=merges_equal_texts,
                 by=user,
-                progress=_shown_on(progress, len(items)),
+                progress=_report_rows(progress, len(items)),
                 files=[path.name],
             )
         except PAGE_ERRORS as error:
@@ -243,7 +243,7 @@ def checked_upload(upload: str | None) -> Path:
     return path
 
 
-def _shown_on(progress: gr.Progress, rows: int) -> Callable[[int], None]:
+def _report_rows(progress: gr.Progress, rows: int) -> Callable[[int], None]:
     def advance(done: int) -> None:
         progress((done, rows), desc="Importing", unit="rows")
 
@@ -272,11 +272,11 @@ class PairChangeHandlers:
 
     def withdraw(self, request: gr.Request, ids: str | None, type: str | None, reason: str | None) -> Any:
         """Take the named pairs out of the study, and empty the fields."""
-        return self._changed(request, ids, type, reason, self.pairs.withdraw, "withdrawn")
+        return self._change(request, ids, type, reason, self.pairs.withdraw, "withdrawn")
 
     def restore(self, request: gr.Request, ids: str | None, type: str | None, reason: str | None) -> Any:
         """Put the named pairs back, and empty the fields."""
-        return self._changed(request, ids, type, reason, self.pairs.restore, "restored")
+        return self._change(request, ids, type, reason, self.pairs.restore, "restored")
 
     def remove(self, request: gr.Request, ids: str | None, type: str | None) -> tuple[str, str]:
         """Delete the named pairs, and empty the field."""
@@ -284,7 +284,7 @@ class PairChangeHandlers:
             count = self.pairs.remove(project_id, parse_ids(ids), type=type or None, by=user)
         return done_html(f"{count_noun(count, 'pair')} removed."), ""
 
-    def _changed(
+    def _change(
         self,
         request: gr.Request,
         ids: str | None,

@@ -14,7 +14,6 @@ from annotation.predictions import ORDER_NAMES, QueueOrder
 from annotation.relevance import (
     DEFAULT_RANKS,
     THRESHOLD,
-    Average,
     JudgedPool,
     JudgingOptions,
     ModelFigures,
@@ -132,16 +131,13 @@ def figures_html(figures: Mapping[str, ModelFigures], options: JudgingOptions) -
 
 def _row_html(model: str, found: ModelFigures) -> str:
     averages = (found.ndcg, found.precision, found.all.f1_5, found.all.f1_m)
-    cells = [_figure(average) for average in (*averages, found.present.f1_m, found.absent.f1_m)]
+    values = [one.skip_empty for one in (*averages, found.present.f1_m, found.absent.f1_m)]
+    cells = [UNKNOWN if value is None else figure(value) for value in values]
     share = UNKNOWN if found.judged_at_k is None else share_text(found.judged_at_k)
     numbers = "".join(
         f'<td class="number">{cell}</td>' for cell in (group_digits(found.documents), *cells, share)
     )
     return f'<tr><th scope="row" dir="auto">{escape(model)}</th>{numbers}</tr>'
-
-
-def _figure(average: Average) -> str:
-    return UNKNOWN if average.skip_empty is None else figure(average.skip_empty)
 
 
 def files_html(pool: JudgedPool, project_id: int, threshold: Decimal) -> str:

@@ -21,7 +21,6 @@ from annotation.services.quality import FORMER, QualityOverview, QualityService,
 from annotation.types import KnownPairInput, Role
 from annotation.ui.figures import Column, Table, listing_html, table_html
 from annotation.ui.pairs import checked_upload, import_event, import_result_html, refusal
-from annotation.ui.projects import saved_html
 from annotation.ui.widgets import (
     PAGE_ERRORS,
     Filling,
@@ -36,6 +35,7 @@ from annotation.ui.widgets import (
     decimal_text,
     file_box,
     require_member,
+    saved_html,
     whole_field,
     whole_of,
 )
@@ -93,7 +93,7 @@ def known_html(line: KnownLine) -> str:
     return f'<div class="rate-items known-pair" role="group" aria-label="The pair">{sides}</div>'
 
 
-def summary_html(summary: KnownSummary, noun: str) -> str:
+def known_summary_html(summary: KnownSummary, noun: str) -> str:
     """What was imported, and what was there already."""
     said = f"Imported {count_noun(summary.pairs, noun)}."
     imported = import_result_html(said, summary.duplicates, has_new=summary.pairs > 0)
@@ -323,14 +323,14 @@ class QualityHandlers:
     def show(self, request: gr.Request) -> tuple[Any, ...]:
         """How many pairs there are, and the raters; what is typed into the settings stays."""
         with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
-            return self._shown(self.quality.overview(project_id), project_id)
+            return self._fill(self.quality.overview(project_id), project_id)
 
     def save(self, request: gr.Request, seen: str, *values: object) -> tuple[Any, ...]:
         """Change what the fields say; what somebody else changed meanwhile comes into them."""
         with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
             mine = read_quality_form(*values)
             kept = self.quality.change(project_id, mine, seen=seen, by=user)
-            shown = self._shown(self.quality.overview(project_id), project_id)
+            shown = self._fill(self.quality.overview(project_id), project_id)
         fields = [gr.skip() for _ in values] if kept == mine else quality_values(kept)
         said = saved_html("Saved.", is_alone=kept == mine)
         return said, print_settings(kept), *fields, *shown
@@ -352,7 +352,7 @@ class QualityHandlers:
                 if retired
                 else "There are no training pairs to stop using."
             )
-            return done_html(said), *self._shown(self.quality.overview(project_id), project_id)
+            return done_html(said), *self._fill(self.quality.overview(project_id), project_id)
 
     def excuse(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
         """Let a rater work without training."""
@@ -361,7 +361,7 @@ class QualityHandlers:
                 raise SettingsError("No rater is chosen: choose who may work without training.")
             self.quality.excuse(project_id, name, by=user)
             said = done_html(f"{name} may work without training.")
-            return said, *self._shown(self.quality.overview(project_id), project_id)
+            return said, *self._fill(self.quality.overview(project_id), project_id)
 
     def show_known(self, request: gr.Request, chosen: str | None) -> tuple[str, Any]:
         """The texts of a pair, and the grade that is known of it."""
@@ -376,7 +376,7 @@ class QualityHandlers:
             number = decimal_of(grade, "known grade")
             before = self.known_pairs.set_grade(project_id, line.kind, line.id, number, by=user)
             said = done_html(f"The known grade of {line.external_id} is {number}; it was {before}.")
-            return said, *self._shown(self.quality.overview(project_id), project_id)
+            return said, *self._fill(self.quality.overview(project_id), project_id)
 
     def _line(self, project_id: int, chosen: str | None) -> KnownLine:
         lines = {_token(line): line for line in self.known_pairs.known(project_id)}
@@ -384,7 +384,7 @@ class QualityHandlers:
             raise SettingsError("No pair is chosen: choose one from the list.")
         return lines[chosen]
 
-    def _shown(self, overview: QualityOverview, project_id: int) -> tuple[Any, ...]:
+    def _fill(self, overview: QualityOverview, project_id: int) -> tuple[Any, ...]:
         names = [standing.user.name for standing in overview.standings if not standing.is_former]
         known = [(known_label(line), _token(line)) for line in self.known_pairs.known(project_id)]
         return (
@@ -411,8 +411,8 @@ class QualityHandlers:
         except PAGE_ERRORS as error:
             return *refusal(error, upload), *(gr.skip() for _ in range(SHOWN_PARTS))
         path.unlink(missing_ok=True)
-        shown = self._shown(self.quality.overview(project_id), project_id)
-        return summary_html(summary, KINDS[kind]), gr.File(value=None), *shown
+        shown = self._fill(self.quality.overview(project_id), project_id)
+        return known_summary_html(summary, KINDS[kind]), gr.File(value=None), *shown
 
 
 def build_quality_section(handlers: QualityHandlers) -> tuple[Filling, Filling, tuple[Any, ...]]:

@@ -61,7 +61,7 @@ class RateHandlers:
                 )
             project = self.projects.get(project_id)
         except AnnotationError as error:
-            return _problem_html(str(error))
+            return problem_html(str(error))
         return form_html(project, user)
 
 
@@ -77,7 +77,8 @@ def build_form(write: Callable[[gr.Request], str], page: gr.Blocks, elem_id: str
     page.load(write, outputs=form, api_name=api_name, **QUIETLY)
 
 
-def _problem_html(sentence: str) -> str:
+def problem_html(sentence: str) -> str:
+    """Why there is no form, and the way back."""
     return f'{empty_html(sentence)}<p><a href="/annotate/">My projects</a></p>'
 
 

@@ -332,9 +332,9 @@ class SensesHandlers:
     def open(self, request: gr.Request) -> Answer:
         """The empty form; or why there is none, and what to do."""
         try:
-            user, project, roles = self._admitted(request)
+            user, project, roles = self._admit(request)
             self.dictionary.open()
-            return self._begun(user, project, roles, "")
+            return self._begin(user, project, roles, "")
         except WordNetError as error:
             return {"task": without_wordnet_html(str(error))}
         except AnnotationError as error:
@@ -343,7 +343,7 @@ class SensesHandlers:
     @answer_problems(answer_html)
     def look_up(self, event: gr.EventData, request: gr.Request) -> Answer:
         """The senses of the word."""
-        self._admitted(request)
+        self._admit(request)
         asked = _Request(event)
         found = look_up(asked.text("word"), asked.text("part"), self.dictionary.open())
         return {**EMPTY, "meanings": meanings_html(found), "said": answer_html("")}
@@ -351,14 +351,14 @@ class SensesHandlers:
     @answer_problems(answer_html)
     def closest(self, event: gr.EventData, request: gr.Request) -> Answer:
         """The senses of another word, for one that WordNet lacks."""
-        self._admitted(request)
+        self._admit(request)
         found = look_up(_Request(event).text("closest"), "", self.dictionary.open())
         return {"closest": closest_html(found), "around": "", "choice": "", "said": answer_html("")}
 
     @answer_problems(answer_html)
     def around(self, event: gr.EventData, request: gr.Request) -> Answer:
         """What lies around the word's meaning."""
-        self._admitted(request)
+        self._admit(request)
         asked = _Request(event)
         wordnet = self.dictionary.open()
         key = asked.text("meaning")
@@ -369,7 +369,7 @@ class SensesHandlers:
     @answer_problems(answer_html)
     def show(self, event: gr.EventData, request: gr.Request) -> Answer:
         """The sense to compare with, its parents and siblings."""
-        self._admitted(request)
+        self._admit(request)
         wordnet, key = self.dictionary.open(), _Request(event).text("key")
         sense, texts = wordnet.sense(key), describe_sense(key, wordnet)
         if sense is None or texts is None:
@@ -379,11 +379,11 @@ class SensesHandlers:
     @answer_problems(answer_html)
     def make(self, event: gr.EventData, request: gr.Request) -> Answer:
         """Make the pair; the word and its meaning stay for the next one."""
-        user, project, roles = self._admitted(request)
+        user, project, roles = self._admit(request)
         asked = _Request(event)
         if asked.text("writing"):
             self.senses.submit(asked.writing(), user.id, asked.choice(), asked.seconds())
-            return self._begun(user, project, roles, "Sent to the editors.")
+            return self._begin(user, project, roles, "Sent to the editors.")
         self.accounts.require(user.name, project.id, Role.ADMINISTRATOR)
         pair = self.senses.add_pair(project.id, asked.choice(), asked.grade(), by=user)
         said = answer_html(f"Made pair {pair.id}: {pair.left} and {pair.right}.", "saved")
@@ -392,22 +392,22 @@ class SensesHandlers:
     @answer_problems(answer_html)
     def leave(self, event: gr.EventData, request: gr.Request) -> Answer:
         """Give a word that the writer does not understand to somebody else."""
-        user, project, roles = self._admitted(request)
+        user, project, roles = self._admit(request)
         asked = _Request(event)
         self.writing.leave_blank(asked.writing(), user.id, asked.text("note"))
-        return self._begun(user, project, roles, "Given to another writer.")
+        return self._begin(user, project, roles, "Given to another writer.")
 
     @answer_problems(answer_html)
     def describe(self, event: gr.EventData, request: gr.Request) -> Answer:
         """Add definitions to pairs that were imported without WordNet."""
-        user, project, _ = self._admitted(request)
+        user, project, _ = self._admit(request)
         self.accounts.require(user.name, project.id, Role.ADMINISTRATOR)
         done, missing = self.senses.describe(project.id, by=user)
         rest = f" WordNet does not have the senses of {group_digits(missing)}." if missing else ""
         said = answer_html(f"{count_noun(done, 'pair has', 'pairs have')} definitions now.{rest}", "saved")
         return {**EMPTY, "task": task_html(project, self.senses.count_undescribed(project.id)), "said": said}
 
-    def _begun(self, user: User, project: Project, roles: frozenset[Role], done: str) -> Answer:
+    def _begin(self, user: User, project: Project, roles: frozenset[Role], done: str) -> Answer:
         """The form for a writer's next word; without one, for any word of an administrator's."""
         begun = {**EMPTY, "said": answer_html(done, "saved" if done else "note")}
         desk = self.writing.desk(project.id, user.id) if Role.WRITER in roles else None
@@ -419,7 +419,7 @@ class SensesHandlers:
             return {**begun, "task": task_html(project, self.senses.count_undescribed(project.id))}
         return {**begun, "task": nothing_html(project, task)}
 
-    def _admitted(self, request: gr.Request) -> tuple[User, Project, frozenset[Role]]:
+    def _admit(self, request: gr.Request) -> tuple[User, Project, frozenset[Role]]:
         project_id, user = require_member(request, self.accounts, Role.ADMINISTRATOR, Role.WRITER)
         project = self.projects.get(project_id)
         if WORD_TO_SENSE not in project.settings.types:

@@ -27,9 +27,12 @@ from annotation.services.accounts import AccountService
 from annotation.services.bundle import DamagedError, UnreachableError
 from annotation.types import Role, User
 from annotation.wording import quote_value, whole_in
-from kpdemo.ui.widgets import QUIETLY, keep_reason, note_html, shown_to_user, unseen_box
+from kpdemo.ui.widgets import QUIETLY, done_html, keep_reason, note_html, shown_to_user, unseen_box
 
 IS_BACK = "What you typed but did not save is back in the form."
+
+
+BOTH_SAVED = "Saved. Somebody else changed settings meanwhile: the form now shows their changes too."
 
 
 @dataclass(frozen=True)
@@ -47,20 +50,20 @@ class KeptForm:
     @property
     def sends(self) -> str:
         """The `js` of an event that saves what began and the fields, where they can be changed meanwhile."""
-        return f"async (...now) => (await kpdemo).kept.send({self._named}, now)"
+        return f"async (...now) => (await kpdemo).kept.send({self._name_json}, now)"
 
     @property
     def pauses(self) -> str:
         """The `js` of an event that fills the fields, maybe with what they began with; see `resume_after`."""
-        return f"async (...now) => {{ (await kpdemo).kept.pause({self._named}); return now; }}"
+        return f"async (...now) => {{ (await kpdemo).kept.pause({self._name_json}); return now; }}"
 
     def resume_after(self, failed: Dependency) -> None:
         """Keep on what is typed when an event has not filled the fields."""
-        script = f"async () => {{ (await kpdemo).kept.resume({self._named}); }}"
+        script = f"async () => {{ (await kpdemo).kept.resume({self._name_json}); }}"
         failed.failure(None, js=script, api_name=f"resume_{self.name}", **QUIETLY)
 
     @property
-    def _named(self) -> str:
+    def _name_json(self) -> str:
         return json.dumps({"name": self.name})
 
     def keep(
@@ -133,6 +136,11 @@ def build_kept_form(name: str) -> KeptForm:
         gr.HTML(note_html(IS_BACK, role="status"), apply_default_css=False)
         drop = gr.Button("Drop it", size="sm", min_width=80, elem_id=f"{name}-drop")
     return KeptForm(name, row, drop)
+
+
+def saved_html(said: str, *, is_alone: bool) -> str:
+    """That a form is saved; `is_alone` unless it shows by now what somebody else changed too."""
+    return done_html(said) if is_alone else note_html(BOTH_SAVED)
 
 
 @dataclass(frozen=True)

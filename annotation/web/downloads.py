@@ -237,7 +237,7 @@ def build_board_downloads(admission: Admission, systems: SystemService) -> APIRo
             raise NotFoundError("There is no such file: choose it on the leaderboard.")
         name = f"{plain_name(project.name)}-leaderboard.{ending}"
         return Response(
-            _written(systems.board(project.id, gold_id), ending),
+            _render_board(systems.board(project.id, gold_id), ending),
             media_type=_TYPES[ending],
             headers={"content-disposition": attachment(name)},
         )
@@ -250,7 +250,7 @@ def board_address(project_id: int, gold_id: int, ending: str) -> str:
     return f"{BOARD_PATH.format(project_id=project_id, ending=ending)}?gold={gold_id}"
 
 
-def _written(board: Board, ending: str) -> str:
+def _render_board(board: Board, ending: str) -> str:
     if ending == "csv":
         return board_as_csv(board)
     return json.dumps(board_as_json(board), ensure_ascii=False, indent=2) + "\n"

@@ -147,7 +147,7 @@ class PairNames:
         """The name of a pair: 16 hexadecimal digits."""
         left, right = bytes(_HALF), pair_id.to_bytes(_HALF, "big")
         for round in range(_ROUNDS):
-            left, right = right, bytes(self._mixed(left, right, round))
+            left, right = right, bytes(self._mix(left, right, round))
         return (left + right).hex()
 
     def id_of(self, name: str) -> int | None:
@@ -157,10 +157,10 @@ class PairNames:
         whole = bytes.fromhex(name)
         left, right = whole[:_HALF], whole[_HALF:]
         for round in reversed(range(_ROUNDS)):
-            left, right = bytes(self._mixed(right, left, round)), left
+            left, right = bytes(self._mix(right, left, round)), left
         return None if any(left) else int.from_bytes(right, "big")
 
-    def _mixed(self, one: bytes, other: bytes, round: int) -> Iterator[int]:
+    def _mix(self, one: bytes, other: bytes, round: int) -> Iterator[int]:
         digest = blake2b(bytes([round]) + other, key=self._key, digest_size=_HALF).digest()
         return (a ^ b for a, b in zip(one, digest, strict=True))
 
@@ -342,7 +342,7 @@ def build_writing_routes(writing: WritingService, consents: ConsentService) -> A
 
     @router.get("/projects/{project}/written")
     def show_written(user: Account, project: ProjectId) -> Result:
-        return {"texts": [_written(each) for each in writing.recent(project, user.id)]}
+        return {"texts": [_text_json(each) for each in writing.recent(project, user.id)]}
 
     @router.get("/writings/{writing}")
     def show_task(user: Account, task: WritingId) -> Result:
@@ -416,7 +416,7 @@ def _check(check: Check) -> Result:
     }
 
 
-def _written(text: WrittenText) -> Result:
+def _text_json(text: WrittenText) -> Result:
     return {
         "id": text.id,
         "type_label": comparison_type(text.type).label,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fastapi import APIRouter, Request, Response
 
 from annotation.errors import AccessError, AnnotationError, HandOverError, NotFoundError
-from annotation.predictions import ORDER_NAMES, TYPE, PredictedDocument, QueueOrder, pool
+from annotation.predictions import ORDER_NAMES, TYPE, QueueOrder, pool
 from annotation.services.accounts import AccountService
 from annotation.services.predictions import PATH, HandOvers, SendService
 from annotation.services.projects import OverviewService, ProjectLine
@@ -84,7 +84,9 @@ class SendPages:
             orders=ORDER_NAMES,
             order=None if chosen is None else self._sending.usual_order(chosen.id),
             models=sorted({run.model for document in documents for run in document.runs}),
-            documents=[_beginning(document) for document in documents[:SHOWN_DOCUMENTS]],
+            documents=[
+                beginning(one.title or one.body, _SHOWN_CHARACTERS) for one in documents[:SHOWN_DOCUMENTS]
+            ],
             count=len(documents),
         )
 
@@ -93,7 +95,8 @@ class SendPages:
         try:
             project_id = _number(asked)
             self._accounts.require(user.name, project_id, Role.ADMINISTRATOR)
-            order = _order(form.get("order", "")) or self._sending.usual_order(project_id)
+            named = next((order for order in QueueOrder if order == form.get("order")), None)
+            order = named or self._sending.usual_order(project_id)
             documents = self._handovers.documents(token)
             summary = self._sending.send(project_id, documents, order=order, by=user)
         except AccessError as error:
@@ -124,12 +127,3 @@ def _number(text: str) -> int:
     if number is None:
         raise NotFoundError("No project is chosen: choose one of your projects.")
     return number
-
-
-def _order(text: str) -> QueueOrder | None:
-    return next((order for order in QueueOrder if order == text), None)
-
-
-def _beginning(document: PredictedDocument) -> str:
-    """The title, or how the text begins."""
-    return beginning(document.title or document.body, _SHOWN_CHARACTERS)

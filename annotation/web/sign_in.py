@@ -180,7 +180,7 @@ class InvitationPages:
         try:
             offer = await self._responder.ask(self._invitations.invitation, token)
         except InvitationError as error:
-            return await self._closed(request, error)
+            return await self._show_closed(request, error)
         return self._form(token, offer, await self._responder.user_of(request))
 
     async def accept(self, request: Request, token: str) -> Response:
@@ -192,7 +192,7 @@ class InvitationPages:
                 self._invitations.accept_invitation, token, name, password
             )
         except InvitationError as error:
-            return await self._closed(request, error)
+            return await self._show_closed(request, error)
         except AnnotationError as error:
             return self._form(token, offer, None, name=name, error=error)
         return await self._responder.let_in(request, session, HOME)
@@ -206,7 +206,7 @@ class InvitationPages:
         try:
             await self._responder.ask(self._invitations.join, token, user.name)
         except AnnotationError as error:
-            return await self._closed(request, error)
+            return await self._show_closed(request, error)
         return self._responder.go(HOME)
 
     def _form(
@@ -229,7 +229,7 @@ class InvitationPages:
             name=name,
         )
 
-    async def _closed(self, request: Request, error: AnnotationError) -> Response:
+    async def _show_closed(self, request: Request, error: AnnotationError) -> Response:
         return self._responder.show(
             "closed.html", status=410, error=error, user=await self._responder.user_of(request)
         )

@@ -140,13 +140,6 @@ def candidate_key(phrase: str, language: str = "") -> str:
     return " ".join(word for word in stems if word not in HYPHENS)
 
 
-def stem_runs(document: Document) -> Iterator[list[str]]:
-    """The stems of each title, heading, paragraph and so on, as keys have them: hyphens left out."""
-    for text, offset in document_blocks(document):
-        _, stems = _read(text, offset, document.language)
-        yield [word for word in stems if word not in HYPHENS]
-
-
 def _located(parts: Sequence[tuple[list[Token], list[str]]], keys: set[str], longest: int) -> list[Candidate]:
     """The keys with all of their places, by first occurrence."""
     found: dict[str, list[Span]] = {}

@@ -177,25 +177,6 @@ def noun_ngrams(document: Document, tagger: Tagger, longest: int = 3) -> list[Ca
     return locate(document, keys)
 
 
-def inner_ngrams(document: Document, longest: int) -> list[Candidate]:
-    """Every run of at most `longest` words that begins and ends with a content word, with all its places.
-
-    It may contain other words ("sac à dos"), but no punctuation. For other languages than English.
-    """
-    keys: dict[str, None] = {}
-    for words in _content(document):
-        for first, word in enumerate(words):
-            if not word.content:
-                continue
-            for end in range(first + 1, min(first + longest, len(words)) + 1):
-                last = words[end - 1]
-                if not any(map(str.isalnum, last.stem)):
-                    break
-                if last.content:
-                    keys[" ".join(one.stem for one in words[first:end])] = None
-    return locate(document, keys)
-
-
 def locate(document: Document, keys: Collection[str]) -> list[Candidate]:
     """Every place of each key in the document; those that do not occur in it are left out.
 

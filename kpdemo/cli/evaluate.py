@@ -35,10 +35,10 @@ from kpdemo.cli.options import (
 from kpdemo.command import CallError
 from kpdemo.errors import InputError
 from kpdemo.evaluation.metrics import Convention, Cut, read_cuts, with_further
-from kpdemo.identity import model_identity
 from kpdemo.io.documents import ID_COLUMN, read_gold
 from kpdemo.io.files import LINE_SUFFIXES, replacing
 from kpdemo.io.tables import LineError
+from kpdemo.predictors import model_identity
 from kpdemo.types import Document, Prediction, Predictor
 
 if TYPE_CHECKING:

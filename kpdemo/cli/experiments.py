@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kpdemo.experiments.measuring import ModelRuns
     from kpdemo.experiments.results import Results
     from kpdemo.experiments.variants import Table
-    from kpdemo.simckp.pipeline import SystemPredictor
+    from kpdemo.simckp.predictor import SystemPredictor
 
 
 EXAMPLES = f"""
@@ -195,7 +195,7 @@ def _measure_model(call: _Call, gold: Sequence[str]) -> None:
 
 
 def _measure_retrieval(call: _Call, gold: Sequence[str], index: Path) -> None:
-    from kpdemo.identity import index_identity
+    from kpdemo.predictors import index_identity
     from kpdemo.ramkg.passage_index import PassageIndex
 
     check_index(call.model, index)
@@ -210,7 +210,7 @@ def _model_runs(call: _Call, gold: Sequence[str]) -> ModelRuns:
     """The datasets without what chose a threshold, and what tells the model from others."""
     from kpdemo.experiments.measuring import ModelRuns, without
     from kpdemo.experiments.results import GoldFile
-    from kpdemo.identity import model_identity
+    from kpdemo.predictors import model_identity
 
     chose = _chosen_on(call)
     datasets: dict[str, list[Document]] = {}
@@ -251,7 +251,7 @@ def _system(call: _Call) -> SystemPredictor | None:
     from kpdemo.predictors import fetched_folder
     from kpdemo.simckp import checkpoint
     from kpdemo.simckp import generator as generator_checkpoint
-    from kpdemo.simckp.pipeline import SystemPredictor, load_system
+    from kpdemo.simckp.predictor import SystemPredictor, load_system
 
     folder = fetched_folder(call.model)
     if kind_of(folder) not in (checkpoint.KIND, generator_checkpoint.KIND):

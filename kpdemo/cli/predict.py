@@ -37,7 +37,6 @@ from kpdemo.cli.options import (
 )
 from kpdemo.command import INTERRUPTED, CallError, check_file
 from kpdemo.errors import InputError
-from kpdemo.identity import index_identity, model_identity
 from kpdemo.io.documents import ID_COLUMN, read_whole, text_document
 from kpdemo.io.files import (
     COMPRESSIONS,
@@ -50,6 +49,7 @@ from kpdemo.io.files import (
 )
 from kpdemo.io.predictions import write_predictions_table
 from kpdemo.lines import with_title_line
+from kpdemo.predictors import index_identity, model_identity
 from kpdemo.routing import DEFAULT_MODEL
 from kpdemo.selection import check_all
 from kpdemo.text import number_of

@@ -12,7 +12,7 @@ import typer
 
 from kpdemo.cli.options import PROGRAM
 from kpdemo.command import CallError
-from kpdemo.predictors import RAMKG_KIND
+from kpdemo.identity import RAMKG_KIND
 
 _WRITING = frozenset({RAMKG_KIND, "one2seq"})
 """Kinds whose present keyphrases are written too; the others mark them."""
@@ -29,7 +29,7 @@ def hub_page(name: str, card: str, *, kind: str, licence: str, languages: Collec
         languages: codes of those it was made for; empty where that is not known.
     """
     family = kind.partition("-")[0]
-    tags = ["keyphrase-extraction", *([family] if family in ("simckp", "ramkg", "kea") else [])]
+    tags = ["keyphrase-extraction", *([family] if family in ("simckp", "ramkg") else [])]
     told = [
         f"license: '{licence}'",
         *(["language:", *(f"- '{language}'" for language in sorted(languages))] if languages else []),

@@ -29,9 +29,9 @@ def train(
         typer.Argument(
             metavar="PART",
             help="tagger, frequency, extractor, ensemble, labeller, generator, one2seq, bank, profiles, "
-            "ranking or reranker; model to combine trained parts; all for the parts that [model] names and "
-            "then their model; for other languages vocabulary, retriever, multilingual, ramkg-generator, "
-            "ramkg-rounds or kea.",
+            "or reranker; model to combine trained parts; all for the parts that [model] names and then "
+            "their model; for other languages vocabulary, retriever, multilingual, ramkg-generator or "
+            "ramkg-rounds.",
         ),
     ],
     config: Annotated[

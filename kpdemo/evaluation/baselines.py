@@ -159,7 +159,7 @@ class TextRank(Baseline):
                 graph.add_edges_from((other, word) for other in recent if other is not None and other != word)
             recent.append(word)
         rank = nx.pagerank(graph)
-        return _summed(candidates, rank)
+        return _sum_of_ranks(candidates, rank)
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ class PositionRank(Baseline):
                         graph.add_edge(other, word, weight=known + 1)
             recent.append(word)
         rank = nx.pagerank(graph, personalization=bias, dangling=bias) if bias else {}
-        return _summed(candidates, rank)
+        return _sum_of_ranks(candidates, rank)
 
 
 @dataclass(frozen=True)
@@ -212,7 +212,7 @@ class MultipartiteRank(Baseline):
         import networkx as nx
         import numpy as np
 
-        candidates = _capped(self.mine(document))
+        candidates = _most_frequent(self.mine(document))
         if not candidates:
             return []
         positions = _word_positions(document, candidates)
@@ -228,7 +228,7 @@ class MultipartiteRank(Baseline):
         return [(candidate, rank[index]) for index, candidate in enumerate(candidates)]
 
 
-def _summed(candidates: Sequence[Candidate], rank: Mapping[str, float]) -> list[Scored]:
+def _sum_of_ranks(candidates: Sequence[Candidate], rank: Mapping[str, float]) -> list[Scored]:
     """Each candidate with the sum of the ranks of its words."""
     return [
         (candidate, math.fsum(rank.get(word, 0.0) for word in candidate.key.split(" ")))
@@ -249,7 +249,7 @@ def _candidate_words(document: Document, candidates: Sequence[Candidate]) -> Ite
             yield None
 
 
-def _capped(candidates: Sequence[Candidate]) -> list[Candidate]:
+def _most_frequent(candidates: Sequence[Candidate]) -> list[Candidate]:
     """At most `MOST_CANDIDATES`, the most frequent and then the first; in the order of the text."""
     best = sorted(candidates, key=lambda candidate: (-len(candidate.spans), candidate.spans[0]))
     return sorted(best[:MOST_CANDIDATES], key=lambda candidate: candidate.spans[0])

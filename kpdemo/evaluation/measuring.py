@@ -65,19 +65,22 @@ def document_row(compared: ComparedDocument) -> dict[str, Any]:
             "absent": [keyphrases[place] for place in wanted.absent.values()],
         },
         "predicted": {
-            "present": _ranked(found, prediction.present, wanted.present),
-            "absent": _ranked(others, prediction.absent, wanted.absent),
+            "present": _rank_rows(found, prediction.present, wanted.present),
+            "absent": _rank_rows(others, prediction.absent, wanted.absent),
         },
         "missed": {
             "present": [keyphrases[place] for key, place in wanted.present.items() if key not in found],
             "absent": [keyphrases[place] for key, place in wanted.absent.items() if key not in others],
         },
         "not_in_text": [prediction.present[place].text for place in dropped],
-        **{kind: None if _is_empty(values.values()) else values for kind, values in figures.items()},
+        **{
+            kind: None if all(value is None for value in values.values()) else values
+            for kind, values in figures.items()
+        },
     }
 
 
-def _ranked(
+def _rank_rows(
     found: Mapping[str, int], keyphrases: tuple[Keyphrase, ...], wanted: Mapping[str, int]
 ) -> list[dict[str, Any]]:
     rows = []
@@ -87,10 +90,6 @@ def _ranked(
         told = {"score": round(score, SCORE_DIGITS)} if is_told else {}
         rows.append({"text": text, "rank": rank, **told, "correct": key in wanted})
     return rows
-
-
-def _is_empty(values: Iterable[float | None]) -> bool:
-    return all(value is None for value in values)
 
 
 BeforeEach = Callable[[], None]
@@ -111,7 +110,7 @@ def document_scores(
 ) -> list[DocumentScores]:
     """Each document's scores, in the language that it is measured in; other arguments as in `evaluate`."""
     golds: Iterable[Document] = identify_together(documents)
-    told = golds if before_each is None else _told(golds, before_each)
+    told = golds if before_each is None else _call_before_each(golds, before_each)
     return score_documents(told, predictions, on_compared, cuts, released=released)
 
 
@@ -154,7 +153,7 @@ def measure_file(
         for problem in problems:
             on_error(problem)
     _check_ids(datasets, predictions, path if whole else None)
-    model = recorded_model(path) or _named_model(path)
+    model = recorded_model(path) or _model_of_rows(path)
     figures, without_prediction = {}, {}
     for name, documents in datasets.items():
         if missing := [document.id for document in documents if document.id not in predictions]:
@@ -184,7 +183,7 @@ def without_gold(datasets: Mapping[str, Sequence[Document]]) -> dict[str, list[s
 
 def missing_message(dataset: str, ids: Sequence[str]) -> str:
     """A sentence on documents without a prediction."""
-    named = _named(ids)
+    named = _first_few(ids)
     if len(ids) == 1:
         return f"{dataset}, document {named}: no prediction; counted as empty."
     return f"{dataset}: no prediction for {len(ids):,} documents, {named}; counted as empty."
@@ -194,7 +193,7 @@ def without_gold_message(dataset: str, ids: Sequence[str], documents: int) -> st
     """A sentence on those of that many documents that have no gold keyphrases."""
     have, them = ("has", "it") if len(ids) == 1 else ("have", "them")
     return (
-        f"{dataset}: {len(ids):,} of {documents:,} documents {have} no gold keyphrases, {_named(ids)}; "
+        f"{dataset}: {len(ids):,} of {documents:,} documents {have} no gold keyphrases, {_first_few(ids)}; "
         f"skip_empty leaves {them} out, count_empty counts {them} as zero."
     )
 
@@ -215,7 +214,7 @@ def not_in_text_message(dataset: str, figures: DatasetFigures) -> str:
     )
 
 
-def _named(ids: Sequence[str]) -> str:
+def _first_few(ids: Sequence[str]) -> str:
     """The first few."""
     named = ", ".join(f'"{id}"' for id in ids[:SHOWN_MISSING])
     return named if len(ids) <= SHOWN_MISSING else f"{named} and others"
@@ -241,13 +240,13 @@ def _check_ids(
         )
 
 
-def _told(golds: Iterable[Document], before_each: BeforeEach) -> Iterator[Document]:
+def _call_before_each(golds: Iterable[Document], before_each: BeforeEach) -> Iterator[Document]:
     for gold in golds:
         before_each()
         yield gold
 
 
-def _named_model(path: Path) -> str | None:
+def _model_of_rows(path: Path) -> str | None:
     """What all lines of a predictions file call their model, if they do."""
     values = (row.get("model") for _, row in read_rows(path, on_error=_ignore))
     names = {value if isinstance(value, str) else "" for value in values}

@@ -108,10 +108,10 @@ def interval_note(datasets: Mapping[str, DatasetFigures]) -> str:
 def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """The first column has names, the others numbers; the last line does not end."""
     lines = [heads, ["---", *["---:"] * (len(heads) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(map(_escaped, cells))} |" for cells in lines)
+    return "\n".join(f"| {' | '.join(map(_escape_cell, cells))} |" for cells in lines)
 
 
-def _escaped(text: str) -> str:
+def _escape_cell(text: str) -> str:
     """On one line, and whole where a name has a bar in it."""
     return " ".join(text.replace("|", "\\|").split())
 

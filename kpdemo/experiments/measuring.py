@@ -40,7 +40,7 @@ from kpdemo.types import (
 )
 
 if TYPE_CHECKING:
-    from kpdemo.simckp.pipeline import SystemPredictor
+    from kpdemo.simckp.predictor import SystemPredictor
 
 
 MOST_REASONS = 3

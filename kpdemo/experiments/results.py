@@ -178,7 +178,7 @@ def _entries(before: Mapping[str, GoldFile], now: Mapping[str, GoldFile]) -> lis
             continue
         entries[own[1]] = own[0], True
         if own[1].sha256 != stored.sha256:
-            logger.warning("%s", _replaced(name, stored))
+            logger.warning("%s", _describe_replacement(name, stored))
     entries |= {file: (name, True) for name, file in now.items()}
     return [(file, name, new) for file, (name, new) in entries.items()]
 
@@ -201,6 +201,6 @@ def _gold(result: Result) -> dict[str, GoldFile]:
     return {f"{file.folder}/{file.dataset}" if file.folder else file.dataset: file for file in files}
 
 
-def _replaced(name: str, file: GoldFile) -> str:
+def _describe_replacement(name: str, file: GoldFile) -> str:
     whose = "another file of that name and folder" if file.sha256 else "a file whose content was not stored"
     return f"The stored figures of {name} are from {whose}: they are replaced."

@@ -140,13 +140,13 @@ class _VariantRun:
 
     def measured(self) -> Result:
         """Its figures, stored or made now."""
-        return self._stored("variant", {}, self._measure)
+        return self._figures("variant", {}, self._measure)
 
     def by_length(self) -> Result:
         """Its figures over candidates of that many words at most."""
-        return self._stored("ngrams", {"lengths": list(self.runs.config.lengths)}, self._measure_lengths)
+        return self._figures("ngrams", {"lengths": list(self.runs.config.lengths)}, self._measure_lengths)
 
-    def _stored(self, kind: str, settings: Mapping[str, Any], make: Any) -> Result:
+    def _figures(self, kind: str, settings: Mapping[str, Any], make: Any) -> Result:
         name = f"{kind}-{self.variant.name}-{self.seed}"
         identity = self._identity(settings)
         data = self._content([*self._read, *self.runs.config.measured.values()])
@@ -168,7 +168,7 @@ class _VariantRun:
     def _measure(self) -> Result:
         from kpdemo.predictors import load_predictor
 
-        predictor = load_predictor(self._trained(), device=self._training.device)
+        predictor = load_predictor(self._train(), device=self._training.device)
         with _progress(f"Measuring {self.variant.name}", self._documents) as progress:
             datasets = self._datasets(predictor, progress)
         return {"training": self._description(predictor.device), "datasets": datasets}
@@ -177,7 +177,7 @@ class _VariantRun:
         from kpdemo.simckp.checkpoint import load_checkpoint
         from kpdemo.training.extractor import ScoredDocuments, predict_up_to
 
-        predictor = load_checkpoint(self._trained(), device=self._training.device)
+        predictor = load_checkpoint(self._train(), device=self._training.device)
         chosen_on = ScoredDocuments.of(predictor, self._validation)
         asked = {
             name: ScoredDocuments.of(predictor, documents) for name, documents in self._documents.items()
@@ -202,7 +202,7 @@ class _VariantRun:
         """The file of the documents that are measured on under a name."""
         return {"file": self.runs.config.measured[name].path.name}
 
-    def _trained(self) -> Path:
+    def _train(self) -> Path:
         """The variant's checkpoint; trained first, or as far as that is left to do."""
         from kpdemo.training import run
         from kpdemo.training.parts import CHECKPOINT
@@ -219,7 +219,7 @@ class _VariantRun:
         return dict(self.runs.overrides) | changed | own
 
     @cached_property
-    def _configured(self) -> ExtractorTraining:
+    def _config(self) -> ExtractorTraining:
         from kpdemo.config import load_section
         from kpdemo.training.fine_tuning import ExtractorTraining
         from kpdemo.training.generator import One2SeqTraining
@@ -232,7 +232,7 @@ class _VariantRun:
     @cached_property
     def _training(self) -> ExtractorTraining:
         """In a folder named by its settings and data, so that others are trained in another."""
-        config = self._configured
+        config = self._config
         decisive = {name: value for name, value in vars(config).items() if name not in _PLACES}
         data = self._content(self._read) or str(config.data)
         identity = content_identity([self.variant.part, sorted(decisive.items()), data])
@@ -242,11 +242,11 @@ class _VariantRun:
     @property
     def _read(self) -> list[Source]:
         """What it learns from, and what chooses its weights."""
-        return [*self._configured.train, self._configured.validation]
+        return [*self._config.train, self._config.validation]
 
     def _content(self, sources: Sequence[Source]) -> str:
         """A hash of the files of some sources; empty where one is not at hand."""
-        files = [self._configured.data / source.path for source in sources]
+        files = [self._config.data / source.path for source in sources]
         return content_identity(map(sha256_of, files)) if all(file.is_file() for file in files) else ""
 
     @cached_property

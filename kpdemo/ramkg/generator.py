@@ -21,8 +21,8 @@ from transformers import GenerationConfig
 from transformers.modeling_outputs import BaseModelOutput
 
 from kpdemo.errors import LanguageError, ModelLoadError, PassageIndexError
+from kpdemo.identity import RAMKG_KIND
 from kpdemo.languages import fold_word, language_name
-from kpdemo.predictors import RAMKG_KIND
 from kpdemo.ramkg.passage_index import Hit, Manifest, PassageIndex, read_manifest, retrieved_passage
 from kpdemo.ramkg.prompt import (
     Ends,

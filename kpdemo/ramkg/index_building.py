@@ -197,7 +197,7 @@ def build_index(
         if not encoded.passages:
             shutil.rmtree(partial)
             raise InputError(f"{name}: contains no passages; give a file of passages.")
-        write_manifest(partial, _finished(partial, encoded))
+        write_manifest(partial, _finish(partial, encoded))
         _remove_stale(partial)
         partial.rename(folder)
     return PassageIndex.open(folder)
@@ -227,7 +227,7 @@ def add_passages(
             grown = writer.manifest
         done = grown.passages - len(index)
         if done:
-            write_manifest(folder, _finished(folder, grown, earlier=index.manifest))
+            write_manifest(folder, _finish(folder, grown, earlier=index.manifest))
         _remove_stale(folder)
     return Added(done, known.met)
 
@@ -329,7 +329,7 @@ def _encode(
         writer.commit()
 
 
-def _finished(folder: Path, manifest: Manifest, *, earlier: Manifest | None = None) -> Manifest:
+def _finish(folder: Path, manifest: Manifest, *, earlier: Manifest | None = None) -> Manifest:
     """With the FAISS structure of all passages, its measured recall, and the hashes of the files."""
     if manifest.index.type != "flat":
         manifest = _with_structure(folder, manifest, earlier)

@@ -202,12 +202,12 @@ class PassageStore:
     @cached_property
     def vectors(self) -> NDArray[np.float32]:
         """(N, D)."""
-        return self._mapped(VECTORS, REAL, (len(self), self._manifest.width))
+        return self._map_file(VECTORS, REAL, (len(self), self._manifest.width))
 
     @cached_property
     def keys(self) -> NDArray[np.uint64]:
         """(N,) `passage_key` of each id."""
-        return self._mapped(KEYS, WORD, (len(self),))
+        return self._map_file(KEYS, WORD, (len(self),))
 
     def line(self, number: int) -> bytes:
         """A passage as `passage_line` wrote it."""
@@ -236,7 +236,7 @@ class PassageStore:
         places = self._by_key[first:end].tolist()
         return next((place for place in places if self.passage(place).id == id), None)
 
-    def _mapped(self, name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    def _map_file(self, name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
         if not len(self):  # no memory can be mapped to nothing
             return np.zeros(shape, dtype=dtype)
         mapped = np.memmap(self._folder / name, dtype=dtype, mode="r", shape=shape)
@@ -249,7 +249,7 @@ class PassageStore:
 
     @cached_property
     def _ends(self) -> NDArray[np.uint64]:
-        return self._mapped(ENDS, WORD, (len(self),))
+        return self._map_file(ENDS, WORD, (len(self),))
 
     @cached_property
     def _text(self) -> mmap.mmap:
@@ -341,7 +341,7 @@ def read_structure(path: Path, vectors: NDArray[np.float32], *, whole: bool = Fa
         return index
     if isinstance(index, faiss.IndexIVF):
         centroids = index.quantizer.reconstruct_n(0, index.nlist)
-        _read_from(_aligned(centroids), index, index.quantizer)
+        _read_from(_align(centroids), index, index.quantizer)
     else:
         _read_from(vectors, index, index.storage)
     return index
@@ -367,7 +367,7 @@ def search_structure(
         found: Neighbours = index.search(queries, count, params=parameters)
         return found
     _, numbers = index.search(queries, min(count * _REFINED, len(vectors)), params=parameters)
-    return _compared_again(vectors, queries, numbers, count)
+    return _compare_exactly(vectors, queries, numbers, count)
 
 
 def choose_effort(
@@ -419,7 +419,7 @@ def _read_from(vectors: NDArray[np.float32], index: Any, part: Any) -> None:
     faiss.add_to_referenced_objects(index, vectors)  # else Python frees what `index` reads
 
 
-def _aligned(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+def _align(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     """A copy that begins where a cache line does."""
     memory = np.empty(vectors.nbytes + _CACHE_LINE, dtype=np.uint8)
     first = -memory.ctypes.data % _CACHE_LINE
@@ -472,7 +472,7 @@ def _training_sample(vectors: NDArray[np.float32], nlist: int) -> NDArray[np.flo
     return np.ascontiguousarray(vectors[np.sort(chosen)])
 
 
-def _compared_again(
+def _compare_exactly(
     vectors: NDArray[np.float32], queries: NDArray[np.float32], numbers: NDArray[np.int64], count: int
 ) -> Neighbours:
     """The best `count` of `numbers` (Q, C) by their exact dot products."""

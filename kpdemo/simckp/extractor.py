@@ -28,7 +28,6 @@ from kpdemo.selection import best_first, check_options, keep, ranked_count, rank
 from kpdemo.simckp.batches import Movable, in_halves, pad_rows
 from kpdemo.simckp.calibration import Calibration, ExpectedF1, own_count
 from kpdemo.simckp.examples import FEATURES, Example, build_example
-from kpdemo.simckp.ranking import PresentRanker
 from kpdemo.types import Document, PointKind, Prediction, Ranking, VectorPoint, VectorSpace
 from kpdemo.worker import part, tell
 
@@ -300,7 +299,6 @@ class SimckpPredictor:
         padding: the pad token id.
         second: its scores are averaged with those of `module`; the two make different errors.
         languages: of the documents that it was trained on.
-        ranker: ranks the best candidates together; `selection` is for the scores that it gives.
     """
 
     name: str
@@ -310,7 +308,6 @@ class SimckpPredictor:
     tagger: Tagger
     selection: Selection
     second: Second | None = None
-    ranker: PresentRanker | None = None
     languages: frozenset[str] = frozenset({ENGLISH})
 
     @property
@@ -334,23 +331,14 @@ class SimckpPredictor:
 
     def score(self, documents: Sequence[Document]) -> list[tuple[list[Candidate], NDArray[np.float32]]]:
         """The candidates of each document and their raw scores, (P,)."""
-        return self.score_mined(documents, [self.mine(document) for document in documents])
+        return self.score_mined([self.mine(document) for document in documents])
 
     def score_mined(
-        self,
-        documents: Sequence[Document],
-        mined: Sequence[tuple[list[Candidate], Example]],
-        vectors: NDArray[np.float32] | None = None,
+        self, mined: Sequence[tuple[list[Candidate], Example]]
     ) -> list[tuple[list[Candidate], NDArray[np.float32]]]:
-        """As `score`, of documents whose candidates and examples are known already.
-
-        Args:
-            vectors: (B, D) of the documents by the ranker's encoder, when they are known already.
-        """
+        """As `score`, of documents whose candidates and examples are known already."""
         examples = [example for _, example in mined]
         scores = score_examples(self.module, examples, padding=self.padding, second=self.second)
-        if self.ranker is not None:
-            scores = self.ranker.rank(documents, mined, scores, vectors)
         return [(candidates, row) for (candidates, _), row in zip(mined, scores, strict=True)]
 
     def choose(
@@ -397,7 +385,7 @@ class SimckpPredictor:
             return []  # a classifier compares a phrase with nothing
         [read] = self._readable([document])
         candidates, example = self.mine(read)
-        [(_, scores)] = self.score_mined([read], [(candidates, example)])
+        [(_, scores)] = self.score_mined([(candidates, example)])
         shown, kept = self._select(scores, top_k, threshold)
         points = [VectorPoint(read.title or read.body, PointKind.DOCUMENT)]
         for index, candidate in enumerate(candidates):

@@ -202,12 +202,12 @@ class WordProfiles:
         Args:
             stems: all words of the text; each counts once, by its rarity.
         """
-        held = sorted(self._known[stem] for stem in stems if stem in self._known)
+        held = sorted(self._word_numbers[stem] for stem in stems if stem in self._word_numbers)
         weights = self.rarity[held]
         return self._rows.weighed(held, weights / max(float(np.linalg.norm(weights)), 1.0e-30))
 
     @cached_property
-    def _known(self) -> dict[str, int]:
+    def _word_numbers(self) -> dict[str, int]:
         return {word: number for number, word in enumerate(self.words)}
 
     @cached_property
@@ -407,7 +407,7 @@ class PhraseBank:
         texts: N spellings.
         keys: the `term_key` of each, kept because stemming them all takes seconds.
         log_frequency: (N,) float32, log(1 + documents that use the term as a keyphrase).
-        stored: the vectors as on disk, see `kpdemo.simckp.storage` and, for "int4", `nibbles`.
+        stored: the vectors as on disk, see `kpdemo.simckp.storage` and, for "int4", `to_nibbles`.
         associations: of the terms; votes for each other.
         encoder: the hash of the pair encoder that the vectors belong to.
         device: where the nearest terms are searched.
@@ -543,7 +543,7 @@ class PhraseBank:
         wanted = max(count, self.score.scored)
         most = wanted + max((len(text.numbers) for text in texts), default=0)
         queries = np.hstack([documents, np.ones((len(documents), 1), dtype=np.float32)])
-        profiled = self._profiled(texts)
+        profiled = self._profile_scores(texts)
         codes = [code or ENGLISH for code in languages]
         found = self._best(queries, profiled, codes, min(most, len(self)))
         for row, (document, numbers, text) in enumerate(zip(documents, found, texts, strict=True)):
@@ -553,7 +553,7 @@ class PhraseBank:
             order = np.argsort(-scores, kind="stable")
             yield ScoredTerms(left[order], scores[order], own[order])
 
-    def _profiled(self, texts: Sequence[TextTerms]) -> NDArray[np.float32] | None:
+    def _profile_scores(self, texts: Sequence[TextTerms]) -> NDArray[np.float32] | None:
         """(B, N) the cosine of each text and word profile; None where the score does not ask for it."""
         if self.profiles is None or not self.score.profiles or not texts:
             return None

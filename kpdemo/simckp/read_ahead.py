@@ -54,10 +54,10 @@ class ReadDocument:
     def __reduce__(self) -> tuple[Any, ...]:
         """The candidates without their class: hundreds of small objects take long to pickle."""
         phrases = [(candidate.key, candidate.spans) for candidate in self.candidates]
-        return _unpickled, (phrases, self.example, self.tokens, self.terms)
+        return _restore, (phrases, self.example, self.tokens, self.terms)
 
 
-def _unpickled(
+def _restore(
     phrases: Sequence[tuple[str, tuple[Span, ...]]], example: Example, tokens: list[int], terms: TextTerms
 ) -> ReadDocument:
     return ReadDocument([Candidate(key, spans) for key, spans in phrases], example, tokens, terms)
@@ -106,7 +106,7 @@ class ReadAhead:
         self._ahead = _AHEAD * processes
         self._threads = ThreadPoolExecutor(processes)  # one waits for each process
         self._idle: SimpleQueue[ModelWorker] = SimpleQueue()
-        for worker in (ModelWorker(partial(_given, reader)) for _ in range(processes)):
+        for worker in (ModelWorker(partial(_return_reader, reader)) for _ in range(processes)):
             self._idle.put(worker)
             weakref.finalize(self, worker.close)
 
@@ -142,6 +142,6 @@ def processes_for(device: str) -> int:
     return min(others, MOST_PROCESSES) if device == "cuda" and others > 1 else 0
 
 
-def _given(reader: DocumentReader, _name: str) -> Any:
+def _return_reader(reader: DocumentReader, _name: str) -> Any:
     """What a `ModelWorker` calls to load, where the reader came along."""
     return reader

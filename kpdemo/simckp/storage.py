@@ -113,7 +113,7 @@ def to_nibbles(name: str, values: Tensor) -> dict[str, Tensor]:
 
 
 def from_nibbles(packed: Tensor, step: Tensor, shape: Sequence[int]) -> Tensor:
-    """(R, C) float32 of what `in_nibbles` made.
+    """(R, C) float32 of what `to_nibbles` made.
 
     Args:
         shape: R and C.
@@ -131,7 +131,7 @@ def from_nibbles(packed: Tensor, step: Tensor, shape: Sequence[int]) -> Tensor:
 def pack_differences(state: Mapping[str, Tensor], base: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The tensors to store for `state`, to be read again with `base`.
 
-    The difference of a wide matrix is stored `in_nibbles`. What is narrower is stored itself, in fp16, and
+    The difference of a wide matrix is stored by `to_nibbles`. What is narrower is stored itself, in fp16, and
     what is equal is left out.
 
     Raises:

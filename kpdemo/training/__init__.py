@@ -146,25 +146,9 @@ def _run_recipe(part: str, path: Path, overrides: Mapping[str, str]) -> None:
     logger.info("checkpoint in %s", folder)
 
 
-def _run_kea(path: Path, overrides: Mapping[str, str]) -> None:
-    from kpdemo.evaluation.kea import save_kea
-    from kpdemo.training.data import check_sources
-    from kpdemo.training.kea import KeaTraining, kea_card, train_kea
-    from kpdemo.training.loop import run_lock
-
-    config = load_section(path, "kea", KeaTraining, overrides)
-    check_sources(config, config.data)
-    folder = config.output / CHECKPOINT
-    with run_lock(config.output):
-        model = train_kea(config)
-        save_kea(folder, model, kea_card(config, model))
-    logger.info("checkpoint in %s", folder)
-
-
 _RUNS: Mapping[str, Callable[[Path, Mapping[str, str]], None]] = {
     "tagger": _run_tagger,
     "frequency": _run_frequency,
-    "kea": _run_kea,
     "vocabulary": _run_vocabulary,
     **{part: partial(_run_recipe, part) for part in RECIPES},
 }

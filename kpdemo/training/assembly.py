@@ -14,16 +14,16 @@ from kpdemo.identity import CARD, PAGE, TRAINING, kind_of, stored_config, write_
 from kpdemo.simckp.checkpoint import KIND, base_of, store_as_change, write_config
 from kpdemo.simckp.generator import KIND as GENERATOR_KIND
 from kpdemo.simckp.pair_checkpoint import BANK_KIND, copy_bank, store_bank_words_as_differences
-from kpdemo.simckp.pipeline import BANK, RANKING, RERANKER, load_system, part_folder
+from kpdemo.simckp.predictor import BANK, RERANKER, load_system, part_folder
 from kpdemo.training.cards import lower_headings
 
 PartName = Literal[
-    "tagger", "frequency", "extractor", "ensemble", "generator", "bank", "profiles", "reranker", "ranking"
+    "tagger", "frequency", "extractor", "ensemble", "generator", "bank", "profiles", "reranker"
 ]
 
 ROOTS = ("ensemble", "generator", "extractor")
 """The part whose folder holds the others: the first of these that there is; each is an extractor too."""
-FOLDERS = {BANK: ("profiles", "bank"), RERANKER: ("reranker",), RANKING: ("ranking",)}
+FOLDERS = {BANK: ("profiles", "bank"), RERANKER: ("reranker",)}
 """The part in each folder of the model: the first of these that there is; profiles come with their bank."""
 PLACED = frozenset(ROOTS).union(*FOLDERS.values())
 """The parts that have a place in a model."""
@@ -202,7 +202,7 @@ def assemble(config: ModelAssembly, checkpoints: Mapping[str, Path]) -> None:
         store_as_change(partial, config.base)
     if name := _own_name(config):
         write_config(partial, stored_config(partial) | {"name": name})
-    _write_card(partial, opening or _borrowed(name, config.extractor), renamed=bool(name))
+    _write_card(partial, opening or _describe_borrowed(name, config.extractor), renamed=bool(name))
     load_system(partial, device="cpu")
     if (output / PAGE).is_file():  # it may have been edited
         shutil.copyfile(output / PAGE, partial / PAGE)
@@ -222,7 +222,7 @@ def _placed(checkpoints: Mapping[str, Path]) -> dict[str, Path]:
 
 def _write_card(model: Path, opening: str, *, renamed: bool) -> None:
     """Tell the whole model before what the card of its extractor or generator says, maybe by an old name."""
-    parts = _told_parts(model)
+    parts = _describe_parts(model)
     if opening or parts or renamed:
         opening = opening or f"# {stored_config(model).get('name', '')}: keyphrases of English texts"
         card = lower_headings((model / CARD).read_text(encoding="utf-8"))
@@ -230,7 +230,7 @@ def _write_card(model: Path, opening: str, *, renamed: bool) -> None:
     write_sums(model)
 
 
-def _borrowed(name: str, extractor: Path | None) -> str:
+def _describe_borrowed(name: str, extractor: Path | None) -> str:
     """What opens the card of a model of that name with the extractor of another; empty without."""
     if extractor is None:
         return ""
@@ -241,11 +241,10 @@ def _borrowed(name: str, extractor: Path | None) -> str:
     )
 
 
-def _told_parts(model: Path) -> str:
+def _describe_parts(model: Path) -> str:
     """A section of the model card on the parts that have a card of their own; empty without any."""
     lines = []
     parts = (
-        (RANKING, "Order of the present keyphrases: ranking"),
         (BANK, "Absent keyphrases: bank"),
         (RERANKER, "Their order: reranker"),
     )

@@ -199,7 +199,7 @@ def describe_selection(scored: str, minimum: int, selection: Selection, metrics:
     calibration = selection.calibration
     return f"""{scored}, s, becomes the score
 1 / (1 + exp(-({calibration.slope:.3f} s + {calibration.intercept:.3f}))),
-the share of candidates of that s which were gold. {_kept(selection)}, and the best
+the share of candidates of that s which were gold. {_describe_rule(selection)}, and the best
 {minimum} when that is fewer.{_gain(metrics)}"""
 
 
@@ -213,7 +213,7 @@ def _gain(metrics: Metrics) -> str:
     )
 
 
-def _kept(selection: Selection) -> str:
+def _describe_rule(selection: Selection) -> str:
     if selection.counting is None:
         score = selection.calibration.probability(selection.threshold)
         return f"Kept are those above {selection.threshold:.3f} (score {score:.2f})"
@@ -316,7 +316,7 @@ Terms from:
 Documents from:
 
 {source_list(config.train)}
-{_refined(config.refinement)}
+{_describe_refinement(config.refinement)}
 ## Validation
 
 {describe_source(config.validation)}: macro recall, and F1 of macro precision and
@@ -332,7 +332,7 @@ recall, over the documents with absent gold keyphrases. These documents chose th
 {licence(config.backbone)}"""
 
 
-def _refined(refinement: Refinement | None) -> str:
+def _describe_refinement(refinement: Refinement | None) -> str:
     if refinement is None:
         return ""
     return f"""
@@ -364,7 +364,7 @@ terms and their vectors are those of the bank below; retrieving absent keyphrase
 Documents from:
 
 {source_list(config.train)}
-{_ranked(config.ranker, trained)}
+{_describe_ranker(config.ranker, trained)}
 ## Validation
 
 {describe_source(config.validation)}: macro recall, and F1 of macro precision and
@@ -381,7 +381,7 @@ recall, over the documents with absent gold keyphrases. These documents chose th
 {lower_headings(trained.card)}"""
 
 
-def _ranked(ranker: RankerTraining | None, trained: ProfiledBank) -> str:
+def _describe_ranker(ranker: RankerTraining | None, trained: ProfiledBank) -> str:
     if ranker is None:
         return ""
     return f"""

@@ -92,7 +92,7 @@ def refuse_repeats(sources: Iterable[Source], taking: str) -> None:
     """Where each document is taken once, whatever `repeat` says.
 
     Args:
-        taking: begins the message, such as "KEA counts".
+        taking: begins the message, such as "The vocabulary counts".
 
     Raises:
         ConfigError: a source is repeated.
@@ -143,7 +143,7 @@ def source_rows(source: Source, folder: Path) -> Iterator[tuple[str, Mapping[str
     """
     path = source_file(source, folder)
     rows = _passing(path, source.where, re.compile(source.skip_ids) if source.skip_ids else None)
-    return ((where, _named(row, source.fields)) for where, row in rows)
+    return ((where, _rename_fields(row, source.fields)) for where, row in rows)
 
 
 @runtime_checkable
@@ -207,7 +207,7 @@ def _passing(
         yield line_name(path.name, number), row
 
 
-def _named(row: Mapping[str, Any], fields: Mapping[str, str]) -> Mapping[str, Any]:
+def _rename_fields(row: Mapping[str, Any], fields: Mapping[str, str]) -> Mapping[str, Any]:
     return {**row, **{ours: row.get(theirs) for ours, theirs in fields.items()}} if fields else row
 
 

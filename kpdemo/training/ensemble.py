@@ -13,9 +13,8 @@ from torch import Tensor
 
 from kpdemo.identity import CARD
 from kpdemo.simckp.calibration import Counting
-from kpdemo.simckp.checkpoint import build_extractor
+from kpdemo.simckp.checkpoint import build_extractor, open_both
 from kpdemo.simckp.encoder import check_reading
-from kpdemo.simckp.ensemble import open_both
 from kpdemo.simckp.extractor import ExtractorConfig, Second, Selection
 from kpdemo.simckp.storage import unpack_differences
 from kpdemo.training.cards import figures_section, lower_headings, selection_section

@@ -156,7 +156,6 @@ class ScoredDocuments:
 
     @classmethod
     def of(cls, predictor: SimckpPredictor, documents: Sequence[Document]) -> ScoredDocuments:
-        predictor = replace(predictor, ranker=None)  # which would score a candidate by the others, too
         scored = predictor.score(documents)
         tables = [
             dict(zip((candidate.key for candidate in candidates), scores.tolist(), strict=True))

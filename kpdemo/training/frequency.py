@@ -57,8 +57,8 @@ def build_document_frequency(documents: Iterable[Document]) -> DocumentFrequency
         return (
             words[0] not in common
             and words[-1] not in common
-            and _known(words[:-1], kept, common)
-            and _known(words[1:], kept, common)
+            and _is_known(words[:-1], kept, common)
+            and _is_known(words[1:], kept, common)
         )
 
     for length in range(1, LONGEST_NGRAM + 1):
@@ -73,7 +73,7 @@ def build_document_frequency(documents: Iterable[Document]) -> DocumentFrequency
     return DocumentFrequency(len(texts), MINIMUM, dict(sorted(kept.items())))
 
 
-def _known(words: Sequence[str], kept: dict[str, int], common: set[str]) -> bool:
+def _is_known(words: Sequence[str], kept: dict[str, int], common: set[str]) -> bool:
     # "quality of" is never kept, for "of" may not end a term, yet "quality of service" is one
     if words[0] in common or words[-1] in common:
         return all(word in kept for word in words)

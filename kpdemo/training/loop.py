@@ -467,7 +467,7 @@ class _TrainingRun:
                 self._log_loss(recent, bar)
                 recent = []
             turns = progress.documents // config.evaluate_every
-            if turns > (progress.documents - size) // config.evaluate_every or self._finished():
+            if turns > (progress.documents - size) // config.evaluate_every or self._is_finished():
                 self._evaluate()
             if self._over():
                 self.save()
@@ -479,9 +479,9 @@ class _TrainingRun:
                 self.save()
 
     def _over(self) -> bool:
-        return self._finished() or self.progress.since_best >= self._config.patience
+        return self._is_finished() or self.progress.since_best >= self._config.patience
 
-    def _finished(self) -> bool:
+    def _is_finished(self) -> bool:
         return self.progress.step >= self._steps
 
     def _batches(self) -> Iterator[tuple[Any, int]]:
@@ -490,7 +490,7 @@ class _TrainingRun:
         Yields:
             Each with the number of its documents.
         """
-        while not self._finished():
+        while not self._is_finished():
             if isinstance(self._part, DrawnAnew):
                 self._part.begin_epoch(self.progress.epoch)
             batches = epoch_batches(self._part, self._config, self.progress.epoch)[self.progress.batch :]
@@ -504,7 +504,7 @@ class _TrainingRun:
             for batch, indices in zip(loader, batches, strict=True):
                 self.progress.batch += 1
                 yield batch.to(self._device), len(indices)
-                if self._finished():
+                if self._is_finished():
                     return
             self.progress.epoch += 1
             self.progress.batch = 0

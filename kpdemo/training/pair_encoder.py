@@ -226,11 +226,11 @@ class BankValidation:
 
     def select(self, bank: PhraseBank, vectors: Tensor) -> Selection:
         """What turns the bank's scores into answers, for documents (B, D)."""
-        return learn_selection(self._scored(bank, vectors), "expected F1", minimum=MINIMUM)
+        return learn_selection(self._score_terms(bank, vectors), "expected F1", minimum=MINIMUM)
 
     def floor(self, bank: PhraseBank, vectors: Tensor, calibration: Calibration, precision: float) -> float:
         """The least probability of a term that is given, so that so many of those given are right."""
-        return learn_floor(self._scored(bank, vectors), calibration, most=MINIMUM, precision=precision)
+        return learn_floor(self._score_terms(bank, vectors), calibration, most=MINIMUM, precision=precision)
 
     def weigh_score(self, bank: PhraseBank, vectors: Tensor, ranker: TermRanker) -> TermRanker:
         """With the weight of the score that has the highest product of R@50 and F1@5."""
@@ -241,7 +241,7 @@ class BankValidation:
         """Fitted on these documents (B, D); see `kpdemo.training.term_ranker.train_ranker`."""
         return train_ranker(bank, vectors.cpu().float().numpy(), self._texts, self._gold, config)
 
-    def _scored(
+    def _score_terms(
         self, bank: PhraseBank, vectors: Tensor
     ) -> list[tuple[NDArray[np.float32], NDArray[np.bool_]]]:
         """The scores of each document's terms, best first, and which of them are gold."""

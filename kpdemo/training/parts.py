@@ -48,7 +48,7 @@ def _extractor() -> Recipe:
 
 
 def _ensemble() -> Recipe:
-    from kpdemo.simckp.ensemble import save_ensemble
+    from kpdemo.simckp.checkpoint import save_ensemble
     from kpdemo.training.ensemble import EnsembleTraining, TrainedEnsemble, ensemble_card, train_ensemble
 
     def save(folder: Path, config: EnsembleTraining, trained: TrainedEnsemble, card: str) -> None:
@@ -151,19 +151,6 @@ def _reranker() -> Recipe:
     return Recipe(RerankerTraining, train_reranker, reranker_card, save)
 
 
-def _ranking() -> Recipe:
-    from kpdemo.simckp.ranking_checkpoint import extractor_hash, save_ranking
-    from kpdemo.training.ranking import RankingTraining, TrainedRanking, ranking_card, train_ranking
-
-    def save(folder: Path, config: RankingTraining, trained: TrainedRanking, card: str) -> None:
-        belongs_to = extractor_hash(config.extractor)
-        save_ranking(
-            folder, trained.ranker, trained.selection, extractor=belongs_to, name=config.name, card=card
-        )
-
-    return Recipe(RankingTraining, train_ranking, ranking_card, save)
-
-
 def _ramkg_generator() -> Recipe:
     from kpdemo.training.multilingual.cards import ramkg_card
     from kpdemo.training.multilingual.generator import RamkgTraining, TrainedWriter, train_ramkg
@@ -215,7 +202,6 @@ RECIPES: Mapping[str, Callable[[], Recipe]] = {
     "bank": _bank,
     "profiles": _profiles,
     "reranker": _reranker,
-    "ranking": _ranking,
     "retriever": _retriever,
     "multilingual": _multilingual,
     "ramkg-generator": _ramkg_generator,

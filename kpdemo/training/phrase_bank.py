@@ -443,7 +443,7 @@ def learn_profiles(read: DocumentWords, config: ProfilesTraining) -> WordProfile
     rarity = (np.log((1 + documents) / (1 + holding)) + 1).astype(np.float32)
     grammar = {stem(word) for word in FUNCTION_WORDS}
     telling = (holding <= config.common * documents) & [word not in grammar for word in read.words]
-    vectors = _scaled(read.documents @ diags(np.where(telling, rarity, 0).astype(np.float32)))
+    vectors = _normalise_rows(read.documents @ diags(np.where(telling, rarity, 0).astype(np.float32)))
     by_term = read.gold.T.tocsr()
     room = np.minimum(config.words * np.sqrt(np.diff(by_term.indptr)), config.most).astype(np.int64)
     blocks = []
@@ -465,7 +465,7 @@ def strongest(rows: csr_matrix, counts: Sequence[int] | NDArray[np.int64]) -> cs
     return rows
 
 
-def _scaled(rows: csr_matrix) -> csr_matrix:
+def _normalise_rows(rows: csr_matrix) -> csr_matrix:
     """Each row of length 1, or of zeros."""
     rows = csr_matrix(rows)
     lengths = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())

@@ -33,7 +33,7 @@ from kpdemo.simckp.generator import load_generator
 from kpdemo.simckp.losses import contrastive_loss
 from kpdemo.simckp.pair_checkpoint import TermRetriever, load_bank, load_trainable_dual
 from kpdemo.simckp.phrase_bank import PhraseBank
-from kpdemo.simckp.pipeline import Proposer
+from kpdemo.simckp.predictor import Proposer
 from kpdemo.simckp.reranker import (
     AbsentCandidate,
     CandidateBatch,

@@ -155,7 +155,7 @@ def _keyphrase_lists(sources: Iterable[Source], folder: Path) -> Iterator[tuple[
     """The keyphrases of each document, and its weight."""
     titles: set[str] = set()
     for source in sources:
-        for title, keyphrases in choose_rows(_titled_lists(source_rows(source, folder)), source):
+        for title, keyphrases in choose_rows(_lists_by_title(source_rows(source, folder)), source):
             if title in titles:
                 continue
             if title:
@@ -163,7 +163,7 @@ def _keyphrase_lists(sources: Iterable[Source], folder: Path) -> Iterator[tuple[
             yield keyphrases, source.repeat
 
 
-def _titled_lists(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _lists_by_title(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The title of each row that has keyphrases, in lower case, with these."""
     for where, row in rows:
         if keyphrases := _keyphrases(row, where):
@@ -379,7 +379,7 @@ def cached_words(
         stored = load_arrays(path)
     else:
         documents = [document for source in sources for document in read_source(source, folder)]
-        stored = _collected(documents, index, least)
+        stored = _collect(documents, index, least)
         save_arrays(path, stored)
     words = tuple(stored["words"].tobytes().decode().split("\n"))
     return DocumentWords(
@@ -389,7 +389,7 @@ def cached_words(
     )
 
 
-def _collected(documents: Sequence[Document], index: TermIndex, least: int) -> dict[str, NDArray[Any]]:
+def _collect(documents: Sequence[Document], index: TermIndex, least: int) -> dict[str, NDArray[Any]]:
     """Rows of word and term numbers, one after the other, and how long they are."""
     known: dict[str, int] = {}
     held, gold = [], []

@@ -101,31 +101,14 @@ class ValidationSet:
             self._positive.append(gold_candidates(document, mined))
         refuse_without_gold(self._positive)
 
-    @property
-    def mined(self) -> list[tuple[list[Candidate], Example]]:
-        """The candidates of each document, with its example."""
-        return list(zip(self._candidates, self._examples, strict=True))
-
     def select(self, module: ContrastiveExtractor, second: Second | None = None) -> tuple[Selection, Metrics]:
         """The threshold, calibration and counting that fit the present weights, and their figures.
 
         Where the number of keyphrases is learnt, F1@M by the paper's single threshold is reported too.
         """
-        return self.select_scores(
-            score_examples(module, self._examples, padding=self._padding, second=second)
-        )
-
-    def select_scores(
-        self, scores: Sequence[NDArray[np.float32]], least: int | None = None
-    ) -> tuple[Selection, Metrics]:
-        """As `select`, for any scores (P,) of the candidates of each document.
-
-        Args:
-            least: keyphrases given at least when the rule for their number is learnt, by default as when it
-                is used; with 0 it tells best which of those given are fillers.
-        """
+        scores = score_examples(module, self._examples, padding=self._padding, second=second)
         pairs = list(zip(scores, self._positive, strict=True))
-        selection = learn_selection(pairs, self._counting, self._minimum if least is None else least)
+        selection = learn_selection(pairs, self._counting, self._minimum)
         metrics = self._figures(scores, selection) | {"threshold": selection.threshold}
         if selection.counting is None:
             return selection, metrics

@@ -22,7 +22,7 @@ import kpdemo
 from kpdemo.batch import BATCH_SIZE, GPU_BATCH_SIZE, batch_size_for
 from kpdemo.predictors import DEFAULT_FOLDER
 from kpdemo.simckp.phrase_bank import PhraseBank
-from kpdemo.simckp.pipeline import PART, SystemPredictor, load_system
+from kpdemo.simckp.predictor import PART, SystemPredictor, load_system
 from kpdemo.simckp.read_ahead import ReadAhead
 from kpdemo.simckp.reranker import RETRIEVED_TERMS, merge_candidates
 from kpdemo.text import readable_documents

@@ -18,7 +18,7 @@ import kpdemo
 from kpdemo.candidates.mining import mine_candidates
 from kpdemo.predictors import DEFAULT_FOLDER
 from kpdemo.simckp.examples import build_example
-from kpdemo.simckp.pipeline import SystemPredictor, load_system
+from kpdemo.simckp.predictor import SystemPredictor, load_system
 from kpdemo.simckp.reranker import RETRIEVED_TERMS
 from kpdemo.types import Document
 from tests.measuring import report, report_speeds

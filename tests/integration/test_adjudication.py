@@ -26,8 +26,8 @@ from annotation.services.ratings import RatingService
 from annotation.types import Cause, NewRating, Role
 from annotation.ui.adjudicate import item_html
 from annotation.ui.agreement import figures_html
-from annotation.ui.project import counts_html
-from annotation.ui.project import export_counts_html as export_html
+from annotation.ui.projects import counts_html
+from annotation.ui.projects import export_counts_html as export_html
 from db.models import Adjudication, AdjudicationChange
 from tests.commands import main
 from tests.rated import pair, rated_project

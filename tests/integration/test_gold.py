@@ -48,7 +48,7 @@ from annotation.services.projects import ProjectService
 from annotation.services.ratings import RatingService
 from annotation.system_report import people_of
 from annotation.types import Cause, NewPair, NewRating, ProjectSettings, Role, utcnow
-from annotation.ui.project import export_counts_html as export_html
+from annotation.ui.projects import export_counts_html as export_html
 from annotation.wording import figure_text, range_text
 from db.errors import UnreachableError
 from db.models import Adjudication, AuditEvent, Comment, Pair, RaterNumber, ServerKey

@@ -24,7 +24,7 @@ from annotation.services.quality import QualityService
 from annotation.services.ratings import RatingService, RemarkService
 from annotation.types import Cause, Role, SkipReason
 from annotation.ui.pairs import PairListHandlers, RemarksHandlers
-from annotation.ui.project import ProjectHandlers
+from annotation.ui.projects import ProjectHandlers
 from tests.databases import row_problems
 from tests.rated import pair, rated_project
 

@@ -11,7 +11,7 @@ from annotation.errors import GradeError, ImportFileError, SettingsError
 from annotation.exchange import WrongLinesError
 from annotation.services.bundle import Services, open_services
 from annotation.types import KnownPair, NewPair, Project, ProjectSettings
-from annotation.ui.quality import summary_html
+from annotation.ui.quality import known_summary_html
 
 TYPE = "sentence2phrase"
 
@@ -45,7 +45,7 @@ def test_single_ratings_of_a_pair_with_a_known_grade_are_counted_as_left_out(ser
     rated = replace(known("a").pair, ratings=(("Ana", Decimal(1)), ("Ben", Decimal(2))))
     summary = bring(services, project, kind, KnownPair(rated, Decimal(3)), known("b"))
     assert (summary.pairs, summary.ratings_left_out) == (2, 2)
-    assert "2 ratings in the file were left out" in summary_html(summary, "training pair")
+    assert "2 ratings in the file were left out" in known_summary_html(summary, "training pair")
 
 
 @pytest.mark.parametrize("kind", ["training", "checks"])

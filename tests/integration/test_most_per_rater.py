@@ -22,7 +22,7 @@ from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
 from annotation.services.ratings import RatingService
 from annotation.types import KnownPair, NewPair, NewRating, SkipReason
-from annotation.ui.project import stuck_html
+from annotation.ui.projects import stuck_html
 from db.models import Assignment, Pair, Rating, User
 from tests.commands import main
 from tests.databases import row_problems

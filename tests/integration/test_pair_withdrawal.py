@@ -35,8 +35,7 @@ from annotation.services.ratings import RatingService, RemarkService
 from annotation.types import Cause, KnownPair, NewPair, Role, SkipReason, User, utcnow
 from annotation.ui.adjudicate import View, item_html, nothing_html
 from annotation.ui.agreement import raters_table, texts_of
-from annotation.ui.project import counts_html
-from annotation.ui.projects import project_html
+from annotation.ui.projects import counts_html, project_html
 from annotation.wording import LONGEST_NOTE
 from db.models import Assignment, AuditEvent, Pair, Rating, RatingChange
 from tests.databases import row_problems

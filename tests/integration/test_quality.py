@@ -332,7 +332,7 @@ def test_check_pairs_go_on_coming_to_a_rater_whose_grades_were_set_aside_and_who
         queue = services.ratings.rate(queue.pairs[0].id, rater, Decimal(1)).queue
     graded, checks = services.work.work(place.project)[0].ratings, place.standing(rater).checks
     assert (graded, checks) == (25, 5)
-    aside = services.set_aside.set_aside(place.project, place.name(rater), "one grade only")
+    aside = services.exclusion.exclude(place.project, place.name(rater), "one grade only")
     assert aside == 20
     services.quality.resume(place.project, place.name(rater))
     total = services.ratings.progress(place.project, rater).total
@@ -340,7 +340,7 @@ def test_check_pairs_go_on_coming_to_a_rater_whose_grades_were_set_aside_and_who
     assert (len(seen), sum(seen)) == (25, 5)
     assert services.ratings.progress(place.project, rater) == Progress(total, total)
     assert total == 20 + 10
-    services.set_aside.bring_back(place.project, place.name(rater))
+    services.exclusion.restore(place.project, place.name(rater))
     assert services.ratings.progress(place.project, rater) == Progress(50, 50)
 
 

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from kpdemo.cli import main
-from kpdemo.identity import index_identity
-from kpdemo.predictors import PASSAGES_INDEX
+from kpdemo.predictors import PASSAGES_INDEX, index_identity
 from kpdemo.ramkg.passage_index import read_manifest, write_manifest
 from kpdemo.ramkg.predictor import chance_score
 from kpdemo.ui.start import read_settings

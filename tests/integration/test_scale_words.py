@@ -18,9 +18,9 @@ from annotation.services.bundle import Services, open_services
 from annotation.types import NewPair, Project, ProjectSettings, Role, User
 from annotation.ui.adjudicate import item_html
 from annotation.ui.rate import form_html
-from annotation.ui.review import text_html
 from annotation.ui.senses import task_html, writer_task_html
-from annotation.ui.write import form_html as writing_html
+from annotation.ui.writing import form_html as writing_html
+from annotation.ui.writing import text_html
 
 FIRST = "0 Wrong: a\n1 Poor: b\n2 Fair: c\n3 Good: d\n4 Right: e"
 OF_PHRASES = "0 无关: 一\n1 差: 二\n2 <b>中</b>: 三\n3 好: 四\n4 对: 五"

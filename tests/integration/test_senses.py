@@ -17,7 +17,7 @@ from annotation.senses import PairSenses, WordFlag
 from annotation.services import writing
 from annotation.services.bundle import Services, open_services
 from annotation.types import NewPair, ProjectSettings, Role, User
-from annotation.ui.review import text_html
+from annotation.ui.writing import text_html
 from annotation.wordnet import WordNet
 from db.models import Writing
 from kpdemo.io.tables import open_source

@@ -60,11 +60,11 @@ WHY = "gave 2 to every pair"
 
 
 def set_aside(rated: Rated, rater: str, why: str = WHY) -> int:
-    return ExclusionService(rated.database, rated.clock).set_aside(rated.id, rater, why)
+    return ExclusionService(rated.database, rated.clock).exclude(rated.id, rater, why)
 
 
 def bring_back(rated: Rated, rater: str) -> Restoration:
-    return ExclusionService(rated.database, rated.clock).bring_back(rated.id, rater)
+    return ExclusionService(rated.database, rated.clock).restore(rated.id, rater)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -427,9 +427,9 @@ def test_a_report_is_made_anew_after_each_change(rated):
 
 def test_events_tell_who_did_it_and_why(rated):
     judith = rated.adjudicator
-    ExclusionService(rated.database, rated.clock).set_aside(rated.id, "ben", WHY, by=judith)
+    ExclusionService(rated.database, rated.clock).exclude(rated.id, "ben", WHY, by=judith)
     rated.clock.move()
-    ExclusionService(rated.database, rated.clock).bring_back(rated.id, "ben", by=judith)
+    ExclusionService(rated.database, rated.clock).restore(rated.id, "ben", by=judith)
     events = EventService(rated.database).recent(rated.id)
     back, aside = [event for event in events if event.action in GRADES_CHANGED]
     assert (aside.action, aside.user) == ("grades set aside", "judith")
@@ -444,9 +444,9 @@ def test_judgements_of_predictions_leave_the_grades_out(database):
     graded = JudgementService(database).pool(project.id)
     assert before != graded
     rater = ExclusionService(database).raters(project.id)[0].name
-    ExclusionService(database).set_aside(project.id, rater, WHY)
+    ExclusionService(database).exclude(project.id, rater, WHY)
     assert JudgementService(database).pool(project.id) == before
-    ExclusionService(database).bring_back(project.id, rater)
+    ExclusionService(database).restore(project.id, rater)
     assert JudgementService(database).pool(project.id) == graded
 
 
@@ -478,7 +478,7 @@ def test_a_rater_who_grades_while_set_aside_leaves_no_grade_and_every_pair_has_i
         service = ExclusionService(database)
         begun.wait(10)
         time.sleep(0.05)
-        service.set_aside(world.project, name, WHY)
+        service.exclude(world.project, name, WHY)
         check(world)
         is_out.set()
 
@@ -504,7 +504,7 @@ def test_a_grade_of_a_skipped_pair_that_is_sent_at_that_moment_counts_nowhere(
     ratings.rate(graded, rater, Decimal(1))
     calls = {
         "the grade": lambda: ratings.rate(skipped, rater, Decimal(2)),
-        "the administrator": lambda: ExclusionService(database).set_aside(world.project, "rater 0.0", WHY),
+        "the administrator": lambda: ExclusionService(database).exclude(world.project, "rater 0.0", WHY),
     }
     first = calls.pop(comes_first)
     [second] = calls.values()
@@ -536,10 +536,10 @@ def test_setting_aside_and_bringing_back_while_others_grade_never_gives_a_pair_t
     def manage() -> None:
         try:
             for _ in range(6):
-                service.set_aside(world.project, "rater 0.0", WHY)
+                service.exclude(world.project, "rater 0.0", WHY)
                 check(world)
                 time.sleep(0.02)
-                if not service.bring_back(world.project, "rater 0.0").grades:
+                if not service.restore(world.project, "rater 0.0").grades:
                     break
                 check(world)
         finally:

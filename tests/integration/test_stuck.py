@@ -12,8 +12,7 @@ from annotation.services.accounts import AccountService, InvitationService
 from annotation.services.bundle import Services, open_services
 from annotation.services.pairs import StuckPair
 from annotation.types import NewPair, ProjectSettings, Role, SkipReason
-from annotation.ui.project import stuck_html
-from annotation.ui.projects import next_steps
+from annotation.ui.projects import next_steps, stuck_html
 from db import Database
 from tests.commands import main
 from tests.people import CHEAP, PASSWORD
@@ -106,13 +105,13 @@ def test_a_pair_that_everybody_graded_or_skipped_is_told_until_somebody_can_grad
 def test_a_rater_whose_grades_were_set_aside_is_not_advised_to_go_on(services):
     for name in ("Ana", "Ben"):
         work(services, name, skips="")
-    services.set_aside.set_aside(1, "Ben", "one grade only")
+    services.exclusion.exclude(1, "Ben", "one grade only")
     stuck = services.pairs.stuck(1)
     assert (stuck.total, stuck.paused) == (2, 0)
     assert "rater</a>." in stuck_html(stuck, 1)
     services.quality.pause(1, "Ana")
     assert services.pairs.stuck(1).paused == 1
-    services.set_aside.bring_back(1, "Ben")
+    services.exclusion.restore(1, "Ben")
     services.quality.pause(1, "Ben")
     assert services.pairs.stuck(1).paused == 2
 

@@ -137,7 +137,7 @@ def test_grades_that_were_set_aside_were_work(desk):
     first = desk.world.raters[0]
     desk.grade(first, 600.0)
     before = desk.work()["rater 0.0"]
-    desk.services.set_aside.set_aside(desk.world.project, "rater 0.0", "one grade for all")
+    desk.services.exclusion.exclude(desk.world.project, "rater 0.0", "one grade for all")
     assert desk.work()["rater 0.0"] == replace(before, set_aside=1, held=0)
 
 

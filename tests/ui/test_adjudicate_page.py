@@ -25,7 +25,7 @@ from annotation.services.projects import ProjectService
 from annotation.services.sign_in import SignInService, start_session
 from annotation.types import Cause, Role
 from annotation.ui.adjudicate import AdjudicateHandlers
-from annotation.ui.project import ExportHandlers
+from annotation.ui.projects import ExportHandlers
 from annotation.ui.widgets import ScriptEvent
 from annotation.web.downloads import Admission, build_downloads
 from annotation.web.responder import COOKIE

@@ -43,10 +43,11 @@ from annotation.ui.pairs import (
     summary_html,
 )
 from annotation.ui.predictions import option_fields
-from annotation.ui.project import ProjectHandlers, counts_html
 from annotation.ui.projects import (
     CHANGED_TEXT,
     HomeHandlers,
+    ProjectHandlers,
+    counts_html,
     next_steps,
     preview_texts,
     project_html,

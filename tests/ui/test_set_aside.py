@@ -60,15 +60,15 @@ def test_the_chosen_rater_tells_what_there_is_and_what_can_be_done(handlers, ask
 def test_grades_are_set_aside_with_a_reason_and_brought_back(handlers, ask, rated):
     for name, why, told in ((None, "x", "No rater is chosen"), ("ben", " ", "No reason is given")):
         with pytest.raises(gr.Error, match=told):
-            handlers.set_aside(ask(), name, why)
-    said, _, told, reason, *buttons = handlers.set_aside(ask(), "ben", "one grade only")
+            handlers.exclude(ask(), name, why)
+    said, _, told, reason, *buttons = handlers.exclude(ask(), "ben", "one grade only")
     assert "2 grades of ben set aside: others are given these pairs." in said
     assert "ben: 0 grades of 2 pairs of the project, and 2 set aside." in told
     assert (reason.value, pressable(buttons)) == ("", [False, True])
     projects = ProjectService(rated.database)
     rated.rate("a", dora="3")
     rated.rate("b", dora="3", emil="3")
-    said, _, told, *_, run, back = handlers.bring_back(ask(), "ben")
+    said, _, told, *_, run, back = handlers.restore(ask(), "ben")
     assert "0 grades of ben brought back. 2 grades stay set aside: these pairs have all their raters." in said
     assert "ben stays paused" in said
     assert (run.interactive, back.interactive) == (False, True)
@@ -80,8 +80,8 @@ def test_nobody_but_administrators_may(handlers, ask, name):
     for deed in (
         lambda request: handlers.show(request),
         lambda request: handlers.choose(request, "ben"),
-        lambda request: handlers.set_aside(request, "ben", "x"),
-        lambda request: handlers.bring_back(request, "ben"),
+        lambda request: handlers.exclude(request, "ben", "x"),
+        lambda request: handlers.restore(request, "ben"),
     ):
         with pytest.raises(gr.Error, match="administrator"):
             deed(ask(name))

@@ -17,10 +17,10 @@ from annotation.services.quality import Standing
 from annotation.types import User
 from annotation.ui.figures import grades_chart
 from annotation.ui.predictions import figures_html
-from annotation.ui.project import closed_html
+from annotation.ui.projects import closed_html
 from annotation.ui.quality import standings_html
-from annotation.ui.review import ReportHandlers, distribution_chart, distribution_html, matrix_html
 from annotation.ui.wording import figure, regroup_numbers
+from annotation.ui.writing import ReportHandlers, distribution_chart, distribution_html, matrix_html
 from annotation.wording import share_text
 
 

@@ -14,8 +14,7 @@ from fastapi.testclient import TestClient
 from annotation.services.bundle import UnreachableError, open_services
 from annotation.services.sign_in import start_session
 from annotation.types import Role
-from annotation.ui.review import ItemsHandlers, ReviewHandlers
-from annotation.ui.write import WriteHandlers
+from annotation.ui.writing import ItemsHandlers, ReviewHandlers, WriteHandlers
 from annotation.web.mount import add_annotation_routes
 from annotation.web.responder import COOKIE
 from tests.commands import main

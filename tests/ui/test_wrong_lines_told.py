@@ -12,7 +12,7 @@ from annotation.services.accounts import AccountService
 from annotation.services.bundle import Services, open_services
 from annotation.types import NewPair
 from annotation.ui.quality import QualityHandlers
-from annotation.ui.review import ItemsHandlers
+from annotation.ui.writing import ItemsHandlers
 from tests.commands import main
 from tests.writers import TYPE, Office, open_office, sentence
 

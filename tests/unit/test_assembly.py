@@ -15,7 +15,7 @@ from kpdemo.simckp.calibration import Calibration
 from kpdemo.simckp.checkpoint import save_checkpoint
 from kpdemo.simckp.encoder import load_backbone
 from kpdemo.simckp.extractor import ContrastiveExtractor, ExtractorConfig, Selection
-from kpdemo.simckp.pipeline import load_system
+from kpdemo.simckp.predictor import load_system
 from kpdemo.training import run
 from kpdemo.training.assembly import ModelAssembly, assemble, check_assembly
 from kpdemo.training.data import Source

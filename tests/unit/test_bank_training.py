@@ -27,7 +27,7 @@ from kpdemo.simckp.extractor import Selection
 from kpdemo.simckp.generator import SimckpGenerator, save_generator
 from kpdemo.simckp.pair_checkpoint import BANK_FILE, load_bank, load_reranker, write_bank
 from kpdemo.simckp.phrase_bank import PhraseBank
-from kpdemo.simckp.pipeline import PART, Proposer, load_system
+from kpdemo.simckp.predictor import PART, Proposer, load_system
 from kpdemo.simckp.reranker import AbsentCandidate
 from kpdemo.simckp.terms import TermIndex, term_key
 from kpdemo.training import phrase_bank, run

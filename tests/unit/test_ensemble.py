@@ -19,7 +19,7 @@ from kpdemo.simckp.calibration import Calibration
 from kpdemo.simckp.checkpoint import SECOND_WEIGHTS, WEIGHTS, load_checkpoint, save_checkpoint
 from kpdemo.simckp.encoder import load_backbone
 from kpdemo.simckp.extractor import ContrastiveExtractor, ExtractorConfig, Selection
-from kpdemo.simckp.pipeline import load_system
+from kpdemo.simckp.predictor import load_system
 from kpdemo.simckp.storage import LARGEST_NIBBLE, NARROWEST, STEP, pack_differences, unpack_differences
 from kpdemo.training import run
 from kpdemo.training.assembly import ModelAssembly, assemble

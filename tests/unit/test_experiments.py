@@ -28,7 +28,7 @@ from kpdemo.simckp.beam_search import SearchConfig
 from kpdemo.simckp.calibration import Calibration
 from kpdemo.simckp.encoder import load_backbone
 from kpdemo.simckp.extractor import ContrastiveExtractor, ExtractorConfig, Selection, SimckpPredictor
-from kpdemo.simckp.pipeline import Proposer, SystemPredictor, load_system
+from kpdemo.simckp.predictor import Proposer, SystemPredictor, load_system
 from kpdemo.statistics import f1_contributions, harmonic_mean, standard_error
 from kpdemo.training.extractor import ScoredDocuments
 from kpdemo.types import Document, Keyphrase, Prediction
@@ -134,7 +134,7 @@ def folder(tmp_path) -> Path:
 def _models_stay_open(monkeypatch) -> None:
     """To load the model that ships takes longer than all that a test measures with it in several calls."""
     monkeypatch.setattr("kpdemo.cli.experiments.open_predictor", cache(open_predictor))
-    monkeypatch.setattr("kpdemo.simckp.pipeline.load_system", cache(load_system))
+    monkeypatch.setattr("kpdemo.simckp.predictor.load_system", cache(load_system))
 
 
 def experiments(folder: Path, name: str, *options: str) -> int:

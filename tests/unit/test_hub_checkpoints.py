@@ -14,22 +14,21 @@ from safetensors.torch import load_file
 
 from kpdemo.cards import model_card
 from kpdemo.errors import ConfigError, ModelLoadError
-from kpdemo.evaluation.kea import Kea, LanguageTables, save_kea
-from kpdemo.identity import model_identity, write_sums
+from kpdemo.identity import write_sums
 from kpdemo.io.files import json_gz
-from kpdemo.predictors import load_predictor, model_folder, takes_index
+from kpdemo.predictors import load_predictor, model_folder, model_identity, takes_index
 from kpdemo.simckp.calibration import Calibration
 from kpdemo.simckp.checkpoint import (
     KIND,
     _made_for,
     open_folder,
     save_checkpoint,
+    save_ensemble,
     store_as_change,
     write_tensors,
 )
 from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig, PairEncoder
 from kpdemo.simckp.encoder import load_backbone
-from kpdemo.simckp.ensemble import save_ensemble
 from kpdemo.simckp.extractor import ContrastiveExtractor, ExtractorConfig, Selection
 from kpdemo.simckp.hub import download
 from kpdemo.simckp.hub.download import fetch, on_this_machine
@@ -72,9 +71,6 @@ def parts(tmp_path_factory) -> Path:
     save_bank(root / "model" / "bank", dual, bank, tokenizer, SELECTION, **kept)
     labeller = SequenceLabeller(load_backbone(backbone)[0], LabellerConfig(4, CONFIG.window, CONFIG.overlap))
     save_labeller(root / "labeller", labeller, tokenizer, name="labeller", card="# labeller\n")
-    (root / "kea").mkdir()
-    tables = LanguageTables(10, {"graph kernel": 2}, {}, (1.0, -1.0, 0.5, 2.0), -1.0, 3)
-    save_kea(root / "kea", Kea("kea", {"en": tables}, 3), "# kea\n")
     save_tiny_ranker(root / "ranking").rename(root / "ranker")
     return root
 
@@ -96,7 +92,7 @@ def change(path: Path, **values: object) -> None:
     write_sums(path.parent)
 
 
-@pytest.mark.parametrize("kind", ["first", "model", "labeller", "kea", "ranker"])
+@pytest.mark.parametrize("kind", ["first", "model", "labeller", "ranker"])
 def test_a_checkpoint_answers_by_its_name_as_from_its_folder(parts, cache, kind):
     publish(cache, NAME, parts / kind)
     document = FRENCH if kind == "ranker" else DOCUMENT
@@ -176,7 +172,7 @@ def test_a_download_that_was_broken_off_is_no_model_yet(parts, cache):
         ({"format": 2}, "of format 2, from a newer kpdemo: update kpdemo"),
         ({"kind": "mind-reader"}, "a 'mind-reader' of format 1, which this version of kpdemo cannot open"),
         ({"kind": "simckp-bank"}, "a 'simckp-bank' of format 1, which this version of kpdemo cannot open"),
-        ({"kind": ["kea"]}, "which this version of kpdemo cannot open"),
+        ({"kind": ["simckp-extractor"]}, "which this version of kpdemo cannot open"),
         ({"base": {"folder": "../../secret", "weights": "0"}}, "only its differences from another"),
         ({"backbone": {"attn_implementation": "somebody/kernel"}}, "needs code from the Hub"),
         ({"backbone": [{"text": {"_attn_implementation": "somebody/kernel"}}]}, "needs code from the Hub"),
@@ -252,29 +248,13 @@ def test_settings_that_nothing_reads_may_be_nested_deeply(copy, cache):
     assert load_predictor(NAME, device="cpu").predict([DOCUMENT])
 
 
-@pytest.mark.parametrize(
-    ("kind", "file", "content"),
-    [
-        (
-            "kea",
-            "tables.json.gz",
-            {"en": {"documents": 1, "frequency": [], "keyphrases": {}, "weights": [0] * 4}},
-        ),
-        (
-            "kea",
-            "tables.json.gz",
-            {"en": {"documents": 1, "frequency": {"a": "x"}, "keyphrases": {}, "weights": [0] * 4}},
-        ),
-        ("ranker", "lexicon.json.gz", {"terms": 1}),
-    ],
-)
-def test_wrong_tables_are_one_sentence(parts, cache, tmp_path, kind, file, content):
-    folder = shutil.copytree(parts / kind, tmp_path / kind)
-    (folder / file).write_bytes(json_gz(content))
+def test_a_wrong_lexicon_is_one_sentence(parts, cache, tmp_path):
+    folder = shutil.copytree(parts / "ranker", tmp_path / "ranker")
+    (folder / "lexicon.json.gz").write_bytes(json_gz({"terms": 1}))
     write_sums(folder)
     publish(cache, NAME, folder)
     with pytest.raises(ModelLoadError, match="cannot be read"):
-        load_predictor(NAME, device="cpu").predict([FRENCH if kind == "ranker" else DOCUMENT])
+        load_predictor(NAME, device="cpu").predict([FRENCH])
 
 
 def test_a_name_that_no_file_can_have_is_a_missing_file(copy, cache):
@@ -320,7 +300,7 @@ def test_a_checkpoint_is_downloaded_whole_and_another_model_in_part(monkeypatch,
 
     monkeypatch.setattr(download, "snapshot_download", downloaded)
     for files, config in (
-        (own, '{"kind": "kea"}'),
+        (own, '{"kind": "simckp-extractor"}'),
         (foreign, '{"model_type": "bart"}'),
         ([*foreign, "SHA256SUMS"], '{"model_type": "bart"}'),
     ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,23 +11,24 @@ from huggingface_hub import constants
 
 from kpdemo.cli import main
 from kpdemo.cli.readme import hub_page
-from kpdemo.evaluation.kea import Kea, LanguageTables, save_kea
 from kpdemo.identity import check_sums, read_sums, write_sums
 from kpdemo.predictors import load_predictor
 from kpdemo.types import Document
 from tests.hub_cache import publish
+from tests.tiny_ranker import save_tiny_ranker
 
 NAME = "somebody/keyphrases"
-TEXT = "Graph kernels compare molecules by their common substructures."
+TEXT = "Cette thèse étudie les réseaux de neurones dans plusieurs cas."
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory) -> Path:
+    return save_tiny_ranker(tmp_path_factory.mktemp("trained"))
 
 
 @pytest.fixture
-def model(tmp_path) -> Path:
-    folder = tmp_path / "default"  # as a model that ships is called
-    folder.mkdir()
-    tables = LanguageTables(10, {"graph kernel": 2}, {}, (1.0, -1.0, 0.5, 2.0), -1.0, 3)
-    save_kea(folder, Kea("kea", {"no": tables, "en": tables}, 3), "# kea: a baseline\n\nIts card.\n")
-    return folder
+def model(trained, tmp_path) -> Path:
+    return shutil.copytree(trained, tmp_path / "default")  # as a model that ships is called
 
 
 def test_the_page_is_the_card_with_what_the_hub_reads(model, capsys, monkeypatch):
@@ -36,12 +38,12 @@ def test_the_page_is_the_card_with_what_the_hub_reads(model, capsys, monkeypatch
     _, front, body = (model / "README.md").read_text(encoding="utf-8").split("---\n", 2)
     assert yaml.safe_load(front) == {
         "license": "cc-by-4.0",
-        "language": ["en", "no"],  # which YAML reads as false where it is not quoted
+        "language": ["fr", "ko", "zh"],
         "library_name": "kpdemo",
         "pipeline_tag": "token-classification",
-        "tags": ["keyphrase-extraction", "kea"],
+        "tags": ["keyphrase-extraction", "ramkg"],
     }
-    assert body.startswith("\n# kea: a baseline\n\nIts card.\n")
+    assert body.startswith("\n# tiny\n")
     assert f"--model {NAME}" in body
 
 
@@ -53,14 +55,15 @@ def test_a_published_model_is_opened_whatever_becomes_of_its_page(model, tmp_pat
     (model / "README.md").write_text("edited on the Hub", encoding="utf-8")
     check_sums(model, ["MODEL_CARD.md"])
     publish(tmp_path / "hub", NAME, model)
-    document = Document(TEXT, language="en")
+    document = Document(TEXT, language="fr")
     assert load_predictor(NAME).predict([document]) == load_predictor(model).predict([document])
 
 
 @pytest.mark.parametrize("licence", ["no", "null", "1.0"])  # which YAML reads as others than texts
-def test_a_licence_is_text_whatever_it_is_called(licence):
-    page = hub_page(NAME, "# x", kind="kea", licence=licence, languages=())
-    assert yaml.safe_load(page.split("---\n")[1])["license"] == licence
+def test_licence_and_languages_are_text_whatever_they_are_called(licence):
+    page = hub_page(NAME, "# x", kind="simckp-extractor", licence=licence, languages=("no",))
+    front = yaml.safe_load(page.split("---\n")[1])
+    assert (front["license"], front["language"]) == (licence, ["no"])
 
 
 def test_a_model_that_writes_is_listed_so_and_one_of_unknown_languages_without_any():
@@ -85,7 +88,7 @@ def test_a_model_that_writes_is_listed_so_and_one_of_unknown_languages_without_a
             2,
             "already exists: delete it to write a new one",
         ),
-        ("tables.json.gz", ["{model}", NAME, "--licence", "mit"], 1, "is damaged"),
+        ("lexicon.json.gz", ["{model}", NAME, "--licence", "mit"], 1, "is damaged"),
     ],
 )
 def test_what_cannot_be_published_is_told(model, capsys, change, call, status, message):

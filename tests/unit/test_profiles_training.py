@@ -18,7 +18,7 @@ from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig, PairEncod
 from kpdemo.simckp.encoder import load_backbone
 from kpdemo.simckp.extractor import ContrastiveExtractor, ExtractorConfig, Selection
 from kpdemo.simckp.pair_checkpoint import load_bank, save_bank, state_hash, stored_state
-from kpdemo.simckp.pipeline import BANK, load_system
+from kpdemo.simckp.predictor import BANK, load_system
 from kpdemo.training import run, terms
 from kpdemo.types import Document
 from tests.tiny import tiny_bank, tiny_bert

@@ -25,7 +25,7 @@ from kpdemo.simckp.pair_checkpoint import (
     state_hash,
     stored_state,
 )
-from kpdemo.simckp.pipeline import SystemPredictor, load_system
+from kpdemo.simckp.predictor import SystemPredictor, load_system
 from kpdemo.simckp.reranker import Reranker, RerankerConfig, RerankerModel
 from kpdemo.types import Document, Kind, Origin, PointKind
 from tests.tiny import tiny_bank, tiny_bert

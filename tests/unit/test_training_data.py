@@ -33,7 +33,6 @@ from kpdemo.training.examples import (
 from kpdemo.training.fine_tuning import ExtractorTraining, extractor_identity
 from kpdemo.training.frequency import FrequencyConfig
 from kpdemo.training.generator import GeneratorTraining
-from kpdemo.training.kea import KeaTraining
 from kpdemo.training.loop import LoopConfig
 from kpdemo.training.multilingual.generator import RamkgTraining
 from kpdemo.training.multilingual.rgit import MultilingualTraining
@@ -476,11 +475,11 @@ def test_a_model_for_no_language_and_a_share_above_one_are_refused(file, kind, k
         ("limit = -1", r"train\.0\.limit: Input should be greater than or equal to 1, not -1"),
         (
             'skip_ids = "("',
-            r"\[kea\] train\.0: `skip_ids` of a is not a regular expression \(.*\): correct '\('\.$",
+            r"\[frequency\] train\.0: `skip_ids` of a is not a regular expression \(.*\): correct '\('\.$",
         ),
     ],
 )
 def test_a_source_out_of_its_range_is_refused_by_name(tmp_path, setting, told):
-    (tmp_path / "config.toml").write_text(f'[kea]\ntrain = [{{ path = "a", {setting} }}]\n')
+    (tmp_path / "config.toml").write_text(f'[frequency]\ntrain = [{{ path = "a", {setting} }}]\n')
     with pytest.raises(ConfigError, match=told):
-        load_section(tmp_path / "config.toml", "kea", KeaTraining)
+        load_section(tmp_path / "config.toml", "frequency", FrequencyConfig)

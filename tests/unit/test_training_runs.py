@@ -46,7 +46,7 @@ def test_a_second_training_is_refused_until_the_first_has_written_its_checkpoint
     assert passed == ["train", "card", "save"] * 2
 
 
-@pytest.mark.parametrize("part", ["tagger", "frequency", "kea", "extractor"])
+@pytest.mark.parametrize("part", ["tagger", "frequency", "extractor"])
 def test_an_output_that_cannot_be_written_is_told_before_the_training(tmp_path, part):
     (tmp_path / "docs.jsonl").write_text("no document, and no sentence either\n", encoding="utf-8")
     source = f'"{tmp_path}/docs.jsonl"' if part == "tagger" else f'{{ path = "{tmp_path}/docs.jsonl" }}'

@@ -22,7 +22,6 @@ from kpdemo.training import PARTS as ALL_PARTS
 from kpdemo.training import run
 from kpdemo.training.data import Source
 from kpdemo.training.frequency import FrequencyConfig
-from kpdemo.training.kea import KeaTraining
 from kpdemo.training.parts import RECIPES, settings_of, shared_overrides
 from tests.tiny import tiny_bert, tiny_t5
 
@@ -58,11 +57,10 @@ def test_a_wrong_setting_is_refused_before_the_first_part_is_trained(monkeypatch
         run("all", DEFAULT_CONFIG, output=None, overrides=overrides)
 
 
-@pytest.mark.parametrize(("kind", "sources"), [(FrequencyConfig, "train"), (KeaTraining, "train")])
-def test_a_source_whose_documents_are_taken_once_is_not_repeated(kind, sources):
+def test_a_source_whose_documents_are_taken_once_is_not_repeated():
     told = r"each document once, not 3 times: leave out `repeat` of docs\.jsonl"
     with pytest.raises(ConfigError, match=told):
-        kind(**{sources: (Source(Path("docs.jsonl"), repeat=3),)})
+        FrequencyConfig(train=(Source(Path("docs.jsonl"), repeat=3),))
 
 
 def test_a_checkpoint_that_no_part_makes_is_missed_before_the_first_part_is_trained(monkeypatch, tmp_path):

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from httpx2 import HTTPError
 from huggingface_hub import HfApi, snapshot_download
@@ -87,12 +86,10 @@ def _download(name: str) -> Path:
         listed = HfApi().model_info(name, timeout=PATIENCE)
         files = sorted(sibling.rfilename for sibling in listed.siblings or ())
         # A checkpoint of kpdemo is needed as a whole; a foreign model may have a SHA256SUMS too.
-        whole = SUMS in files and "model_type" not in _config_of(name)
+        whole = SUMS in files and "model_type" not in stored_config(
+            Path(snapshot_download(name, allow_patterns=[CONFIG]))
+        )
         return Path(snapshot_download(name, allow_patterns=files if whole else choose_files(files)))
-
-
-def _config_of(name: str) -> dict[str, Any]:
-    return stored_config(Path(snapshot_download(name, allow_patterns=[CONFIG])))
 
 
 @contextmanager

@@ -284,7 +284,7 @@ def open_hub_model(name: str, folder: Path, *, device: str = "auto") -> Predicto
         ModelLoadError: the model is damaged, or of a kind that finds no keyphrases.
     """
     target = choose_device(device)
-    with quiet_transformers(), _explained(name):
+    with quiet_transformers(), _model_errors(name):
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
         profile = _profile(name, folder, config)
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
@@ -323,7 +323,7 @@ def _profile(name: str, folder: Path, config: Any) -> Profile:
 
 
 @contextmanager
-def _explained(name: str) -> Iterator[None]:
+def _model_errors(name: str) -> Iterator[None]:
     try:
         yield
     except KpdemoError:

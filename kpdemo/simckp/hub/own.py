@@ -9,20 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from kpdemo.errors import ModelLoadError
-from kpdemo.evaluation import kea
-from kpdemo.identity import SUMS, is_own, read_sums, sha256_of, stored_config
-from kpdemo.predictors import RAMKG_KIND, RANKER_KIND
+from kpdemo.identity import RAMKG_KIND, RANKER_KIND, SUMS, is_own, read_sums, sha256_of, stored_config
 from kpdemo.simckp import checkpoint, labeller
 from kpdemo.simckp import generator as generator_checkpoint
 from kpdemo.simckp.checkpoint import BASE, FORMAT
 from kpdemo.simckp.hub.download import fetch
-from kpdemo.simckp.pipeline import BANK, RANKING, RERANKER
+from kpdemo.simckp.predictor import BANK, RERANKER
 from kpdemo.text import shorten
 
 KINDS = frozenset(
     {
         *(checkpoint.KIND, generator_checkpoint.KIND, generator_checkpoint.ONE2SEQ, labeller.KIND),
-        *(kea.KIND, RAMKG_KIND, RANKER_KIND),
+        *(RAMKG_KIND, RANKER_KIND),
     }
 )
 """What `config.json` of a model that `train` wrote calls itself."""
@@ -57,18 +55,18 @@ def explain_damage(name: str, folder: Path) -> Iterator[None]:
             for file, digest in _sums(name, folder, part).items():
                 if sha256_of(part / file) != digest:
                     inside = (part / file).relative_to(folder).as_posix()
-                    raise _damaged(name, f"{inside} is not as {SUMS} says") from error
+                    raise _damage_error(name, f"{inside} is not as {SUMS} says") from error
         raise
 
 
 def _parts(folder: Path) -> list[Path]:
-    return [folder, *(folder / name for name in (BANK, RERANKER, RANKING) if (folder / name).is_dir())]
+    return [folder, *(folder / name for name in (BANK, RERANKER) if (folder / name).is_dir())]
 
 
 def _check_config(name: str, folder: Path) -> None:
     described = stored_config(folder)
     if not described:
-        raise _damaged(name, "config.json cannot be read")
+        raise _damage_error(name, "config.json cannot be read")
     kind, form = str(described.get("kind")), described.get("format")
     if isinstance(form, int) and form > FORMAT:
         raise ModelLoadError(f"The model {name!r} is of format {form}, from a newer kpdemo: update kpdemo.")
@@ -106,7 +104,7 @@ def _check_part(name: str, folder: Path, part: Path) -> None:
             )
         if not isfile(part / file):
             inside = (part / file).relative_to(folder).as_posix()
-            raise _damaged(name, f"{shorten(inside, _SHOWN)} is missing")
+            raise _damage_error(name, f"{shorten(inside, _SHOWN)} is missing")
 
 
 def _settings(described: Any) -> Iterator[tuple[str, Any]]:
@@ -142,10 +140,10 @@ def _sums(name: str, folder: Path, part: Path) -> dict[str, str]:
         return read_sums(part)
     except ModelLoadError as error:
         inside = (part / SUMS).relative_to(folder).as_posix()
-        raise _damaged(name, f"{inside} is missing or cannot be read") from error
+        raise _damage_error(name, f"{inside} is missing or cannot be read") from error
 
 
-def _damaged(name: str, what: str) -> ModelLoadError:
+def _damage_error(name: str, what: str) -> ModelLoadError:
     return ModelLoadError(
         f"The model {name!r} is damaged ({what}): run `hf cache rm model/{name}`, and it will be downloaded "
         "again."

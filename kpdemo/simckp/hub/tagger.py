@@ -107,11 +107,11 @@ class HubTagger:
         check_options(top_k, threshold)
         read = latin_documents(documents)
         return [
-            build_answer(document, self._marked(document, words), top_k=top_k, threshold=threshold)
+            build_answer(document, self._mark_phrases(document, words), top_k=top_k, threshold=threshold)
             for document, words in zip(read, self._words(read), strict=True)
         ]
 
-    def _marked(self, document: Document, words: Sequence[Word]) -> Iterator[Proposal]:
+    def _mark_phrases(self, document: Document, words: Sequence[Word]) -> Iterator[Proposal]:
         """The marked places in order, each widened to whole words."""
         places = PhraseFinder(document)
         starts = [start for _, start in document_blocks(document)]

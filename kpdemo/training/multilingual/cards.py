@@ -18,7 +18,7 @@ from kpdemo.training.cards import (
     visits,
 )
 from kpdemo.training.loop import processor
-from kpdemo.training.multilingual.generator import RamkgTraining, TrainedWriter, WriterTraining
+from kpdemo.training.multilingual.generator import RamkgTraining, TrainedWriter
 from kpdemo.training.multilingual.generator_rounds import RETRIEVER, RamkgRounds, TrainedRounds
 from kpdemo.training.multilingual.retriever import RetrieverTraining, TrainedRetriever
 from kpdemo.training.multilingual.rgit import MultilingualTraining, TrainedMultilingual
@@ -102,7 +102,7 @@ sequence.{describe_style(config.style)}
 
 | | |
 |---|---|
-| model | {_model(config)} |
+| model | {config.backbone} |
 | documents | {trained.documents:,} |
 | document visits | {visits(progress, loop)} |
 | weights of step | {progress.best_step:,}, the best on the validation documents by {config.selected} |
@@ -127,12 +127,12 @@ included, and writes {settings.longest} at most, with {settings.beams} beams. Wh
 the document and may be wrong. The score of a keyphrase is the geometric mean of the probabilities of its
 tokens.
 
-{licence(*_pretrained(config))}"""
+{licence(config.backbone)}"""
 
 
 def rounds_card(config: RamkgRounds, trained: TrainedRounds) -> str:
     """Markdown: what the rounds were, with the paper's Tables 4 and 5 of them."""
-    writer, rounds = config.generator, trained.outcome.rounds
+    writer, retriever, rounds = config.generator, config.retriever, trained.outcome.rounds
     languages = [language_name(language) for language in sorted(trained.documents)]
     return f"""# {writer.name}: keyphrases written in {" and ".join(languages)}, with English passages
 
@@ -150,7 +150,7 @@ The index has to be built with the retriever of the same run, the folder `{RETRI
 | English passages | {trained.passages:,} |
 | passages read with a document | {config.rounds.passages} |
 | model, visits of a document, learning rate | {writer.backbone}, {writer.epochs}, {writer.learning_rate:g} |
-| retriever, the same | {_retriever(config)} |
+| retriever, the same | {retriever.backbone}, {retriever.epochs}, {retriever.learning_rate:g} |
 {round_rows(config.rounds, trained.outcome)}
 | seed | {config.seed} |
 | device | {processor(choose_device(config.device))} |
@@ -163,12 +163,7 @@ Mined pairs:
 
 {pseudo_table(rounds)}
 
-{licence(*_pretrained(writer))}"""
-
-
-def _retriever(config: RamkgRounds) -> str:
-    own = config.retriever
-    return f"{own.backbone}, {own.epochs}, {own.learning_rate:g}"
+{licence(writer.backbone)}"""
 
 
 def _reads(config: RamkgTraining) -> str:
@@ -176,20 +171,6 @@ def _reads(config: RamkgTraining) -> str:
         return " alone"
     passages = "passage" if config.passages == 1 else f"{config.passages} passages"
     return f" and the keyphrases of the nearest {passages} of an index"
-
-
-def _pretrained(config: WriterTraining) -> list[str]:
-    return [] if config.scratch else [config.backbone]
-
-
-def _model(config: RamkgTraining) -> str:
-    if config.scratch is None:
-        return config.backbone
-    sizes = config.scratch
-    return (
-        f"a Transformer from scratch: {sizes.layers} + {sizes.layers} layers of width {sizes.width}, "
-        f"{sizes.vocabulary:,} subwords"
-    )
 
 
 def _figures(config: RamkgTraining, trained: TrainedWriter) -> str:

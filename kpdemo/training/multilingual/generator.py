@@ -8,18 +8,15 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import torch
 from pydantic import Field
-from tokenizers import SentencePieceUnigramTokenizer
-from tokenizers.processors import TemplateProcessing
 from torch import Tensor
 from torch.nn import functional
-from transformers import BartConfig, BartForConditionalGeneration, PreTrainedTokenizerFast
 
 from kpdemo.errors import ConfigError, ModelLoadError
 from kpdemo.evaluation.metrics import named_pooled, pooled_average, score_sets
@@ -55,29 +52,8 @@ from kpdemo.training.data import (
     read_source_rows,
 )
 from kpdemo.training.fine_tuning import set_dropout
-from kpdemo.training.loop import LAST, LoopConfig, Metrics, Progress, run_identity, train
+from kpdemo.training.loop import LoopConfig, Metrics, Progress, run_identity, train
 from kpdemo.types import Document
-
-
-@dataclass(frozen=True)
-class ScratchConfig:
-    """The paper's baseline "Transformer": an encoder and a decoder of equal size, as in BART.
-
-    Attributes:
-        vocabulary: subwords of a unigram vocabulary learnt from the training documents.
-        width, layers, heads: D, and layers of the encoder and of the decoder.
-    """
-
-    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
-
-    vocabulary: Annotated[int, Field(ge=200)] = 16_000
-    width: Annotated[int, Field(ge=8)] = 256
-    layers: Positive = 3
-    heads: Positive = 4
-
-    def __post_init__(self) -> None:
-        if self.width % self.heads:
-            raise ConfigError(f"A width of {self.width} cannot be shared by {self.heads} heads: change one.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +65,6 @@ class WriterTraining:
         selected: the figure that the best weights have: "F1@M" as in the paper's code (pooled), or
             "log-likelihood", which is quicker to measure with `generated = 0`.
         backbone: any encoder-decoder of the Hub, or a folder.
-        scratch: sizes of a Transformer with a vocabulary of its own, in place of a backbone.
         languages: those a token is added for, where the backbone has none of its own; without any the model
             distinguishes none.
         passages: m, how many passages' keyphrases are read.
@@ -107,7 +82,6 @@ class WriterTraining:
     name: str = "ramkg-generator"
     style: str = ""
     backbone: str = "facebook/mbart-large-cc25"
-    scratch: ScratchConfig | None = None
     languages: tuple[str, ...] = ()
     passages: Positive = 1
     deduplicate: bool = True
@@ -136,7 +110,7 @@ def training_inputs(config: RamkgTraining) -> tuple[list[Augmented], list[int]]:
         return [given for given, _ in rows], [repeat for _, repeat in rows]
     drawn = draw_documents(config.train, config.data, config.pool, config.loop.seed)
     documents = [identify(document) for document, _ in drawn]
-    return _augmented(documents, config, "train"), [repeat for _, repeat in drawn]
+    return _augment(documents, config, "train"), [repeat for _, repeat in drawn]
 
 
 def validation_inputs(config: RamkgTraining) -> list[Augmented]:
@@ -144,7 +118,7 @@ def validation_inputs(config: RamkgTraining) -> list[Augmented]:
     if config.retrieval == "file":
         return _from_file(config.validation, config.data)
     rows = read_source_rows(config.validation, config.data)
-    return _augmented([identify(document) for document, _ in rows], config, "validation")
+    return _augment([identify(document) for document, _ in rows], config, "validation")
 
 
 def _from_file(source: Source, folder: Path) -> list[Augmented]:
@@ -173,14 +147,14 @@ def retrieved_of(row: Mapping[str, Any], name: str) -> tuple[tuple[str, ...], ..
     return tuple(map(tuple, passages))
 
 
-def _augmented(documents: Sequence[Document], config: RamkgTraining, name: str) -> list[Augmented]:
+def _augment(documents: Sequence[Document], config: RamkgTraining, name: str) -> list[Augmented]:
     """With what the index finds, kept in the folder of the run."""
     if config.index is None:
         return [Augmented(document) for document in documents]
     from kpdemo.ramkg.generator import PassageSource
 
     path = config.output / f"retrieved-{name}.json"
-    asked = _asked(documents, config.index, config.passages)
+    asked = _question_hash(documents, config.index, config.passages)
     with cache_errors(path):
         stored = parse_json(path.read_text(encoding="utf-8")) if path.is_file() else None
     if not isinstance(stored, dict) or stored.get("asked") != asked:
@@ -194,16 +168,11 @@ def _augmented(documents: Sequence[Document], config: RamkgTraining, name: str) 
     ]
 
 
-def _asked(documents: Sequence[Document], index: Path, passages: int) -> str:
+def _question_hash(documents: Sequence[Document], index: Path, passages: int) -> str:
     """A hash of all that decides what the index finds: stored answers to another one are not used."""
     files = sorted(read_manifest(index).sha256.items())
     asked = [files, passages, [(document.text, document.language) for document in documents]]
     return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
-
-
-SAMPLED = 3_000
-_VOCABULARY_FILE = "vocabulary.json"
-_SPECIAL = ("<s>", "<pad>", "</s>", "<unk>")
 
 
 @dataclass(frozen=True)
@@ -215,23 +184,17 @@ class FoundBy:
 
 
 def new_writer(
-    config: WriterTraining, examples: Sequence[Augmented], folder: Path, found_by: FoundBy
+    config: WriterTraining, examples: Sequence[Augmented], found_by: FoundBy
 ) -> tuple[Writer, Any, Ends]:
     """The model as training begins, its tokenizer of Transformers, and its ends.
 
     Args:
-        examples: of the training; a new vocabulary is learnt from their documents, whose languages are those
-            that the model is made for.
-        folder: where the vocabulary of a new model is kept, so that a resumed run has the same one.
+        examples: of the training; the model is made for the languages of their documents.
 
     Raises:
         ModelLoadError: the backbone cannot be loaded, or does not say how its sequences begin and end.
     """
-    if config.scratch:
-        documents = [given.document for given in examples]
-        model, tokenizer = _from_scratch(config, config.scratch, documents, folder)
-    else:
-        model, tokenizer = load_encoder_decoder(config.backbone, attention=config.attention)
+    model, tokenizer = load_encoder_decoder(config.backbone, attention=config.attention)
     set_dropout(model, config.dropout)
     form = form_of(model.config.model_type, tokenizer)
     languages = own_languages(tokenizer) if form != "plain" else added_languages(config.languages)
@@ -269,61 +232,6 @@ def _ends(name: str, model: Any, tokenizer: Any) -> tuple[int, int, int]:
             "eos_token and pad_token in its configuration."
         )
     return int(start), int(tokenizer.eos_token_id), int(tokenizer.pad_token_id)
-
-
-def _from_scratch(
-    config: WriterTraining, sizes: ScratchConfig, documents: Sequence[Document], folder: Path
-) -> tuple[Any, Any]:
-    tokenizer = _vocabulary(folder / _VOCABULARY_FILE, sizes.vocabulary, documents)
-    bos, padding, end, _ = range(len(_SPECIAL))
-    bart = BartConfig(
-        vocab_size=len(tokenizer),
-        d_model=sizes.width,
-        encoder_layers=sizes.layers,
-        decoder_layers=sizes.layers,
-        encoder_attention_heads=sizes.heads,
-        decoder_attention_heads=sizes.heads,
-        encoder_ffn_dim=4 * sizes.width,
-        decoder_ffn_dim=4 * sizes.width,
-        max_position_embeddings=max(config.window, config.longest + 8),
-        bos_token_id=bos,
-        pad_token_id=padding,
-        eos_token_id=end,
-        decoder_start_token_id=end,
-        forced_eos_token_id=None,
-    )
-    return BartForConditionalGeneration(bart), tokenizer
-
-
-def _vocabulary(path: Path, size: int, documents: Sequence[Document]) -> Any:
-    """A unigram vocabulary (Kudo 2018) with the characters that are frequent.
-
-    One that is there is that of the run, or was left by one that never began, of whatever documents.
-    """
-    if not (path.is_file() and (path.parent / LAST).is_file()):
-        trainer = SentencePieceUnigramTokenizer()
-        trainer.train_from_iterator(
-            _texts(documents),
-            vocab_size=size,
-            special_tokens=list(_SPECIAL),
-            unk_token="<unk>",
-            show_progress=False,
-        )
-        trainer.post_processor = TemplateProcessing(
-            single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
-        )
-        replace_file(path, trainer.to_str().encode())
-    names = {
-        f"{name}_token": token for name, token in zip(("bos", "pad", "eos", "unk"), _SPECIAL, strict=True)
-    }
-    return PreTrainedTokenizerFast(tokenizer_file=str(path), **names)  # type: ignore[no-untyped-call]
-
-
-def _texts(documents: Sequence[Document]) -> Iterator[str]:
-    """Of at most `SAMPLED` documents, spread evenly: more change few subwords and take long."""
-    for document in documents[:: -(-len(documents) // SAMPLED)]:
-        yield document.text
-        yield " ".join(document.keyphrases)
 
 
 logger = logging.getLogger(__name__)
@@ -450,7 +358,7 @@ def train_writer(
     if not validation:
         raise ConfigError("No validation document has a keyphrase: check `validation` in the configuration.")
     torch.manual_seed(loop.seed)
-    writer, tokenizer, ends = new_writer(config, examples, into, found_by or FoundBy())
+    writer, tokenizer, ends = new_writer(config, examples, found_by or FoundBy())
     repeats = repeats or [1] * len(examples)
     part = WriterPart(writer, config, loop, examples, validation, repeats)
     logger.info("%d training examples, %d validation documents", len(examples), len(validation))

@@ -259,7 +259,7 @@ class RankerPart:
 
     def evaluate(self) -> Metrics:
         """F1@M over the candidates: keyphrases that are not among them do not count."""
-        scored = self._scored()
+        scored = self._score()
         rule = self._rule(scored)
         f1 = []
         for logits, positive in scored:
@@ -271,12 +271,12 @@ class RankerPart:
 
     def counting(self) -> ExpectedF1:
         """The rule for how many, learnt on the documents held out."""
-        return self._rule(self._scored())
+        return self._rule(self._score())
 
     def _rule(self, scored: list[tuple[NDArray[np.float32], NDArray[np.bool_]]]) -> ExpectedF1:
         return learn_expected_f1(scored, Calibration(), minimum=self._config.minimum)
 
-    def _scored(self) -> list[tuple[NDArray[np.float32], NDArray[np.bool_]]]:
+    def _score(self) -> list[tuple[NDArray[np.float32], NDArray[np.bool_]]]:
         """(P,) log-odds of each candidate, and which are gold, for each document held out."""
         with torch.no_grad():
             return [

@@ -343,8 +343,8 @@ class RetrieverPart:
         positives = _texts(found, (pair.passage for pair in pairs))
         negatives = _texts(found, passages) if config.negatives else []
         numbers = {text: number for number, text in enumerate(dict.fromkeys([*positives, *negatives]))}
-        self._positives = _numbered(tower.read(positives), positives, numbers)
-        self._negatives = _numbered(tower.read(negatives), negatives, numbers)
+        self._positives = _number(tower.read(positives), positives, numbers)
+        self._negatives = _number(tower.read(negatives), negatives, numbers)
         self._several = len(set(negatives)) > 1
         self._validation = [
             tower.read(_texts(queries, (pair.document for pair in validation))),
@@ -368,9 +368,9 @@ class RetrieverPart:
 
     def __getitem__(self, index: int) -> tuple[Any, _Passage, list[_Passage]]:
         own = self._positives[index]
-        return self._queries[index], own, self._drawn(own, index)
+        return self._queries[index], own, self._draw(own, index)
 
-    def _drawn(self, own: _Passage, index: int) -> list[_Passage]:
+    def _draw(self, own: _Passage, index: int) -> list[_Passage]:
         """Negatives of a pair; where its own passage is drawn, another is drawn instead."""
         chance = random.Random(f"{self._config.loop.seed} {self._epoch} {index}")
         drawn: list[_Passage] = []
@@ -431,7 +431,7 @@ def _texts(prefix: str, documents: Iterable[Document]) -> list[str]:
     return [f"{prefix}{encoder_text(document)}" for document in documents]
 
 
-def _numbered(items: Sequence[Any], texts: Sequence[str], numbers: Mapping[str, int]) -> list[_Passage]:
+def _number(items: Sequence[Any], texts: Sequence[str], numbers: Mapping[str, int]) -> list[_Passage]:
     return [_Passage(item, numbers[text]) for item, text in zip(items, texts, strict=True)]
 
 

@@ -1,4 +1,4 @@
-"""The page of editors: texts to review, requested against obtained grades, and the larger items."""
+"""Writing pairs: the writer's form, texts to review, requested against obtained grades, and larger items."""
 
 from __future__ import annotations
 
@@ -9,9 +9,17 @@ from typing import Any
 
 import gradio as gr
 
-from annotation.authoring import BINS, GradeGap, WritingReport, cumulative
+from annotation.authoring import BINS, LONGEST_WRITTEN, REQUESTED, GradeGap, WritingReport, cumulative
 from annotation.changes import print_settings, renew_prints
-from annotation.comparison import Bounds, PairBounds, check_range, comparison_type, guidance, size_of
+from annotation.comparison import (
+    Bounds,
+    ComparisonType,
+    PairBounds,
+    check_range,
+    comparison_type,
+    guidance,
+    size_of,
+)
 from annotation.errors import AnnotationError, NotFoundError, SettingsError, WritingError
 from annotation.exchange import open_file, read_larger_items
 from annotation.scale import scale_points
@@ -27,8 +35,8 @@ from annotation.services.editing import (
 )
 from annotation.services.larger_items import LISTED, ItemLine, ItemService
 from annotation.services.projects import ProjectService
-from annotation.services.writing import TypeTerms, WritingTerms, type_terms
-from annotation.types import User
+from annotation.services.writing import SENT_BACK_TIME, TypeTerms, WritingTerms, type_terms
+from annotation.types import Project, Role, User
 from annotation.ui.figures import file_name, listing_html
 from annotation.ui.pairs import (
     FROM_FILE,
@@ -38,7 +46,7 @@ from annotation.ui.pairs import (
     import_result_html,
     refusal,
 )
-from annotation.ui.projects import saved_html
+from annotation.ui.rate import build_form, problem_html, storage_name
 from annotation.ui.widgets import (
     PAGE_ERRORS,
     Filling,
@@ -51,8 +59,9 @@ from annotation.ui.widgets import (
     ids_in,
     on_choice,
     require_member,
+    saved_html,
 )
-from annotation.ui.wording import figure, meaning_html, time_html
+from annotation.ui.wording import blank_html, consent_html, figure, meaning_html, scale_html, time_html
 from annotation.wording import beginning, share_text, whole_in
 from kpdemo.ui.charts import (
     COLOURS,
@@ -68,7 +77,7 @@ from kpdemo.ui.charts import (
     show_chart,
     titled_axis,
 )
-from kpdemo.ui.html import count_noun, escape, group_digits
+from kpdemo.ui.html import count_noun, escape, group_digits, markdown_html
 from kpdemo.ui.widgets import (
     QUIETLY,
     done_html,
@@ -80,8 +89,119 @@ from kpdemo.ui.widgets import (
     unseen_box,
 )
 
+
+@dataclass(frozen=True)
+class WriteHandlers:
+    accounts: AccountService
+    projects: ProjectService
+
+    def open(self, request: gr.Request) -> str:
+        """The form for the project that the address names, or a sentence with the next step."""
+        try:
+            project_id, user = require_member(request, self.accounts, Role.WRITER)
+            project = self.projects.get(project_id)
+        except AnnotationError as error:
+            return problem_html(str(error))
+        return form_html(project, user)
+
+
+def build_write_page(handlers: WriteHandlers, page: gr.Blocks) -> None:
+    build_form(handlers.open, page, "write-page", "open_writing")
+
+
+def form_html(project: Project, user: User) -> str:
+    """The whole form, empty; nothing in it depends on an item."""
+    types = [comparison_type(type) for type in project.settings.types]
+    return (
+        f'<div id="write-form" class="rate write" data-project="{project.id}" data-user="{user.id}"'
+        f' data-storage="{storage_name(project, user)}" data-longest="{LONGEST_WRITTEN}">'
+        f"{_BAR}"
+        f'<div id="write-notices"></div>{consent_html("write")}'
+        '<div id="write-message" class="empty" role="status" tabindex="-1">Loading your item.</div>'
+        f'<div id="write-work" hidden>{_request_html(types, project)}{_BACK}{_ITEMS}{_ACTIONS}</div>'
+        f"{_guidelines_html(project)}{_RECENT}{blank_html('write')}"
+        '<p id="write-live" class="rate-unseen" aria-live="polite"></p></div>'
+    )
+
+
+_BAR = """
+<div class="rate-bar">
+<p id="write-type"></p>
+<p id="write-counts" class="rate-done"></p>
+<p id="write-saved" role="status"></p>
+</div>
+"""
+
+
+def _request_html(types: list[ComparisonType], project: Project) -> str:
+    points = "".join(
+        f'<div data-type="{escape(kind.name)}" data-grade="{point.value}" hidden>'
+        f'<span class="write-grade">{point.value}</span><div><p dir="auto"><b>{escape(point.name)}</b></p>'
+        f'<p dir="auto">{escape(point.description)}</p></div></div>'
+        for kind in types
+        for point in scale_points(project.settings.scale_words, kind.name)
+        if point.value in REQUESTED
+    )
+    examples = "".join(
+        f'<p data-type="{escape(kind.name)}" data-grade="{example.grade}" dir="auto" hidden>'
+        f"For <q>{escape(example.left)}</q> a text of grade {example.grade} is "
+        f"<q>{escape(example.right)}</q>.</p>"
+        for kind in types
+        for example in kind.examples
+        if example.grade in REQUESTED
+    )
+    return (
+        '<section id="write-request" aria-labelledby="write-asked"><h2 id="write-asked"></h2>'
+        f'<div id="write-points">{points}</div>'
+        f'<p id="write-senses" hidden><a href="/annotate/senses?project={project.id}">'
+        "Choose a sense of WordNet for this word</a></p>"
+        f'<details id="write-examples" open><summary>An example</summary>{examples}</details></section>'
+    )
+
+
+_BACK = f"""
+<div id="write-back" class="note" hidden><p></p>
+<p class="small">It stays yours for {SENT_BACK_TIME.days} days after your last change;
+then it may be given to others.</p></div>
+"""
+_ITEMS = """
+<div class="rate-items">
+<section class="rate-item"><h2 id="write-larger"></h2>
+<div id="write-left" class="rate-text" dir="auto" lang="" tabindex="0" role="group"
+ aria-labelledby="write-larger"></div></section>
+<section class="rate-item"><h2 id="write-smaller"></h2>
+<div id="write-field"></div>
+<p id="write-size"><span></span> <span></span></p>
+<div id="write-check" role="status"></div></section>
+</div>
+"""
+
+_ACTIONS = """
+<div class="write-actions">
+<button type="button" class="keep" data-write="blank">I do not understand it</button>
+<p id="write-balance"></p>
+<button type="button" id="write-submit" class="rate-primary" data-write="submit"
+ aria-keyshortcuts="Control+Enter"><span>Submit and next</span>
+ <kbd aria-hidden="true">Ctrl+Enter</kbd></button>
+</div>
+"""
+
+_RECENT = """
+<details id="write-recent"><summary>What I wrote</summary><ol></ol></details>
+"""
+
+
+def _guidelines_html(project: Project) -> str:
+    settings = project.settings
+    written = markdown_html(settings.guidelines) if settings.guidelines.strip() else ""
+    scale = scale_html(settings.scale_words, settings.types)
+    return (
+        '<details id="write-guidelines"><summary>Guidelines and the whole scale</summary>'
+        f'<div class="rate-guidelines">{written}{scale}</div></details>'
+    )
+
+
 GRADES = ("0", "1", "2", "3", "4")
-NO_ITEMS = "No larger items yet: the balance appears once they are imported."
 NO_GRADES = "No pair with a requested grade has a gold grade yet: the comparison appears with the first."
 CHART = "writing-grades-chart"
 REPORT_TAB = "report"
@@ -382,7 +502,7 @@ class ReviewHandlers:
         asked = request.query_params.get("tab", "")
         tabs = gr.Tabs(visible=True, selected=asked if asked in TABS else TABS[0])
         with shown_to_user(AnnotationError):
-            return "", tabs, *self._shown(project_id, user)
+            return "", tabs, *self._fill(project_id, user)
 
     def explain(self, request: gr.Request) -> str:
         """Why the page stays closed."""
@@ -395,7 +515,7 @@ class ReviewHandlers:
     def show(self, request: gr.Request, chosen: int | None) -> tuple[Any, ...]:
         """Another text of the queue."""
         with admit_member(request, self.accounts, *EDITORS) as (project_id, user):
-            return self._shown(project_id, user, chosen)
+            return self._fill(project_id, user, chosen)
 
     def accept(self, request: gr.Request, text: str, token: str) -> tuple[Any, ...]:
         """Make a pair of the text as it stands in the field."""
@@ -403,23 +523,23 @@ class ReviewHandlers:
             writing_id, version = _read_token(token)
             self.editing.accept(project_id, writing_id, user.id, version=version, text=text)
             said = done_html("Accepted: it is now a pair to be graded.")
-            return said, *self._shown(project_id, user)
+            return said, *self._fill(project_id, user)
 
     def send_back(self, request: gr.Request, note: str, token: str) -> tuple[Any, ...]:
         """Have its writer rewrite it."""
         with admit_member(request, self.accounts, *EDITORS) as (project_id, user):
             writing_id, version = _read_token(token)
             self.editing.send_back(project_id, writing_id, user.id, note, version=version)
-            return done_html("Sent back with your note."), *self._shown(project_id, user)
+            return done_html("Sent back with your note."), *self._fill(project_id, user)
 
     def hand_on(self, request: gr.Request, note: str, token: str) -> tuple[Any, ...]:
         """Have another writer write for the item."""
         with admit_member(request, self.accounts, *EDITORS) as (project_id, user):
             writing_id, version = _read_token(token)
             self.editing.hand_on(project_id, writing_id, user.id, note, version=version)
-            return done_html("The item goes to another writer."), *self._shown(project_id, user)
+            return done_html("The item goes to another writer."), *self._fill(project_id, user)
 
-    def _shown(self, project_id: int, user: User, chosen: int | None = None) -> tuple[Any, ...]:
+    def _fill(self, project_id: int, user: User, chosen: int | None = None) -> tuple[Any, ...]:
         """Queue, item, text, note, token and the row of buttons."""
         queue, text = self._read(project_id, user, chosen)
         choices = [(queue_label(place, each), each.id) for place, each in enumerate(queue, start=1)]
@@ -578,7 +698,7 @@ class ItemsHandlers:
             types = self.projects.get(project_id).settings.types
             plan = self.items.plan(project_id)
         terms = plan.of_type(types[0])
-        of_type = gr.Dropdown(choices=_named(types), value=types[0])
+        of_type = gr.Dropdown(choices=_type_choices(types), value=types[0])
         return of_type, plan.has_zeros, *_ranges(terms), _of_type(types[0], print_settings(terms))
 
     def show(self, request: gr.Request) -> tuple[Any, ...]:
@@ -587,7 +707,7 @@ class ItemsHandlers:
             types = self.projects.get(project_id).settings.types
             lines, count = self.items.items(project_id), self.items.count(project_id)
             plan = self.items.plan(project_id)
-        named = _named(types)
+        named = _type_choices(types)
         return (
             items_html(lines, count),
             gr.Dropdown(choices=[(FROM_FILE, ""), *named]),
@@ -614,13 +734,13 @@ class ItemsHandlers:
 
     def withdraw(self, request: gr.Request, ids: str, type: str | None) -> str:
         """Give items to nobody any more."""
-        return self._changed(request, ids, type, self.items.withdraw, "withdrawn")
+        return self._change(request, ids, type, self.items.withdraw, "withdrawn")
 
     def restore(self, request: gr.Request, ids: str, type: str | None) -> str:
         """Give withdrawn items to writers again."""
-        return self._changed(request, ids, type, self.items.restore, "with the writers again")
+        return self._change(request, ids, type, self.items.restore, "with the writers again")
 
-    def _changed(
+    def _change(
         self, request: gr.Request, text: str, type: str | None, change: Callable[..., int], done: str
     ) -> str:
         with admit_member(request, self.accounts, *EDITORS) as (project_id, user):
@@ -747,7 +867,7 @@ def _build_bounds(handlers: ItemsHandlers) -> tuple[Filling, gr.Dropdown, gr.HTM
     return filling, of_type, bounds
 
 
-def _named(types: tuple[str, ...]) -> list[tuple[str, str]]:
+def _type_choices(types: tuple[str, ...]) -> list[tuple[str, str]]:
     return [(comparison_type(name).label, name) for name in types]
 
 

@@ -1,8 +1,7 @@
 """All of SimCKP: present keyphrases are extracted, absent ones proposed and ranked.
 
-The folder of a model is that of its extractor, or of its extractor-generator, and may hold three folders
-more: `bank`, a phrase bank, `reranker`, and `ranking` of the present keyphrases. One that changes the model
-of another folder has that one's bank and reranker.
+The folder of a model is that of its extractor, or of its extractor-generator, and may hold two folders more:
+`bank`, a phrase bank, and `reranker`. One that changes the model of another folder has that one's.
 """
 
 from __future__ import annotations
@@ -39,7 +38,6 @@ from kpdemo.simckp.hub.tagger import HubTagger
 from kpdemo.simckp.labeller import load_labeller
 from kpdemo.simckp.pair_checkpoint import TermRetriever, load_bank, load_reranker
 from kpdemo.simckp.phrase_bank import RetrievedTerm
-from kpdemo.simckp.ranking_checkpoint import load_ranking
 from kpdemo.simckp.read_ahead import LEAST, DocumentReader, ReadAhead, ReadDocument, processes_for
 from kpdemo.simckp.reranker import (
     RETRIEVED_TERMS,
@@ -146,7 +144,7 @@ def _score(candidate: AbsentCandidate) -> float:
     return score
 
 
-BANK, RERANKER, RANKING = "bank", "reranker", "ranking"
+BANK, RERANKER = "bank", "reranker"
 
 PART = 128
 """Documents that go through the networks together."""
@@ -215,9 +213,7 @@ class SystemPredictor:
         threshold: float | None,
     ) -> list[Prediction]:
         vectors = self._vectors(read)
-        scored = self.extractor.score_mined(
-            documents, [(one.candidates, one.example) for one in read], vectors
-        )
+        scored = self.extractor.score_mined([(one.candidates, one.example) for one in read])
         rankings = self._rank(documents, read, vectors)
         answers = []
         for document, (candidates, scores), ranking in zip(documents, scored, rankings, strict=True):
@@ -383,10 +379,6 @@ def load_system(
         extractor = load_checkpoint(folder, device=device)
     bank, ranks = part_folder(folder, BANK), part_folder(folder, RERANKER)
     retriever = load_bank(bank, device=device) if bank else None
-    if part_folder(folder, RANKING):
-        encoder = retriever.encoder if retriever else None
-        ranker, selection = load_ranking(folder / RANKING, folder, encoder)
-        extractor = replace(extractor, ranker=ranker, selection=selection)
     if retriever is None and generator is None:
         return extractor
     reranker = load_reranker(ranks, device=device, retriever=retriever) if ranks else None
@@ -402,9 +394,6 @@ def load_system(
 
 
 def part_folder(folder: Path, name: str) -> Path | None:
-    """Where a part of the model is: in its own folder, or in that of the model which it changes.
-
-    A ranking belongs to one extractor, so that of the other model is none.
-    """
-    places = [folder, base_of(folder) if name != RANKING else None]
+    """Where a part of the model is: in its own folder, or in that of the model which it changes."""
+    places = [folder, base_of(folder)]
     return next((place / name for place in places if place and (place / name).is_dir()), None)
