@@ -322,6 +322,7 @@ def test_results_of_a_shipped_model_were_measured_with_its_weights(path):
 FIGURES = ROOT / "docs" / "figures.md"
 
 
+@pytest.mark.parametrize("kind", ["present", "absent"])
 def test_the_intervals_told_are_those_measured(kind):
     result = json.loads((ROOT / "docs/results/evaluate-default.json").read_text(encoding="utf-8"))
     bounds = [result["datasets"][name]["interval"][kind]["skip_empty"]["F1@5"] for name in MEASURED.values()]

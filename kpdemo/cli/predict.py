@@ -577,8 +577,8 @@ def predict(
 
 def _read_phrases(file: Path) -> tuple[str, ...]:
     with check_file(str(file)).open("rb") as stream:
-        lines = read_text(stream, name=str(file)).splitlines()
-    phrases = tuple(" ".join(line.split()) for line in lines if line.strip())
+        text, _ = read_text(stream, name=str(file))
+    phrases = tuple(" ".join(line.split()) for line in text.splitlines() if line.strip())
     if not phrases:
         raise CallError(f"{file}: no phrases in the file; give one with a phrase on each line.")
     return phrases

@@ -128,7 +128,7 @@ def read_rtf(content: bytes, name: str, id: str) -> Document:
     if not content.lstrip().startswith(b"{\\rtf"):
         raise InputError(f"{name}: not an RTF document, since it does not begin with {{\\rtf; save it again.")
     try:
-        text = rtf_to_text(content.decode("cp1252", "replace"), errors="replace")
+        text = rtf_to_text(content.decode("cp1252", "replace"), errors="replace")  # type: ignore[no-untyped-call]
     except (LookupError, ValueError, RecursionError) as error:
         raise InputError(f"{name}: not an RTF document that can be read ({error}); save it again.") from None
     return Document(str(text).replace("\x00", "").strip(), id=id)

@@ -12,7 +12,6 @@ from threading import Lock
 from typing import Any, Literal
 
 import gradio as gr
-from gradio.components import FormComponent
 from gradio.events import Dependency
 
 from kpdemo.languages import NAMES
@@ -114,12 +113,12 @@ class QuestionFields:
     language: gr.Dropdown
 
     @property
-    def all(self) -> list[FormComponent]:
+    def all(self) -> list[gr.Textbox | gr.Dropdown]:
         """In the order of the arguments of `kpdemo.ui.requests.read_request`."""
         return [getattr(self, field.name) for field in fields(self)]
 
     @property
-    def options(self) -> list[FormComponent]:
+    def options(self) -> list[gr.Textbox | gr.Dropdown]:
         """How the document is read."""
         return [field for field in self.all if field is not self.document]
 
