@@ -414,10 +414,14 @@ def test_right_to_left_text_and_emoji_keep_their_marks(demo):
     assert demo.locator("#predict-text").evaluate("e => getComputedStyle(e).direction") == "rtl"
 
 
-def test_the_first_place_leads_to_its_mark(demo):
-    predict(demo, "surface words " * 400 + "integral equation", TITLE)
-    demo.locator("#predict-phrases a").last.click()
-    expect(demo.locator("mark.kp-found")).to_be_in_viewport()
+def test_each_press_on_the_count_leads_to_the_next_mark(demo):
+    words = "surface words " * 400
+    predict(demo, f"{words}integral equation", TITLE)
+    demo.locator("#predict-phrases").get_by_text("1 shorter").click()
+    count, end = demo.locator("#predict-phrases details a"), len(f"{TITLE}\n\n{words}")
+    for start in (11, end, 11):
+        count.click()
+        expect(demo.locator(f"mark#kp-{start}-{start + 17}")).to_be_in_viewport()
 
 
 def test_options_apply_at_once_and_a_wrong_one_is_named(fresh):
