@@ -1,7 +1,7 @@
 """Words, stems, and the rule that tells a present keyphrase from an absent one.
 
 English has Porter's stems, as the released evaluation of SimCKP, of words in one normal form: NFKC, plain
-apostrophes and dashes, no accents. "Crohn’s" is "Crohn's", "CO₂" is "CO2", and "naïve" is "naive". See
+apostrophes and dashes, no accents. "CO₂" is "CO2", and "naïve" is "naive". See
 `kpdemo.languages` for other languages.
 """
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from kpdemo.candidates.chunks import HYPHENS, Candidate, candidate_key
 from kpdemo.candidates.tagger import Tagger, Token, is_address, is_name, tokenize
-from kpdemo.languages import SEGMENTED, combining_marks, fold_word, segments
+from kpdemo.languages import PLAIN_MARKS, SEGMENTED, combining_marks, fold_word, segments
 from kpdemo.lines import document_blocks
 from kpdemo.text import LONGEST_KEYPHRASE, is_english, stem, word_spans
 from kpdemo.text import stems as text_stems
@@ -68,8 +68,8 @@ def language_words(text: str, language: str) -> Iterator[Word]:
 
 _IDIOMS = {
     "fr": "à partir d|au cours d|au sein d|au moyen d|en fonction d|par rapport au|en terme d|en termes d"
-    "|à l'aide d|à l’aide d|à cause d|en raison d|en vue d|dans le cadre d|au niveau d|à travers|en cours d"
-    "|par exemple|à l'égard d|à l’égard d|vis-à-vis",
+    "|à l'aide d|à cause d|en raison d|en vue d|dans le cadre d|au niveau d|à travers|en cours d"
+    "|par exemple|à l'égard d|vis-à-vis",
     "es": "a partir de|a través de|por medio de|con respecto a|en función de|en cuanto a|a lo largo de"
     "|sin embargo|por ejemplo|es decir|a pesar de|en torno a",
     "pt": "a partir d|através d|por meio d|com relação a|em função d|em relação|ao longo d|por exemplo"
@@ -83,7 +83,7 @@ _IDIOMS = {
 
 
 def _idioms(text: str, language: str) -> list[Span]:
-    small = text.lower().replace("i\u0307", "i")  # as long as the text: "İ" becomes two characters
+    small = text.lower().replace("i\u0307", "i").translate(PLAIN_MARKS)  # as long as the text: "İ" is two
     found: list[Span] = []
     for idiom in _IDIOMS[language].split("|") if language in _IDIOMS else ():
         start = small.find(idiom)

@@ -63,7 +63,7 @@ from kpdemo.training.terms import bare
 from kpdemo.training.validation import learn_selection
 from kpdemo.types import Document, Keyphrase, Prediction
 
-CANDIDATES_VERSION = 3
+CANDIDATES_VERSION = 4
 
 
 @dataclass(frozen=True)
@@ -132,8 +132,8 @@ def _read(file: BinaryIO, path: Path, *, most: int) -> list[list[AbsentCandidate
             raise ValueError(f"{len(lines)} lines for {most} documents")
         return [
             [
-                AbsentCandidate(text, generated, retrieved, tuple(evidence))
-                for text, generated, retrieved, evidence in parse_json(line)
+                AbsentCandidate(text, generated, retrieved, tuple(evidence), reason)
+                for text, generated, retrieved, evidence, reason in parse_json(line)
             ]
             for line in lines
         ]

@@ -46,7 +46,7 @@ def score_html(score: float) -> str:
     return f'<span class="score">{bar}{short_score(score)}</span>'
 
 
-FILLER = "too unlikely by the model’s own rule; it makes up the number"
+FILLER = "too unlikely by the model's own rule; it makes up the number"
 
 
 def filler_note(keyphrases: Iterable[Keyphrase]) -> str:

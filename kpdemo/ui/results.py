@@ -592,7 +592,7 @@ def _legend(answer: PredictionResult) -> str:
             ("2 longer", "Phrases that hold the one above them, or are a part of it, are folded under it.")
         )
     if any(one.filler for one in (*present, *absent)):
-        rows.append(("Less likely", "Too unlikely by the model’s own rule; they make up the number."))
+        rows.append(("Less likely", "Too unlikely by the model's own rule; they make up the number."))
     if absent:
         terms = [one.kind for one in absent if one.kind] + [one.source for one in absent if one.source]
         known = ", ".join(sorted({f"<i>{term.value}</i>" for term in terms}))

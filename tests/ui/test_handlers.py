@@ -279,7 +279,7 @@ def test_compare_tells_fillers_in_the_columns_and_once_what_they_are():
     first, *fillers = re.findall("<li.*?</li>", html)
     assert "less likely" not in first
     assert all('<li class="filler">' in one and ">less likely</span>" in one for one in fillers)
-    assert html.count("Less likely: too unlikely by the model’s own rule") == 1
+    assert html.count("Less likely: too unlikely by the model's own rule") == 1
     assert "less likely" not in columns_html([column])
 
 
@@ -560,7 +560,7 @@ def test_fillers_of_files_are_told_as_those_of_a_text(jsonl):
     assert 'auto">sure · <span class="filler"><span class="phrase">given</span> <span' in html
     assert '<span class="filler"><span class="phrase"><span class="chip" dir="auto">besides</span>' in html
     assert html.count(">less likely</span>") == 6
-    assert html.count("Less likely: too unlikely by the model’s own rule") == 1
+    assert html.count("Less likely: too unlikely by the model's own rule") == 1
 
 
 def test_absent_keyphrases_are_chips_in_the_table_and_rows_in_the_download(jsonl):

@@ -197,7 +197,7 @@ def test_a_filler_is_less_likely_in_list_and_text_and_files():
     html = answer_html(given)
     likely, less = html.split("Less likely</p>")
     assert (rows(likely), rows(less)) == (["neural network"], ["drugs"])
-    assert "Too unlikely by the model’s own rule" in html
+    assert "Too unlikely by the model's own rule" in html
     assert re.findall(
         '<mark[^>]* class="kp kp-1 filler"[^>]* title="drugs · 0.50 · less likely"', text_html(given)
     )

@@ -108,7 +108,7 @@ def test_the_bank_comes_along(parts, cache):
     publish(cache, NAME, parts / "model")
     predictor = load_predictor(NAME, device="cpu")
     assert predictor.finds_absent
-    [prediction] = predictor.predict([DOCUMENT], top_k=5)
+    [prediction] = predictor.predict([DOCUMENT], top_k=5, unsure=True)
     assert [one.text for one in prediction.absent] == ["drug discovery"]
 
 
