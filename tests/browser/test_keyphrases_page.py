@@ -414,10 +414,14 @@ def test_right_to_left_text_and_emoji_keep_their_marks(demo):
     assert demo.locator("#predict-text").evaluate("e => getComputedStyle(e).direction") == "rtl"
 
 
-def test_the_first_place_leads_to_its_mark(demo):
-    predict(demo, "surface words " * 400 + "integral equation", TITLE)
-    demo.locator("#predict-phrases a").last.click()
-    expect(demo.locator("mark.kp-found")).to_be_in_viewport()
+def test_each_press_on_the_count_leads_to_the_next_mark(demo):
+    words = "surface words " * 400
+    predict(demo, f"{words}integral equation", TITLE)
+    demo.locator("#predict-phrases").get_by_text("1 shorter").click()
+    count, end = demo.locator("#predict-phrases details a"), len(f"{TITLE}\n\n{words}")
+    for start in (11, end, 11):
+        count.click()
+        expect(demo.locator(f"mark#kp-{start}-{start + 17}")).to_be_in_viewport()
 
 
 def test_options_apply_at_once_and_a_wrong_one_is_named(fresh):
@@ -425,18 +429,18 @@ def test_options_apply_at_once_and_a_wrong_one_is_named(fresh):
         fresh.locator("#predict-count").get_by_role("textbox"),
         fresh.locator("#predict-threshold").get_by_role("textbox"),
     )
-    rows, old = fresh.locator("#predict-phrases > li"), fresh.locator("#predict-old")
+    phrases, old = fresh.locator("#predict-phrases .phrase"), fresh.locator("#predict-old")
     expect(count).to_be_hidden()
     open_options(fresh)
     choose_model(fresh, "first – first phrases")
     count.fill("3")
     expect(old).to_be_hidden()  # there is no answer yet
     predict(fresh, "Neural networks learn many useful features from large corpora.")
-    expect(rows).to_have_count(3)
+    expect(phrases).to_have_count(3)
     expect(fresh.locator("#predict-facts")).to_contain_text("model first")
     assert "--top-k=3" in fresh.locator("#predict-shell").text_content()
     count.fill("1")
-    expect(rows).to_have_count(1)
+    expect(phrases).to_have_count(1)
     count.fill("500")
     expect_refusal(fresh, f"The number of keyphrases is “500”: give a whole number from 1 to {LARGEST_COUNT}")
     expect(count).to_have_value("500")

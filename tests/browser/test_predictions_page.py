@@ -12,7 +12,7 @@ from tests.browser.conftest import PASSWORD, choose_files, open_page
 from tests.browser.pressing import press
 from tests.browser.test_keyphrases_page import choose_model
 
-TITLE = "Scattering"
+TITLE = "Scattering of waves"
 BODY = "A boundary integral equation gives the surface current on the scatterer."
 KEYS = {"boundary integral equation": "4", "integral equation": "1"}
 """What the rater types; every other phrase gets a 3."""
