@@ -15,7 +15,8 @@ from kpdemo.text import LONGEST_KEYPHRASE, is_english, phrase_key, stem, words
 from kpdemo.types import Document, Keyphrase, Kind, Ranking, Span
 
 _WORD = re.compile(r"[^\W_]+")
-_SENTENCE_START = re.compile(r"(?:^|[.!?:;…]|[•*–—])[\s\"'“”‘’«»()\[\]]*$")
+_SENTENCE_START = re.compile(r"(?:^|[.!?:;…]|\B[•*–—]|[•*–—]\s)[\s\"'“”‘’«»()\[\]]*$")
+"""A dash between two words, as in "Navier–Stokes", begins none."""
 _BEFORE = 8
 """Characters before a word that tell whether it begins a sentence."""
 _VOWEL = re.compile("[aeiouyäöüáéíóúàèìòùâêîôû]", re.IGNORECASE)
@@ -27,7 +28,7 @@ _LEAST_TITLE = 3
 
 
 _ENDING = 2
-"""Letters of an ending that tells number or case."""
+"""Letters of an ending that tells number or case, in other languages than English."""
 _VERB = re.compile("(?:ed|i[sz]es?|ly)$")
 """Endings that a keyphrase has only where the text writes it in no other way."""
 
@@ -35,15 +36,17 @@ _VERB = re.compile("(?:ed|i[sz]es?|ly)$")
 class WrittenForms:
     """A document prepared for many questions of the kind "how is this phrase written?".
 
-    A phrase is written as most often in the text, and as in the middle of a
-    sentence: "Graph kernels" of a title are "graph kernels" where a sentence has them so. Capitals that a
-    sentence has in its middle, as in names and acronyms, stay. Where the text has a word only at the
-    beginning of sentences, in titles or in capitals, the first letter of the phrase stays a capital.
+    A phrase is written as most often in the text, of equals as the first, and as in the middle of a sentence:
+    "Graph kernels" of a title are "graph kernels" where a sentence has them so. Capitals that a sentence has
+    in its middle, as in names and acronyms, stay, and so do those after an en dash, which joins names. Where
+    the text has a word only at the beginning of sentences, in titles or in capitals, the first letter of the
+    phrase stays a capital.
     """
 
     def __init__(self, document: Document) -> None:
         self._text = document.text
         self._keeps_nouns = document.language == "de"  # its nouns have capitals
+        self._longest_ending = 0 if is_english(document.language) else _ENDING
         self._starts: list[int] = []
         self._shouts: list[bool] = []
         self._written: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -79,8 +82,8 @@ class WrittenForms:
         counts = Counter(text.casefold() for text in texts)
         rank = {text: (not _VERB.search(text), count) for text, count in counts.items()}
         most = [text for text in counts if rank[text] == max(rank.values())]
-        # Of equals the first, or a form of it with a shorter ending: "Netz" rather than "Netzen".
-        best = min((text for text in most if len(most[0]) - len(text) <= _ENDING), key=len)
+        # Of equals the first, or where nouns have cases one with a shorter ending: "Netz", not "Netzen".
+        best = min((text for text in most if 0 <= len(most[0]) - len(text) <= self._longest_ending), key=len)
         chosen = [place for place, text in zip(places, texts, strict=True) if text.casefold() == best]
         quiet = [place for place in chosen if not self._is_shouted(place)]
         span = (quiet or chosen)[0]
@@ -111,7 +114,12 @@ class WrittenForms:
                 text = known.most_common(1)[0][0]
             elif shouted:
                 text = self._from_capitals(text, is_first=word.start() == 0 or is_owner)
-            elif word.start() > 0 and not is_owner and text[1:] == text[1:].lower() and not self._keeps_nouns:
+            elif (
+                pieces[-1] not in ("", "–")
+                and not is_owner
+                and text[1:] == text[1:].lower()
+                and not self._keeps_nouns
+            ):
                 text = text.lower()
             pieces.append(text)
         return "".join([*pieces, phrase[done:]])
@@ -276,20 +284,25 @@ def acronym_words(document: Document) -> dict[str, list[str]]:
     return found
 
 
+def variant_keys(document: Document, keyphrases: Sequence[Keyphrase]) -> list[str]:
+    """The `variant_key` of each, with the acronyms of the text."""
+    acronyms = acronym_words(document)
+    return [variant_key(one.text, document.language, acronyms) for one in keyphrases]
+
+
 def merge_variants(document: Document, present: Ranking, absent: Ranking) -> tuple[Ranking, Ranking]:
     """The rankings with variants of a phrase merged, among present and absent ones and across the two.
 
-    The best-ranked place and score of several stay. A present one is written as most often in the text, and
+    Of several the best-ranked gives rank and score. A present one is written as most often in the text, and
     out rather than as an acronym; it has the places of all. An absent one that is a variant of a present one
     is of the `Kind` present.
     """
-    acronyms = acronym_words(document)
     language = document.language
 
     def grouped(keyphrases: Sequence[Keyphrase]) -> dict[str, list[Keyphrase]]:
         groups: dict[str, list[Keyphrase]] = {}
-        for one in keyphrases:
-            groups.setdefault(variant_key(one.text, language, acronyms), []).append(one)
+        for key, one in zip(variant_keys(document, keyphrases), keyphrases, strict=True):
+            groups.setdefault(key, []).append(one)
         return groups
 
     held, others = grouped(present.keyphrases), grouped(absent.keyphrases)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, Literal
 
 import numpy as np
@@ -18,17 +19,18 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 from torch.nn import functional
 
-from kpdemo.candidates.chunks import Candidate, CandidateConfig, present_keyphrase, surface
+from kpdemo.candidates.chunks import Candidate, CandidateConfig, present_keyphrase
 from kpdemo.candidates.mining import mine_candidates
 from kpdemo.candidates.tagger import Tagger
 from kpdemo.errors import ConfigError
 from kpdemo.languages import ENGLISH
 from kpdemo.routing import latin_documents, segmentable_documents
-from kpdemo.selection import best_first, check_options, keep, ranked_count, ranked_prediction
+from kpdemo.selection import best_first, check_options, ranked_count, ranked_prediction
 from kpdemo.simckp.batches import Movable, in_halves, pad_rows
 from kpdemo.simckp.calibration import Calibration, ExpectedF1, own_count
 from kpdemo.simckp.examples import FEATURES, Example, build_example
 from kpdemo.types import Document, PointKind, Prediction, Ranking, VectorPoint, VectorSpace
+from kpdemo.variants import variant_keys
 from kpdemo.worker import part, tell
 
 PRIOR_WIDTH = 16
@@ -378,6 +380,7 @@ class SimckpPredictor:
     ) -> list[VectorSpace]:
         """See `kpdemo.types.Mapped`; the space of Equation 2, where an absent phrase has no place.
 
+        Points are named as keyphrases are, and variants are one, at the vector of the best-ranked.
         The vectors of two extractors are concatenated, so that a cosine is the weighted mean of theirs.
         """
         check_options(top_k, threshold)
@@ -386,12 +389,23 @@ class SimckpPredictor:
         [read] = self._readable([document])
         candidates, example = self.mine(read)
         [(_, scores)] = self.score_mined([(candidates, example)])
-        shown, kept = self._select(scores, top_k, threshold)
+        ranking = self.ranking(read, candidates, scores, threshold=0.0)
+        prediction = ranked_prediction(read, ranking, top_k=top_k, threshold=threshold)
+        assert prediction.ranked_present is not None
+        best: dict[str, int] = {}  # of the variants of a keyphrase, the candidate whose score it has
+        order = best_first(self.selection.calibration.probabilities(scores).tolist())
+        for key, number in zip(variant_keys(read, ranking.keyphrases), order, strict=True):
+            best.setdefault(key, number)
+        found = sorted(
+            zip(best.values(), prediction.ranked_present.keyphrases, strict=True), key=itemgetter(0)
+        )
+        chosen = {one.text for one in prediction.present}
         points = [VectorPoint(read.title or read.body, PointKind.DOCUMENT)]
-        for index, candidate in enumerate(candidates):
-            kind = PointKind.PRESENT if index in kept else PointKind.CANDIDATE
-            points.append(VectorPoint(surface(read, candidate), kind, shown[index]))
-        return [VectorSpace("extractor", tuple(points), self._rows(example))]
+        for _, one in found:
+            kind = PointKind.PRESENT if one.text in chosen else PointKind.CANDIDATE
+            points.append(VectorPoint(one.text, kind, one.score))
+        rows = [0, *(1 + number for number, _ in found)]
+        return [VectorSpace("extractor", tuple(points), self._rows(example)[rows])]
 
     def _rows(self, example: Example) -> NDArray[np.float32]:
         """(1 + P, D) the vectors of a document and its candidates; (1 + P, 2 D) of two extractors."""
@@ -417,14 +431,6 @@ class SimckpPredictor:
             document, candidates, self.tokenizer, window=config.window, overlap=config.overlap
         )
         return candidates, example
-
-    def _select(
-        self, scores: NDArray[np.float32], top_k: int | None, threshold: float | None
-    ) -> tuple[list[float], list[int]]:
-        """The calibrated score of every candidate from the raw ones (P,), and which to give, best first."""
-        own = self.selection.count(scores.tolist(), self.module.config.minimum)
-        shown = self.selection.calibration.probabilities(scores).tolist()
-        return shown, keep(shown, top_k=top_k, threshold=threshold, own=own)
 
 
 def windows_at_once(device: torch.device) -> int:

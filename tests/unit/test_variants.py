@@ -22,6 +22,10 @@ def written(phrase, body, *, title="", language="en"):
         ("graph kernels", "", "Graph kernels work. Many graph kernels exist.", "graph kernels"),
         ("Bayesian networks", "", "Bayesian networks learn. We use Bayesian networks.", "Bayesian networks"),
         ("Dijkstra's algorithm", "Dijkstra's Algorithm Made Fast", "It runs.", "Dijkstra's algorithm"),
+        ("graph kernel", "Graph kernels in chemistry", "We use a graph kernel.", "graph kernels"),
+        ("Navier–Stokes equations", "", "It solves Navier–Stokes equations.", "Navier–Stokes equations"),
+        ("Navier–Stokes equations", "Solving Navier–Stokes Equations", "It runs.", "Navier–Stokes equations"),
+        ("large graph", "", "It is old – Large graphs are hard. A large – large – graph.", "large graphs"),
         ("kernel", "", "Kernels, a kernel and the kernel of it.", "kernel"),
     ],
 )
@@ -32,6 +36,7 @@ def test_a_phrase_is_written_as_most_often_and_as_in_a_sentence(phrase, title, b
 def test_german_nouns_keep_their_capitals_and_the_commonest_case():
     body = "In Nahwärmenetzen fließt Wasser. Ein Nahwärmenetz ist kurz. Das Nahwärmenetz spart."
     assert written("Nahwärmenetz", body, language="de")[0] == "Nahwärmenetz"
+    assert written("Netz", "In Netzen fließt Wasser, im Netz ist es kalt.", language="de")[0] == "Netz"
 
 
 def test_the_end_of_a_compound_is_the_whole_compound_unless_it_stands_alone():
