@@ -149,8 +149,10 @@ def test_marks_can_be_read_in_the_colours_of_the_reader_and_on_paper(demo):
     demo.emulate_media(forced_colors="active", color_scheme="dark")
     assert mark.evaluate(colour) == text.evaluate(colour)
     assert mark.evaluate("e => getComputedStyle(e).borderBottomStyle") == "solid"
+    demo.get_by_role("tab", name="Semantic space").click()  # a tab is drawn when it is opened
     tick = demo.locator("#space-method input:checked")
     assert tick.evaluate("e => getComputedStyle(e).appearance") == "auto"
+    demo.get_by_role("tab", name="Keyphrases").click()
     demo.emulate_media(media="print", forced_colors="none", color_scheme="light")
     assert text.evaluate("e => e.scrollHeight <= e.clientHeight")
     assert mark.evaluate("e => getComputedStyle(e).printColorAdjust") == "exact"
