@@ -385,12 +385,12 @@ def test_a_bad_second_file_undoes_the_first(call):
 )  # fmt: skip
 def test_a_command_that_begins_nothing_makes_no_database(call, tmp_path, command):
     url = f"sqlite:///{tmp_path}/typo/kpdemo.db"
-    assert call(*command, "--database-url", url) == (
-        1,
-        "",
+    sentence = (
         f"There is no database at {tmp_path}/typo/kpdemo.db: check the URL, or create one with "
-        f"`python -m db upgrade --database-url {url}`.\n",
+        f"`python -m db upgrade --database-url {url}`."
     )
+    printed = json.dumps({"error": sentence}) + "\n" if "--json" in command else ""
+    assert call(*command, "--database-url", url) == (1, printed, f"{sentence}\n")
     assert not (tmp_path / "typo").exists()
 
 

@@ -404,7 +404,8 @@ class TestProcess:
         assert shell("models", ">&-") == (0, "", "")
         output = tmp_path / "out.jsonl"
         call = f"predict --input {documents} --output {output}"
-        assert shell(call, ">&- <&-") == (0, "", "40 documents predicted.\n")
+        status, out, errors = shell(call, ">&- <&-")  # a slow machine tells how far it is
+        assert (status, out, errors.splitlines()[-1]) == (0, "", "40 documents predicted.")
         status, out, errors = shell("predict -", "<&-")
         assert (status, out, is_one_sentence(errors)) == (1, "", True)
         assert shell("predict nope.txt", "2>&-") == (2, "", "")
@@ -679,7 +680,8 @@ class TestManyDocuments:
         wait_for_bytes(output)
         process.send_signal(signal.SIGINT)
         result = finish(process)
-        assert (result.status, result.err) == (130, "Stopped; run the same command to continue.\n")
+        assert result.status == 130
+        assert result.err.splitlines()[-1] == "Stopped; run the same command to continue."
         assert finish(command(*options, program=FAKE_PROGRAM)).status == 0
         assert len(output.read_text(encoding="utf-8").splitlines()) == 40
 

@@ -97,12 +97,12 @@ def test_command_line_and_python_agree(predictor):
 
 
 def test_absent_keyphrases_are_new_to_the_text_and_say_where_they_come_from(predictor):
-    [prediction] = predictor.predict([ABSTRACT], top_k=50)
-    assert len(prediction.absent) == 50
+    [prediction] = predictor.predict([ABSTRACT], top_k=50, unsure=True)
+    assert 40 < len(prediction.absent) <= 50  # without variants of one another and of what is present
     text = StemmedText(ABSTRACT)
     assert not [k.text for k in prediction.absent if text.contains(k.text)]
     assert {k.source for k in prediction.absent} == {Origin.RETRIEVED}
-    assert all(k.kind is not None and k.evidence for k in prediction.absent)
+    assert all(k.kind is not None for k in prediction.absent)
     read = " ".join(ABSTRACT.text.split())
     assert {phrase for k in prediction.absent for phrase in k.evidence if phrase not in read} == set()
     found = " ".join(k.text.lower() for k in prediction.absent)
@@ -120,7 +120,8 @@ def test_a_sentence_tells_its_keyphrases_from_what_fills_up_to_the_papers_minimu
 def test_absent_keyphrases_that_are_hardly_ever_right_are_given_only_where_asked_for(predictor):
     text = "The committee met again on Monday, and nothing was decided about the budget of the village."
     assert predictor.predict([text])[0].absent == ()
-    assert len(predictor.predict([text], top_k=5)[0].absent) == 5
+    assert predictor.predict([text], top_k=5)[0].absent == ()
+    assert len(predictor.predict([text], top_k=5, unsure=True)[0].absent) == 5
 
 
 @pytest.mark.parametrize("covid", ["COVID-19", "COVID19", "COVID‑19", "ＣＯＶＩＤ－１９"])

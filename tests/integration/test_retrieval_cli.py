@@ -167,7 +167,7 @@ def test_a_language_that_the_model_was_not_made_for_is_told(run, index):
     status, out, err = run("-", "--index", index, "--json", stdin=german)
     assert (status, json.loads(out)["language"]) == (0, "de")
     assert "This text is German" in err
-    assert "the model 'multilingual' reads it" in err
+    assert "the model 'multilingual' was trained on no such text" in err
 
 
 def test_documents_in_languages_that_the_model_was_not_made_for_are_told_once(run, model, tmp_path):
