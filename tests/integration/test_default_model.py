@@ -102,7 +102,7 @@ def test_absent_keyphrases_are_new_to_the_text_and_say_where_they_come_from(pred
     text = StemmedText(ABSTRACT)
     assert not [k.text for k in prediction.absent if text.contains(k.text)]
     assert {k.source for k in prediction.absent} == {Origin.RETRIEVED}
-    assert all(k.kind is not None for k in prediction.absent)
+    assert all(k.kind is not None and k.reason for k in prediction.absent)
     read = " ".join(ABSTRACT.text.split())
     assert {phrase for k in prediction.absent for phrase in k.evidence if phrase not in read} == set()
     found = " ".join(k.text.lower() for k in prediction.absent)
