@@ -293,8 +293,12 @@ def read_with_passages(
             _each_prediction(one, partial(_guided, predictor, document, options))
             for one, document in zip(found, documents, strict=True)
         ]
+    compares = bool(options.diversity) and _likeness(predictor, ()) is not None
+    similarities = predictor.similarities if compares and isinstance(predictor, Comparing) else None
     return [
-        _each_prediction(one, lambda prediction: with_note(choose(prediction, options), predictor))
+        _each_prediction(
+            one, lambda prediction: with_note(choose(prediction, options, similarities), predictor)
+        )
         for one in found
     ]
 
@@ -466,7 +470,10 @@ def _moved(predictor: Predictor, ranking: Ranking, words: Sequence[str]) -> Rank
 
 def _likeness(predictor: Predictor, pairs: Sequence[tuple[str, str]]) -> list[float] | None:
     """None where the predictor compares no texts."""
-    return predictor.similarities(pairs) if isinstance(predictor, Comparing) else None
+    try:
+        return predictor.similarities(pairs) if isinstance(predictor, Comparing) else None
+    except ModelLoadError:  # it has no encoder of pairs
+        return None
 
 
 def _shifted(probability: float, log_odds: float) -> float:

@@ -159,7 +159,8 @@ class PredictionOptions:
         seed_keywords: words that guide the ranking: phrases that are like them move up.
         language: of the document, an ISO 639-1 code; empty to detect it.
         style: None for the model's own.
-        diversity: 0 to 1, of the keyphrases among each other: maximal marginal relevance over their words.
+        diversity: 0 to 1, of the keyphrases among each other: maximal marginal relevance, by the vectors of
+            the model's encoder, or by the words of a model without one. 0 chooses by score alone.
         unsure: also give absent keyphrases below the `floor` of their `Ranking`, and variants of present
             ones.
     """

@@ -484,7 +484,9 @@ StyleOption = Annotated[
 ]
 DiversityOption = Annotated[
     float,
-    typer.Option(min=0.0, max=1.0, metavar="SHARE", help="How much keyphrases should differ in their words."),
+    typer.Option(
+        min=0.0, max=1.0, metavar="SHARE", help="How much keyphrases should differ from one another."
+    ),
 ]
 UnsureOption = Annotated[
     bool,
