@@ -19,6 +19,7 @@ from kpdemo.text import (
     phrase_key,
 )
 from kpdemo.types import (
+    SCORE_DIGITS,
     Document,
     Keyphrase,
     Kind,
@@ -29,9 +30,6 @@ from kpdemo.types import (
     Style,
 )
 from kpdemo.variants import merge_variants, plain_stems, written_forms
-
-SCORE_DIGITS = 6
-"""Decimals in JSON and CSV."""
 
 SHORT_DIGITS = 2
 
@@ -330,8 +328,8 @@ def _diverse(
 ) -> Sequence[Keyphrase]:
     """`count` of the best by maximal marginal relevance (Carbonell and Goldstein 1998), in their own order.
 
-    Next comes the one with the highest (1 - diversity) · relevance - diversity · likeness. Its relevance is
-    its score relative to the best, its likeness the `similarities` of it and the most similar of those chosen,
+    Next comes the one with the highest (1 - diversity) · relevance - diversity · likeness: its relevance is
+    its score relative to the best, its likeness that to the nearest of those chosen by `similarities`,
     without them the share of stems in common (Dice's coefficient).
     """
     if not diversity or len(ranked) <= 1:

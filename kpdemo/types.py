@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,6 +15,9 @@ Span = tuple[int, int]
 """Character offsets, start inclusive and end exclusive, into `Document.text`."""
 
 TITLE_BREAK = "\n\n"
+
+SCORE_DIGITS = 6
+"""Decimals in JSON and CSV."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,28 @@ class Keyphrase:
     def present(self) -> bool:
         return bool(self.spans)
 
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, such as JSON takes, without what is not known of it.
+
+        >>> Keyphrase("graph kernels", 0.5, ((0, 13),)).to_dict()
+        {'text': 'graph kernels', 'score': 0.5, 'spans': [[0, 13]]}
+        """
+        known = {
+            "spans": [list(span) for span in self.spans],
+            "kind": self.kind and str(self.kind),
+            "source": self.source and str(self.source),
+            "evidence": list(self.evidence),
+            "reason": self.reason,
+            "filler": self.filler,
+            "variants": list(self.variants),
+            "family": [one.to_dict() for one in self.family],
+        }
+        return {
+            "text": self.text,
+            "score": round(self.score, SCORE_DIGITS),
+            **{name: value for name, value in known.items() if value},
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
@@ -131,6 +156,21 @@ class Prediction:
     ranked_absent: Ranking | None = field(default=None, repr=False, compare=False)
     warnings: tuple[str, ...] = ()
     doubtful: tuple[Keyphrase, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, such as JSON takes: the fields of `predict --json`, see docs/json.md."""
+        rows: dict[str, Any] = {
+            "language": self.language,
+            "present": [
+                one.to_dict() | {"spans": [list(span) for span in one.spans]} for one in self.present
+            ],
+            "absent": [one.to_dict() for one in self.absent],
+        }
+        if self.doubtful:
+            rows["doubtful"] = [one.to_dict() for one in self.doubtful]
+        if self.absent_candidates:
+            rows["absent_candidates"] = list(self.absent_candidates)
+        return rows | {"warnings": list(self.warnings)}
 
 
 class Style(StrEnum):
