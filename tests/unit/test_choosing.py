@@ -177,3 +177,15 @@ def test_a_warning_travels_with_the_prediction():
     text = "Les noyaux de graphes comparent des molécules, et les graphes aussi."
     [found] = Pipeline("fake", lambda: english).predict([text])
     assert [warning.split(";")[0] for warning in found.warnings] == ["This text is French"]
+
+
+def test_a_warning_is_given_once_whatever_the_number_of_models_between():
+    inner = Pipeline("multilingual", FakePredictor)
+    predictor = Pipeline("default", FakePredictor, {"multilingual": lambda: inner})
+    text = (
+        "Les noyaux de graphes comparent des molécules, et les graphes aussi.\n\nRéférences\n\n"
+        "[1] Dupont, J. 2010. Les forêts. Revue de géographie, 12(3), 1-10.\n"
+        "[2] Durand, P. 2012. Les cultures. Revue de géographie, 14(3), 1-10.\n"
+    )
+    [found] = predictor.predict([text])
+    assert [warning.partition(" (")[0] for warning in found.warnings] == ["The references"]
