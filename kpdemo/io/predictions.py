@@ -69,7 +69,7 @@ def read_predictions(
 ) -> dict[str, Prediction]:
     """The predictions of a file, by the id of their document; spans are not read back.
 
-    Doubtful keyphrases are among the absent ones.
+    Doubtful keyphrases are among the absent ones too.
 
     Args:
         may_be_lists: whether a line may have one list "keyphrases" instead of "present" and "absent". Both
@@ -100,7 +100,8 @@ def _prediction_from_row(row: dict[str, Any], may_be_lists: bool) -> tuple[str, 
         raise InputError('"absent_candidates" is not a list of strings; fix or delete the line.')
     if "present" in row or "absent" in row:
         present = _keyphrases(row, "present")
-        every = (*_keyphrases(row, "absent"), *_keyphrases(row, "doubtful"))
+        doubtful = _keyphrases(row, "doubtful")
+        every = (*_keyphrases(row, "absent"), *doubtful)
         absent = tuple(sorted(every, key=lambda one: -one.score)) if "doubtful" in row else every
     elif not may_be_lists or "keyphrases" not in row:
         raise InputError('neither "present" nor "absent"; give a file that `predict --output` wrote.')
@@ -108,9 +109,11 @@ def _prediction_from_row(row: dict[str, Any], may_be_lists: bool) -> tuple[str, 
         raise InputError("a document with its gold keyphrases; give what a model predicted for it.")
     else:
         present = absent = _keyphrases(row, "keyphrases")
+        doubtful = ()
     language = row.get("language")
     told = language if isinstance(language, str) else ""
-    return str(id), Prediction(present, absent, told, absent_candidates=tuple(candidates))
+    known = Prediction(present, absent, told, absent_candidates=tuple(candidates), doubtful=doubtful)
+    return str(id), known
 
 
 def _keyphrases(row: dict[str, Any], side: str) -> tuple[Keyphrase, ...]:
