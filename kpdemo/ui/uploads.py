@@ -42,7 +42,7 @@ UPLOAD_ROUTE = f"{GRADIO_API}/upload"
 FILE_ROUTES = (f"{GRADIO_API}/file=", f"{GRADIO_API}/file/")
 USED_ROUTES = (
     *("app_id", "call", "cancel", "config", "heartbeat", "info", "queue", "reset", "startup-events"),
-    *("upload", "upload_progress"),
+    *("run", "upload", "upload_progress"),
 )
 """Of Gradio's addresses those that its pages and its client ask for; the others answer for nobody here."""
 UNUSED_CALLS = f"{GRADIO_API}/call/v2/"
