@@ -520,10 +520,11 @@ class SpaceHandlers:
         method: str = Method.PCA.value,
         request: gr.Request | None = None,
         progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
+        *further: Any,
     ) -> tuple[Any, ...]:
         """What was drawn; then for each of `SPACES` its place, what it is, its chart, buttons and table."""
         with shown_to_user(KpdemoError), self.stops.begun(page_of(request), STOPPED) as stop:
-            question = read_request(document, model, count, threshold, language)
+            question = read_request(document, model, count, threshold, language, *further)
             started = time.perf_counter()
             with listen_with(partial(show_share, progress)):
                 spaces = self._spaces(question, stop)
@@ -568,7 +569,7 @@ def build_space_tab(handlers: SpaceHandlers, fields: QuestionFields) -> None:
     parts = [part for name in SPACES for part in _build_place(name)]
     asked = run.click(
         handlers.draw,
-        [*fields.all, method],
+        [*fields.all[:5], method, *fields.all[5:]],
         [facts, *parts],
         api_name="draw_space",
         **MODEL_QUEUE,
