@@ -25,6 +25,9 @@ from kpdemo.types import (
     VectorSpace,
 )
 
+USUAL_OPTIONS = ["", "", "", "", "", "", "only", "", "", "", False, 0, False]
+"""What the fields of the pages hold before anybody has changed them, as `read_options` takes them."""
+
 _DEFAULT_COUNT = 5
 _NO_LIMIT = 1_000
 

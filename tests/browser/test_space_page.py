@@ -177,13 +177,28 @@ def test_no_name_leaves_the_frame(page, space_address):
 
 
 def test_pointing_at_a_phrase_tells_its_score(drawn):
-    point = drawn.locator(f"{CHART.format('extractor')} .trace").nth(1).locator("path.point").first
+    kinds = drawn.locator(f"{CHART.format('extractor')} .trace", has=drawn.locator(".point"))
+    point = kinds.nth(1).locator("path.point").first
     point.scroll_into_view_if_needed()
     box = point.bounding_box()
     drawn.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     hover = drawn.locator(f"{CHART.format('extractor')} .hoverlayer")
     expect(hover).to_contain_text("in the text: score 0.")
     expect(hover).to_contain_text("closeness to the text")
+
+
+def test_groups_are_named_by_their_content_on_the_map_and_beside_it(drawn):
+    chart = drawn.locator(CHART.format("extractor"))
+    fold = drawn.locator("#space-extractor-table .groups")
+    fold.locator("summary").click()
+    named = fold.locator("strong").all_inner_texts()
+    assert named
+    outlines = chart.evaluate("e => e.data.filter(t => t.fill === 'toself').map(t => t.text.split(': ')[0])")
+    assert outlines == named
+    shown = chart.locator(".textpoint").filter(visible=True).all_text_contents()
+    assert set(shown) & set(named)
+    expect(chart.locator(".legendtext", has_text="Groups")).to_have_count(1)
+    fold.locator("summary").click()
 
 
 def test_the_legend_hides_a_kind_and_shows_it_again(drawn):
