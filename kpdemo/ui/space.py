@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import unicodedata
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -247,25 +247,27 @@ def by_weight(points: Sequence[VectorPoint]) -> list[int]:
     )
 
 
-FEWEST_GROUPED, PER_GROUP, MOST_GROUPS = 12, 8, 6
+FEWEST_GROUPED, MOST_GROUPED, PER_GROUP, MOST_GROUPS = 12, 48, 8, 6
+"""Of the phrases only the best are grouped: the many others are close to nothing that matters."""
 GROUP = "group"
 """The legend's name for what belongs to groups, beside the kinds of points."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Phrases that lie together, by their rows, and what most of them have in common."""
+    """Phrases that lie together, by their rows, the best first; named by the words that the best share."""
 
     name: str
     rows: tuple[int, ...]
 
 
 def group_points(space: VectorSpace, places: NDArray[np.float32], language: str = "") -> list[Group]:
-    """The largest first; none of a map with few points.
+    """Of the best phrases, the largest group first; none of a map with few points.
 
     Groups are made of places on the map (Ward 1963), so that an outline holds nothing but its group.
     """
-    rows = [row for row, point in enumerate(space.points) if point.kind is not PointKind.DOCUMENT]
+    best = [row for row in by_weight(space.points) if space.points[row].kind is not PointKind.DOCUMENT]
+    rows = sorted(best[:MOST_GROUPED])
     if len(rows) < FEWEST_GROUPED:
         return []
     from scipy.cluster.hierarchy import fcluster, ward  # 0.2 s, when the first map is drawn
@@ -273,12 +275,24 @@ def group_points(space: VectorSpace, places: NDArray[np.float32], language: str 
     most = min(MOST_GROUPS, max(2, len(rows) // PER_GROUP))
     numbers = fcluster(ward(places[rows].astype(np.float64)), most, criterion="maxclust").tolist()
     members = [[row for row, own in zip(rows, numbers, strict=True) if own == one] for one in set(numbers)]
+    weights = {row: max(space.points[row].score or 0.0, LEAST_WEIGHT) for row in rows}
     stems = {row: _stems(space.points[row].text, language) for row in rows}
-    everywhere = Counter(stem for own in stems.values() for stem in own)
-    found = [
-        Group(_group_name(space, own, stems, everywhere), tuple(own)) for own in members if len(own) >= 3
-    ]
+    everywhere = _weights_of_stems(rows, stems, weights)
+    found = []
+    for own in members:
+        if len(own) < FEWEST_TOGETHER:
+            continue
+        own.sort(key=lambda row: -weights[row])
+        written = {stem: word for row in reversed(own) for stem, word in stems[row].items()}
+        here = _weights_of_stems(own, stems, weights)
+        shared = [stem for stem in here if sum(stem in stems[row] for row in own) > 1]
+        telling = sorted(shared, key=lambda one: -(here[one] ** 2) / everywhere[one])[:2]
+        name = ", ".join(written[one] for one in telling) or space.points[own[0]].text
+        found.append(Group(name, tuple(own)))
     return sorted(found, key=lambda group: -len(group.rows))
+
+
+LEAST_WEIGHT, FEWEST_TOGETHER = 0.001, 3
 
 
 def _stems(text: str, language: str) -> dict[str, str]:
@@ -290,16 +304,14 @@ def _stems(text: str, language: str) -> dict[str, str]:
     }
 
 
-def _group_name(
-    space: VectorSpace, rows: Sequence[int], stems: Mapping[int, Mapping[str, str]], everywhere: Counter[str]
-) -> str:
-    """The one or two words that most of the phrases share and others lack, else the best phrase."""
-    best = sorted(rows, key=lambda row: -(space.points[row].score or 0.0))
-    counts = Counter(stem for row in best for stem in stems[row])
-    written = {stem: word for row in reversed(best) for stem, word in stems[row].items()}
-    shared = [stem for stem, count in counts.items() if count > 1]
-    telling = sorted(shared, key=lambda one: -(counts[one] ** 2) / everywhere[one])[:2]
-    return ", ".join(written[one] for one in telling) or space.points[best[0]].text
+def _weights_of_stems(
+    rows: Sequence[int], stems: Mapping[int, Mapping[str, str]], weights: Mapping[int, float]
+) -> dict[str, float]:
+    found: defaultdict[str, float] = defaultdict(float)
+    for row in rows:
+        for one in stems[row]:
+            found[one] += weights[row]
+    return found
 
 
 def group_traces(groups: Sequence[Group], places: NDArray[np.float32]) -> Iterator[Chart]:
@@ -357,8 +369,7 @@ def name_traces(
     best = _best_in_turns(space.points)
     of_points = {row: _name(space.points[row]) for row in best[: names.most]}
     of_groups = {len(space.points) + at: short(group.name) for at, group in enumerate(named)}
-    first, *others = of_points.items()
-    labels = dict([first, *of_groups.items(), *others])
+    labels = of_points | of_groups
     found = place_labels(labels, pixels, (-right, -upper, right, upper), best)
     kinds = [point.kind.value for point in space.points] + [GROUP] * len(named)
     for kind in (*PointKind, GROUP):
@@ -507,7 +518,7 @@ def groups_html(space: VectorSpace, groups: Sequence[Group]) -> str:
     """The groups of a map by their names, each with its best phrases."""
     items = ""
     for group in groups:
-        best = sorted(group.rows, key=lambda row: -(space.points[row].score or 0.0))[:SHOWN_OF_GROUP]
+        best = group.rows[:SHOWN_OF_GROUP]
         phrases = " · ".join(f"<bdi>{escape(space.points[row].text)}</bdi>" for row in best)
         more = len(group.rows) - len(best)
         rest = f" and {more} more" if more else ""
@@ -786,5 +797,5 @@ def _facts_html(question: PredictionRequest, seconds: float) -> str:
     beginning = shorten(first, SHOWN_TITLE)
     return (
         f'<p><q dir="auto">{escape(beginning)}</q> <span class="small">model {escape(question.model)} · '
-        f"{seconds:.2f} s</span></p>"
+        f"{seconds:.2f}\N{NO-BREAK SPACE}s</span></p>"
     )

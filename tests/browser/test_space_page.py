@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import app
-from kpdemo.types import PointKind, VectorPoint, VectorSpace
+from kpdemo.types import Keyphrase, PointKind, Prediction, VectorPoint, VectorSpace
 from kpdemo.ui.space import STOPPED
 from kpdemo.ui.widgets import EARLIER
 from kpdemo.worker import tell
@@ -63,10 +63,14 @@ HAS_ITS_HEIGHT = """() => {
 class Cornered(MappedPredictor):
     """Puts the phrases at the corners of the map."""
 
+    def predict(self, documents, *, top_k=None, threshold=None):
+        numbers = range(1, 25)
+        given = tuple(Keyphrase(f"phrase number {one}", 1 / one, ((0, 1),)) for one in numbers)
+        return [Prediction(given, language="en") for _ in documents]
+
     def vectors(self, document, *, top_k=None, threshold=None):
-        phrases = [
-            VectorPoint(f"phrase number {count}", PointKind.PRESENT, 1 / count) for count in range(1, 25)
-        ]
+        [found] = self.predict([document])
+        phrases = [VectorPoint(one.text, PointKind.PRESENT, one.score) for one in found.present]
         corners = np.array([[1, 0.6, 0], [1, -0.6, 0], [-1, 0.6, 0], [-1, -0.6, 0]])
         rows = np.vstack([[[1, 0.6, 0]], np.repeat(corners, 6, axis=0)])
         rows += np.random.default_rng(2).normal(size=rows.shape) / 100

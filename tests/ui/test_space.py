@@ -430,12 +430,12 @@ def test_groups_lie_together_and_are_named_by_the_words_that_their_phrases_share
     groups = group_points(space, places, "en")
     assert {group.name: group.rows for group in groups} == {
         "kernels, graph": (1, 2, 3, 4, 5, 6),
-        "function, protein": (7, 8, 9, 10, 11, 12),
+        "protein, function": (7, 8, 9, 10, 11, 12),
     }
     outlines = list(group_traces(groups, places))
     assert [trace["text"] for trace in outlines] == [
         "kernels, graph: 6 phrases",
-        "function, protein: 6 phrases",
+        "protein, function: 6 phrases",
     ]
     assert [trace["showlegend"] for trace in outlines] == [True, False]
     assert "<img" not in groups_html(space, groups)
