@@ -278,15 +278,17 @@ def group_points(space: VectorSpace, places: NDArray[np.float32], language: str 
     weights = {row: max(space.points[row].score or 0.0, LEAST_WEIGHT) for row in rows}
     stems = {row: _stems(space.points[row].text, language) for row in rows}
     everywhere = _weights_of_stems(rows, stems, weights)
-    found = []
-    for own in members:
+    found: list[Group] = []
+    taken: set[str] = set()
+    for own in sorted(members, key=lambda own: -sum(weights[row] for row in own)):
         if len(own) < FEWEST_TOGETHER:
             continue
         own.sort(key=lambda row: -weights[row])
         written = {stem: word for row in reversed(own) for stem, word in stems[row].items()}
         here = _weights_of_stems(own, stems, weights)
-        shared = [stem for stem in here if sum(stem in stems[row] for row in own) > 1]
+        shared = [one for one in here if one not in taken and sum(one in stems[row] for row in own) > 1]
         telling = sorted(shared, key=lambda one: -(here[one] ** 2) / everywhere[one])[:2]
+        taken.update(telling)
         name = ", ".join(written[one] for one in telling) or space.points[own[0]].text
         found.append(Group(name, tuple(own)))
     return sorted(found, key=lambda group: -len(group.rows))

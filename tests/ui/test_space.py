@@ -434,8 +434,8 @@ def test_groups_lie_together_and_are_named_by_the_words_that_their_phrases_share
     }
     outlines = list(group_traces(groups, places))
     assert [trace["text"] for trace in outlines] == [
-        "kernels, graph: 6 phrases",
         "protein, function: 6 phrases",
+        "kernels, graph: 6 phrases",
     ]
     assert [trace["showlegend"] for trace in outlines] == [True, False]
     assert "<img" not in groups_html(space, groups)
