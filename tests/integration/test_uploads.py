@@ -27,7 +27,7 @@ from annotation.services.bundle import open_annotation
 from annotation.web.responder import COOKIE
 from kpdemo.ui.page import mount_pages
 from kpdemo.ui.serving import LARGEST_REQUEST, UPLOAD_COOKIE, UploadGuard
-from tests.fakes import FakePredictor
+from tests.fakes import USUAL_OPTIONS, FakePredictor
 
 PASSWORD = "correct horse battery"
 
@@ -85,7 +85,7 @@ def named_file(path: str) -> dict[str, Any]:
 
 def call_predict_files(client: TestClient, path: str) -> Any:
     return client.post(
-        "/gradio_api/call/predict_files", json={"data": [[named_file(path)], "first", "", "", ""]}
+        "/gradio_api/call/predict_files", json={"data": [[named_file(path)], "first", *USUAL_OPTIONS]}
     )
 
 
