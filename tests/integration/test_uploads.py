@@ -38,7 +38,7 @@ from kpdemo.ui.uploads import (
     UploadQuota,
     private_uploads,
 )
-from tests.fakes import FakePredictor
+from tests.fakes import USUAL_OPTIONS, FakePredictor
 
 PASSWORD = "correct horse battery"
 
@@ -97,7 +97,7 @@ def named_file(path: str) -> dict[str, Any]:
 
 def call_predict_files(client: TestClient, path: str) -> Any:
     return client.post(
-        "/gradio_api/call/predict_files", json={"data": [[named_file(path)], "first", "", "", ""]}
+        "/gradio_api/call/predict_files", json={"data": [[named_file(path)], "first", *USUAL_OPTIONS]}
     )
 
 
