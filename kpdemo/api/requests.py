@@ -61,7 +61,7 @@ LARGEST_BODY = 4 * 1024 * 1024
 """Bytes: the longest text fits, even where each of its characters is written as \\ud83d\\ude00."""
 
 LONGEST_SENDING = 60
-"""Seconds: who sends holds one of few places."""
+"""Seconds: what has been sent is kept until then."""
 
 MOST_LISTS = 250_000
 """More than any text has brackets; nothing else gets a turn while millions of them are parsed."""
