@@ -148,6 +148,11 @@ Similarities = Callable[[Sequence[tuple[str, str]]], list[float]]
 """How alike the two texts of each pair are, 0 to 1, as of `kpdemo.types.Comparing`."""
 
 
+def can_choose(prediction: Prediction) -> bool:
+    """Whether other options may choose other keyphrases from what the predictor ranked."""
+    return prediction.ranked_present is not None and prediction.ranked_absent is not None
+
+
 def choose(
     prediction: Prediction, options: PredictionOptions, similarities: Similarities | None = None
 ) -> Prediction:
