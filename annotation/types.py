@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import ImportFileError
-from annotation.senses import PairSenses
+from annotation.senses import PairSenses, undescribed_text
 from kpdemo.text import number_of
 
 Clock = Callable[[], datetime]
@@ -197,6 +197,8 @@ class ImportSummary:
     """Rows whose ratings went to the pair that has their texts."""
     left_out: tuple[LeftOutRating, ...] = field(default=())
     """Ratings of merged rows, by raters who have a grade of that pair."""
+    undescribed: int = 0
+    """New pairs of a word and a sense key without definitions, as there was no WordNet."""
 
     @property
     def notes(self) -> list[str]:
@@ -204,6 +206,8 @@ class ImportSummary:
         return list(self._notes())
 
     def _notes(self) -> Iterator[str]:
+        if self.undescribed:
+            yield undescribed_text(self.undescribed)
         if count := len(self.equal_texts):
             have = "has" if count == 1 else "have"
             named = _first([f"{pair.id} (as {pair.other})" for pair in self.equal_texts])

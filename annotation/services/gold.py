@@ -35,7 +35,8 @@ from annotation.gold_card import gold_card
 from annotation.predictions import QueueOrder
 from annotation.reliability.report import AgreementTally
 from annotation.sense_pairs import senses_from_json
-from annotation.services.audit import PROJECT_CHANGED, record
+from annotation.senses import WORD_TO_SENSE
+from annotation.services.audit import PROJECT_CHANGED, SENSES_DESCRIBED, record
 from annotation.services.consents import consent_for_manifest
 from annotation.services.excluded_ratings import excluded_for_manifest, read_excluded
 from annotation.services.numbering import NumberService, keep_exported, names_of, rater_ids
@@ -54,7 +55,7 @@ from annotation.services.project_rows import (
     order_of,
 )
 from annotation.services.quality import quality_of, training_in_use
-from annotation.services.transactions import AT_ONCE, count_where
+from annotation.services.transactions import AT_ONCE, count_where, is_among, parts
 from annotation.types import Cause, Clock, ProjectSettings, RatedPair, from_quarters, utcnow
 from db import Database
 from db.models import Adjudication, AuditEvent, Comment, Export, Pair, Project, Rating, RatingChange, User
@@ -335,17 +336,23 @@ def protocol_history(session: Session, project: Project) -> dict[str, Any]:
     """`protocol_changes` of a manifest, the earliest first, and the texts before them by their hashes.
 
     The texts are `earlier_guidelines`, `earlier_consent` and `earlier_scale_words`. Nothing where none was
-    changed. `ratings_before` are the grades that stand as they were before a change.
+    changed. `ratings_before` are the grades that stand as they were before a change; where senses got
+    definitions, those of the pairs that had none.
     """
     events = session.execute(
-        select(AuditEvent.at, AuditEvent.detail)
-        .where(AuditEvent.project_id == project.id, AuditEvent.action == PROJECT_CHANGED)
+        select(AuditEvent.at, AuditEvent.action, AuditEvent.detail)
+        .where(
+            AuditEvent.project_id == project.id, AuditEvent.action.in_((PROJECT_CHANGED, SENSES_DESCRIBED))
+        )
         .order_by(AuditEvent.id)
     )
     changes: list[dict[str, Any]] = []
     earlier: dict[str, dict[str, str]] = {name: {} for name in LONG_TEXTS}
     moments: list[datetime] | None = None
-    for at, detail in events:
+    for at, action, detail in events:
+        if action == SENSES_DESCRIBED:
+            changes += _definitions(session, project.id, at, detail.get("graded"))
+            continue
         told = list(_changes(detail))
         if told and moments is None:
             moments = _moments(session, project.id)
@@ -372,6 +379,26 @@ def _changes(detail: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             yield {"setting": _NAMES[name], **values}
 
 
+def _definitions(
+    session: Session, project_id: int, at: datetime, graded: Sequence[str] | None
+) -> Iterator[dict[str, Any]]:
+    """That raters had graded pairs by sense keys alone, before these got their definitions.
+
+    Args:
+        at: when they got them.
+        graded: the pairs' ids; None in events of earlier versions: then any pair of a sense may be one.
+    """
+    described = select(Pair.id).where(
+        Pair.project_id == project_id, Pair.type == WORD_TO_SENSE, Pair.senses.is_not(None), IN_USE
+    )
+    named = [is_among(session, Pair.external_id, ids) for ids in parts(graded or ())]
+    among = [described] if graded is None else [described.where(condition) for condition in named]
+    moments = (_moments(session, project_id, Rating.pair_id.in_(pairs)) for pairs in among)
+    if before := sum(bisect_left(given, at) for given in moments):
+        sides = {"before": "sense keys alone", "after": "definitions of the senses"}
+        yield {"at": at.isoformat(), "setting": "definitions", **sides, "ratings_before": before}
+
+
 def _value(name: str, value: Any) -> Any:
     if name in LONG_TEXTS:
         return value["sha256"]
@@ -380,13 +407,13 @@ def _value(name: str, value: Any) -> Any:
     return value
 
 
-def _moments(session: Session, project_id: int) -> list[datetime]:
-    """When each grade in force was given, or last changed, the earliest first."""
+def _moments(session: Session, project_id: int, *which: ColumnElement[bool]) -> list[datetime]:
+    """When each grade in force, or each of some, was given, or last changed, the earliest first."""
     change = and_(RatingChange.pair_id == Rating.pair_id, RatingChange.rater_id == Rating.rater_id)
     rows = session.execute(
         select(Rating.created_at, func.max(RatingChange.at))
         .outerjoin(RatingChange, change)
-        .where(Rating.project_id == project_id, of_pair_in_use(Rating.pair_id, project_id))
+        .where(Rating.project_id == project_id, of_pair_in_use(Rating.pair_id, project_id), *which)
         .group_by(Rating.id)
     )
     return sorted(max(given, changed or given) for given, changed in rows)

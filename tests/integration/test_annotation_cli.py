@@ -15,6 +15,7 @@ from sqlalchemy.exc import DataError, IntegrityError, OperationalError, Programm
 from annotation.services.projects import ProjectService
 from db import Database
 from db.migrations import prepare
+from tests import tiny_wordnet as tiny
 from tests.commands import main
 from tests.databases import migrated_file, spoil
 
@@ -114,6 +115,23 @@ def test_ids_that_an_import_makes_up_are_told(call):
         "got the number of the line, first sentence2phrase-1.\n"
     )
     assert json.loads(call("import", "news", "bare.tsv", "--json")[1])["made_ids"] == 2
+
+
+def test_an_import_of_senses_without_wordnet_warns_until_they_have_definitions(call, tmp_path):
+    wordnet = tiny.write_wordnet(tmp_path / "dict", tiny.NETWORK)
+    row = {"id": "s", "type": "word2sense", "left": "mouse#n", "right": tiny.POINTER.key}
+    (tmp_path / "senses.jsonl").write_text(json.dumps(row) + "\n")
+    assert call("project", "create", "news", "--types", "word2sense")[0] == 0
+    told = call("import", "news", "senses.jsonl", "--wordnet", "nowhere")[1]
+    assert "1 pair has a sense key and no definition, as there is no WordNet here" in told
+    assert "`apt install wordnet-base wordnet-sense-index`" in told
+    status, _, error = call("pairs", "describe", "news", "--wordnet", "nowhere")
+    assert (status, "There is no WordNet in nowhere" in error) == (1, True)
+    described = json.loads(call("pairs", "describe", "news", "--wordnet", str(wordnet), "--json")[1])
+    assert described == {"project": "news", "described": 1, "unknown": 0}
+    assert call("pairs", "describe", "news", "--wordnet", str(wordnet))[1] == (
+        "0 pairs of news have their definitions now.\n"
+    )
 
 
 def test_accounts_that_an_import_makes_raters_are_named(call):
