@@ -48,7 +48,7 @@ class GroupCounts:
     pairs: int
     ratings: int
     finished: int
-    """Pairs with all the ratings that the project asks for."""
+    """Pairs with all the ratings that the project asks for, or a decision."""
     flagged: int
     """Pairs whose ratings differ by the threshold or more."""
 
@@ -68,7 +68,7 @@ class ProjectCounts:
 
     @property
     def open(self) -> int:
-        """Pairs that lack a rating."""
+        """Pairs that lack a rating, and have no decision."""
         return self.pairs - self.finished
 
     @property

@@ -48,8 +48,8 @@ from annotation.services.project_rows import (
     comments_of,
     count_withdrawn,
     find_project,
+    is_finished,
     is_flagged,
-    is_fully_rated,
     is_reopened,
     of_pair_in_use,
     order_of,
@@ -267,8 +267,8 @@ def first_unfinished(session: Session, project: Project) -> tuple[str, str] | No
 
 def _lacks(project: Project) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     """`annotation.gold.GoldStanding.reason` for a query: an unfinished pair meets one of the two."""
-    few, enough = ~is_fully_rated(project), is_fully_rated(project)
-    return and_(~HAS_DECISION, few), and_(~HAS_DECISION, enough, is_flagged(project))
+    finished = is_finished(project)
+    return ~finished, and_(~HAS_DECISION, finished, is_flagged(project))
 
 
 def other_counts(session: Session, project: Project) -> dict[str, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from decimal import Decimal
 from itertools import count
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from sqlalchemy import ColumnElement, Select, select, true, update
 from sqlalchemy.orm import Session
@@ -184,12 +184,13 @@ def _describe(key: str, known: PairSenses, wordnet: WordNet) -> PairSenses | Non
     """What WordNet says of the sense, beside what the file said of the word; None of an unknown key."""
     if not is_sense_key(key):
         return None
-    word = {"flag": known.flag, "word_key": known.word_key, "word_definition": known.word_definition}
-    return describe_sense(key, wordnet, **word)
+    return describe_sense(
+        key, wordnet, flag=known.flag, word_key=known.word_key, word_definition=known.word_definition
+    )
 
 
 def _has_no_sense(kind: _Kind) -> ColumnElement[bool]:
-    return kind.senses["sense"].as_string().is_(None)
+    return cast(ColumnElement[bool], kind.senses["sense"].as_string().is_(None))
 
 
 def _pairs_of_id(project_id: int, external_id: str) -> Select[Pair]:
