@@ -31,7 +31,15 @@ class Format(StrEnum):
     SEMEVAL = "semeval"
     JSONL = "jsonl"
     CSV = "csv"
+    """As programs read it: texts are unchanged."""
+    SPREADSHEET = "spreadsheet"
+    """CSV for spreadsheet programs: no text runs as a formula."""
     PARQUET = "parquet"
+
+    @property
+    def ending(self) -> str:
+        """Of the file of gold grades, or of the unfinished pairs; those of the task's layout end in tsv."""
+        return {Format.SPREADSHEET: "csv", Format.SEMEVAL: "tsv"}.get(self, self.value)
 
 
 class Unfinished(StrEnum):

@@ -68,7 +68,7 @@ def gold_files(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
 def is_unfinished(name: str, manifest: Mapping[str, Any]) -> bool:
     """Whether it lists the pairs without a gold grade; a type may be called "unfinished" too."""
     format = Format(manifest["options"]["format"])
-    return name == f"unfinished.{'tsv' if format is Format.SEMEVAL else format.value}"
+    return name == f"unfinished.{format.ending}"
 
 
 def stem_of(name: str) -> str:
@@ -198,7 +198,7 @@ def _configs(manifest: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                     ending = "" if ".input." in name else GRADES
                     tabs = {"sep": "\t", "quoting": 3, "na_filter": False, "names": file["columns"]}
                     yield {"config_name": stem_of(name) + ending, **read, **tabs, **typed}
-            case Format.CSV:  # "NA" and "null" are words
+            case Format.CSV | Format.SPREADSHEET:  # "NA" and "null" are words
                 empty = {"keep_default_na": False, "na_values": [""]}
                 yield {"config_name": "default", **read, **empty, **typed}
             case Format.JSONL:

@@ -617,7 +617,8 @@ def stuck_text(pair: StuckPair) -> str:
 
 FORMATS = [
     ("JSON Lines", Format.JSONL.value),
-    ("CSV, for spreadsheets", Format.CSV.value),
+    ("CSV", Format.CSV.value),
+    ("CSV for spreadsheet programs: no text runs as a formula", Format.SPREADSHEET.value),
     ("Parquet", Format.PARQUET.value),
     ("SemEval-2014 Task 3: input and gold files", Format.SEMEVAL.value),
 ]

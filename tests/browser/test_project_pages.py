@@ -196,7 +196,7 @@ def test_what_is_exported_is_what_is_chosen_even_before_the_page_says_so(site, b
     page.get_by_label("Leave them out").check()
     expect(page.locator("#export-download")).to_be_visible()
     page.route("**/gradio_api/**", lambda route: None)
-    page.get_by_label("CSV, for spreadsheets").check()
+    page.get_by_label("CSV", exact=True).check()
     page.get_by_label("Without individual grades").check()
     page.get_by_label("Include raters' comments").check()
     with page.expect_download() as download:
