@@ -289,7 +289,7 @@ def _template() -> Template:
 
 
 def _count_graded(counts: Mapping[str, Any]) -> int:
-    return sum(counts[source.value] for source in GoldSource)
+    return sum(counts.get(source.value, 0) for source in GoldSource)
 
 
 def _meaning(of_equals: Collection[bool]) -> str:

@@ -56,6 +56,13 @@ class Cause(StrEnum):
     TRUE_AMBIGUITY = "true_ambiguity"
 
 
+class Average(StrEnum):
+    """What stands for the ratings of a pair without a decision."""
+
+    MEAN = "mean"
+    MEDIAN = "median"
+
+
 @dataclass(frozen=True, slots=True)
 class User:
     id: int
@@ -78,6 +85,8 @@ class ProjectSettings:
     raters_per_pair: int = 2
     threshold: Decimal | None = Decimal(1)
     """A pair is flagged when two of its ratings differ by so much or more; None for no adjudication."""
+    average: Average = Average.MEAN
+    """The gold grade of a pair without a decision is this of its ratings."""
     step: Decimal = Decimal("0.25")
     is_random: bool = True
     seed: int = 20140301

@@ -98,7 +98,7 @@ def parse_systems(
     training: Sequence[Path],
     *,
     calibrates: bool,
-    unknown_words: UnknownWords = UnknownWords.ZERO,
+    unknown_words: UnknownWords = UnknownWords.MEAN,
 ) -> list[Request]:
     """The systems that --system names.
 
@@ -430,7 +430,7 @@ def score(
     wordnet: WordNetOption = None,
     unknown_words: Annotated[
         UnknownWords, typer.Option(help="What baselines score for a word that WordNet does not have.")
-    ] = UnknownWords.ZERO,
+    ] = UnknownWords.MEAN,
     resamples: ResamplesOption = DEFAULT_RESAMPLES,
     seed: SeedOption = DEFAULT_SEED,
     as_json: JsonOption = False,

@@ -12,7 +12,19 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import ColumnElement, Executable, Row, Select, and_, exists, func, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Executable,
+    Row,
+    Select,
+    String,
+    and_,
+    cast,
+    exists,
+    func,
+    or_,
+    select,
+)
 from sqlalchemy.orm import Session
 
 from annotation import __version__
@@ -61,19 +73,20 @@ from db import Database
 from db.models import Adjudication, AuditEvent, Comment, Export, Pair, Project, Rating, RatingChange, User
 
 
-def pairs_with_sums(project_id: int, *columns: Any) -> Select[*tuple[Any, ...]]:
+def pairs_with_grades(project_id: int, *columns: Any) -> Select[*tuple[Any, ...]]:
     """These columns of every pair that is not withdrawn, in the order of import; of each row there is a
     `standing_in`."""
-    # For each pair by itself: before PostgreSQL has counted new rows it would go through all sums for each.
-    summed = (
-        select(func.sum(Rating.quarters)).where(Rating.pair_id == Pair.id).correlate(Pair).scalar_subquery()
+    # For each pair by itself: before PostgreSQL has counted new rows it would go through all for each.
+    joined = (
+        select(func.aggregate_strings(cast(Rating.quarters, String), " "))
+        .where(Rating.pair_id == Pair.id)
+        .correlate(Pair)
+        .scalar_subquery()
     )
     return (
         select(
             *columns,
-            Pair.rating_count,
-            Pair.spread_quarters,
-            summed.label("sum"),
+            joined.label("grades"),
             Adjudication.quarters.label("decided"),
         )
         .select_from(Pair)
@@ -85,12 +98,10 @@ def pairs_with_sums(project_id: int, *columns: Any) -> Select[*tuple[Any, ...]]:
 
 
 def standing_in(row: Row[Any]) -> GoldStanding:
-    """Of a row with `rating_count`, `spread_quarters`, `sum` and `decided`."""
+    """Of a row with `grades` and `decided`."""
     return GoldStanding(
-        decided=None if row.decided is None else from_quarters(row.decided),
-        ratings=row.rating_count,
-        total=from_quarters(int(row.sum or 0)),
-        spread=from_quarters(row.spread_quarters),
+        None if row.decided is None else from_quarters(row.decided),
+        tuple(from_quarters(int(quarters)) for quarters in (row.grades or "").split()),
     )
 
 
@@ -321,6 +332,7 @@ _NAMES = {
     "types": "types",
     "step": "step",
     "threshold": "adjudication_threshold",
+    "average": "average",
     "raters_per_pair": "raters_per_pair",
     "is_random": "order",
     "seed": "seed",

@@ -106,6 +106,7 @@ def as_project(row: Project) -> types.Project:
         most_per_rater=row.most_per_rater,
         consent=row.consent or "",
         scale_words=row.scale_words or "",
+        average=types.Average(row.average),
     )
     return types.Project(id=row.id, settings=settings, created_at=row.created_at)
 

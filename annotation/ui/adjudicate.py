@@ -229,7 +229,7 @@ def _calm_text(grades: int, settings: ProjectSettings) -> str:
         return NO_ADJUDICATION
     if grades < settings.raters_per_pair:
         return f"{grades} of {count_noun(settings.raters_per_pair, 'grade')} so far: nothing to decide yet."
-    return "The raters agree: the mean is the gold grade."
+    return f"The raters agree: the {settings.average} is the gold grade."
 
 
 def _capital(text: str) -> str:

@@ -44,7 +44,7 @@ from annotation.gold import (
     standing_of,
 )
 from annotation.scale import CLSS_POINTS
-from annotation.types import Cause, ProjectSettings, RatedPair
+from annotation.types import Average, Cause, ProjectSettings, RatedPair
 from kpdemo.io.tables import escape_formula, open_source, unescape_formula
 from tests.reading import read_items
 
@@ -107,6 +107,23 @@ def test_gold_is_the_mean_where_raters_agree_and_the_decision_where_there_is_one
         GoldSource.ADJUDICATED,
         Decimal(2),
     )
+
+
+@pytest.mark.parametrize(
+    ("grades", "decided", "gold", "source"),
+    [
+        (["0", "1", "3"], None, "1", GoldSource.MEDIAN),
+        (["0", "0.25", "0.5", "3"], None, "0.375", GoldSource.MEDIAN),
+        (["0", "1", "3"], "2", "2", GoldSource.ADJUDICATED),
+    ],
+)
+def test_a_project_may_have_the_median_where_there_is_no_decision(grades, decided, gold, source):
+    settings = replace(SETTINGS, threshold=None, average=Average.MEDIAN)
+    found = gold_row(rated(*grades, adjudicated=decided and Decimal(decided)), settings, None)
+    assert (found.gold, found.gold_source) == (Decimal(gold), source)
+    tally = Tally()
+    tally.add(found)
+    assert tally.as_json()[source] == 1
 
 
 @pytest.mark.parametrize(
