@@ -172,6 +172,8 @@ const refresh = () => {
   tellNews("");
   ask("show", { pair: view().dataset.pair, keeps: "pair" });
 };
+const causeOf = (key) => form()?.querySelector(`input[name=adjudicate-cause][aria-keyshortcuts="${CSS.escape(key.toUpperCase())}"]`);
+const chooseCause = (radio) => { if (!isReplaced()) { radio.checked = true; keepDraft(); paint(); } };
 const go = (pair) => { if (pair) ask("show", { pair }); };
 
 const act = (button) => {
@@ -227,6 +229,7 @@ document.addEventListener("keydown", (event) => {
   else if (form() && event.key === "[") move(-1);
   else if (form() && event.key === "]") move(1);
   else if (event.repeat) return;
+  else if (causeOf(event.key)) chooseCause(causeOf(event.key));
   else if (event.key.toLowerCase() === "n") go(by("adjudicate-next").dataset.pair);
   else if (event.key.toLowerCase() === "p") go(by("adjudicate-previous").dataset.pair);
   else return;
