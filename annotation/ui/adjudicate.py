@@ -137,8 +137,8 @@ def _entry_html(entry: QueueEntry, current: int | None) -> str:
 
 KEYS = (
     "0–4 choose a grade, [ and ] go a step down and up, the letter of a cause chooses it, P and N go to the "
-    "previous and next pair, Ctrl+Enter saves. On the scale, ← and → always go a step down and up, ↑ and ↓ to "
-    "the grade below and above."
+    "previous and next pair, Ctrl+Enter saves. On the scale, ← and → always go a step down and up, ↑ and ↓ "
+    "to the grade below and above."
 )
 CAUSE_KEYS = {cause: name[0] for cause, (name, _) in CAUSES.items()}
 NO_PAIRS = "No pairs yet. Import a file of pairs, then let raters grade them."
