@@ -61,6 +61,7 @@ def test_a_project_goes_from_its_making_to_its_deletion(call, tmp_path):
         "guidelines": "# Grade\nwell",
         "raters_per_pair": 3,
         "threshold": 1.5,
+        "average": "mean",
         "step": 0.5,
         "order": "file",
         "seed": 7,
