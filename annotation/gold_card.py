@@ -112,9 +112,15 @@ COLUMNS = {
 _FIELDS = {"grade": _NUMBER, "problem": _TRUTH}
 
 
-def meanings(columns: Sequence[str]) -> list[tuple[str, str]]:
-    """Of each column its name and meaning; those of single raters together."""
+def meanings(columns: Sequence[str], average: str = "mean") -> list[tuple[str, str]]:
+    """Of each column its name and meaning; those of single raters together.
+
+    Args:
+        columns: in their order.
+        average: of the ratings, the gold grade where there is no decision.
+    """
     found = [(name, COLUMNS[name][1]) for name in columns if name in COLUMNS]
+    found = [(name, what.replace("`mean`", f"`{average}`")) for name, what in found]
     if any(name.startswith(RATING_COLUMN) for name in columns):
         found.append((f"{RATING_COLUMN}…", "the ratings of one rater; empty where they gave none"))
     return found
@@ -247,7 +253,7 @@ def gold_card(manifest: Mapping[str, Any]) -> str:
         genres=_genres(counts["by_type"]),
         most_genres=MOST_GENRES,
         is_unfinished=lambda name: is_unfinished(name, manifest),
-        meanings=meanings(columns),
+        meanings=meanings(columns, protocol.get("average", "mean")),
         causes={cause.value: words for cause, words in CAUSES.items()} if "cause" in columns else {},
         stems=list(dict.fromkeys(stem_of(file["name"]) for file in gold_files(manifest) if file["rows"])),
         split=SPLIT,

@@ -153,7 +153,7 @@ def item_html(item: AdjudicationItem, project: Project, user: User, around: Neig
     shown = (
         f"{_head_html(item, names, project)}{_pair_html(item, names)}{_line_html(item)}{_comments_html(item)}"
     )
-    drawn = f' data-drawn="{uuid4().hex}" data-pair="{item.pair_id}"'
+    drawn = f' data-drawn="{uuid4().hex}" data-pair="{item.pair_id}" data-type="{escape(item.type)}"'
     if not item.is_decidable:
         return f'<div class="rate adj"{drawn}>{shown}{_closed_html(item, project, around)}</div>'
     decision = item.decision

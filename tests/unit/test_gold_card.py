@@ -24,7 +24,7 @@ from annotation.gold import ExportOptions, Format, RaterColumns, Tally, Unfinish
 from annotation.gold_card import COLUMNS, GRADES, MOST_GENRES, TASK_BIBTEX, front_matter, gold_card
 from annotation.reliability.report import AgreementTally
 from annotation.senses import PairSenses, SenseText
-from annotation.types import Cause, ProjectSettings, RatedPair, RaterComment
+from annotation.types import Average, Cause, ProjectSettings, RatedPair, RaterComment
 from kpdemo.io.tables import escape_formula
 
 ROOT = Path(__file__).parent.parent.parent
@@ -129,6 +129,19 @@ def as_datasets_reads(folder, config):
     table = pandas.read_csv(folder / file["path"], dtype=kinds, **options)
     assert list(table.columns) == list(kinds)
     return table.astype(object).where(table.notna(), None).to_dict("records")
+
+
+def test_a_card_of_medians_says_so_and_how_many_there_are(tmp_path):
+    project = replace(SETTINGS, average=Average.MEDIAN)
+    written = export(tmp_path, project=project, unfinished=Unfinished.LIST)
+    card = gold_card(written)
+    assert written["protocol"]["gold"].startswith("the adjudicated grade, else the median of the ratings")
+    assert "| pairs | by decision | by median |" in card
+    assert "Otherwise it is the median of the ratings" in card
+    assert "or the `median` of the ratings" in card
+    assert written["counts"]["median"] == written["counts"]["pairs"] - sum(
+        written["counts"][other] for other in ("adjudicated", "too_few_ratings", "not_adjudicated")
+    )
 
 
 @pytest.mark.parametrize(("format", "kept"), [(Format.CSV, str), (Format.SPREADSHEET, escape_formula)])

@@ -77,6 +77,7 @@ const shown = () => {
   shownData = view() ? { ...view().dataset } : null;
   if (!shownData) return;
   if (form()) shownForm(shownData);
+  for (const part of document.querySelectorAll("#adjudicate-guidelines [data-type]")) part.hidden = part.dataset.type !== shownData.type;
   const address = new URL(location.href);
   address.searchParams.set("pair", shownData.pair);
   history.replaceState(history.state, "", address);
