@@ -483,7 +483,7 @@ def list_projects(as_json: JsonOption = False, database_url: DatabaseOption = DE
     if not found:
         show_line("No projects yet. Make one: python -m annotation project create NAME")
         return
-    figures = ("Raters", "Pairs", "Ratings", "Finished", "Flagged")
+    figures = ("Raters", "Pairs", "Ratings", "Done", "Flagged")
     rows = [
         [project.name, project.settings.raters_per_pair, *total_cells(counts)] for project, counts in found
     ]
@@ -518,7 +518,7 @@ def show(name: NameArgument, as_json: JsonOption = False, database_url: Database
         rows = [[member.user.name, ", ".join(roles_of(member))] for member in members]
         show_table(("Member", "Roles"), rows)
         show_line("")
-    figures = ("Pairs", "Ratings", "Finished", "Flagged")
+    figures = ("Pairs", "Ratings", "Done", "Flagged")
     rows = [[group.type, group.genre or "–", *total_cells(group)] for group in counts.groups]
     rows.append(["all", "", *total_cells(counts)])
     show_table(("Type", "Genre", *figures), rows, right=figures)

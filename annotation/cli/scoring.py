@@ -501,8 +501,8 @@ def score(
             raise CallError(
                 "--as-raters needs single ratings: give a gold set of ours that was exported with them."
             )
-        named = [(system.name, system.scores) for system in systems]
-        raters = system_raters(pairs, named, resamples=resamples, seed=seed)
+        scored = [(system.name, system.scores) for system in systems]
+        raters = system_raters(pairs, scored, resamples=resamples, seed=seed)
     if as_json:
         left_out = {one.name: one.left_out for one in systems}
         bounds = {bound.type: bound_json(bound, people.raters) for bound in people.bounds}

@@ -224,7 +224,7 @@ def project_html(line: ProjectLine, user: User, progress: Progress | None) -> st
     if _page_of_the_text(line):
         facts.append(CHANGED_TEXT)
     if leads and line.pairs:
-        text = f"{group_digits(line.finished)} of {count_noun(line.pairs, 'pair')} finished"
+        text = f"{group_digits(line.finished)} of {count_noun(line.pairs, 'pair')} done"
         facts.append(progress_html(line.finished, line.pairs, text))
         if line.to_adjudicate:
             facts.append(escape(f"{group_digits(line.to_adjudicate)} to adjudicate"))
@@ -575,7 +575,7 @@ def counts_html(counts: ProjectCounts) -> str:
     """How far the project is, for each type and genre."""
     if not counts.pairs:
         return empty_html(all_withdrawn_text(counts.withdrawn) if counts.withdrawn else NO_PAIRS)
-    done = f"{group_digits(counts.finished)} of {count_noun(counts.pairs, 'pair')} finished"
+    done = f"{group_digits(counts.finished)} of {count_noun(counts.pairs, 'pair')} done"
     said = f"{count_noun(counts.ratings, 'grade')} · {group_digits(counts.flagged)} flagged"
     said += f", {group_digits(counts.to_adjudicate)} to adjudicate" if counts.flagged else ""
     said += f" · {count_noun(counts.withdrawn, 'pair')} withdrawn" if counts.withdrawn else ""
@@ -589,7 +589,7 @@ def counts_html(counts: ProjectCounts) -> str:
         + "</tr>"
         for group in counts.groups
     )
-    heads = ("Type", "Genre", "Pairs", "Finished", "Grades", "Flagged")
+    heads = ("Type", "Genre", "Pairs", "Done", "Grades", "Flagged")
     return (
         f"<p>{progress_html(counts.finished, counts.pairs, done)}</p><p>{escape(said)}</p>"
         f"{listing_html(heads, rows, numbers=range(2, len(heads)), label='Pairs by type')}"

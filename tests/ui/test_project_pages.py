@@ -423,7 +423,7 @@ def test_the_list_shows_who_has_done_what_on_both_databases(home, grade):
     assert "You graded 3 pairs<" in home.show(Asked("Ana"))[0]
     seen_by_ben = home.show(Asked("Ben"))[0]
     assert "You graded 2 pairs, up to 1 left" in seen_by_ben
-    assert "2 of 3 pairs finished" in seen_by_ben
+    assert "2 of 3 pairs done" in seen_by_ben
     assert "1 to adjudicate" in seen_by_ben
     assert "Another" not in seen_by_ben
     everything, form, _ = home.show(Asked("root"))
