@@ -42,7 +42,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from functools import partial
@@ -202,6 +202,8 @@ def rows_or_errors(
             if first is None:
                 raise ImportFileError(f"{source.name}: the file is empty; give one with at least one row.")
             found = format or FileFormat(format_of(source.name, first[1]))
+            is_plain = first[1].startswith('"')
+            rules = replace(rules, is_escaped=partial(_is_escaped, is_plain=is_plain))
             lines = chain([first], lines)
             is_task = found is FileFormat.SEMEVAL or (found is FileFormat.TSV and _has_no_header(first[1]))
             if is_task and needs is None:
@@ -226,9 +228,11 @@ def _with_column_names(name: str, row: Row | RowError) -> Row | RowError:
     return Row(row.line, fields, row.unit)
 
 
-def _is_escaped(names: Sequence[str], delimiter: str) -> bool:
-    marks = {VERSION_COLUMN} if delimiter == "\t" else {VERSION_COLUMN, GOLD_COLUMN, REVISIONS_COLUMN}
-    return not marks.isdisjoint(names)
+def _is_escaped(names: Sequence[str], delimiter: str, *, is_plain: bool = False) -> bool:
+    """Whether a table is one of ours with cells made safe for spreadsheets; `is_plain` by the marks of its
+    header, as `annotation.files.gold_files.csv_header` writes it."""
+    is_export = delimiter != "\t" and not is_plain and not {GOLD_COLUMN, REVISIONS_COLUMN}.isdisjoint(names)
+    return VERSION_COLUMN in names or is_export
 
 
 def text_lines(source: Source) -> Iterator[Line]:

@@ -25,6 +25,8 @@ from annotation.exchange import FileFormat, MadeIds, open_file, read_items_or_er
 from annotation.sense_pairs import Dictionary, add_senses
 from annotation.services.imports import ImportService
 from annotation.services.pairs import PairLine, PairService, PairState
+from annotation.services.senses import SenseService
+from annotation.services.writing import WritingService
 from annotation.types import ItemInput, Project
 from annotation.wording import beginning
 from db import DEFAULT_URL
@@ -112,6 +114,7 @@ def import_files(
                 "duplicates": list(summary.duplicates),
                 "made_ids": sum(made.count for made in reader.made_ids.values()),
                 "joined": list(summary.joined),
+                "without_definitions": summary.undescribed,
                 "equal_texts": [{"id": id, "as": other} for id, other in summary.equal_texts],
                 "merged": [{"id": id, "into": other} for id, other in summary.merged],
                 "ratings_left_out": [
@@ -225,6 +228,7 @@ Examples:
   python -m annotation pairs list news --search ferry --state open --json
   python -m annotation pairs withdraw news p17 --reason "its text is cut off"
   python -m annotation pairs restore news p17
+  python -m annotation pairs describe news
   tail -n +2 wrong.tsv | cut -f1 | python -m annotation pairs remove news -
 """
 
@@ -334,6 +338,26 @@ def restore_pairs(
     database, found = open_project(database_url, project)
     count = PairService(database).restore(found.id, named, type=type, reason=reason)
     _show_count(count, found, "restored", as_json=as_json)
+
+
+@pairs.command("describe", epilog=_PAIRS_EXAMPLES)
+def describe_pairs(
+    project: ProjectArgument,
+    as_json: JsonOption = False,
+    wordnet: WordNetOption = None,
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """Add WordNet's definitions to pairs that were imported with bare sense keys."""
+    database, found = open_project(database_url, project)
+    service = SenseService(database, Dictionary(wordnet), WritingService(database))
+    done, unknown = service.describe(found.id)
+    if as_json:
+        show_json({"project": found.name, "described": done, "unknown": unknown})
+        return
+    has = "has its definition" if done == 1 else "have their definitions"
+    show_line(f"{number_of(done, 'pair')} of {found.name} {has} now.")
+    if unknown:
+        show_line(f"WordNet 3.0 does not have the senses of {number_of(unknown, 'pair')}: fix these keys.")
 
 
 def read_ids(arguments: Sequence[str]) -> list[str]:

@@ -803,14 +803,16 @@ def _end_of_gap(text: str, start: int) -> int:
 BYTE_ORDER_MARK = "\ufeff"
 """Without it Excel takes a file for one of Western Europe, whatever its letters."""
 
-_RISKY = re.compile(r"'*[=+\-@\t\r\n]")
-_ESCAPED = re.compile(r"'+[=+\-@\t\r\n]")
+FORMULA_BEGINS = "=+-@|%＝＋－＠\t\r\n"
+"""What a cell begins with that some spreadsheet program runs; those of full width as East Asian ones do."""
+_RISKY = re.compile(rf"'*[{re.escape(FORMULA_BEGINS)}]")
+_ESCAPED = re.compile(rf"'+[{re.escape(FORMULA_BEGINS)}]")
 
 
 def escape_formula(cell: str) -> str:
     """`cell` as a spreadsheet shows it without running it.
 
-    What begins with = + - @, a tab or a line break gets an apostrophe before it; so does what begins with
+    What begins with one of `FORMULA_BEGINS` gets an apostrophe before it; so does what begins with
     apostrophes and then one of these, so that `unescape_formula` is exact.
 
     >>> escape_formula("=1+1"), escape_formula("'@anna"), escape_formula("1+1")

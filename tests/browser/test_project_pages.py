@@ -115,7 +115,7 @@ def test_from_an_empty_server_to_the_first_grade(empty_site, browser):
     upload(page, "pairs.tsv", TSV)
     page.get_by_role("button", name="Import", exact=True).click()
     expect(page.locator("#import-result")).to_contain_text("Imported 2 pairs and 0 ratings.")
-    expect(page.locator("#project-counts")).to_contain_text("0 of 2 pairs fully graded")
+    expect(page.locator("#project-counts")).to_contain_text("0 of 2 pairs done")
     page.get_by_role("tab", name="Members").click()
     page.get_by_role("button", name="Make a link").click()
     link = page.locator("#members-link code").inner_text()
@@ -136,7 +136,7 @@ def test_from_an_empty_server_to_the_first_grade(empty_site, browser):
     expect(rater.locator("#rate-saved")).to_contain_text("Saved")
 
     open_annotation_page(page, f"{site.address}/annotate/")
-    expect(page.locator("#home-projects")).to_contain_text("1 of 2 pairs fully graded")
+    expect(page.locator("#home-projects")).to_contain_text("1 of 2 pairs done")
     [rating] = [pair for pair in rated_pairs(site.services.database, 1) if pair.ratings]
     assert rating.ratings == (("Ada", Decimal(3)),)
 
@@ -173,7 +173,7 @@ def test_a_bad_row_is_one_sentence_and_nothing_is_imported_or_lost(site, browser
 
 def test_events_and_exports_are_fresh_whenever_their_tab_is_chosen(site, browser, project, unused, tmp_path):
     page = site.page(browser, "root", PROJECT.format(project, "pairs"))
-    expect(page.locator("#project-counts")).to_contain_text("0 of 12 pairs fully graded")
+    expect(page.locator("#project-counts")).to_contain_text("0 of 12 pairs done")
     late = site.add_user(unused).name
     site.services.projects.add_member(project, late, Role.RATER)
     page.get_by_role("tab", name="Events").click()
@@ -196,7 +196,7 @@ def test_what_is_exported_is_what_is_chosen_even_before_the_page_says_so(site, b
     page.get_by_label("Leave them out").check()
     expect(page.locator("#export-download")).to_be_visible()
     page.route("**/gradio_api/**", lambda route: None)
-    page.get_by_label("CSV, for spreadsheets").check()
+    page.get_by_label("CSV", exact=True).check()
     page.get_by_label("Without individual grades").check()
     page.get_by_label("Include raters' comments").check()
     with page.expect_download() as download:

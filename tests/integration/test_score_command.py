@@ -439,6 +439,20 @@ def test_people_of_an_exported_gold_set_stand_beside_the_systems(call, format):
     assert "mean of 3 raters" in shown
 
 
+def test_a_language_model_is_measured_as_a_rater_beside_people(call):
+    rows = rated()
+    write_export(Path("gold"), rows, "jsonl")
+    Path("llm.jsonl").write_text("".join(f"{json.dumps({'id': row['id'], 'score': 2})}\n" for row in rows))
+    status, out, _ = call("--gold", "gold", "--system", "llm.jsonl", "--as-raters", "--json")
+    [found] = json.loads(out)["as_raters"]
+    means = [np.mean([one["grade"] for one in row["ratings"]]) for row in rows if row["ratings"]]
+    assert (status, found["system"], found["pairs"]) == (0, "llm", len(means))
+    assert found["bias"] == pytest.approx(2 - np.mean(means))
+    assert found["alpha_with_system"]["value"] < found["alpha_people"]["value"]
+    assert "As raters: beside the people" in call("--gold", "gold", "--system", "llm.jsonl", "--as-raters")[1]
+    assert call("--gold", "gold.jsonl", "--system", "lcs", "--as-raters")[0] == 2
+
+
 @pytest.mark.parametrize("named", ["gold", "gold/gold.jsonl"])
 def test_flagged_pairs_that_the_gold_set_lacks_are_told_beside_people(call, named):
     """They are those on which raters differ most."""

@@ -282,6 +282,8 @@ def test_cells_made_safe_for_spreadsheets_are_restored_only_in_our_own_files():
     formula = "=1+1 is a formula"
     ours = f"id,type,left,right,gold_source\na,phrase2word,{escape_formula(formula)},b,mean\n"
     assert read(ours, "gold.csv")[0].left == formula
+    plain = '"id","type","left","right","gold_source"\na,phrase2word,\'@anna,b,mean\n'
+    assert read(plain, "gold.csv")[0].left == "'@anna"
     theirs = "id,type,left,right\na,phrase2word,'-tis nothing,b\n"
     assert read(theirs, "p.csv")[0].left == "'-tis nothing"
 
