@@ -35,16 +35,15 @@ class KeyphraseComponent:
 
     def __init__(self, nlp: Language, name: str, model: str, options: dict[str, Any]) -> None:
         self._predictor = load_predictor(model)
-        self._options = with_fields(
-            PredictionOptions(language=nlp.lang if nlp.lang in NAMES else ""), options
-        )
+        language = nlp.lang if nlp.lang and nlp.lang in NAMES else ""
+        self._options = with_fields(PredictionOptions(language=language), options)
 
     def __call__(self, doc: Doc) -> Doc:
         return next(self.pipe([doc]))
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 32) -> Iterator[Doc]:
         """The documents with their keyphrases, read so many at a time."""
-        for docs in minibatch(stream, batch_size):
+        for docs in minibatch(stream, batch_size):  # type: ignore[no-untyped-call]
             found = ask_each([Document(doc.text) for doc in docs], self._read)
             for doc, outcome in zip(docs, found, strict=True):
                 prediction = (
