@@ -60,10 +60,10 @@ from kpdemo.ui.serving import (
     add_security,
     address_of,
     listen,
-    private_uploads,
     serve,
 )
 from kpdemo.ui.space import SpaceHandlers, build_space_tab
+from kpdemo.ui.uploads import private_uploads
 from kpdemo.ui.widgets import PageLink, page_header
 
 NAME = "kpdemo"
@@ -134,7 +134,7 @@ def build_server(context: AppContext) -> FastAPI:
     services = context.annotation
     server = new_server(shelf.files.close)
     add_security(server, in_space=context.in_space, never_framed=ANNOTATION_PATHS)
-    add_health(server, lambda: shelf.state, services.answers if services is not None else lambda: True)
+    add_health(server, lambda: shelf.state, services.state if services is not None else lambda: "ok")
     add_api(server, shelf)
     add_cards(server, shelf)
     scripts = add_scripts(server, {"kpdemo": SCRIPTS, "annotation": annotation_pages.SCRIPTS})

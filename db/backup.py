@@ -44,7 +44,7 @@ from db.migrations import (
     upgrade_within,
 )
 from db.models import AuditEvent, Base, UserSession, UtcDateTime
-from db.sqlite_files import copy_file, flush, replace_contents
+from db.sqlite_files import copy_file, flush, replace_contents, temporary_folder
 from db.triggers import create_triggers, drop_triggers
 
 ROWS_AT_ONCE = 2_000
@@ -263,8 +263,8 @@ def _folder_beside(path: Path | None) -> Iterator[Path]:
     beside = Path(tempfile.gettempdir()) if path is None else path.parent
     try:
         beside.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".kpdemo-", dir=beside) as folder:
-            yield Path(folder)
+        with temporary_folder(beside) as folder:
+            yield folder
     except OSError as error:
         raise DatabaseError(f"{path or beside} cannot be written ({error.strerror}).") from error
 

@@ -23,6 +23,7 @@ from db.errors import (
     DamagedError,
     DatabaseError,
     UnreachableError,
+    UnwritableError,
     UrlError,
     is_busy,
     is_damaged,
@@ -205,7 +206,7 @@ class Database:
         try:
             yield
         except (DBAPIError, self.engine.dialect.loaded_dbapi.Error) as error:  # the latter: of a COPY
-            if is_busy(error) or is_lost(error) or is_damaged(error):
+            if is_busy(error) or is_lost(error) or is_damaged(error) or remedy_of(error):
                 raise self._explain(error) from error
             raise
 
@@ -232,7 +233,7 @@ class Database:
         if is_damaged(error):
             return DamagedError(str(self), reason_of(error))
         if remedy := remedy_of(error):
-            return UnreachableError(f"{self} cannot be written ({reason_of(error)}): {remedy} and try again.")
+            return UnwritableError(f"{self} cannot be written ({reason_of(error)}): {remedy} and try again.")
         advice = "that the file is a database" if self.is_sqlite else "that the server runs"
         return UnreachableError(f"{self} cannot be used ({reason_of(error)}); check the URL and {advice}.")
 

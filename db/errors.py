@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from sqlalchemy.exc import DBAPIError
 
 _LOCK_NOT_AVAILABLE = "55P03"
+_FULL = ("53100", "58030")
+"""What PostgreSQL says when its disk is full, or fails."""
 _REMEDIES = {
     sqlite3.SQLITE_FULL: "free some space",
     sqlite3.SQLITE_IOERR: "check that its disk works and is not full",
@@ -29,6 +31,12 @@ class UnreachableError(DatabaseError):
 
     for_users = "The database is not responding: try again in a moment."
     """For everybody: it names neither the server's address nor its files."""
+
+
+class UnwritableError(UnreachableError):
+    """The disk is full or broken, or the file may not be written: what it holds can still be read."""
+
+    for_users = "Nothing can be saved, as the disk of this server is full: tell the person who runs it."
 
 
 class DamagedError(DatabaseError):
@@ -61,7 +69,9 @@ def is_damaged(error: Exception) -> bool:
 
 
 def remedy_of(error: Exception) -> str:
-    """What to do where SQLite may not write or cannot, as on a full disk; "" for any other error."""
+    """What to do where the database may not write or cannot, as on a full disk; "" for any other error."""
+    if getattr(_of_driver(error), "sqlstate", None) in _FULL:
+        return _REMEDIES[sqlite3.SQLITE_FULL]
     return _REMEDIES.get(_sqlite_code(error), "")
 
 

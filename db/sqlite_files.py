@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
-from contextlib import closing
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import BinaryIO
 
 from db.errors import DatabaseError
 
+if sys.platform != "win32":
+    import fcntl
+
+PARTIAL = ".partial"
+"""What the name of a copy ends in until it is whole."""
 BUSY_SECONDS = 10
 """How long SQLite waits for another process before it gives up."""
 
@@ -35,21 +45,26 @@ def copy_file(source: Path, target: Path) -> None:
 
     Args:
         source: may be in use; its writers do not wait.
-        target: a new file. It is complete without a -wal beside it, and flushed to the disk.
+        target: a new file. It is complete without a -wal beside it, and flushed to the disk; until then its
+            name ends in `PARTIAL`.
 
     Raises:
         DatabaseError: one of the files cannot be used.
     """
     if target.exists():
         raise DatabaseError(f"{target} already exists: give another name.")
+    part = target.with_name(f".{target.name}{PARTIAL}")
     try:
-        make_private_file(target)
-        with closing(_connect(source)) as origin, closing(_connect(target)) as copy:
+        part.unlink(missing_ok=True)
+        make_private_file(part)
+        with closing(_connect(source)) as origin, closing(_connect(part)) as copy:
             origin.backup(copy)  # in one step: between steps every write would restart it
             copy.execute("PRAGMA journal_mode = DELETE")
+        flush(part)
+        part.replace(target)
         flush(target)
     except (sqlite3.Error, OSError) as error:
-        target.unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
         raise DatabaseError(f"{source} cannot be copied to {target} ({error}).") from error
 
 
@@ -98,3 +113,32 @@ def flush(path: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+@contextmanager
+def temporary_folder(place: Path) -> Iterator[Path]:
+    """A folder in `place`, on the same file system as what is renamed from it in the end.
+
+    Those that killed processes left go first: the lock of a process ends with it.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    for lock in place.glob(f"{_FOLDER}*/{_LOCK}"):
+        with suppress(OSError), lock.open("wb") as stream:
+            _lock(stream)
+            shutil.rmtree(lock.parent)
+    with TemporaryDirectory(prefix=_FOLDER, dir=place) as made, Path(made, _LOCK).open("wb") as stream:
+        _lock(stream)
+        yield Path(made)
+
+
+_FOLDER, _LOCK = ".kpdemo-db-", ".lock"
+
+
+def _lock(stream: BinaryIO) -> None:
+    """Raises:
+    OSError: another process has it.
+    """
+    if sys.platform != "win32":
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)

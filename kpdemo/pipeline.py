@@ -453,7 +453,7 @@ def _moved(predictor: Predictor, ranking: Ranking, words: Sequence[str]) -> Rank
     if likeness is None:
         raise InputError(
             f"The model {predictor.name!r} does not compare phrases, so words cannot guide it: leave "
-            f"seed_keywords out, or choose the model {DEFAULT_MODEL}."
+            f"them out (seed_keywords), or choose the model {DEFAULT_MODEL}."
         )
     nearest = [max(likeness[first : first + len(words)]) for first in range(0, len(likeness), len(words))]
     usual = sum(nearest) / max(len(nearest), 1)

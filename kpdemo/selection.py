@@ -145,6 +145,11 @@ def mark_fillers(
     return (*kept[:sure], *(replace(keyphrase, filler=True) for keyphrase in kept[sure:]))
 
 
+def can_choose(prediction: Prediction) -> bool:
+    """Whether other options may choose other keyphrases from what the predictor ranked."""
+    return prediction.ranked_present is not None and prediction.ranked_absent is not None
+
+
 def choose(prediction: Prediction, options: PredictionOptions) -> Prediction:
     """The keyphrases that other options give, from what the prediction was chosen from: no model is asked.
 

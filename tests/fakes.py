@@ -25,6 +25,9 @@ from kpdemo.types import (
     VectorSpace,
 )
 
+USUAL_OPTIONS = ["", "", "", "", "", "", "only", "", "", "", False, 0, False]
+"""What the fields of the pages hold before anybody has changed them, as `read_options` takes them."""
+
 _DEFAULT_COUNT = 5
 _NO_LIMIT = 1_000
 
@@ -118,6 +121,9 @@ class FakeRetriever(FakePredictor):
         return replace(alone, prediction=Prediction(present, led, document.language))
 
 
+REASON = "Authors use it together with “surface current”"
+
+
 def absent_keyphrases(count: int) -> tuple[Keyphrase, ...]:
     """So many absent keyphrases, best first, of every kind and source."""
     kinds, sources = (
@@ -132,6 +138,7 @@ def absent_keyphrases(count: int) -> tuple[Keyphrase, ...]:
             source=sources[(number + number // 3) % 3],
             kind=kinds[number % 3],
             evidence=("surface current", "integral equation")[: number % 4],
+            reason=f"{REASON} ({number} times)." if number % 4 else "",
         )
         for number, (adjective, noun) in enumerate(phrases, start=1)
     )

@@ -199,6 +199,15 @@ def open_model(model: str, *, index: Path | None = None, **options: str) -> Pred
     return opened(model, **options) if index is None else load_predictor(model, index=index, **options)
 
 
+def test_every_promise_of_security_names_a_test_that_there_is():
+    text = (ROOT / "docs/security.md").read_text(encoding="utf-8")
+    rows = [row for row in re.findall(r"^\| .*\|$", text, re.MULTILINE) if not row.endswith("| Test |")]
+    assert len(rows) > 20
+    for row in rows:
+        [(file, name)] = re.findall(r"`(tests/\S+\.py)::(\w+)`", row)
+        assert f"def {name}(" in (ROOT / file).read_text(encoding="utf-8"), row
+
+
 @pytest.mark.parametrize("page", PASTED, ids=lambda page: page.name)
 def test_commands_run_as_they_stand_there(page, tmp_path, monkeypatch):
     shutil.copytree(ROOT / "docs" / "examples", tmp_path / "docs" / "examples")

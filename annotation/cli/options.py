@@ -24,6 +24,7 @@ from db import DEFAULT_URL, Database
 from db.migrations import prepare, refuse_missing
 from db.sqlite_files import flush
 from kpdemo.command import CallError
+from kpdemo.io.files import temporary_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,12 +222,16 @@ def _refuse_places(paths: Sequence[Path], database: Database) -> None:
         taken[place] = "given for two outputs"
 
 
+_EARLIER = "earlier"
+"""What a file is called that another is about to replace."""
+
+
 def _write_part(output: Output, stack: ExitStack) -> Path:
     """The file as it will be, in a folder of its own from where it can be renamed to its place."""
     with _place_errors(output.path):
         beside = resolve_links(output.path).parent
-        folder = stack.enter_context(TemporaryDirectory(prefix=".kpdemo-", dir=beside))
-    part = Path(folder, "part")
+        folder = stack.enter_context(temporary_folder(".kpdemo-", beside, unless=_EARLIER))
+    part = folder / "part"
     _write(part, "x", output)
     return part
 
@@ -239,7 +244,7 @@ def _write(path: Path, mode: str, output: Output) -> None:
 
 
 def _publish(part: Path, place: Path, moved: list[tuple[Path, Path]]) -> None:
-    moves = [(place, part.with_name("earlier"))] if place.exists() else []
+    moves = [(place, part.with_name(_EARLIER))] if place.exists() else []
     for old, new in (*moves, (part, place)):
         old.rename(new)
         moved.append((old, new))

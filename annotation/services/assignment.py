@@ -828,9 +828,13 @@ class AssignmentService:
         """Let go of what the rater holds, so that others can have it at once; how many pairs.
 
         Raises:
+            NotFoundError: there is no such project.
+            AccessError: the user is not a rater in it.
             UnreachableError: an import that goes on has rated one of the pairs. Those before it are given
                 back.
         """
+        with self._database.reading() as session:
+            open_context(session.connection(), project_id, rater_id, self._clock())
         return give_back(self._database, rater_id, project_id)
 
     def fill(

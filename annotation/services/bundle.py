@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,8 +37,10 @@ from annotation.systems import Similarities
 from db import DEFAULT_URL, Database, DatabaseError
 from db.errors import DamagedError as DamagedError  # for pages and routes, which know no db
 from db.errors import UnreachableError as UnreachableError
+from db.errors import UnwritableError as UnwritableError
 from db.migrations import prepare
 from db.models import Project
+from kpdemo.io.files import has_room
 
 SPACE_DISK = Path("/data")
 """What a Hugging Face Space keeps when it starts again, where its owner has added it."""
@@ -78,14 +81,19 @@ class Services:
     keys: KeyService
     senses: SenseService
 
-    def answers(self) -> bool:
-        """Whether the database can be asked at this moment."""
+    def state(self) -> str:
+        """Of the database at this moment: "ok", "unavailable", or "read-only" where nothing can be saved."""
         try:
             with self.database.reading() as session:
                 session.execute(select(Project.id).limit(1))  # a file that was deleted comes back empty
         except (SQLAlchemyError, DatabaseError):
-            return False
-        return True
+            return "unavailable"
+        path = self.database.path
+        if path is None or (
+            has_room(path.parent) and all(os.access(one, os.W_OK) for one in (path, path.parent))
+        ):
+            return "ok"
+        return "read-only"
 
 
 def open_services(

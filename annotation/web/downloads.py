@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import partial, wraps
 from os import SEEK_END
-from pathlib import Path
-from tempfile import TemporaryDirectory, TemporaryFile
+from tempfile import TemporaryFile
 from typing import IO, ParamSpec
 from urllib.parse import quote
 
@@ -29,6 +28,7 @@ from annotation.services.projects import ProjectService
 from annotation.types import Project, Role, User
 from annotation.web.api import user_in
 from annotation.wording import plain_name, quote_value, whole_in
+from kpdemo.io.files import temporary_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +140,10 @@ def _archive(gold: GoldService, project_id: int, options: ExportOptions, name: s
 
     The file has no name, so that nothing of it stays when the server stops before it is read.
     """
-    with TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as folder:
-        gold.export(project_id, Path(folder) / "files", options, by=by)
+    with temporary_folder(_PREFIX) as folder:
+        gold.export(project_id, folder / "files", options, by=by)
         archive = TemporaryFile()  # noqa: SIM115  # for as long as somebody reads it
-        write_archive(Path(folder) / "files", archive, name)
+        write_archive(folder / "files", archive, name)
     size = archive.seek(0, SEEK_END)
     archive.seek(0)
     return StreamingResponse(

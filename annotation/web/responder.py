@@ -16,7 +16,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from annotation.passwords import AT_ONCE, LONGEST_PASSWORD, SHORTEST_PASSWORD
-from annotation.services.bundle import DamagedError, UnreachableError
+from annotation.services.bundle import DamagedError, UnreachableError, UnwritableError
 from annotation.services.sign_in import LONGEST_SESSION, SignInService
 from annotation.types import User
 from kpdemo.ui.serving import cookie_name, is_secure
@@ -187,13 +187,14 @@ _SECONDS_TO_WAIT = 5
 
 def failed_answer(error: UnreachableError | DamagedError, asked: HTTPConnection) -> Response:
     """Instead of an error that names the server's address or files: those are not for everybody."""
+    status = 507 if isinstance(error, UnwritableError) else 503
     again = {"retry-after": str(_SECONDS_TO_WAIT)} if isinstance(error, UnreachableError) else {}
     is_for_reader = "text/html" in Headers(scope=asked.scope).get("accept", "")
     if asked.scope["type"] != "http" or asked.scope["path"].startswith(FOR_PROGRAMS) or not is_for_reader:
-        return JSONResponse({"error": error.for_users}, status_code=503, headers=again)
+        return JSONResponse({"error": error.for_users}, status_code=status, headers=again)
     is_form = asked.scope["method"] not in ("GET", "HEAD")
     page = _page().render(error=error.for_users, is_form=is_form)
-    return HTMLResponse(page, 503, {**NO_STORE, **again})
+    return HTMLResponse(page, status, {**NO_STORE, **again})
 
 
 @cache

@@ -20,7 +20,7 @@ from sqlalchemy.exc import DBAPIError
 from db.database import Database, public_url
 from db.errors import DatabaseError, remedy_of
 from db.models import Base
-from db.sqlite_files import copy_file
+from db.sqlite_files import PARTIAL, copy_file
 from db.triggers import create_triggers, drop_triggers
 
 LOCK_SECONDS = 60
@@ -127,6 +127,8 @@ def upgrade_within(
         moment = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
         path = database.path
         copy = path.with_name(f"{path.stem}.revision-{before}.{moment}{path.suffix}")
+        for left in path.parent.glob(f".{path.stem}.revision-*{PARTIAL}"):
+            left.unlink()  # of an upgrade that was killed
         copy_file(path, copy)
         # Also when the commit fails: a server that starts again and again would fill the disk with copies.
         event.listen(connection, "rollback", lambda _: copy.unlink(missing_ok=True))

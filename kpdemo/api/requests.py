@@ -21,7 +21,7 @@ from kpdemo.text import LONGEST_SHOWN, SURROGATE, shorten
 from kpdemo.types import PredictionOptions, PredictionRequest, Style
 from kpdemo.ui.html import group_digits, join_names
 from kpdemo.ui.models import ModelShelf
-from kpdemo.ui.requests import LONGEST_TEXT, check_length, document_of_fields
+from kpdemo.ui.requests import LONGEST_TEXT, MOST_PHRASES, MOST_SEEDS, check_length, document_of_fields
 
 AGAIN_SECONDS = 10
 """Seconds after which to ask again if too many others wait, or a model restarts."""
@@ -61,7 +61,7 @@ LARGEST_BODY = 4 * 1024 * 1024
 """Bytes: the longest text fits, even where each of its characters is written as \\ud83d\\ude00."""
 
 LONGEST_SENDING = 60
-"""Seconds: who sends holds one of few places."""
+"""Seconds: what has been sent is kept until then."""
 
 MOST_LISTS = 250_000
 """More than any text has brackets; nothing else gets a turn while millions of them are parsed."""
@@ -203,7 +203,6 @@ class _Document(_Fields):
     language: _Text = None
 
 
-MOST_PHRASES, MOST_SEEDS = 2_000, 20
 _WORDS = ": give a whole number of words, 1 or more"
 _PHRASES = f": give a list of at most {group_digits(MOST_PHRASES)} phrases"
 _SEEDS = f": give a list of at most {MOST_SEEDS} words"

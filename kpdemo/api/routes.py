@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Hashable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Hashable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar, TypeVarTuple
 
@@ -28,11 +30,16 @@ from kpdemo.types import PredictionRequest, PredictionResult
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.requests import check_document
 from kpdemo.ui.results import as_record
+from kpdemo.ui.uploads import network_of
 from kpdemo.worker import Stop
 
 MOST_REQUESTS = 64
 """That are answered or wait at a time."""
-BUSY = f"{MOST_REQUESTS} other requests are being answered or are waiting: try again in a few seconds."
+MOST_OF_ADDRESS = MOST_REQUESTS // 2
+"""Of them, from one address."""
+MOST_SENDING = 256
+"""Requests that are being sent; of one address as many as it may have answered."""
+BUSY = "{} other requests{} are being answered or are waiting: try again in a few seconds."
 
 
 MODELS, PREDICT, DESCRIPTION = "/api/models", "/api/predict", "/api/openapi.json"
@@ -59,6 +66,31 @@ def add_api(server: FastAPI, shelf: ModelShelf) -> None:
         server.add_route(path, refuse_address, list(METHODS), include_in_schema=False)
 
 
+class Places:
+    """So many requests at a time, and so many of each address."""
+
+    def __init__(self, most: int, of_address: int) -> None:
+        self._most = most
+        self._of_address = of_address
+        self._taken: Counter[str] = Counter()
+
+    @contextmanager
+    def taken(self, address: str) -> Iterator[None]:
+        """Raises:
+        BusyError: there is none left.
+        """
+        if self._taken.total() >= self._most:
+            raise BusyError(BUSY.format(self._most, ""))
+        if self._taken[address] >= self._of_address:
+            raise BusyError(BUSY.format(self._of_address, " from your address"))
+        self._taken[address] += 1
+        try:
+            yield
+        finally:
+            self._taken[address] -= 1
+            self._taken += Counter()  # forgets those without any
+
+
 class Api:
     """Answers programs; the models are those of the pages, asked in turn with their readers.
 
@@ -70,7 +102,8 @@ class Api:
         self._shelf = shelf
         self._short, self._long = ProgramQueue(shelf), CapacityLimiter(1)
         self._threads = CapacityLimiter(AT_ONCE)
-        self._requests = 0
+        self._sending = Places(MOST_SENDING, MOST_OF_ADDRESS)
+        self._answering = Places(MOST_REQUESTS, MOST_OF_ADDRESS)
 
     async def models(self, request: Request) -> Response:
         """The names that a request may give, each with one line on what it is."""
@@ -86,19 +119,17 @@ class Api:
 
     async def predict(self, request: Request) -> Response:
         """The keyphrases of one document, or of each of a list."""
-        if self._requests >= MOST_REQUESTS:
-            return error_response(BusyError(BUSY))
-        self._requests += 1
+        address = network_of(request.scope)
         try:
-            content = await read_body(request)
-            questions = await self._in_thread(self._read, content)
-            return await while_there(request, partial(self._answer, questions))
+            with self._sending.taken(address):
+                content = await read_body(request)
+            with self._answering.taken(address):
+                questions = await self._in_thread(self._read, content)
+                return await while_there(request, partial(self._answer, questions))
         except ClientDisconnect:
             return Response(status_code=GONE)
         except KpdemoError as error:
             return error_response(error)
-        finally:
-            self._requests -= 1
 
     async def ask(
         self, question: PredictionRequest, stop: Stop, request: Hashable = None

@@ -10,10 +10,12 @@ import json
 import lzma
 import os
 import re
+import shutil
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory, gettempdir
 from typing import Any, BinaryIO, cast
 
 from kpdemo.errors import InputError
@@ -378,3 +380,37 @@ def file_errors(name: str | Path) -> Iterator[None]:
         raise InputError(
             f"{name}: cannot be read ({reason}); check its permissions or give another file."
         ) from None
+
+
+@contextmanager
+def temporary_folder(prefix: str, place: Path | None = None, *, unless: str = "") -> Iterator[Path]:
+    """A folder of this process alone, which is removed at the end.
+
+    Those of processes that were killed go first: a lock tells which are in use.
+
+    Args:
+        prefix: what its name begins with.
+        place: the folder that it is made in; the system's for temporary files without it.
+        unless: a left folder that has a file of this name stays.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    beside = place or Path(gettempdir())
+    for lock in beside.glob(f"{prefix}*/.lock"):
+        if not unless or not (lock.parent / unless).exists():
+            with suppress(OSError), lock_folder(lock.parent, BlockingIOError()):
+                shutil.rmtree(lock.parent)
+    with TemporaryDirectory(prefix=prefix, dir=beside, ignore_cleanup_errors=True) as made:
+        folder = Path(made)
+        with lock_folder(folder, BlockingIOError()):
+            yield folder
+
+
+LEAST_ROOM = 32 * 1024 * 1024
+"""Bytes without which a disk counts as full."""
+
+
+def has_room(folder: Path) -> bool:
+    """Whether the disk of a folder can take more."""
+    return shutil.disk_usage(folder).free >= LEAST_ROOM

@@ -102,9 +102,9 @@ class PassageReader:
         """D."""
         return self.projection.linear.out_features
 
-    def documents(self, documents: Sequence[Document]) -> NDArray[np.float32]:
-        """(B, D)."""
-        return self.project(self.pool([encoder_text(document) for document in documents]))
+    def documents(self, documents: Sequence[Document], *, low: bool = False) -> NDArray[np.float32]:
+        """(B, D); `low` as of `pool`."""
+        return self.project(self.pool([encoder_text(document) for document in documents], low=low))
 
     def phrases(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """(B, D); those read before are remembered."""
@@ -116,14 +116,17 @@ class PassageReader:
         pooled = [self._phrases[text] for text in texts]
         return self.project(np.stack(pooled).astype(np.float32) if pooled else self.pool([]))
 
-    def pool(self, texts: Sequence[str], *, size: int = _TEXTS_AT_ONCE) -> NDArray[np.float32]:
+    def pool(
+        self, texts: Sequence[str], *, size: int = _TEXTS_AT_ONCE, low: bool = False
+    ) -> NDArray[np.float32]:
         """(B, H) the mean over the tokens of each text.
 
         Args:
             size: texts read at once.
+            low: in bf16 where the processor has it: faster, but processors without it give other numbers.
         """
         parts = [np.zeros((0, self.projection.linear.in_features), dtype=np.float32)]
-        low = self.device.type == "cpu" and has_bf16()
+        low = low and self.device.type == "cpu" and has_bf16()
         with torch.inference_mode(), torch.autocast(self.device.type, torch.bfloat16, enabled=low):
             for first in range(0, len(texts), _TOKENISED_AT_ONCE):
                 with truncating(self.tokenizer, self.config.length):

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import gradio as gr
 
@@ -264,11 +265,12 @@ class CompareHandlers:
         language: str = "",
         request: gr.Request | None = None,
         progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
+        *further: Any,
     ) -> str:
         """The keyphrases of each model in a column, in the order the page lists them."""
         with shown_to_user(KpdemoError), self.stops.begun(page_of(request)) as stop:
             chosen = chosen_models(self.shelf, models)
-            question = read_request(document, chosen[0], count, threshold, language)
+            question = read_request(document, chosen[0], count, threshold, language, *further)
             columns = []
             for model in announce_each(progress, chosen):
                 columns.append(self._column(replace(question, model=model), stop))

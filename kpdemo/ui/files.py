@@ -335,6 +335,8 @@ def _predict_upload(
             top_k=options.top_k,
             threshold=options.threshold,
             language=options.language,
+            nested=options.nested,
+            further=options,
             progress=advance,
             on_error=problem,
             on_unnamed=tell_unnamed,
@@ -361,6 +363,7 @@ def _add_problem(report: FileReport, path: Path, message: str) -> None:
 
 
 EMPTY = "No keyphrases yet. Choose files, then press Find keyphrases."
+OLD = "Options have changed since: press Find keyphrases."
 STOPPED_EARLY = "Stopped before any document was read: press Find keyphrases to start again."
 
 RENAMED = (
@@ -368,6 +371,8 @@ RENAMED = (
     "here and in the download."
 )
 
+ARRIVE = "async (...options) => (await kpdemo).files.arrive(...options)"
+OUTDATE = "async (...options) => (await kpdemo).files.outdate(...options)"
 SHOWN_ABSENT = 5
 OUTPUT_NAME = "predictions.jsonl"
 
@@ -386,6 +391,7 @@ class FilesHandlers:
         language: str = "",
         request: gr.Request | None = None,
         progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
+        *further: Any,
     ) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
         """A table of the first predictions, and all of them in two files."""
         with (
@@ -393,7 +399,7 @@ class FilesHandlers:
             self.stops.begun(page_of(request), STOPPED_EARLY) as stop,
             TemporaryDirectory(prefix="kpdemo-") as folder,
         ):
-            options = read_options(count, threshold, language)
+            options = read_options(count, threshold, language, *further)
             uploads = readable_copies(paths, Path(folder))
             output = Path(folder) / OUTPUT_NAME
             with in_turn_of_files(self.shelf, stop, progress):
@@ -554,11 +560,13 @@ def build_files_tab(handlers: FilesHandlers) -> gr.File:
                 elem_id="files-kept",
             )
         with gr.Column(scale=6, min_width=320):
+            gr.HTML(note_html(OLD, role="status"), elem_id="files-old")
             stop_button(handlers.stops, "files")
             result = gr.HTML(empty_html(EMPTY), elem_id="files-result")
+    read = [model, *options.all]
     asked = run.click(
         handlers.predict_files,
-        [upload, model, *options],
+        [upload, *read],
         [result, *downloads],
         api_name="predict_files",
         **FILES_QUEUE,
@@ -566,6 +574,9 @@ def build_files_tab(handlers: FilesHandlers) -> gr.File:
         trigger_mode="always_last",  # a click for other files counts while these are read
     )
     keep_reason(asked, result, CHOOSE_AGAIN)
+    asked.success(None, read, js=ARRIVE, api_name="note_options_of_files", show_progress="hidden")
+    changes = [field.change for field in read]
+    gr.on(changes, None, read, js=OUTDATE, api_name="outdate_files", show_progress="hidden")
     # An answer to other files than those shown would mislead. By the browser itself: the server might answer
     # this after the prediction, and take that away.
     forget = forget_script(EMPTY, downloads=len(downloads))

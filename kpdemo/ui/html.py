@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import html
+import re
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
+from kpdemo.boilerplate import Kind, LeftOut
 from kpdemo.selection import page_score, short_score
 from kpdemo.types import Keyphrase, Span
 
@@ -61,8 +64,9 @@ def filler_word(keyphrase: Keyphrase) -> str:
     return f'<span class="filler-word" title="{FILLER}">less likely</span>' if keyphrase.filler else ""
 
 
-RENDER_LIMIT = 20_000
-"""Characters that are shown of a long text; a browser is slow with more marks than these hold."""
+PART = 5_000
+"""Characters after which a part of a long text ends with its paragraph: browsers lay out only the parts in
+sight, see style.css."""
 
 MAX_LEVEL = 4
 
@@ -85,19 +89,12 @@ def escape(text: str) -> str:
     return html.escape(text, quote=True).translate(TEMPLATE_CHARACTERS)
 
 
-def shown_length(text: str, limit: int = RENDER_LIMIT) -> int:
-    """How many characters of `text` to show: all, or up to the last white space within `limit`."""
-    if len(text) <= limit:
-        return len(text)
-    return next((at for at in range(limit, limit // 2, -1) if text[at].isspace()), limit)
-
-
 def mark_id(span: Span) -> str:
     return f"kp-{span[0]}-{span[1]}"
 
 
-def layout(keyphrases: Iterable[Keyphrase], length: int) -> list[Mark]:
-    """One mark for each distinct span that ends within `length`, in order, the longer first.
+def layout(keyphrases: Iterable[Keyphrase]) -> list[Mark]:
+    """One mark for each distinct span, in order, the longer first.
 
     Marks that overlap have different levels: the shorter one is nearer to the letters, so that a
     keyphrase inside another keeps a line of its own.
@@ -107,10 +104,9 @@ def layout(keyphrases: Iterable[Keyphrase], length: int) -> list[Mark]:
     for keyphrase in keyphrases:
         word = " · less likely" if keyphrase.filler else ""
         for span in keyphrase.spans:
-            if span[1] <= length:
-                labels.setdefault(span, []).append(f"{keyphrase.text} · {page_score(keyphrase.score)}{word}")
+            labels.setdefault(span, []).append(f"{keyphrase.text} · {page_score(keyphrase.score)}{word}")
         sure.update(() if keyphrase.filler else keyphrase.spans)
-    occupied = bytearray(length)
+    occupied = bytearray(max((end for _, end in labels), default=0))
     marks: list[Mark] = []
     for start, end in sorted(labels, key=lambda span: (span[1] - span[0], span)):
         level = min(max(occupied[start:end], default=0) + 1, MAX_LEVEL)
@@ -120,30 +116,80 @@ def layout(keyphrases: Iterable[Keyphrase], length: int) -> list[Mark]:
     return sorted(marks, key=_reading_order)
 
 
-def marked_html(text: str, keyphrases: Sequence[Keyphrase]) -> str:
-    """The first `RENDER_LIMIT` characters of `text`, each keyphrase in `<mark>` elements.
+def marked_html(text: str, keyphrases: Sequence[Keyphrase], left_out: Sequence[LeftOut] = ()) -> str:
+    """The text, each keyphrase in `<mark>` elements.
 
     Every element carries the offsets of the whole span in `data-start` and `data-end`. Where two
     spans cross, one of them comes in several elements; the first has the id.
+
+    Args:
+        left_out: pieces of the text that were not read: sections of them are folded, the others greyed.
     """
-    length = shown_length(text)
+    marks = layout(keyphrases)
     starts: dict[int, list[Mark]] = {}
-    cuts = {0, length}
-    for mark in layout(keyphrases, length):
+    cuts = {0, len(text)}
+    for mark in marks:
         starts.setdefault(mark.span[0], []).append(mark)
         cuts.update(mark.span)
-    places = sorted(cuts)
+    tags = _tags_between(text, marks, left_out)
+    places = sorted(cuts | tags.keys())
     parts: list[str] = []
     stack: list[Mark] = []
     begun: set[Span] = set()
     for start, end in pairwise(places):
-        wanted = [mark for mark in stack if mark.span[1] > start] + starts.get(start, [])
+        wanted = [mark for mark in stack if mark.span[1] > start]
+        if start in tags:  # where no mark goes on
+            parts.append(f"{'</mark>' * len(stack)}{tags[start]}")
+            stack = []
+        wanted += starts.get(start, [])
         wanted.sort(key=_outermost_first)
         parts.append(_move(stack, wanted, begun))
         parts.append(escape(text[start:end]))
         stack = wanted
     parts.append("</mark>" * len(stack))
+    parts.append(tags.get(len(text), ""))
     return "".join(parts)
+
+
+LEFT_OUT = {Kind.REFERENCES: "References", Kind.ACKNOWLEDGEMENTS: "Acknowledgements"}
+
+
+def _tags_between(text: str, marks: Sequence[Mark], left_out: Sequence[LeftOut]) -> dict[int, str]:
+    """The tags around what was left out, and around the parts of a long text, by their places.
+
+    None is inside a mark, and no part begins inside what was left out.
+    """
+    starts = [mark.span[0] for mark in marks]
+    ends = list(accumulate((mark.span[1] for mark in marks), max))  # the last of each mark and those before
+
+    def is_marked(start: int, end: int) -> bool:
+        number = bisect_left(starts, end)
+        return number > 0 and ends[number - 1] > start
+
+    tags: dict[int, str] = {}
+    kept = [piece for piece in left_out if not is_marked(piece.start, piece.end)]
+    for piece in kept:
+        opened, closed = '<span class="left-out" title="left out">', "</span>"
+        if name := LEFT_OUT.get(piece.kind):
+            told = f"{name}, left out: {count_noun(piece.end - piece.start, 'character')}"
+            opened, closed = f'<details class="left-out"><summary dir="ltr">{told}</summary>', "</details>"
+        tags[piece.start] = tags.get(piece.start, "") + opened
+        tags[piece.end] = closed
+    if len(text) < 2 * PART:
+        return tags
+    begun = 0
+    for paragraph in _PARAGRAPH_END.finditer(text):
+        end = paragraph.end()
+        is_inside = is_marked(end, end) or any(piece.start <= end <= piece.end for piece in kept)
+        if end - begun >= PART and end < len(text) and not is_inside:
+            tags[end] = "</div><div>"
+            begun = end
+    tags[0] = "<div>" + tags.get(0, "")
+    tags[len(text)] = tags.get(len(text), "") + "</div>"
+    return tags
+
+
+_PARAGRAPH_END = re.compile(r"\n\s*\n")
 
 
 def _reading_order(mark: Mark) -> tuple[int, int]:

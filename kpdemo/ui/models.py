@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
 from threading import BoundedSemaphore, Event, Lock, Thread
 
@@ -27,6 +28,7 @@ from kpdemo.languages import identify
 from kpdemo.lines import with_title_line
 from kpdemo.predictors import model_folder
 from kpdemo.routing import DEFAULT_MODEL, model_for
+from kpdemo.selection import RANKED, can_choose, choose
 from kpdemo.text import LONGEST_SHOWN, shorten
 from kpdemo.types import (
     Document,
@@ -126,6 +128,64 @@ def no_index(name: str) -> str:
     return ""
 
 
+MOST_READINGS = 64
+
+
+class KeptReadings:
+    """The last answers with what was ranked for them, by the hash of what a model reads: no text is kept."""
+
+    def __init__(self) -> None:
+        self._answers: dict[bytes, PredictionResult] = {}
+        self._change = Lock()
+
+    def keep(self, answer: PredictionResult) -> None:
+        if not can_choose(answer.prediction):
+            return
+        with self._change:
+            key = _reading_key(answer.question)
+            self._answers.pop(key, None)
+            self._answers[key] = replace(answer, question=replace(NO_QUESTION, index=answer.question.index))
+            if len(self._answers) > MOST_READINGS:
+                del self._answers[next(iter(self._answers))]
+
+    def choose(self, question: PredictionRequest) -> PredictionResult | None:
+        """The answer by other options; None where the model has to be asked.
+
+        Raises:
+            InputError: as `kpdemo.selection.choose`.
+        """
+        with self._change:
+            kept = self._answers.get(_reading_key(question))
+        if kept is None or _reaches_end(kept.prediction, question.options):
+            return None
+        prediction, retrieval = choose(kept.prediction, question.options), kept.retrieval
+        question = replace(question, index=kept.question.index)
+        if retrieval is not None:
+            without = choose(retrieval.without, question.options)
+            retrieval = replace(retrieval, prediction=prediction, without=without)
+        return replace(kept, question=question, prediction=prediction, retrieval=retrieval)
+
+
+NO_QUESTION = PredictionRequest(Document(""), "")
+
+
+def _reading_key(question: PredictionRequest) -> bytes:
+    further = question.further
+    read = (question.document, question.model, further.style, further.candidates, further.seed_keywords)
+    return sha256(repr(read).encode()).digest()
+
+
+def _reaches_end(prediction: Prediction, options: PredictionOptions) -> bool:
+    """Whether more may reach the lowest score than were ranked, of which only the best are kept."""
+    rankings = (prediction.ranked_present, prediction.ranked_absent)
+    return options.threshold is not None and any(
+        ranking is not None
+        and len(ranking.keyphrases) >= RANKED // 2  # variants of some are one
+        and ranking.keyphrases[-1].score >= options.threshold
+        for ranking in rankings
+    )
+
+
 class ModelShelf:
     """Opens each model once and lets the models answer one call at a time, from any thread.
 
@@ -154,6 +214,7 @@ class ModelShelf:
         self._short = OpenModels.of(load)
         self._long = self._short if load_apart is None else OpenModels.of(load_apart)
         self._long_turns = BoundedSemaphore(MOST_LONG)
+        self._readings = KeptReadings()
         self._warm = Event()
         self.turn_of_files = Lock()
         """Held while the files of a reader are predicted: those of others come after them."""
@@ -193,6 +254,7 @@ class ModelShelf:
     def answer(self, question: PredictionRequest, stop: Stop | None = None) -> PredictionResult:
         """Ask a model; the time of the answer counts neither loading nor waiting for others.
 
+        What was read a while ago is not read again where other options only choose otherwise.
         The default model leaves languages that another one of the shelf was made for to that one.
 
         Args:
@@ -204,9 +266,12 @@ class ModelShelf:
             InputError: the document cannot be read.
             BusyError: the text is long, and so are `MOST_LONG` others that wait.
         """
+        if kept := self._readings.choose(question):
+            return kept
         [answer] = self.answer_many([question], stop)
         if isinstance(answer, InputError):
             raise answer
+        self._readings.keep(answer)
         return answer
 
     def answer_many(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import gradio as gr
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI, Response
 from fastapi.middleware.gzip import GZipMiddleware
 from fastapi.responses import HTMLResponse
 from fastapi.staticfiles import StaticFiles
 from gradio.themes import Base, colors, sizes
 from gradio.utils import get_upload_folder
 from starlette.middleware import Middleware
+from starlette.requests import HTTPConnection
 from starlette.types import Scope
 
 from kpdemo import __version__
@@ -27,7 +28,7 @@ from kpdemo.errors import KpdemoError
 from kpdemo.ui.html import escape, page_html
 from kpdemo.ui.models import CARDS_AT, WARM_UP_PATIENCE, ModelShelf
 from kpdemo.ui.results import device_name
-from kpdemo.ui.serving import UploadGuard
+from kpdemo.ui.uploads import UploadGuard
 from kpdemo.ui.widgets import QUIETLY
 
 ASSETS = Path(__file__).parent.parent / "assets"
@@ -239,7 +240,7 @@ def mount_pages(
     max_file_size: str,
     scripts: Sequence[str],
     styles: Sequence[Path] = (),
-    user_of: Callable[[Request], Awaitable[str | None]] | Callable[[Request], str | None] | None = None,
+    user_of: Callable[[HTTPConnection], str | None] | None = None,
 ) -> None:
     """Serve pages under `path`; what is mounted at / comes last.
 
@@ -254,7 +255,7 @@ def mount_pages(
     """
     to_root = "../" * sum(map(bool, path.split("/"))) or "./"  # a proxy may serve all under a path of its own
     with (
-        _own_uploads(path) as others,
+        _own_uploads(path) as (own, others),
         warnings.catch_warnings(action="ignore", category=UserWarning),  # on SSR, though it is off
     ):
         pages = build()
@@ -266,7 +267,7 @@ def mount_pages(
             pages,
             path=path,
             auth_dependency=user_of,
-            app_kwargs={**CLOSED_DOCS, "middleware": [Middleware(UploadGuard)]},
+            app_kwargs={**CLOSED_DOCS, "middleware": [Middleware(UploadGuard, folder=own, user_of=user_of)]},
             theme=build_theme(),
             css_paths=[STYLE, *styles],
             head=head([f"{to_root}{script}" for script in scripts]),
@@ -283,8 +284,8 @@ def mount_pages(
 
 
 @contextmanager
-def _own_uploads(path: str) -> Iterator[list[str]]:
-    """Let what is made here keep its uploads in a folder of its own; gives those of pages mounted before.
+def _own_uploads(path: str) -> Iterator[tuple[Path, list[str]]]:
+    """Let what is made here keep its uploads in a folder of its own; gives it, and those of pages before.
 
     An application of Gradio's serves every file of its folder to everybody who may enter: what is uploaded
     behind the sign-in must not lie in the folder of the public page.
@@ -294,6 +295,6 @@ def _own_uploads(path: str) -> Iterator[list[str]]:
     own.mkdir(parents=True, exist_ok=True)
     os.environ[UPLOADS] = str(own)
     try:
-        yield [str(folder) for folder in Path(common).iterdir() if folder != own]
+        yield own, [str(folder) for folder in Path(common).iterdir() if folder != own]
     finally:
         os.environ[UPLOADS] = common

@@ -120,7 +120,7 @@ OLD = "Text or options have changed since: press Find keyphrases."
 # comes fast.
 ARRIVE = "async (...shown) => (await kpdemo).answer.arrive(...shown)"
 OUTDATE = "async () => (await kpdemo).answer.outdate()"
-APPLY = "async (...options) => (await kpdemo).answer.apply(...options)"
+APPLY = "async (...options) => (await kpdemo).answer.apply(READING, ...options)"
 
 
 @dataclass(frozen=True)
@@ -134,13 +134,18 @@ class PredictHandlers:
         count: str = "",
         threshold: str = "",
         language: str = "",
-        *,
+        *further: Any,
         stop: Stop | None = None,
         heard: ProgressListener | None = None,
     ) -> tuple[str, str]:
-        """The keyphrases with ways to keep them, and the text with the keyphrases marked."""
+        """The keyphrases with ways to keep them, and the text with the keyphrases marked.
+
+        Args:
+            further: the other options, as of `read_options`.
+        """
         with shown_to_user(KpdemoError), listen_with(heard):
-            answer = self.shelf.answer(read_request(document, model, count, threshold, language), stop)
+            question = read_request(document, model, count, threshold, language, *further)
+            answer = self.shelf.answer(question, stop)
             return answer_html(answer), text_html(answer)
 
     async def predict_until_stopped(
@@ -151,10 +156,11 @@ class PredictHandlers:
         threshold: str = "",
         language: str = "",
         progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
+        *further: Any,
     ) -> tuple[str, str]:
         """As `predict`; when Gradio cancels the event, the model stops too."""
         stop = Stop()
-        fields = (document, model, count, threshold, language)
+        fields = (document, model, count, threshold, language, *further)
         try:
             heard = partial(show_share, progress)
             work = partial(self.predict, *fields, stop=stop, heard=heard)
@@ -212,9 +218,12 @@ def build_predict_tab(
     stop.click(None, cancels=asked)
     stop.click(None, result, result, js=note_script(STOPPED), api_name="tell_stop", show_progress="hidden")
     document.change(None, js=OUTDATE, api_name="outdate_answer", show_progress="hidden")
-    changes = [field.change for field in fields.options]
-    gr.on(changes, None, fields.options, js=APPLY, api_name="apply_options", show_progress="hidden")
-    kept = [*fields.options, result, marked]
+    options = [field for field in fields.all if field is not document]
+    of_reading = [options.index(field) for field in (fields.model, *fields.options.of_reading)]
+    apply = APPLY.replace("READING", json.dumps(of_reading))
+    changes = [field.change for field in options]
+    gr.on(changes, None, options, js=apply, api_name="apply_options", show_progress="hidden")
+    kept = [*options, result, marked]
     restore = f"async () => (await kpdemo).answer.restore({len(kept)})"
     page.load(None, None, kept, js=restore, api_name="restore_answer", **QUIETLY)
     page.load(handlers.explain_problem, outputs=problem, api_name="explain_problem", **QUIETLY)
@@ -261,9 +270,9 @@ def _text_field() -> gr.Textbox:
 
 def _option_fields(handlers: PredictHandlers, document: gr.Textbox) -> QuestionFields:
     with gr.Accordion("Options", open=False, elem_id="predict-options"):
-        count, threshold, language = option_fields("predict")
+        options = option_fields("predict")
         model = _model_field(handlers)
-    return QuestionFields(document, model, count, threshold, language)
+    return QuestionFields(document, model, options)
 
 
 def _model_field(handlers: PredictHandlers) -> gr.Dropdown:

@@ -2,52 +2,102 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+from typing import Any
+
 from kpdemo.errors import InputError, LengthError
 from kpdemo.languages import NAMES
 from kpdemo.lines import join_cut_words
 from kpdemo.markup import without_markup
+from kpdemo.selection import check_all
 from kpdemo.text import LONGEST_SHOWN, check_readable, shorten
-from kpdemo.types import Document, PredictionOptions, PredictionRequest
+from kpdemo.types import Document, PredictionOptions, PredictionRequest, Style
 from kpdemo.ui.html import group_digits
 
 LARGEST_COUNT = 20
+MOST_PHRASES, MOST_SEEDS = 2_000, 20
+ONLY, FIRST = "only", "first"
+"""Of the phrases of one's own: nothing but these, or these before the others."""
+
+_BETWEEN_PHRASES = re.compile(r"[\n;，、；،؛]|(?<!\d),|,(?!\d)")  # "2,4-dinitrophenol" is one
 LONGEST_TEXT = 250_000
 """Characters: about 100 pages, which take two cores half a minute, or longer when they have other work."""
 
 
-def read_request(
-    document: str | None,
-    model: str,
-    count: str | None = "",
-    threshold: str | None = "",
-    language: str | None = "",
-) -> PredictionRequest:
-    """What the fields ask for.
+def read_request(document: str | None, model: str, *options: Any) -> PredictionRequest:
+    """What the fields ask for; the title is the first line of the document, if that reads as one.
 
-    Without `count` and `threshold` the model decides how many there are. Without a `language`, a code of
-    `kpdemo.languages`, it is detected. The title is the first line of the document, if that reads as one.
+    Args:
+        options: as of `read_options`.
 
     Raises:
         InputError: a value is outside its range, or the text cannot be read.
     """
-    options = read_options(count, threshold, language)
-    read = document_of_fields("", document, options.language)
+    asked = read_options(*options)
+    read = document_of_fields("", document, asked.language)
     check_length(read)
     check_document(read)
-    return PredictionRequest(read, model, top_k=options.top_k, threshold=options.threshold)
+    return PredictionRequest(
+        read,
+        model,
+        top_k=asked.top_k,
+        threshold=asked.threshold,
+        nested=asked.nested,
+        further=replace(asked, language=""),
+    )
 
 
-def read_options(count: str | None, threshold: str | None, language: str | None) -> PredictionOptions:
-    """What the fields say of number, lowest score and language; empty ones leave it to the model.
+def read_options(
+    count: str | None = "",
+    threshold: str | None = "",
+    language: str | None = "",
+    style: str | None = "",
+    candidates: str | None = "",
+    seed_keywords: str | None = "",
+    only_candidates: str | None = ONLY,
+    shortest: str | None = "",
+    longest: str | None = "",
+    exclude: str | None = "",
+    apart: bool = False,
+    diversity: float = 0.0,
+    unsure: bool = False,
+) -> PredictionOptions:
+    """What the fields say; an empty one leaves it to the model.
+
+    Args:
+        language: a code of `kpdemo.languages`; empty to detect it.
+        only_candidates: `ONLY` or `FIRST`.
+        apart: whether a phrase and those nested with it take one place.
 
     Raises:
         InputError: a value is outside its range.
     """
-    return PredictionOptions(
-        top_k=_read_count(count or ""),
+    options = PredictionOptions(
+        top_k=_read_count(count or "", "number of keyphrases", LARGEST_COUNT),
         threshold=_read_threshold(threshold or ""),
         language=_known_language(language or ""),
+        style=Style(style) if style else None,
+        candidates=_read_phrases(candidates, "phrases of your own", MOST_PHRASES),
+        seed_keywords=_read_phrases(seed_keywords, "words that guide", MOST_SEEDS),
+        only_candidates=only_candidates != FIRST,
+        shortest=_read_count(shortest or "", "shortest number of words", LARGEST_COUNT),
+        longest=_read_count(longest or "", "longest number of words", LARGEST_COUNT),
+        exclude=_read_phrases(exclude, "words to leave out", MOST_PHRASES),
+        nested=not apart,
+        diversity=diversity or 0.0,
+        unsure=bool(unsure),
     )
+    check_all(options)
+    return options
+
+
+def _read_phrases(text: str | None, name: str, most: int) -> tuple[str, ...]:
+    phrases = dict.fromkeys(" ".join(part.split()) for part in _BETWEEN_PHRASES.split(text or ""))
+    phrases.pop("", None)
+    if len(phrases) > most:
+        raise InputError(f"The {name} are {group_digits(len(phrases))}: give at most {group_digits(most)}.")
+    return tuple(phrases)
 
 
 def document_of_fields(title: str | None, body: str | None, language: str) -> Document:
@@ -82,14 +132,12 @@ def check_length(document: Document, *, reader: str = "this page") -> None:
         )
 
 
-def _read_count(text: str) -> int | None:
+def _read_count(text: str, name: str, most: int) -> int | None:
     if not text.strip():
         return None
-    if not text.strip().isdecimal() or not 1 <= int(text) <= LARGEST_COUNT:
+    if not text.strip().isdecimal() or not 1 <= int(text) <= most:
         named = shorten(text.strip(), LONGEST_SHOWN)
-        raise InputError(
-            f"The number of keyphrases is “{named}”: give a whole number from 1 to {LARGEST_COUNT}, or none."
-        )
+        raise InputError(f"The {name} is “{named}”: give a whole number from 1 to {most}, or none.")
     return int(text)
 
 

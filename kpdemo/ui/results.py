@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import fields as dataclass_fields
 from typing import Any
 
 from kpdemo.io.predictions import (
@@ -20,17 +21,18 @@ from kpdemo.io.predictions import (
 from kpdemo.io.tables import escape_formula
 from kpdemo.languages import NAMES, SEGMENTED, language_name
 from kpdemo.lines import with_title_line
+from kpdemo.markup import UnmarkedDocument, reading_warnings, without_markup
 from kpdemo.passages import Used, help_note, passage_rows, unrelated_note, used_keyphrases
+from kpdemo.pipeline import OWN_RULE
 from kpdemo.predictors import BASELINES, is_factory_name, is_hub_name
 from kpdemo.routing import prediction_note
-from kpdemo.selection import page_score, short_score
+from kpdemo.selection import can_choose, page_score, short_score
 from kpdemo.text import phrase_key
 from kpdemo.types import (
     Document,
     Keyphrase,
-    Kind,
-    Origin,
     Prediction,
+    PredictionOptions,
     PredictionRequest,
     PredictionResult,
     RetrievalPrediction,
@@ -43,22 +45,10 @@ from kpdemo.ui.html import (
     mark_id,
     marked_html,
     score_html,
-    shown_length,
 )
 
 ABSENT_SHOWN = 5
 """More of them are folded."""
-
-KINDS: Mapping[Kind, str] = {
-    Kind.REORDERED: "All its words are in the text, but not side by side in this order.",
-    Kind.MIXED: "Some of its words are in the text.",
-    Kind.UNSEEN: "None of its words is in the text.",
-}
-SOURCES: Mapping[Origin, str] = {
-    Origin.GENERATED: "The model wrote it, word by word.",
-    Origin.RETRIEVED: "It is a keyphrase of other documents, which this text resembles.",
-    Origin.BOTH: "The model wrote it, and it is a keyphrase of other documents, which this text resembles.",
-}
 
 
 def absent_html(answer: PredictionResult) -> str:
@@ -122,7 +112,7 @@ def nothing_absent(answer: PredictionResult) -> str:
     if threshold:
         return f"None reaches the lowest score {threshold:g}."
     if answer.prediction.absent_candidates:
-        return "None that the model trusts. A lowest score under Options, such as 0.01, shows the likeliest."
+        return "None that the model trusts. Under Options you may ask for those that are mostly wrong."
     return "None was found."
 
 
@@ -144,18 +134,11 @@ def _item(keyphrase: Keyphrase, *, odds: bool) -> str:
 
 
 def _why(keyphrase: Keyphrase) -> str:
-    """In sentences, and what in the text points to it."""
-    told = [
-        KINDS.get(keyphrase.kind, "") if keyphrase.kind else "",
-        SOURCES[keyphrase.source] if keyphrase.source else "",
-    ]
-    if keyphrase.evidence:
-        phrases = " · ".join(f"<bdi>{escape(phrase)}</bdi>" for phrase in keyphrase.evidence)
-        told.append(f"What points to it: {phrases}")
-    reasons = "".join(f"<p>{each}</p>" for each in told if each)
-    if not reasons:
+    if not keyphrase.reason:
         return ""
-    return f'<details><summary aria-label="Why “{escape(keyphrase.text)}”">Why</summary>{reasons}</details>'
+    name = escape(keyphrase.text)
+    reason = f'<p dir="auto">{escape(keyphrase.reason)}</p>'
+    return f'<details><summary aria-label="Why “{name}”">Why</summary>{reason}</details>'
 
 
 PASSAGES_SHOWN = 5
@@ -364,7 +347,7 @@ def passages_csv(found: RetrievalPrediction) -> str:
 INLINE_LIMIT = 3_000
 """Texts up to this many characters stand inside the command and the program; longer ones are a file."""
 
-TEXT_FILE = "document.txt"
+TEXT_FILE, PHRASES_FILE = "document.txt", "phrases.txt"
 SPLIT = "from kpdemo.lines import with_title_line\n"
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
@@ -399,12 +382,25 @@ def shell_lines(question: PredictionRequest) -> str:
         words.append(f"--threshold={question.threshold!r}")
     if question.index:
         words.append(f"--index={question.index}")
-    if not question.nested:
-        words.append("--no-nested")
+    words += _further_words(question)
     command = shlex.join([*words, "--json"])
     if not inline:
         return command
     return f"printf %s {shlex.quote(question.document.body)} | {command}"
+
+
+def _further_words(question: PredictionRequest) -> list[str]:
+    further = question.further
+    words = [] if question.nested else ["--no-nested"]
+    for name in ("shortest", "longest", "style", "diversity"):
+        if value := getattr(further, name):
+            words.append(f"--{name}={value}")
+    words += [f"--exclude={phrase}" for phrase in further.exclude]
+    if further.candidates:
+        words.append(f"--candidates={PHRASES_FILE}")
+        words += [] if further.only_candidates else ["--candidates-first"]
+    words += [f"--seed-keyword={word}" for word in further.seed_keywords]
+    return [*words, "--unsure"] if further.unsure else words
 
 
 def python_lines(question: PredictionRequest) -> str:
@@ -414,13 +410,13 @@ def python_lines(question: PredictionRequest) -> str:
     fields = f", title={question.document.title!r}" if question.document.title else ""
     if question.document.language:
         fields += f", language={question.document.language!r}"
+    chosen = ((one.name, getattr(question.options, one.name)) for one in dataclass_fields(PredictionOptions))
     options = "".join(
-        f", {name}={value!r}"
-        for name, value in (("top_k", question.top_k), ("threshold", question.threshold))
-        if value is not None
+        f", {name}={_literal(value)}"
+        for name, value in chosen
+        if value != getattr(OWN_RULE, name) and name != "language"
     )
     given = repr(question.model) + (f", index={question.index!r}" if question.index else "")
-    given += "" if question.nested else ", nested=False"
     read = "" if inline else f'body = Path("{TEXT_FILE}").read_bytes().decode()\n'
     path = "" if inline else "from pathlib import Path\n\n"
     document = f"kpdemo.Document({body}{fields})"
@@ -434,26 +430,32 @@ def python_lines(question: PredictionRequest) -> str:
     )
 
 
+def _literal(value: object) -> str:
+    return repr(list(value) if isinstance(value, tuple) else str(value) if isinstance(value, str) else value)
+
+
 def answer_html(answer: PredictionResult) -> str:
     """The keyphrases, best first, with what their numbers mean, and ways to keep them."""
     heads = families(answer.prediction)
+    ranked = " data-ranked" if can_choose(answer.prediction) else ""
     return (
         f'{_language_note(answer)}<div class="answer-head"><p class="small">{score_meaning(answer)}</p>'
         f"{_keepers(answer, heads)}</div>{_present(answer, heads)}{absent_html(answer)}{_legend(answer)}"
         f'<p class="small" id="predict-facts">{_facts(answer)}</p>'
-        f'<data hidden id="predict-record" data-content="{escape(as_json(answer))}"></data>'
+        f'<data hidden id="predict-record"{ranked} data-content="{escape(as_json(answer))}"></data>'
     )
 
 
 def text_html(answer: PredictionResult) -> str:
     """The text with its keyphrases marked; passages, and the code that does the same."""
-    document = answer.question.document
+    document = with_title_line(answer.question.document)
+    read = without_markup(document)
+    left_out = read.left_out if isinstance(read, UnmarkedDocument) else ()
+    marked = marked_html(document.text, with_families(answer.prediction.present), left_out)
     return (
-        '<h2 id="predict-text-heading">In the text</h2>'
-        f"{_cut_note(document.text)}"
+        f'<h2 id="predict-text-heading">In the text</h2>{_left_out_note(read)}'
         f'<div class="marked-text" id="predict-text" dir="auto"{_lang(answer)} tabindex="0" role="region" '
-        'aria-label="Text with its keyphrases marked">'
-        f"{marked_html(document.text, with_families(answer.prediction.present))}</div>"
+        f'aria-label="Text with its keyphrases marked">{marked}</div>'
         f"{passages_html(answer.retrieval) if answer.retrieval else ''}{_code(answer.question)}"
     )
 
@@ -500,14 +502,15 @@ def _lang(answer: PredictionResult) -> str:
     return f' lang="{language}"' if language in NAMES else ""
 
 
-def _cut_note(text: str) -> str:
-    shown = shown_length(text)
-    if shown == len(text):
+SEEN = "What was left out is folded or grey here."
+
+
+def _left_out_note(document: Document) -> str:
+    """What of the text was not read, and where it is."""
+    told = reading_warnings(document)
+    if not told:
         return ""
-    return (
-        f'<p class="note" id="predict-cut">The first {group_digits(shown)} of {group_digits(len(text))} '
-        "characters are shown; the keyphrases come from the whole text.</p>"
-    )
+    return f'<p class="small" id="predict-left-out">{escape(" ".join(told))} {SEEN}</p>'
 
 
 def is_probability(answer: PredictionResult) -> bool:
@@ -517,6 +520,9 @@ def is_probability(answer: PredictionResult) -> bool:
 
 
 def score_meaning(answer: PredictionResult) -> str:
+    further = answer.question.further
+    if further.candidates or further.seed_keywords:
+        return "The number only ranks the phrases: it is no chance, since yours were given."
     if is_probability(answer):
         return "The number is the chance that the authors of such a text would choose the phrase."
     return "The number only ranks the phrases of this text: the best has 1."
@@ -526,6 +532,9 @@ def nothing_present(answer: PredictionResult) -> str:
     """Why there is no present keyphrase, and what to do."""
     if answer.question.threshold:
         return f"No phrase of the text reaches the lowest score {answer.question.threshold:g}: lower it."
+    ranked = answer.prediction.ranked_present
+    if ranked and ranked.keyphrases:
+        return "No phrase of the text fits the options: change them."
     what = "phrase of the text" if answer.prediction.absent else "keyphrase"
     return f"No {what} was found. Add some sentences and try again."
 
@@ -533,42 +542,37 @@ def nothing_present(answer: PredictionResult) -> str:
 def _present(answer: PredictionResult, heads: Sequence[Family]) -> str:
     if not heads:
         return f'<p class="note">{nothing_present(answer)}</p>'
-    shown = shown_length(answer.question.document.text)
     sure = [family for family in heads if not family[0].filler]
     less = heads[len(sure) :]
     told = "Less likely" if sure else "None is likely; the nearest are"
-    parts = [_rows(sure, shown, "predict-phrases")] if sure else []
+    parts = [_rows(sure, "predict-phrases")] if sure else []
     if less:
-        parts.append(f'<p class="small less-likely">{told}</p>{_rows(less, shown, "predict-less")}')
+        parts.append(f'<p class="small less-likely">{told}</p>{_rows(less, "predict-less")}')
     return "".join(parts)
 
 
-def _rows(heads: Sequence[Family], shown: int, elem_id: str) -> str:
-    rows = "".join(f"<li>{_row(head, shown)}{_members(under, shown, head)}</li>" for head, under in heads)
+def _rows(heads: Sequence[Family], elem_id: str) -> str:
+    rows = "".join(f"<li>{_row(head)}{_members(under, head)}</li>" for head, under in heads)
     return f'<ol class="phrases" id="{elem_id}">{rows}</ol>'
 
 
-def _members(under: Sequence[Keyphrase], shown: int, head: Keyphrase) -> str:
+def _members(under: Sequence[Keyphrase], head: Keyphrase) -> str:
     if not under:
         return ""
     longer = sum(len(one.text) > len(head.text) for one in under)
     counts = ((longer, "longer"), (len(under) - longer, "shorter"))
     told = ", ".join(f"{count} {kind}" for count, kind in counts if count)
-    rows = "".join(f"<li>{_row(one, shown)}</li>" for one in under)
+    rows = "".join(f"<li>{_row(one)}</li>" for one in under)
     summary = f'<summary aria-label="{told} than {escape(head.text)}">{told}</summary>'
     return f'<details>{summary}<ol class="phrases">{rows}</ol></details>'
 
 
-def _row(keyphrase: Keyphrase, shown: int) -> str:
-    times = f"{group_digits(len(keyphrase.spans))} ×"
-    places = [mark_id(span) for span in keyphrase.spans if span[1] <= shown]
-    if places:
-        times = (
-            f'<a class="times" href="#{places[0]}" data-places="{" ".join(places)}" '
-            f'title="Go to its places in the text">{times}</a>'
-        )
-    else:
-        times = f'<span class="times">{times}</span>'
+def _row(keyphrase: Keyphrase) -> str:
+    places = [mark_id(span) for span in keyphrase.spans]
+    times = (
+        f'<a class="times" href="#{places[0]}" data-places="{" ".join(places)}" '
+        f'title="Go to its places in the text">{group_digits(len(places))} ×</a>'
+    )
     return (
         f'<div class="phrase-row">{score_html(keyphrase.score)}'
         f'<span class="phrase" dir="auto">{escape(keyphrase.text)}</span>{times}</div>'
@@ -594,14 +598,11 @@ def _legend(answer: PredictionResult) -> str:
     if any(one.filler for one in (*present, *absent)):
         rows.append(("Less likely", "Too unlikely by the model's own rule; they make up the number."))
     if absent:
-        terms = [one.kind for one in absent if one.kind] + [one.source for one in absent if one.source]
-        known = ", ".join(sorted({f"<i>{term.value}</i>" for term in terms}))
-        named = f" What is under Why, they call {known}." if known else ""
         rows.append(
             (
                 "Not in the text",
                 "The papers call it <i>absent</i>. How often such phrases are right was estimated on papers "
-                f"near computer science; elsewhere fewer are.{named}",
+                "near computer science; elsewhere fewer are.",
             )
         )
     lines = "".join(f"<dt>{term}</dt><dd>{meaning}</dd>" for term, meaning in rows)
@@ -687,6 +688,9 @@ def _code(question: PredictionRequest) -> str:
     blocks = []
     if not _fits_inline(question.document):
         blocks.append(f'<p class="small">Save the text as <code>{TEXT_FILE}</code> first.</p>')
+    if question.further.candidates:
+        told = f"For the command, save your phrases as <code>{PHRASES_FILE}</code>, one a line."
+        blocks.append(f'<p class="small">{told}</p>')
     for elem_id, label, copy, lines in (
         ("predict-shell", "Command line", "Copy command", shell_lines(question)),
         ("predict-python", "Python", "Copy program", python_lines(question)),

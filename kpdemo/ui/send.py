@@ -197,11 +197,12 @@ class SendHandlers:
         language: str = "",
         request: gr.Request | None = None,
         progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
+        *further: Any,
     ) -> str:
         """Predict the text of the page with each model, and hand it all over."""
         with shown_to_user(KpdemoError), self.stops.begun(page_of(request), STOPPED) as stop:
             chosen = chosen_models(self.shelf, models)
-            question = read_request(document, chosen[0], count, threshold, language)
+            question = read_request(document, chosen[0], count, threshold, language, *further)
             found: dict[str, Prediction] = {}
             problems = Problems()
             for model in announce_each(progress, chosen):

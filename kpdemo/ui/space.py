@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import time
 import unicodedata
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import zip_longest
 from typing import Any
@@ -19,8 +20,8 @@ from kpdemo.errors import InputError, KpdemoError, LanguageError
 from kpdemo.lines import with_title_line
 from kpdemo.routing import map_advice
 from kpdemo.selection import page_score
-from kpdemo.text import shorten
-from kpdemo.types import PointKind, PredictionRequest, VectorPoint, VectorSpace
+from kpdemo.text import phrase_key, shorten, stem, words
+from kpdemo.types import PointKind, Prediction, PredictionRequest, VectorPoint, VectorSpace
 from kpdemo.ui.charts import (
     COLOURS,
     GRID,
@@ -38,6 +39,7 @@ from kpdemo.ui.charts import (
 from kpdemo.ui.html import count_noun, escape, group_digits, score_html
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.requests import read_request
+from kpdemo.ui.results import with_families
 from kpdemo.ui.widgets import (
     MODEL_QUEUE,
     QuestionFields,
@@ -212,12 +214,14 @@ class Names:
     Attributes:
         narrowest, widest: pixels of the frames of such charts.
         most: this many names at most, that of the document among them.
+        groups: names of groups besides, at most.
     """
 
     size: str
     narrowest: float
     widest: float
     most: int
+    groups: int
 
     def area(self, ranges: NDArray[np.float32]) -> tuple[float, float]:
         """Width and height, in pixels of the narrowest such chart, of what the frames of all of them show.
@@ -228,7 +232,11 @@ class Names:
         return self.narrowest, self.narrowest * max(height / width, LOWEST / self.widest)
 
 
-NAMES = (Names("wide", 580, math.inf, 17), Names("middle", 410, math.inf, 12), Names("narrow", 260, 420, 7))
+NAMES = (
+    Names("wide", 580, math.inf, 17, 6),
+    Names("middle", 410, math.inf, 12, 3),
+    Names("narrow", 260, 420, 7, 0),
+)
 
 
 def by_weight(points: Sequence[VectorPoint]) -> list[int]:
@@ -239,20 +247,135 @@ def by_weight(points: Sequence[VectorPoint]) -> list[int]:
     )
 
 
+FEWEST_GROUPED, MOST_GROUPED, PER_GROUP, MOST_GROUPS = 12, 48, 8, 6
+"""Of the phrases only the best are grouped: the many others are close to nothing that matters."""
+GROUP = "group"
+"""The legend's name for what belongs to groups, beside the kinds of points."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Phrases that lie together, by their rows, the best first; named by the words that the best share."""
+
+    name: str
+    rows: tuple[int, ...]
+
+
+def group_points(space: VectorSpace, places: NDArray[np.float32], language: str = "") -> list[Group]:
+    """Of the best phrases, the largest group first; none of a map with few points.
+
+    Groups are made of places on the map (Ward 1963), so that an outline holds nothing but its group.
+    """
+    best = [row for row in by_weight(space.points) if space.points[row].kind is not PointKind.DOCUMENT]
+    rows = sorted(best[:MOST_GROUPED])
+    if len(rows) < FEWEST_GROUPED:
+        return []
+    from scipy.cluster.hierarchy import fcluster, ward  # 0.2 s, when the first map is drawn
+
+    most = min(MOST_GROUPS, max(2, len(rows) // PER_GROUP))
+    numbers = fcluster(ward(places[rows].astype(np.float64)), most, criterion="maxclust").tolist()
+    members = [[row for row, own in zip(rows, numbers, strict=True) if own == one] for one in set(numbers)]
+    weights = {row: max(space.points[row].score or 0.0, LEAST_WEIGHT) for row in rows}
+    stems = {row: _stems(space.points[row].text, language) for row in rows}
+    everywhere = _weights_of_stems(rows, stems, weights)
+    found: list[Group] = []
+    taken: set[str] = set()
+    for own in sorted(members, key=lambda own: -sum(weights[row] for row in own)):
+        if len(own) < FEWEST_TOGETHER:
+            continue
+        own.sort(key=lambda row: -weights[row])
+        written = {stem: word for row in reversed(own) for stem, word in stems[row].items()}
+        here = _weights_of_stems(own, stems, weights)
+        shared = [one for one in here if one not in taken and sum(one in stems[row] for row in own) > 1]
+        telling = sorted(shared, key=lambda one: -(here[one] ** 2) / everywhere[one])[:2]
+        taken.update(telling)
+        name = ", ".join(written[one] for one in telling) or space.points[own[0]].text
+        found.append(Group(name, tuple(own)))
+    return sorted(found, key=lambda group: -len(group.rows))
+
+
+LEAST_WEIGHT, FEWEST_TOGETHER = 0.001, 3
+
+
+def _stems(text: str, language: str) -> dict[str, str]:
+    """The words of a phrase that say something, by their stems."""
+    return {
+        stem(word, language): word.lower()
+        for word in words(text, language)
+        if (len(word) > 3 or not word.isascii()) and any(map(str.isalpha, word))
+    }
+
+
+def _weights_of_stems(
+    rows: Sequence[int], stems: Mapping[int, Mapping[str, str]], weights: Mapping[int, float]
+) -> dict[str, float]:
+    found: defaultdict[str, float] = defaultdict(float)
+    for row in rows:
+        for one in stems[row]:
+            found[one] += weights[row]
+    return found
+
+
+def group_traces(groups: Sequence[Group], places: NDArray[np.float32]) -> Iterator[Chart]:
+    """An outline around each group, which tells its name under the pointer."""
+    for number, group in enumerate(groups):
+        outline = _outline(places[list(group.rows)])
+        yield {
+            "type": "scatter",
+            "mode": "lines",
+            "name": "Groups",
+            "legendgroup": GROUP,
+            "showlegend": number == 0,
+            "x": outline[:, 0].tolist(),
+            "y": outline[:, 1].tolist(),
+            "fill": "toself",
+            "fillcolor": "rgba(148, 163, 184, 0.14)",
+            "line": {"color": LINE, "width": 1, "dash": "dot"},
+            "hoveron": "fills",
+            "hoverinfo": "text",
+            "text": f"{escape_label(short(group.name))}: {count_noun(len(group.rows), 'phrase')}",
+        }
+
+
+def _outline(places: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The corners of the convex hull of some points, the first again at the end."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        corners = ConvexHull(places.astype(np.float64)).vertices
+    except QhullError:  # all on one line
+        corners = np.array([places[:, 0].argmin(), places[:, 0].argmax()])
+    closed: NDArray[np.float32] = places[[*corners, corners[0]]]
+    return closed
+
+
 def name_traces(
-    space: VectorSpace, places: NDArray[np.float32], ranges: NDArray[np.float32], names: Names
+    space: VectorSpace,
+    places: NDArray[np.float32],
+    ranges: NDArray[np.float32],
+    names: Names,
+    groups: Sequence[Group] = (),
 ) -> Iterator[Chart]:
-    """The names of each kind and the lines to them, apart, so that they go where the legend hides a kind."""
+    """The names of each kind and the lines to them, apart, so that they go where the legend hides a kind.
+
+    Those of groups stand at the upper end of their outlines.
+    """
+    named = groups[: names.groups]
+    tops = [places[max(group.rows, key=lambda row: places[row, 1])] for group in named]
+    places = np.concatenate([places, np.reshape(tops, (-1, 2)).astype(np.float32)])
     width, height = names.area(ranges)
     scale = width / float(ranges[0, 1] - ranges[0, 0])
     middle = ranges.mean(1)
     pixels = ((places - middle) * scale).astype(np.float32)
     right, upper = width / 2, height / 2
     best = _best_in_turns(space.points)
-    labels = {row: _name(space.points[row]) for row in best[: names.most]}
+    of_points = {row: _name(space.points[row]) for row in best[: names.most]}
+    of_groups = {len(space.points) + at: short(group.name) for at, group in enumerate(named)}
+    labels = of_points | of_groups
     found = place_labels(labels, pixels, (-right, -upper, right, upper), best)
-    for kind in PointKind:
-        own = [row for row in found if space.points[row].kind is kind]
+    kinds = [point.kind.value for point in space.points] + [GROUP] * len(named)
+    for kind in (*PointKind, GROUP):
+        own = [row for row in found if kinds[row] == kind]
         ends = [(found[row].x, found[row].y) for row in own]
         lines = [line for row in own for line in _leader(pixels[row], found[row])]
         if lines:
@@ -264,13 +387,16 @@ def name_traces(
         if own:
             yield {
                 **_beside(kind, names, "text"),
-                "text": [escape_label(labels[row]) for row in own],
+                "text": [
+                    f"<i>{escape_label(labels[row])}</i>" if kind == GROUP else escape_label(labels[row])
+                    for row in own
+                ],
                 "textposition": ["middle left" if found[row].is_left else "middle right" for row in own],
                 **_at(ends, scale, middle),
             }
 
 
-def _beside(kind: PointKind, names: Names, mode: str) -> Chart:
+def _beside(kind: str, names: Names, mode: str) -> Chart:
     return {
         "type": "scatter",
         "mode": mode,
@@ -317,6 +443,7 @@ MOST_POINTS = 500
 
 TABLE_CANDIDATES = 20
 LONGEST_HOVER = 80
+SHOWN_OF_GROUP = 5
 WIDTH, HEIGHT = 640, 440  # pixels of the frame that the axes are made for; a chart may be narrower, or wider
 MARGINS = (0.12, 0.06)  # of the extent, beside the outermost points, where a name has room, and above them
 
@@ -355,17 +482,19 @@ def document_cosines(space: VectorSpace) -> list[float]:
     return cosines
 
 
-def map_chart(space: VectorSpace, plane: Plane, cosines: Sequence[float]) -> Chart:
-    """The points where `plane` has them; the document and the best keyphrases with their names."""
+def map_chart(
+    space: VectorSpace, plane: Plane, cosines: Sequence[float], groups: Sequence[Group] = ()
+) -> Chart:
+    """The points where `plane` has them; the document, the best keyphrases and groups with their names."""
     ranges = _ranges(plane.places)
-    traces = []
+    traces = list(group_traces(groups, plane.places))
     for kind, look in LOOKS.items():
         rows = [row for row, point in enumerate(space.points) if point.kind is kind]
         if rows:
             hovers = [_hover(space.points[row], cosines[row]) for row in rows]
             traces.append({**_markers(look, plane.places[rows]), "customdata": hovers, "legendgroup": kind})
     for names in NAMES:
-        traces += name_traces(space, plane.places, ranges, names)
+        traces += name_traces(space, plane.places, ranges, names, groups)
     return chart_of(traces, _layout(plane, ranges))
 
 
@@ -385,6 +514,21 @@ def map_table_html(space: VectorSpace, cosines: Sequence[float]) -> str:
         f'<thead><tr>{heads}<th scope="col" class="number" title="cosine">Closeness</th></tr></thead>'
         f"<tbody>{lines}</tbody></table>{note}</div>"
     )
+
+
+def groups_html(space: VectorSpace, groups: Sequence[Group]) -> str:
+    """The groups of a map by their names, each with its best phrases."""
+    items = ""
+    for group in groups:
+        best = group.rows[:SHOWN_OF_GROUP]
+        phrases = " · ".join(f"<bdi>{escape(space.points[row].text)}</bdi>" for row in best)
+        more = len(group.rows) - len(best)
+        rest = f" and {more} more" if more else ""
+        items += f'<li><strong dir="auto">{escape(group.name)}</strong>: {phrases}{rest}</li>'
+    if not items:
+        return ""
+    summary = f"<summary>{count_noun(len(groups), 'group')} on the map</summary>"
+    return f'<details class="groups">{summary}<ol>{items}</ol></details>'
 
 
 def _ranges(places: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -485,7 +629,8 @@ TITLES = {
 INTRODUCTION = (
     "Each point is a phrase, and the star is the whole text. What the model takes to be alike in meaning "
     "lies close together: a phrase near the star says what the text is about. Point at a phrase, or tap it, "
-    "to see its name; press a group above the map to hide it."
+    "to see its name; a dotted outline holds phrases that lie together, and is named by the words that they "
+    "share. Press a kind above the map to hide it."
 )
 MEANINGS = {
     "extractor": "By this the model chooses keyphrases among the phrases of the text.",
@@ -520,33 +665,35 @@ class SpaceHandlers:
         method: str = Method.PCA.value,
         request: gr.Request | None = None,
         progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
+        *further: Any,
     ) -> tuple[Any, ...]:
         """What was drawn; then for each of `SPACES` its place, what it is, its chart, buttons and table."""
         with shown_to_user(KpdemoError), self.stops.begun(page_of(request), STOPPED) as stop:
-            question = read_request(document, model, count, threshold, language)
+            question = read_request(document, model, count, threshold, language, *further)
             started = time.perf_counter()
             with listen_with(partial(show_share, progress)):
-                spaces = self._spaces(question, stop)
+                spaces, language = self._spaces(question, stop)
             parts: list[Any] = []
             told: set[str] = set()
             for name in SPACES:
                 stop.check()
-                parts += _parts(name, spaces.get(name), Method(method), told)
+                parts += _parts(name, spaces.get(name), Method(method), told, language)
             return _facts_html(question, time.perf_counter() - started), *parts
 
-    def _spaces(self, question: PredictionRequest, stop: Stop) -> dict[str, VectorSpace]:
-        """By their names; at least one.
+    def _spaces(self, question: PredictionRequest, stop: Stop) -> tuple[dict[str, VectorSpace], str]:
+        """By their names, at least one, with the keyphrases of the answer; and the language of the text.
 
         Raises:
             InputError: there is none, or the document cannot be read.
         """
         try:
-            spaces = {space.name: space for space in self.shelf.spaces(question, stop)}
+            spaces = self.shelf.spaces(question, stop)
+            answer = self.shelf.answer(question, stop).prediction if spaces else None
         except LanguageError as error:
             raise InputError(map_advice(str(error))) from error
-        if not spaces:
+        if answer is None:
             raise InputError(self._nothing_drawn(question))
-        return spaces
+        return {space.name: as_answered(space, answer) for space in spaces}, answer.language
 
     def _nothing_drawn(self, question: PredictionRequest) -> str:
         """Why, in one sentence."""
@@ -554,6 +701,25 @@ class SpaceHandlers:
             f"The model “{self.shelf.reader_of(question)}” does not compare vectors, so there is nothing to "
             "draw: choose another one on the Keyphrases page."
         )
+
+
+def as_answered(space: VectorSpace, answer: Prediction) -> VectorSpace:
+    """The space with the keyphrases of an answer, and without the absent ones that it leaves out."""
+    present, absent = (
+        {phrase_key(one.text, answer.language) for one in group}
+        for group in (with_families(answer.present), answer.absent)
+    )
+    points: list[VectorPoint] = []
+    rows: list[int] = []
+    for row, point in enumerate(space.points):
+        key = phrase_key(point.text, answer.language)
+        if point.kind is PointKind.ABSENT and key not in absent:
+            continue
+        if point.kind in (PointKind.PRESENT, PointKind.CANDIDATE):
+            point = replace(point, kind=PointKind.PRESENT if key in present else PointKind.CANDIDATE)
+        points.append(point)
+        rows.append(row)
+    return VectorSpace(space.name, tuple(points), space.vectors[rows])
 
 
 def build_space_tab(handlers: SpaceHandlers, fields: QuestionFields) -> None:
@@ -568,7 +734,7 @@ def build_space_tab(handlers: SpaceHandlers, fields: QuestionFields) -> None:
     parts = [part for name in SPACES for part in _build_place(name)]
     asked = run.click(
         handlers.draw,
-        [*fields.all, method],
+        [*fields.all[:5], method, *fields.all[5:]],
         [facts, *parts],
         api_name="draw_space",
         **MODEL_QUEUE,
@@ -591,7 +757,9 @@ def _build_place(name: str) -> tuple[gr.Column, gr.HTML, gr.Plot, gr.HTML, gr.HT
     return place, about, chart, buttons, table
 
 
-def _parts(name: str, space: VectorSpace | None, method: Method, told: set[str]) -> tuple[Any, ...]:
+def _parts(
+    name: str, space: VectorSpace | None, method: Method, told: set[str], language: str
+) -> tuple[Any, ...]:
     """The place of a space filled, or put out of sight when the model has no such space.
 
     Args:
@@ -602,6 +770,7 @@ def _parts(name: str, space: VectorSpace | None, method: Method, told: set[str])
     shown = most_telling(space)
     plane = project(shown.vectors, method)
     cosines = document_cosines(shown)
+    groups = group_points(shown, plane.places, language)
     sentences = [each for each in (MEANINGS[name], READINGS[plane.method], NAMES_NOTE) if each not in told]
     told.update(sentences)
     if plane.method is not method:
@@ -614,9 +783,9 @@ def _parts(name: str, space: VectorSpace | None, method: Method, told: set[str])
     return (
         gr.Column(visible=True),
         about,
-        show_chart(map_chart(shown, plane, cosines)),
+        show_chart(map_chart(shown, plane, cosines, groups)),
         chart_buttons(_chart_id(name), says, f"{name}-space"),
-        map_table_html(shown, cosines),
+        groups_html(shown, groups) + map_table_html(shown, cosines),
     )
 
 
@@ -630,5 +799,5 @@ def _facts_html(question: PredictionRequest, seconds: float) -> str:
     beginning = shorten(first, SHOWN_TITLE)
     return (
         f'<p><q dir="auto">{escape(beginning)}</q> <span class="small">model {escape(question.model)} · '
-        f"{seconds:.2f} s</span></p>"
+        f"{seconds:.2f}\N{NO-BREAK SPACE}s</span></p>"
     )

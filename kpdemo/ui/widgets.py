@@ -16,7 +16,7 @@ from gradio.events import Dependency
 
 from kpdemo.languages import NAMES
 from kpdemo.ui.html import escape as escape
-from kpdemo.ui.requests import LARGEST_COUNT
+from kpdemo.ui.requests import FIRST, LARGEST_COUNT, ONLY
 from kpdemo.worker import STOPPED, Stop
 
 MOST_PAGES = 1_000
@@ -102,48 +102,117 @@ GO_ON = "address => { if (address) location.assign(address); }"
 THEME_BUTTON = '<button type="button" id="page-theme" data-theme>Light / dark</button>'
 
 
+Field = gr.Textbox | gr.Dropdown | gr.Radio | gr.Checkbox | gr.Slider
+
+
+@dataclass(frozen=True, slots=True)
+class OptionFields:
+    """How documents are read, in the order of the arguments of `kpdemo.ui.requests.read_options`."""
+
+    count: gr.Textbox
+    threshold: gr.Textbox
+    language: gr.Dropdown
+    style: gr.Dropdown
+    candidates: gr.Textbox
+    seed_keywords: gr.Textbox
+    only_candidates: gr.Radio
+    shortest: gr.Textbox
+    longest: gr.Textbox
+    exclude: gr.Textbox
+    apart: gr.Checkbox
+    diversity: gr.Slider
+    unsure: gr.Checkbox
+
+    @property
+    def all(self) -> list[Field]:
+        return [getattr(self, field.name) for field in fields(self)]
+
+    @property
+    def of_reading(self) -> list[Field]:
+        """Those with which a model reads a document anew; the others only choose from what it ranked."""
+        return [self.language, self.style, self.candidates, self.seed_keywords]
+
+
 @dataclass(frozen=True, slots=True)
 class QuestionFields:
     """The fields of a page that make up a question."""
 
     document: gr.Textbox
     model: gr.Dropdown
-    count: gr.Textbox
-    threshold: gr.Textbox
-    language: gr.Dropdown
+    options: OptionFields
 
     @property
-    def all(self) -> list[gr.Textbox | gr.Dropdown]:
+    def all(self) -> list[Field]:
         """In the order of the arguments of `kpdemo.ui.requests.read_request`."""
-        return [getattr(self, field.name) for field in fields(self)]
-
-    @property
-    def options(self) -> list[gr.Textbox | gr.Dropdown]:
-        """How the document is read."""
-        return [field for field in self.all if field is not self.document]
+        return [self.document, self.model, *self.options.all]
 
 
 LANGUAGES = [("Detect", ""), *((name, code) for code, name in NAMES.items())]
+STYLES = [
+    ("As the model was made", ""),
+    ("An author: few, the core", "author"),
+    ("An indexer: more, and longer ones", "indexer"),
+]
 
 
-def option_fields(prefix: str) -> tuple[gr.Textbox, gr.Textbox, gr.Dropdown]:
-    """Number, lowest score and language, in the order of `kpdemo.ui.requests.read_options`."""
+def option_fields(prefix: str) -> OptionFields:
+    """Which keyphrases are given, then how the document is read."""
+    gr.HTML('<p class="row-label">Which keyphrases</p>')
     with gr.Row():
-        count, threshold = (
-            gr.Textbox(
-                label=label,
-                placeholder="the model decides",
-                max_lines=1,
-                min_width=140,
-                elem_id=f"{prefix}-{name}",
-            )
-            for name, label in (
-                ("count", f"How many, 1 to {LARGEST_COUNT}"),
-                ("threshold", "Lowest score, 0 to 1"),
-            )
+        count = _short_field(f"How many, 1 to {LARGEST_COUNT}", "the model decides", f"{prefix}-count")
+        threshold = _short_field("Lowest score, 0 to 1", "the model decides", f"{prefix}-threshold")
+        shortest = _short_field("Shortest, in words", "no limit", f"{prefix}-shortest")
+        longest = _short_field("Longest, in words", "no limit", f"{prefix}-longest")
+    exclude = _phrases_field("Leave out", "words or phrases, one a line", f"{prefix}-exclude")
+    apart = gr.Checkbox(label="A phrase and those inside it take one place", elem_id=f"{prefix}-apart")
+    unsure = gr.Checkbox(label="Also those not in the text that are mostly wrong", elem_id=f"{prefix}-unsure")
+    diversity = gr.Slider(
+        0, 1, value=0, step=0.1, label="Variety: how much they differ", elem_id=f"{prefix}-diversity"
+    )
+    gr.HTML('<p class="row-label">How the text is read</p>')
+    candidates = _phrases_field(
+        "Phrases of your own", "such as a thesaurus, one phrase a line", f"{prefix}-candidates"
+    )
+    only = gr.Radio(
+        [("Only these", ONLY), ("These first", FIRST)],
+        value=ONLY,
+        label="Of these phrases",
+        visible=False,
+        elem_id=f"{prefix}-only",
+    )
+    shown = "(typed) => ({ __type__: 'update', visible: Boolean(typed?.trim()) })"
+    candidates.change(None, candidates, only, js=shown, api_name=f"show_choice_of_{prefix}", **QUIETLY)
+    guide = _phrases_field("Move up what is like", "words that guide, one a line", f"{prefix}-guide")
+    with gr.Row():
+        language = gr.Dropdown(
+            LANGUAGES, value="", label="Language", min_width=140, elem_id=f"{prefix}-language"
         )
-    language = gr.Dropdown(LANGUAGES, value="", label="Language", elem_id=f"{prefix}-language")
-    return count, threshold, language
+        style = gr.Dropdown(
+            STYLES, value="", label="English, in the style of", min_width=140, elem_id=f"{prefix}-style"
+        )
+    return OptionFields(
+        count,
+        threshold,
+        language,
+        style,
+        candidates,
+        guide,
+        only,
+        shortest,
+        longest,
+        exclude,
+        apart,
+        diversity,
+        unsure,
+    )
+
+
+def _short_field(label: str, placeholder: str, elem_id: str) -> gr.Textbox:
+    return gr.Textbox(label=label, placeholder=placeholder, max_lines=1, min_width=140, elem_id=elem_id)
+
+
+def _phrases_field(label: str, placeholder: str, elem_id: str) -> gr.Textbox:
+    return gr.Textbox(label=label, placeholder=placeholder, lines=2, max_lines=6, elem_id=elem_id)
 
 
 @contextmanager

@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import choose_files
+import app
+from kpdemo.evaluation.baselines import FirstPhrases
+from kpdemo.pipeline import Pipeline
+from tests.browser.conftest import choose_files, open_page
 from tests.browser.test_keyphrases_page import expect_refusal
 
 TEXT = "The boundary integral equation gives the surface current."
@@ -95,3 +98,25 @@ def test_choosing_other_files_forgets_the_answer(files, tmp_path):
     files.locator("#files-upload input[type=file]").set_input_files(str(two))
     expect(files.locator("#files-result")).to_contain_text("No keyphrases yet.")
     expect(files.locator("#files-downloads")).to_be_hidden()
+
+
+def test_files_are_read_with_the_options_of_the_page_and_others_mark_the_answer_as_old(page, serve, tmp_path):
+    open_page(page, serve(app.AppContext({"first": "phrases"}, lambda name: Pipeline(name, FirstPhrases))))
+    page.get_by_role("tab", name="Files").click()
+    upload(page, ("a.txt", b"Graph kernels compare molecules. Fast graph kernels compare drugs."))
+    page.locator("#files-options > button").click()
+    page.locator("#files-exclude textarea").fill("kernels")
+    page.locator("#files-count").get_by_role("textbox").fill("2")
+    page.locator("#files-run").click()
+    table, old = page.locator("#files-table"), page.locator("#files-old")
+    expect(table).to_contain_text("molecules")
+    expect(table).not_to_contain_text("kernels")
+    expect(old).to_be_hidden()
+    page.locator("#files-longest").get_by_role("textbox").fill("1")
+    expect(old).to_have_text("Options have changed since: press Find keyphrases.")
+    page.locator("#files-longest").get_by_role("textbox").fill("")
+    expect(old).to_be_hidden()
+    page.locator("#files-candidates textarea").fill("drugs")
+    page.locator("#files-run").click()
+    expect(table.locator("tbody td")).to_have_text(["drugs"])
+    expect(old).to_be_hidden()

@@ -18,6 +18,8 @@ from playwright.sync_api import Page, Route, expect
 
 import app
 from kpdemo.errors import ModelLoadError
+from kpdemo.evaluation.baselines import FirstPhrases
+from kpdemo.pipeline import Pipeline
 from kpdemo.types import Keyphrase
 from kpdemo.ui.files import BATCH_SIZE
 from kpdemo.ui.models import LONG_TEXT
@@ -27,7 +29,7 @@ from kpdemo.ui.widgets import EARLIER
 from kpdemo.worker import ModelWorker
 from tests import remote
 from tests.browser.conftest import MODELS, Nested, Watch, choose_files, load, open_page, serious_violations
-from tests.fakes import FakePredictor, absent_keyphrases
+from tests.fakes import REASON, FakePredictor, absent_keyphrases
 from tests.processes import exists
 
 TITLE = "A boundary integral equation"
@@ -142,14 +144,13 @@ def test_absent_keyphrases_stand_under_the_others_and_say_why_they_are_there(dem
     expect(chips.first).to_have_css("border-top-style", "dashed")
     first = demo.locator("#predict-absent > li").first
     expect(first).to_contain_text("5 in 10")
-    expect(first.get_by_text("surface current")).to_be_hidden()
+    expect(first.get_by_text(REASON)).to_be_hidden()
     first.get_by_text("Why").click()
-    expect(first.get_by_text("surface current")).to_be_visible()
-    expect(first).to_contain_text("Some of its words are in the text.")
+    expect(first.get_by_text(f"{REASON} (1 times).")).to_be_visible()
     legend = demo.locator("#predict-result .legend")
     expect(legend.locator("dd").first).to_be_hidden()
     demo.get_by_text("What this shows").click()
-    expect(legend).to_contain_text("both, generated, mixed, reordered")
+    expect(legend).to_contain_text("The papers call it absent.")
     assert serious_violations(demo, "#predict-page") == []
 
 
@@ -161,7 +162,7 @@ def test_absent_keyphrases_are_shown_whatever_the_model_gives_and_its_card_is_un
         "default": Nested(absent=()),
         "single": Nested(absent=absent_keyphrases(1)),
         "fifty": Nested(absent=absent_keyphrases(50)),
-        "odd": Nested(absent=tuple(Keyphrase(text, 0.5, evidence=(text,)) for text in ODD)),
+        "odd": Nested(absent=tuple(Keyphrase(text, 0.5, reason=text) for text in ODD)),
         "plain": FakePredictor(absent=(), finds_absent=False),
     }
     cards = {"default": "# The trained one\n\nIt is *trained*. On one. On two. On three.", "single": "# One"}
@@ -262,7 +263,7 @@ def test_the_list_has_scores_and_counts_and_can_be_kept_as_json_and_csv_and_html
     }
     assert record["absent"][0] == {
         "text": "electric currents", "score": 0.5, "kind": "mixed", "source": "generated",
-        "evidence": ["surface current"],
+        "evidence": ["surface current"], "reason": f"{REASON} (1 times).",
     }  # fmt: skip
     download_menu.click()
     with demo.expect_download() as download:
@@ -393,17 +394,39 @@ def test_html_and_scripts_are_shown_and_not_run(demo):
     demo.wait_for_timeout(200)  # an alert would be a complaint
 
 
-def test_a_book_is_predicted_whole_and_shown_in_part(demo):
-    body = "plain words " * 20_000 + "surface current"
+def test_a_book_is_shown_whole_at_once_and_its_last_mark_is_found(demo):
+    paragraph = "plain words and a surface current " * 40
+    body = f"{paragraph}\n\n" * 180
     write(demo, body)
-    expect(demo.locator("#predict-length")).to_contain_text("240\u202f015 characters")
+    expect(demo.locator("#predict-length")).to_contain_text("245\u202f160 characters")
     started = time.monotonic()
     new_result(demo, demo.locator("#predict-run").click)
-    expect(demo.locator("#predict-cut")).to_contain_text("the keyphrases come from the whole text")
+    expect(demo.locator("#predict-text mark").last).to_be_attached()
     assert time.monotonic() - started < 10
-    expect(demo.locator("#predict-phrases .phrase")).to_have_text("surface current")
-    expect(demo.locator("#predict-phrases a")).to_have_count(0)
-    assert len(demo.locator("#predict-text").inner_text()) <= 20_000
+    assert demo.locator("#predict-text").evaluate("e => e.textContent") == body
+    last = body.rfind("surface current")
+    target = demo.locator(f"#kp-{last}-{last + 15}")
+    target.scroll_into_view_if_needed()
+    expect(target).to_be_in_viewport()
+
+
+def test_what_was_not_read_is_folded_or_grey_and_exported_open(demo):
+    body = f"{BODY}\n\nReferences\n[1] A. Bee. Boundary integral equation. 2001.\n"
+    predict(demo, body, TITLE)
+    note, folded = demo.locator("#predict-left-out"), demo.locator("#predict-text details")
+    expect(note).to_have_text(
+        f"The references (from character {len(TITLE) + len(BODY) + 4}) were left out. "
+        "What was left out is folded or grey here."
+    )
+    cited = "[1] A. Bee."
+    expect(folded).not_to_contain_text(cited, use_inner_text=True)
+    demo.get_by_text("Download", exact=True).click()
+    with demo.expect_download() as download:
+        demo.get_by_role("button", name="Marked text (HTML)").click()
+    assert '<details class="left-out" open' in Path(download.value.path()).read_text(encoding="utf-8")
+    demo.keyboard.press("Escape")
+    folded.locator("summary").click()
+    expect(folded).to_contain_text(cited, use_inner_text=True)
 
 
 def test_right_to_left_text_and_emoji_keep_their_marks(demo):
@@ -451,6 +474,99 @@ def test_options_apply_at_once_and_a_wrong_one_is_named(fresh):
     threshold.fill("0.5")
     expect(fresh.locator("#predict-code")).to_contain_text("--threshold=0.5")
     expect(old).to_be_hidden()
+
+
+class Counting(FirstPhrases):
+    """Counts what it reads."""
+
+    read = 0
+
+    def predict(self, documents, **options):
+        type(self).read += len(documents)
+        return super().predict(documents, **options)
+
+
+@pytest.fixture
+def counted(page, serve):
+    """A page whose model ranks what it finds."""
+    open_page(page, serve(app.AppContext({"first": "phrases"}, lambda name: Pipeline(name, Counting))))
+    return page
+
+
+GRAPHS = "Graph kernels compare molecules. Fast graph kernels compare large molecules of drugs."
+
+
+def test_options_choose_from_what_was_read_also_of_a_long_text(counted):
+    page, rows = counted, counted.locator("#predict-phrases > li > .phrase-row > .phrase")
+    for text in (GRAPHS, f"{GRAPHS} " * 300):
+        predict(page, text)
+        open_options(page)
+        before = Counting.read
+        page.locator("#predict-exclude textarea").fill("kernels")
+        expect(rows.filter(has_text="kernels")).to_have_count(0)
+        page.locator("#predict-longest").get_by_role("textbox").fill("1")
+        expect(rows.filter(has_text=re.compile(r"\S \S"))).to_have_count(0)
+        page.get_by_label("A phrase and those inside it take one place").check()
+        expect(page.locator("#predict-shell")).to_contain_text("--no-nested")
+        page.locator("#predict-diversity input[type=number]").fill("0.5")
+        expect(page.locator("#predict-shell")).to_contain_text("--diversity=0.5")
+        page.get_by_label("Also those not in the text that are mostly wrong").check()
+        expect(page.locator("#predict-shell")).to_contain_text("--unsure")
+        page.locator("#predict-shortest").get_by_role("textbox").fill("2")
+        expect_refusal(page, "The shortest number of words is 2, more than the longest, 1")
+        page.locator("#predict-longest").get_by_role("textbox").fill("")
+        expect(rows.first).to_have_text(re.compile(r"\S \S"))
+        expect(page.locator("#predict-old")).to_be_hidden()
+        assert Counting.read == before
+        page.locator("#predict-shortest").get_by_role("textbox").fill("")
+        page.locator("#predict-exclude textarea").fill("")
+        page.get_by_label("A phrase and those inside it take one place").uncheck()
+        page.get_by_label("Also those not in the text that are mostly wrong").uncheck()
+        page.locator("#predict-diversity input[type=number]").fill("0")
+        expect(page.locator("#predict-shell")).not_to_contain_text("--diversity")
+
+
+def test_phrases_of_ones_own_are_ranked_alone_or_first_and_a_long_text_waits_for_its_reader(counted):
+    page, rows = counted, counted.locator("#predict-result ol.phrases > li > .phrase-row > .phrase")
+    predict(page, GRAPHS)
+    open_options(page)
+    only = page.locator("#predict-only")
+    expect(only).to_be_hidden()
+    page.locator("#predict-candidates textarea").fill("drugs\nlarge molecules")
+    expect(rows).to_have_count(2)
+    expect(page.locator("#predict-result .answer-head")).to_contain_text("The number only ranks the phrases")
+    page.get_by_label("These first").check()
+    expect(rows.nth(2)).to_be_visible()
+    page.locator("#predict-candidates textarea").fill("")
+    expect(only).to_be_hidden()
+    expect(page.locator("#predict-shell")).not_to_contain_text("--candidates")
+    predict(page, f"{GRAPHS} " * 300)
+    before = Counting.read
+    page.locator("#predict-candidates textarea").fill("drugs")
+    expect(page.locator("#predict-old")).to_be_visible()
+    page.wait_for_timeout(1000)  # as long as a short text needs to be read again
+    assert Counting.read == before
+
+
+def test_a_model_that_has_no_style_and_compares_nothing_says_so(counted):
+    predict(counted, GRAPHS)
+    open_options(counted)
+    counted.locator("#predict-guide textarea").fill("chemistry")
+    expect_refusal(counted, "does not compare phrases, so words cannot guide it")
+    counted.locator("#predict-guide textarea").fill("")
+    expect(counted.locator("#predict-result .refusal")).to_have_count(0)
+    counted.locator("#predict-style input").click()
+    counted.get_by_role("option", name="An indexer").click()
+    expect_refusal(counted, "The style is indexer, but the model 'first' has only one")
+
+
+def test_open_options_push_neither_answer_nor_marked_text_down(fresh):
+    predict(fresh, BODY, TITLE)
+    places = [fresh.locator(name) for name in ("#predict-result", "#predict-text")]
+    before = [place.bounding_box()["y"] for place in places]
+    open_options(fresh)
+    after = [place.bounding_box()["y"] for place in places]
+    assert all(now <= then + 1 for now, then in zip(after, before, strict=True))
 
 
 def test_an_answer_to_another_text_is_marked_as_old(fresh):
@@ -556,7 +672,7 @@ def test_a_long_text_says_that_it_is_being_read_and_hides_what_was_said_before(p
     expect(page.locator("#predict-result .empty")).to_be_hidden()
     expect(page.locator("#predict-result")).to_contain_text("Loading the model default")
     Waiting.go.set()
-    expect(page.locator("#predict-cut")).to_be_visible()
+    expect(page.locator("#predict-text mark").first).to_be_visible()
     expect(reading).to_be_hidden()
 
 

@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import app
-from kpdemo.types import PointKind, VectorPoint, VectorSpace
+from kpdemo.types import Keyphrase, PointKind, Prediction, VectorPoint, VectorSpace
 from kpdemo.ui.space import STOPPED
 from kpdemo.ui.widgets import EARLIER
 from kpdemo.worker import tell
@@ -63,10 +63,14 @@ HAS_ITS_HEIGHT = """() => {
 class Cornered(MappedPredictor):
     """Puts the phrases at the corners of the map."""
 
+    def predict(self, documents, *, top_k=None, threshold=None):
+        numbers = range(1, 25)
+        given = tuple(Keyphrase(f"phrase number {one}", 1 / one, ((0, 1),)) for one in numbers)
+        return [Prediction(given, language="en") for _ in documents]
+
     def vectors(self, document, *, top_k=None, threshold=None):
-        phrases = [
-            VectorPoint(f"phrase number {count}", PointKind.PRESENT, 1 / count) for count in range(1, 25)
-        ]
+        [found] = self.predict([document])
+        phrases = [VectorPoint(one.text, PointKind.PRESENT, one.score) for one in found.present]
         corners = np.array([[1, 0.6, 0], [1, -0.6, 0], [-1, 0.6, 0], [-1, -0.6, 0]])
         rows = np.vstack([[[1, 0.6, 0]], np.repeat(corners, 6, axis=0)])
         rows += np.random.default_rng(2).normal(size=rows.shape) / 100
@@ -177,13 +181,28 @@ def test_no_name_leaves_the_frame(page, space_address):
 
 
 def test_pointing_at_a_phrase_tells_its_score(drawn):
-    point = drawn.locator(f"{CHART.format('extractor')} .trace").nth(1).locator("path.point").first
+    kinds = drawn.locator(f"{CHART.format('extractor')} .trace", has=drawn.locator(".point"))
+    point = kinds.nth(1).locator("path.point").first
     point.scroll_into_view_if_needed()
     box = point.bounding_box()
     drawn.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     hover = drawn.locator(f"{CHART.format('extractor')} .hoverlayer")
     expect(hover).to_contain_text("in the text: score 0.")
     expect(hover).to_contain_text("closeness to the text")
+
+
+def test_groups_are_named_by_their_content_on_the_map_and_beside_it(drawn):
+    chart = drawn.locator(CHART.format("extractor"))
+    fold = drawn.locator("#space-extractor-table .groups")
+    fold.locator("summary").click()
+    named = fold.locator("strong").all_inner_texts()
+    assert named
+    outlines = chart.evaluate("e => e.data.filter(t => t.fill === 'toself').map(t => t.text.split(': ')[0])")
+    assert outlines == named
+    shown = chart.locator(".textpoint").filter(visible=True).all_text_contents()
+    assert set(shown) & set(named)
+    expect(chart.locator(".legendtext", has_text="Groups")).to_have_count(1)
+    fold.locator("summary").click()
 
 
 def test_the_legend_hides_a_kind_and_shows_it_again(drawn):

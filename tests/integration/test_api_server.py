@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 from threading import Event
@@ -25,8 +25,9 @@ from fastapi import FastAPI
 import app
 from kpdemo.api import requests
 from kpdemo.api.queue import TOGETHER
-from kpdemo.api.routes import MOST_REQUESTS, Api, add_api
+from kpdemo.api.routes import MOST_OF_ADDRESS, MOST_REQUESTS, Api, Places, add_api
 from kpdemo.cli import main
+from kpdemo.errors import BusyError
 from kpdemo.predictors import available_models, load_predictor
 from kpdemo.types import Document, PredictionRequest
 from kpdemo.ui.models import ModelShelf
@@ -163,7 +164,7 @@ def held() -> Iterator[str]:
     Held.read.clear()
     pages, shelf = FastAPI(), ModelShelf({"default": "a fake"}, Held)
     shelf.warm_up()
-    add_health(pages, lambda: shelf.state, lambda: True)
+    add_health(pages, lambda: shelf.state, lambda: "ok")
     add_api(pages, shelf)
     with served(pages) as address:
         try:
@@ -198,14 +199,15 @@ def test_nothing_else_waits_for_a_model(held):
 def test_requests_over_the_bound_are_told_to_come_back(held):
     address = held
     more = 4
-    with ThreadPoolExecutor(MOST_REQUESTS + more) as pool:
-        sent = [asked(pool, address, titled(str(number))) for number in range(MOST_REQUESTS + more)]
+    with ThreadPoolExecutor(MOST_OF_ADDRESS + more) as pool:
+        sent = [asked(pool, address, titled(str(number))) for number in range(MOST_OF_ADDRESS + more)]
         assert wait_for(lambda: sum(future.done() for future in sent) == more)
         refused = [future.result() for future in sent if future.done()]
         Held.go.set()
-        assert sorted(future.result(PATIENCE)[0] for future in sent) == [200] * MOST_REQUESTS + [503] * more
+        assert sorted(future.result(PATIENCE)[0] for future in sent) == [200] * MOST_OF_ADDRESS + [503] * more
     for _, body, headers in refused:
-        assert json.loads(body)["error"].startswith(f"{MOST_REQUESTS} other requests are being answered")
+        said = f"{MOST_OF_ADDRESS} other requests from your address are being answered"
+        assert json.loads(body)["error"].startswith(said)
         assert int(headers["retry-after"]) > 0
     assert ask(address, titled("later"))[0] == 200
 
@@ -250,13 +252,45 @@ def begin(address: str) -> socket.socket:
     return connection.sock
 
 
-def test_who_sends_holds_a_place_and_who_hangs_up_meanwhile_is_no_error(held, caplog):
-    sending = [begin(held) for _ in range(MOST_REQUESTS)]
-    assert wait_for(lambda: is_full(held))
+def test_who_has_not_sent_to_the_end_holds_no_place_and_who_hangs_up_meanwhile_is_no_error(held, caplog):
+    sending = [begin(held) for _ in range(MOST_OF_ADDRESS - 1)]
+    Held.go.set()
+    assert ask(held, titled("whole"))[0] == 200
+    sending.append(begin(held))
+    assert wait_for(lambda: is_full(held)), "one address can send so many at once"
     for connection in sending:
         connection.close()
     assert wait_for(lambda: not is_full(held))
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
+def test_four_hundred_connections_that_say_nothing_keep_nobody_waiting(held):
+    """Half of them have begun a header."""
+    Held.go.set()
+    silent = []
+    for number in range(400):
+        connection = connect(held)
+        connection.connect()
+        if number % 2:
+            connection.sock.sendall(b"POST /api/predict HTTP/1.1\r\nHost:")
+        silent.append(connection)
+    assert ask(held, titled("whole"))[0] == 200
+    for connection in silent:
+        connection.close()
+
+
+def test_one_address_cannot_take_all_places():
+    places = Places(4, 2)
+    with ExitStack() as stack:
+        for address in ("first", "first", "second"):
+            stack.enter_context(places.taken(address))
+        with pytest.raises(BusyError, match="2 other requests from your address"):
+            stack.enter_context(places.taken("first"))
+        stack.enter_context(places.taken("second"))
+        with pytest.raises(BusyError, match="4 other requests are"):
+            stack.enter_context(places.taken("third"))
+    with places.taken("first"):
+        pass
 
 
 def test_who_does_not_send_to_the_end_is_told_so(held, monkeypatch):

@@ -14,9 +14,11 @@ import gradio as gr
 import pytest
 from fastapi.testclient import TestClient
 from gradio.blocks import BlockFunction
+from sqlalchemy import event
 
 import app
-from annotation.services.bundle import SPACE_DISK, Services, default_url, open_annotation
+from annotation.services import bundle
+from annotation.services.bundle import SPACE_DISK, Services, UnwritableError, default_url, open_annotation
 from annotation.types import NewPair, ProjectSettings, Role
 from annotation.ui.agreement import FOR_LEADERS
 from annotation.ui.leaderboard import FOR_LEADERS as LEADERBOARD_FOR_LEADERS
@@ -266,6 +268,45 @@ def test_health_says_whether_the_database_answers(tmp_path):
         answer = client.get("/healthz")
     assert answer.status_code == 503
     assert answer.json()["database"] == "unavailable"
+
+
+def test_a_full_disk_is_told_and_work_goes_on_when_there_is_room(tmp_path, monkeypatch):
+    services = open_annotation(f"sqlite:///{tmp_path / 'kpdemo.db'}")
+    server = app.build_server(app.AppContext({"default": "a fake"}, FakePredictor, annotation=services))
+    large = ProjectSettings("Large", types=("sentence2phrase",), guidelines="x" * 20_000)
+    pages = [1]
+
+    @event.listens_for(services.database.engine, "checkout")
+    def limit(connection, *_) -> None:
+        connection.execute(f"PRAGMA max_page_count = {pages[-1]}")  # SQLite raises 1 to what there are
+
+    with TestClient(server) as client:
+        with pytest.raises(UnwritableError, match=r"database or disk is full.*free some space"):
+            services.projects.create(large)
+        monkeypatch.setattr(bundle, "has_room", lambda folder: False)
+        answer = client.get("/healthz")
+        assert (answer.status_code, answer.json()["database"]) == (503, "read-only")
+        monkeypatch.undo()
+        pages.append(1_000_000)
+        assert client.get("/healthz").status_code == 200
+    assert services.projects.create(large).settings == large
+
+
+def test_ready_means_that_the_model_is_too():
+    release = threading.Event()
+
+    def load(name: str) -> FakePredictor:
+        release.wait(10)
+        return FakePredictor(name)
+
+    with TestClient(app.build_server(app.AppContext({"default": "a fake"}, load))) as client:
+        assert client.get("/healthz").status_code == 200
+        assert client.get("/readyz").status_code == 503
+        release.set()
+        until = time.monotonic() + 10
+        while client.get("/readyz").status_code != 200:
+            assert time.monotonic() < until
+            time.sleep(0.05)
 
 
 @pytest.mark.both_databases

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sqlite3
 import stat
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -21,7 +24,7 @@ from db.migrations import MIGRATIONS, upgrade
 from db.models import Pair, SignInAttempt, User
 from tests.conftest import require_postgresql
 from tests.databases import NOON, contents, empty_schema, fill, new_database
-from tests.integration.test_migrations import next_version
+from tests.integration.test_migrations import ROOT, next_version
 
 pytestmark = pytest.mark.both_databases
 
@@ -381,3 +384,38 @@ def test_nothing_is_left_behind(database, tmp_path):
     shutil.rmtree(tmp_path / "backups")
     database.dispose()
     assert {path.name for path in tmp_path.iterdir()} <= {"test.db"}
+
+
+def kill_in(database: Database, work: str) -> None:
+    """Run `work` in a process that is killed when a copy has been written but has not got its name."""
+    code = f"""
+import os, signal
+from pathlib import Path
+import db.sqlite_files
+from db import Database
+db.sqlite_files.flush = lambda path: os.kill(os.getpid(), signal.SIGKILL)
+{work}
+"""
+    killed = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False)
+    assert killed.returncode == -signal.SIGKILL
+
+
+def test_what_a_killed_backup_or_upgrade_leaves_has_no_final_name_and_goes_with_the_next(
+    sqlite_database, tmp_path
+):
+    fill(sqlite_database)
+    before = {path.name for path in tmp_path.iterdir()}
+    file, later = tmp_path / "backup.db", next_version(tmp_path.with_name("later"), "")
+    opened = f"Database({sqlite_database.url.render_as_string()!r})"
+    kill_in(sqlite_database, f"from db.backup import backup; backup({opened}, Path({str(file)!r}))")
+    kill_in(
+        sqlite_database,
+        "from db.migrations import Migrations, upgrade; "
+        f"upgrade({opened}, migrations=Migrations(Path({str(later.folder)!r})))",
+    )
+    left = {path.name for path in tmp_path.iterdir()} - before
+    assert len(left) == 2
+    assert all(name.startswith(".") for name in left)
+    backup(sqlite_database, file)
+    assert upgrade(sqlite_database, migrations=later).copy is not None
+    assert not left & {path.name for path in tmp_path.iterdir()}

@@ -141,6 +141,14 @@ def test_indexers_choose_more_and_longer_phrases_than_authors(predictor):
     assert mean_words(indexers) > mean_words(authors)
 
 
+def test_every_english_example_of_the_page_has_absent_keyphrases_that_are_trusted_and_the_first_has_two(
+    predictor,
+):
+    first, *others = predictor.predict(english_examples())
+    assert len(first.absent) >= 2
+    assert all(one.absent and len(one.present) >= 5 for one in others)
+
+
 def english_examples() -> list[Document]:
     """Those of the page."""
     rows = json.loads((Path(kpdemo.__file__).parent / "assets" / "examples.json").read_text(encoding="utf-8"))

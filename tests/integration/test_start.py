@@ -15,6 +15,7 @@ import pytest
 
 import app
 from kpdemo.ui.predict import load_examples
+from tests.fakes import USUAL_OPTIONS
 from tests.processes import PATIENCE
 
 
@@ -37,7 +38,7 @@ def running(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
 def predict(address: str, text: str, model: str) -> str:
     """What the button answers."""
     call = f"{address}/gradio_api/call/predict"
-    body = json.dumps({"data": [text, model, "", "", ""]}).encode()
+    body = json.dumps({"data": [text, model, *USUAL_OPTIONS]}).encode()
     with urlopen(Request(call, body, {"Content-Type": "application/json"}), timeout=PATIENCE) as answer:
         event = json.load(answer)["event_id"]
     with urlopen(f"{call}/{event}", timeout=PATIENCE) as answer:

@@ -37,7 +37,7 @@ from kpdemo.ui.page import FooterHandlers
 from kpdemo.ui.predict import PredictHandlers, load_examples
 from kpdemo.ui.requests import LONGEST_TEXT
 from kpdemo.worker import WARM_UP
-from tests.fakes import FakePredictor, MappedPredictor, absent_keyphrases
+from tests.fakes import REASON, FakePredictor, MappedPredictor, absent_keyphrases
 from tests.pdfs import make_slow_pdf
 
 MODELS = {"default": "the trained one", "first": "first phrases"}
@@ -570,7 +570,7 @@ def test_absent_keyphrases_are_chips_in_the_table_and_rows_in_the_download(jsonl
     assert "and 2 more" in html
     assert rows[0]["absent"][0] == {
         "text": "electric currents", "score": 0.5, "kind": "mixed", "source": "generated",
-        "evidence": ["surface current"],
+        "evidence": ["surface current"], "reason": f"{REASON} (1 times).",
     }  # fmt: skip
 
 

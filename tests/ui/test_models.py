@@ -14,7 +14,7 @@ from kpdemo.errors import BusyError, ModelLoadError, StoppedError
 from kpdemo.evaluation.baselines import FirstPhrases
 from kpdemo.pipeline import Pipeline
 from kpdemo.predictors import DEFAULT_FOLDER
-from kpdemo.types import Document, PointKind, PredictionRequest, finds_absent
+from kpdemo.types import Document, PointKind, PredictionOptions, PredictionRequest, finds_absent
 from kpdemo.ui.models import MOST_LONG, ModelShelf
 from kpdemo.worker import Stop, listen_with, tell
 from tests.fakes import FakePredictor, MappedPredictor
@@ -316,3 +316,34 @@ def test_the_time_of_an_answer_does_not_count_the_waiting_for_others(clock):
         go.set()
         assert others.result(PATIENCE)
         assert answer.result(PATIENCE).seconds == 1
+
+
+class Counting(FirstPhrases):
+    """Counts what it reads."""
+
+    read = 0
+
+    def predict(self, documents, **options):
+        type(self).read += len(documents)
+        return super().predict(documents, **options)
+
+
+def test_other_options_choose_from_what_was_read_and_others_read_it_again():
+    text = "Graph kernels compare molecules. Fast graph kernels compare large molecules of drugs."
+    shelf = ModelShelf({"first": "first phrases"}, lambda name: Pipeline(name, Counting))
+    asked = PredictionRequest(Document(text), "first", top_k=4)
+    shelf.answer(asked)
+    before = Counting.read
+    narrow = replace(asked, top_k=2, nested=False, further=PredictionOptions(longest=2, exclude=("kernels",)))
+    chosen = shelf.answer(narrow)
+    assert Counting.read == before
+    assert chosen.question == narrow
+    assert chosen.prediction.present
+    assert (
+        chosen.prediction == ModelShelf(shelf.models, lambda name: FirstPhrases()).answer(narrow).prediction
+    )
+    shelf.answer(replace(asked, further=PredictionOptions(candidates=("molecules",))))
+    assert Counting.read > before
+    before = Counting.read
+    shelf.answer(replace(asked, document=Document(f"{text} More.")))
+    assert Counting.read == before + 1

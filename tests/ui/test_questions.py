@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
+
 import pytest
 
 from kpdemo.errors import InputError
-from kpdemo.ui.requests import LONGEST_TEXT, read_request
+from kpdemo.types import PredictionOptions, Style
+from kpdemo.ui.requests import FIRST, LONGEST_TEXT, read_options, read_request
 
 
 def ask(document="A text.", count="", threshold=""):
@@ -13,10 +16,10 @@ def ask(document="A text.", count="", threshold=""):
 
 
 def test_a_language_is_chosen_or_left_to_be_detected():
-    asked = read_request("Ein Text.", "default", language="de")
+    asked = read_request("Ein Text.", "default", "", "", "de")
     assert (asked.document.language, ask().document.language) == ("de", "")
     with pytest.raises(InputError, match="The language is “xx”: choose one from the list"):
-        read_request("Ein Text.", "default", language="xx")
+        read_request("Ein Text.", "default", "", "", "xx")
 
 
 def test_words_that_a_hyphen_cuts_at_the_end_of_a_line_are_whole():
@@ -46,6 +49,52 @@ def test_a_wrong_threshold_is_named(typed):
 def test_a_wrong_number_is_named(typed):
     with pytest.raises(InputError, match=f"keyphrases is “{typed}”: give a whole number from 1 to"):
         ask(count=typed)
+
+
+def test_every_option_of_a_prediction_has_a_field():
+    given = {
+        "count": "7",
+        "threshold": "0,25",
+        "language": "fr",
+        "style": "indexer",
+        "candidates": "graph kernels, 2,4-dinitrophenol\n  图核；graph  kernels",
+        "seed_keywords": "medicine",
+        "only_candidates": FIRST,
+        "shortest": "2",
+        "longest": "4",
+        "exclude": "paper; method",
+        "apart": True,
+        "diversity": 0.5,
+        "unsure": True,
+    }
+    options = read_options(**given)
+    assert options == PredictionOptions(
+        top_k=7,
+        threshold=0.25,
+        language="fr",
+        style=Style.INDEXER,
+        candidates=("graph kernels", "2,4-dinitrophenol", "图核"),
+        seed_keywords=("medicine",),
+        only_candidates=False,
+        shortest=2,
+        longest=4,
+        exclude=("paper", "method"),
+        nested=False,
+        diversity=0.5,
+        unsure=True,
+    )
+    usual = PredictionOptions()
+    assert all(getattr(options, one.name) != getattr(usual, one.name) for one in fields(PredictionOptions))
+    assert read_request("A text.", "default", *given.values()).options == replace(options, language="")
+
+
+def test_options_that_do_not_fit_are_named():
+    with pytest.raises(InputError, match="The longest number of words is “long”: give a whole number from 1"):
+        read_options(longest="long")
+    with pytest.raises(InputError, match="The shortest number of words is 3, more than the longest, 2"):
+        read_options(shortest="3", longest="2")
+    with pytest.raises(InputError, match="The words that guide are 21: give at most 20"):
+        read_options(seed_keywords="\n".join(map(str, range(21))))
 
 
 @pytest.mark.parametrize("text", ["", "  \n\t ", None])

@@ -29,7 +29,7 @@ from annotation.web.responder import COOKIE
 from annotation.web.routes import PairNames, build_consent_routes, build_rating_routes
 from annotation.web.sign_in import add_account_pages
 from annotation.wording import whole_in
-from db.errors import DamagedError, UnreachableError
+from db.errors import DamagedError, UnreachableError, UnwritableError
 from db.models import Membership, Rating
 from tests.databases import spoil
 from tests.raters import World, new_world
@@ -150,6 +150,12 @@ def test_who_stops_for_today_gives_the_pairs_at_hand_to_others_at_once(server, s
     answer = leaving.send("POST", f"projects/{world.project}/stop")
     assert (answer.status_code, answer.json()) == (200, {})
     assert [pair["id"] for pair in staying.queue()["pairs"]] == list(world.pairs)
+
+
+def test_who_is_no_rater_in_a_project_has_nothing_to_stop_there(server, world):
+    from_elsewhere = Browser(server, world, new_world(world.database, pairs=1, raters=1, k=1).raters[0])
+    answer = from_elsewhere.send("POST", f"projects/{world.project}/stop")
+    assert (answer.status_code, "not a rater in" in answer.json()["error"]) == (403, True)
 
 
 def pair_shown(browser: Browser, pair: int, **said: object) -> dict:
@@ -428,6 +434,24 @@ def test_a_database_that_does_not_answer_is_told_without_its_name(world, monkeyp
     file.rmdir()
     file.with_suffix(".moved").rename(file)
     assert browser.rate(pair).status_code == 200
+
+
+def test_a_full_disk_is_told_to_who_can_wait_for_room(world):
+    server = FastAPI()
+    add_annotation_routes(server, open_services(world.database))
+    browser = Browser(server, world, world.raters[0])
+    pair = browser.queue()["pairs"][0]["id"]
+    pages = [1]
+
+    @event.listens_for(world.database.engine, "checkout")
+    def limit(connection, *_) -> None:
+        connection.execute(f"PRAGMA max_page_count = {pages[-1]}")  # SQLite raises 1 to what there are
+
+    said = {"text": "🦜" * 4000, "flagged": True}  # four pages
+    full = browser.send("PUT", f"pairs/{pair}/comment", said)
+    assert (full.status_code, full.json()) == (507, {"error": UnwritableError.for_users})
+    pages.append(1_000_000)
+    assert browser.send("PUT", f"pairs/{pair}/comment", said).status_code == 200
 
 
 def test_a_damaged_database_is_told_as_such_and_not_to_be_asked_again(world):

@@ -24,10 +24,12 @@ from kpdemo.types import (
     Kind,
     Origin,
     Prediction,
+    PredictionOptions,
     PredictionRequest,
     PredictionResult,
     RetrievalPrediction,
     RetrievedPassage,
+    Style,
 )
 from kpdemo.ui.html import count_noun, group_digits, score_html
 from kpdemo.ui.models import ModelShelf
@@ -56,7 +58,15 @@ PRESENT = (
 
 
 ABSENT = (
-    Keyphrase("drug discovery", 0.4, (), Origin.BOTH, Kind.UNSEEN, ("molecules", "graph")),
+    Keyphrase(
+        "drug discovery",
+        0.4,
+        (),
+        Origin.BOTH,
+        Kind.UNSEEN,
+        ("molecules", "graph"),
+        reason="Authors use it together with “molecules” (31 times).",
+    ),
     Keyphrase("chemistry", 0.2),
 )
 
@@ -91,7 +101,7 @@ def test_json_holds_scores_and_every_span():
 def test_json_tells_of_an_absent_keyphrase_what_the_model_tells():
     assert json.loads(as_json(answer(absent=ABSENT)))["absent"] == [
         {"text": "drug discovery", "score": 0.4, "kind": "unseen", "source": "both",
-         "evidence": ["molecules", "graph"]},
+         "evidence": ["molecules", "graph"], "reason": ABSENT[0].reason},
         {"text": "chemistry", "score": 0.2},
     ]  # fmt: skip
 
@@ -245,7 +255,7 @@ def test_without_absent_keyphrases_the_page_says_whether_the_model_could_have_so
 def test_absent_candidates_that_are_too_unlikely_are_not_called_missing():
     prediction = Prediction(PRESENT, absent_candidates=("drugs", "cells"))
     html = answer_html(replace(answer(), prediction=prediction))
-    assert "None that the model trusts. A lowest score under Options, such as 0.01, shows" in html
+    assert "None that the model trusts. Under Options you may ask for those that are mostly wrong." in html
 
 
 def test_a_text_of_no_known_language_is_not_told_that_its_language_has_no_absent_keyphrases():
@@ -259,13 +269,8 @@ def test_an_absent_keyphrase_says_how_often_it_is_right_and_why_it_is_there():
     first, second = re.findall(r"<li>.*?</li>", html.partition('id="predict-absent"')[2])
     assert "drug discovery" in first
     assert "<span>1 in 2</span>" in first
-    assert (
-        "<p>None of its words is in the text.</p><p>The model wrote it, and it is a keyphrase of other"
-        in first
-    )
-    assert "What points to it: <bdi>molecules</bdi> · <bdi>graph</bdi>" in first
+    assert f'<p dir="auto">{ABSENT[0].reason}</p>' in first
     assert "Why" not in second
-    assert "they call <i>both</i>, <i>unseen</i>." in html  # the words of the papers, in the legend only
     assert "1 in" not in answer_html(replace(answer(absent=ABSENT), model="me/mine"))
 
 
@@ -301,15 +306,19 @@ def test_what_is_copied_is_the_best_of_each_family_in_several_forms():
     assert "all" not in [name for name, _, _ in copies(answer(), families(answer().prediction))]
 
 
-def test_a_long_text_is_cut_with_a_sentence_that_says_so():
-    html = text_html(answer((), Document("word " * 20_000)))
-    assert "of 100\u202f000 characters are shown; the keyphrases come from the whole text." in html
+def test_what_was_not_read_is_said_above_the_text():
+    body = "Kernels compare graphs.\n\nReferences\n[1] A. Bee. Trees for kernels. 2001.\n"
+    html = text_html(answer((), Document(body)))
+    told = "The references (from character 25) were left out. What was left out is folded or grey here."
+    assert f'<p class="small" id="predict-left-out">{told}</p>' in html
+    assert "References, left out: " in html
+    assert "left-out" not in text_html(answer())
 
 
 def test_nothing_in_a_result_escapes_its_place():
     evil = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
     document = Document(evil, title=evil)
-    absent = (Keyphrase(evil, 0.5, evidence=(evil,)),)
+    absent = (Keyphrase(evil, 0.5, reason=evil),)
     given = answer((Keyphrase(evil, 0.5, ((0, 8),)),), document, absent=absent)
     html = answer_html(given) + text_html(given)
     assert "<script" not in html
@@ -368,10 +377,18 @@ def test_the_command_passes_exactly_the_threshold(recording_python, threshold):
     assert float(passed) == threshold
 
 
-def test_command_and_program_leave_nested_keyphrases_out_where_the_question_does():
+def test_command_and_program_have_the_options_of_the_question():
     question = PredictionRequest(DOCUMENT, "yake", nested=False)
     assert shell_lines(question).endswith("--model=yake --no-nested --json")
-    assert "load_predictor('yake', nested=False)" in python_lines(question)
+    assert ".predict([document], nested=False)" in python_lines(question)
+    further = PredictionOptions(
+        longest=3, exclude=("a b",), candidates=("c",), seed_keywords=("d",), style=Style.INDEXER
+    )
+    question = PredictionRequest(DOCUMENT, "default", top_k=4, further=further)
+    options = "--longest=3 --style=indexer '--exclude=a b' --candidates=phrases.txt --seed-keyword=d --json"
+    assert shell_lines(question).endswith(f"--model=default --top-k=4 {options}")
+    fields = "top_k=4, longest=3, exclude=['a b'], candidates=['c'], seed_keywords=['d'], style='indexer')"
+    assert f".predict([document], {fields}" in python_lines(question)
 
 
 @pytest.mark.parametrize("title", ["Graph kernels", ""], ids=["a title apart", "a title line"])

@@ -95,3 +95,17 @@ def test_events_cannot_skip_the_queue(client):
 def test_files_of_the_machine_are_not_served(client):
     for path in ("/etc/passwd", "app.py", "../app.py"):
         assert client.get(f"/gradio_api/file={path}").status_code in (403, 404)
+
+
+def test_a_name_of_the_host_that_anybody_can_send_is_not_believed(client):
+    page = client.get("/", headers={"X-Forwarded-Host": "evil.example"})
+    assert "evil.example" not in page.text
+
+
+def test_browsers_that_came_by_https_stay_with_it():
+    with TestClient(app.build_server(CONTEXT), base_url="https://demo.example") as client:
+        assert client.get("/healthz").headers["strict-transport-security"] == "max-age=31536000"
+
+
+def test_without_https_nothing_is_said_of_it(client):
+    assert "strict-transport-security" not in client.get("/healthz").headers

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kpdemo.types import PointKind, VectorPoint, VectorSpace
+from kpdemo.types import Keyphrase, PointKind, Prediction, VectorPoint, VectorSpace
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.space import (
     HEIGHT,
@@ -25,7 +25,11 @@ from kpdemo.ui.space import (
     WIDTH,
     Place,
     SpaceHandlers,
+    as_answered,
     document_cosines,
+    group_points,
+    group_traces,
+    groups_html,
     map_chart,
     map_table_html,
     most_telling,
@@ -407,3 +411,55 @@ def test_how_far_a_text_is_read_is_shown():
     fields = (TEXT, "default", "", "", "", Method.PCA.value)
     handlers.draw(*fields, progress=lambda share, desc: shown.append((share, desc)))
     assert (0.25, "Reading") in shown
+
+
+def test_groups_lie_together_and_are_named_by_the_words_that_their_phrases_share():
+    texts = ("graph kernels", "fast graph kernel", "random walk kernels", "subtree kernel", "kernel matrix")
+    texts = (*texts, "path kernels")
+    others = ("protein function", "functions of proteins", "gene function", "protein", "enzyme", EVIL)
+    space = space_of(
+        ("The text", DOCUMENT, None),
+        *((text, CANDIDATE, 0.1) for text in texts),
+        *((text, ABSENT, 0.2) for text in others),
+        vectors=np.ones((13, 8)),
+    )
+    places = np.array(
+        [[0, 0], *([-5 + n / 10, n % 2] for n in range(6)), *([5 + n / 10, n % 2] for n in range(6))],
+        dtype=np.float32,
+    )
+    groups = group_points(space, places, "en")
+    assert {group.name: group.rows for group in groups} == {
+        "kernels, graph": (1, 2, 3, 4, 5, 6),
+        "protein, function": (7, 8, 9, 10, 11, 12),
+    }
+    outlines = list(group_traces(groups, places))
+    assert [trace["text"] for trace in outlines] == [
+        "protein, function: 6 phrases",
+        "kernels, graph: 6 phrases",
+    ]
+    assert [trace["showlegend"] for trace in outlines] == [True, False]
+    assert "<img" not in groups_html(space, groups)
+    assert group_points(space_of(("The text", DOCUMENT, None)), places[:1]) == []
+
+
+def test_the_map_has_the_keyphrases_of_the_answer_and_no_absent_one_that_it_leaves_out():
+    space = space_of(
+        ("The text", DOCUMENT, None), ("kernels", CANDIDATE, 0.1), ("Graphs", PRESENT, 0.5),
+        ("doubtful phrase", ABSENT, 0.1), ("sure phrase", ABSENT, 0.4),
+    )  # fmt: skip
+    answer = Prediction(
+        (Keyphrase("kernel", 0.5, ((0, 6),), family=(Keyphrase("graphs", 0.4, ((0, 6),)),)),),
+        (Keyphrase("sure phrase", 0.4),),
+        "en",
+        doubtful=(Keyphrase("doubtful phrase", 0.1),),
+    )
+    shown = as_answered(space, answer)
+    assert [(point.text, point.kind) for point in shown.points[1:]] == [
+        ("kernels", PRESENT), ("Graphs", PRESENT), ("sure phrase", ABSENT),
+    ]  # fmt: skip
+    assert shown.vectors.tolist() == space.vectors[[0, 1, 2, 4]].tolist()
+    assert [point.kind for point in as_answered(space, Prediction(())).points] == [
+        DOCUMENT,
+        CANDIDATE,
+        CANDIDATE,
+    ]

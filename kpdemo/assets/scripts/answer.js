@@ -11,12 +11,14 @@ let asked = "";  // and its options
 let byItself = false;
 let waiting = 0;
 
+// An empty field is null until somebody typed there.
+const written = (options) => JSON.stringify(options.map((value) => value || ""));
 const isOld = (old) => { place()?.toggleAttribute("data-old", old); };
 
 // Called with all that was asked, and the answer in two parts.
 export const arrive = (...shown) => {
   read = shown[0];
-  asked = JSON.stringify(shown.slice(1, -2));
+  asked = written(shown.slice(1, -2));
   isOld(false);
   try {
     sessionStorage.removeItem(KEPT);
@@ -34,7 +36,7 @@ export const restore = (places) => {
   const [version, text, ...others] = kept;
   if (version !== VERSION || others.length !== places) return Array(places).fill({ __type__: "update" });
   read = text;
-  asked = JSON.stringify(others.slice(0, -2));
+  asked = written(others.slice(0, -2));
   setTimeout(outdate);
   return others;
 };
@@ -44,14 +46,20 @@ export const outdate = () => {
   isOld(isThere() && read !== null && text !== read);
 };
 
-// A short text is read again with other options; of a long one the answer is marked as old.
-export const apply = (...options) => {
+// Other options choose from what was ranked for the text, or read it again; of a long text that is read again, or has
+// changed, the answer is marked as old.
+export const apply = (reading, ...options) => {
   if (!isThere()) return;
   clearTimeout(waiting);
   const refused = document.querySelector("#predict-result .refusal");
-  if (JSON.stringify(options) === asked && !refused) { outdate(); return; }
+  if (written(options) === asked && !refused) { outdate(); return; }
   isOld(true);
-  if (read === null || read.length >= LONG) return;
+  if (read === null) return;
+  const text = document.querySelector("#predict-document textarea")?.value ?? "";
+  const before = asked ? JSON.parse(asked) : [];
+  const isChosen = text === read && "ranked" in document.querySelector("#predict-record").dataset
+    && reading.every((place) => (options[place] || "") === before[place]);
+  if (!isChosen && Math.max(text.length, read.length) >= LONG) return;
   waiting = setTimeout(() => {
     byItself = true;
     document.querySelector("#predict-run").click();
@@ -62,7 +70,8 @@ const LOOK = `body { font: 16px/1.6 system-ui, sans-serif; max-width: 72ch; marg
 .text { white-space: pre-wrap; unicode-bidi: plaintext; overflow-wrap: anywhere; line-height: 1.9; }
 mark { color: inherit; background: #d6ecf9; border-bottom: 2px solid #0072b2; box-decoration-break: clone; print-color-adjust: exact; }
 .kp-2 { border-color: #d55e00; padding-bottom: 4px; } .kp-3 { border-color: #009e73; padding-bottom: 8px; }
-.kp-4 { border-color: #cc79a7; padding-bottom: 12px; } .filler { background: none; border-bottom-style: dotted; }`;
+.kp-4 { border-color: #cc79a7; padding-bottom: 12px; } .filler { background: none; border-bottom-style: dotted; }
+.left-out { color: #475569; }`;
 
 // The keyphrases and the marked text as a page of its own.
 const exported = () => {
@@ -85,6 +94,7 @@ const exported = () => {
   text.className = "text";
   text.dir = "auto";
   text.innerHTML = document.querySelector("#predict-text").innerHTML;
+  for (const folded of text.querySelectorAll("details")) folded.open = true;
   const heading = page.createElement("h1");
   heading.textContent = "Keyphrases";
   page.body.append(heading, list, text);

@@ -1,4 +1,17 @@
-// Of many documents, those with a keyphrase only.
+// The answer to files: whether it is still that of the options, and of many documents those with a keyphrase only.
+let asked = "";
+
+export const arrive = (...options) => {
+  asked = JSON.stringify(options.map((value) => value || ""));
+  outdate(...options);
+};
+
+export const outdate = (...options) => {
+  const place = document.querySelector("#files-result");
+  const isOld = place?.querySelector("#files-summary") && JSON.stringify(options.map((value) => value || "")) !== asked;
+  place?.toggleAttribute("data-old", Boolean(isOld));
+};
+
 const show = () => {
   const field = document.querySelector("#files-filter input");
   const wanted = field.value.trim().toLowerCase();

@@ -3,7 +3,7 @@ import "./page.js";
 import "./focus.js";
 import "./reader.js";
 import "./charts.js";
-import "./files.js";
 
 export * as answer from "./answer.js";
+export * as files from "./files.js";
 export * as examples from "./examples.js";
