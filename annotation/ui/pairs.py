@@ -84,7 +84,7 @@ ASSIGNED = {
     "left": "Left item",
     "right": "Right item",
     "id": "Id",
-    "type": "Comparison type",
+    "type": "Type",
     "genre": "Genre",
     "intended": "Intended grade",
     "rater": "Rater",
@@ -111,7 +111,7 @@ class ImportHandlers:
 
     def look(self, request: gr.Request, upload: str | None) -> tuple[Any, ...]:
         """What a file that was just chosen seems to be, its first rows, and which column is what."""
-        hidden = (gr.Group(visible=False), *(gr.Dropdown([(NO_COLUMN, "")], value="") for _ in ASSIGNED))
+        hidden = (gr.Row(visible=False), *(gr.Dropdown([(NO_COLUMN, "")], value="") for _ in ASSIGNED))
         if not upload:
             return ("", *hidden)
         try:
@@ -131,7 +131,7 @@ class ImportHandlers:
         ]
         choices = [(NO_COLUMN, ""), *zip(labels, look.names, strict=True)]
         guessed = (gr.Dropdown(choices, value=look.columns.get(field, "")) for field in ASSIGNED)
-        return (shown, gr.Group(visible=True), *guessed)
+        return (shown, gr.Row(visible=True), *guessed)
 
     def import_file(
         self,
@@ -187,9 +187,11 @@ def build_import_section(handlers: ImportHandlers) -> tuple[Filling, Any]:
         elem_id="import-merge",
     )
     look = gr.HTML("", elem_id="import-look")
-    with gr.Group(visible=False, elem_id="import-columns", elem_classes="columns") as columns:
+    with gr.Row(visible=False, elem_id="import-columns") as columns:
         assigned = [
-            gr.Dropdown([(NO_COLUMN, "")], value="", label=label, elem_id=f"import-column-{field}", min_width=160)
+            gr.Dropdown(
+                [(NO_COLUMN, "")], value="", label=label, elem_id=f"import-column-{field}", min_width=160
+            )
             for field, label in ASSIGNED.items()
         ]
     with gr.Row(elem_classes="form-row"):
