@@ -340,7 +340,15 @@ def settings_fields(prefix: str) -> SettingsFields:
     raters, most, threshold, lease, seed = _number_fields(prefix)
     _say_range(prefix, raters, threshold)
     if prefix == NEW:  # the threshold of a project that is there is changed by hand alone
-        raters.input(follow_raters, [raters, threshold], threshold, api_name="follow_raters", **QUIETLY)
+        gr.on(
+            [raters.input],
+            follow_raters,
+            [raters, threshold],
+            threshold,
+            api_name="follow_raters",
+            trigger_mode="always_last",
+            **QUIETLY,
+        )
     average, step, may_revise, is_random = _choice_fields(prefix)
     return SettingsFields(
         *(name, types, own_types, guidelines, raters, threshold, step, is_random, seed, may_revise, lease),
