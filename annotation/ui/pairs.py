@@ -112,16 +112,16 @@ class ImportHandlers:
     def look(self, request: gr.Request, upload: str | None) -> tuple[Any, ...]:
         """What a file that was just chosen seems to be, its first rows, and which column is what."""
         hidden = (gr.Row(visible=False), *(gr.Dropdown([(NO_COLUMN, "")], value="") for _ in ASSIGNED))
-        if not upload:
-            return ("", *hidden)
         try:
             project_id, _ = require_member(request, self.accounts, Role.ADMINISTRATOR)
+            if not upload:
+                return ("", *hidden)
             only = self.projects.get(project_id).settings.only_type
             path = checked_upload(upload)
             with open_file(path, name=path.name, any_encoding=True) as source:
                 look = look_at(source, type=only)
         except PAGE_ERRORS as error:
-            return (refusal_html(error, [Path(upload)], "imported"), *hidden)
+            return (refusal_html(error, [Path(upload)] if upload else [], "imported"), *hidden)
         shown = look_html(path.name, look)
         if look.columns is None:
             return (shown, *hidden)
