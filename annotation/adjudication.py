@@ -22,7 +22,7 @@ from annotation.types import Cause
 from annotation.wording import beginning, normalise_note
 
 NOTE_LENGTH = 4_000
-NO_ADJUDICATION = "The project does without adjudication: the mean of a pair's grades is its gold grade."
+NO_ADJUDICATION = "The project does without adjudication: the average of a pair's grades is its gold grade."
 _VERSION = re.compile(r"\d+-[0-9a-f]{16}", re.ASCII)
 
 CAUSES: dict[Cause, tuple[str, str]] = {

@@ -24,6 +24,7 @@ LONG_TEXTS = ("guidelines", "consent", "scale_words")
 SETTING_WORDS = {
     "raters_per_pair": "number of raters per pair",
     "types": "comparison types",
+    "average": "gold grade without a decision",
     "is_random": "order",
     "may_revise": "switch for changing grades",
     "lease_minutes": "minutes for a pair",

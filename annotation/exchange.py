@@ -42,27 +42,41 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path, PurePath
 from typing import Any, NoReturn, TypeVar
 
 from annotation.adjudication import NOTE_LENGTH, DecisionInput, NewDecision, is_version
 from annotation.authoring import LargerItemInput, NewItem
+from annotation.columns import (
+    FIELDS,
+    TEXTS,
+    Columns,
+    FirstLook,
+    are_numbers,
+    assign_columns,
+    guess_by_content,
+    guess_columns,
+    id_of_line,
+    names_no_columns,
+    rename,
+)
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import GradeError, ImportFileError
+from annotation.files.tools import from_tool, item_of, tool_of
 from annotation.scale import CLSS
 from annotation.sense_pairs import read_senses
 from annotation.senses import WORD_TO_SENSE
 from annotation.types import Cause, ItemInput, KnownPair, KnownPairInput, NewPair, NewRating
-from annotation.wording import HALF, LONGEST_NAME, quote_value
+from annotation.wording import HALF, LONGEST_NAME, beginning, quote_value
 from kpdemo.errors import InputError
 from kpdemo.io.tables import (
     FORMATS,
-    WORKBOOK_SUFFIX,
+    WORKBOOK_SUFFIXES,
     Line,
     Row,
     RowError,
@@ -87,15 +101,13 @@ VERSION_COLUMN = "version_seen"
 """The same of decisions, which are for spreadsheets with tabs between the cells too."""
 RATING_COLUMN = "rating:"
 """Begins the header of a column with the grades of one rater: "rating:ana"."""
-PAIR_FIELDS = frozenset({"id", "left", "right"})
 RATING_FIELDS = frozenset({"id", "rater", "grade"})
 ITEM_FIELDS = ("id", "text")
 DECISION_FIELDS = ("id", "grade", "cause")
-FILE_SUFFIXES = (*FORMATS, ".json", WORKBOOK_SUFFIX)
+FILE_SUFFIXES = (*FORMATS, ".txt", ".json", *WORKBOOK_SUFFIXES)
 """Of the files that can be read, besides those of compressed ones and of the task."""
 
 _NAMED_TYPE = re.compile(r"[^\W\d]\w*2\w+")
-_COLUMN_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 _NUMBER = re.compile(r"[+-]?[\d.,]+%?")
 
 
@@ -109,27 +121,55 @@ class FileFormat(StrEnum):
 
 
 @dataclass(slots=True)
-class MadeIds:
-    """Of a file: how many ids were made of comparison type and line, and the first."""
+class ReadingNotes:
+    """What an importer is to know of how a file was read."""
 
-    count: int = 0
-    first: str = ""
+    made_ids: int = 0
+    """How many ids were made."""
+    first_id: str = ""
+    is_of_task: bool = False
+    """Whether the file was taken for one of the task, which have no header."""
+    kind: str = ""
+    """What it is, if it is no table of ours or the task's, such as "an export of Label Studio"."""
+    columns: Columns = field(default_factory=dict)
+    """Which columns were read as what, where it is not as they are called."""
+    left_out: tuple[str, ...] = ()
+    """The others then."""
+    encoding: str = ""
 
-    def made(self, id: str) -> str:
+    def make_id(self, id: str) -> str:
         """Take down an id that was made."""
-        self.first = self.first or id
-        self.count += 1
+        self.first_id = self.first_id or id
+        self.made_ids += 1
         return id
 
-    def sentence(self, name: str) -> str:
-        """What to know of the file that is called `name`; nothing where no id was made."""
-        if not self.count:
+    def sentences(self, name: str) -> list[str]:
+        """What to know of the file that is called `name`."""
+        return [sentence for sentence in (self.encoding, self._reading(name), self._ids(name)) if sentence]
+
+    def _reading(self, name: str) -> str:
+        if self.kind:
+            return f"{name} was read as {self.kind}."
+        named = [
+            f"{field} is {column}" for field, column in self.columns.items() if column not in (field, "")
+        ]
+        if not named:
             return ""
-        has = f"{self.count:,} pairs have no id and got" if self.count > 1 else "a pair has no id and got"
-        return (
-            f"{name} has no header and was read as an input file of SemEval-2014 Task 3: {has} the number of "
-            f"the line, first {self.first}."
+        others = f" Not imported: {', '.join(self.left_out)}." if self.left_out else ""
+        return f"{name}: {', '.join(named)}.{others}"
+
+    def _ids(self, name: str) -> str:
+        if not self.made_ids:
+            return ""
+        has = (
+            f"{self.made_ids:,} pairs have no id and got" if self.made_ids > 1 else "a pair has no id and got"
         )
+        if self.is_of_task:
+            return (
+                f"{name} has no header and was read as an input file of SemEval-2014 Task 3: {has} the "
+                f"number of the line, first {self.first_id}."
+            )
+        return f"{name}: {has} the name of the file and the number of the line, first {self.first_id}."
 
 
 @contextmanager
@@ -142,14 +182,17 @@ def import_errors() -> Iterator[None]:
 
 
 @contextmanager
-def open_file(path: Path, *, name: str = "") -> Iterator[Source]:
+def open_file(path: Path, *, name: str = "", any_encoding: bool = False) -> Iterator[Source]:
     """Open a file, compressed or not; `name` is what messages call it, by default its path.
+
+    Args:
+        any_encoding: as of `open_source`.
 
     Raises:
         OSError: it cannot be opened.
         ImportFileError: it cannot be read.
     """
-    with import_errors(), open_source(path, name=name) as source:
+    with import_errors(), open_source(path, name=name, any_encoding=any_encoding) as source:
         yield source
 
 
@@ -177,7 +220,8 @@ def rows_or_errors(
     format: FileFormat | None = None,
     type: str | None = None,
     needs: Sequence[str] | None = None,
-    made_ids: MadeIds | None = None,
+    columns: Columns | None = None,
+    notes: ReadingNotes | None = None,
 ) -> Iterator[Row | ImportFileError]:
     """The rows of an open file; an error stands in the place of a line that is no row.
 
@@ -186,34 +230,101 @@ def rows_or_errors(
         format: None finds it out from the name's suffix and what is in the file.
         type: the comparison type of the task's own files, which name none.
         needs: the columns of files of which the task has none; None for pairs and ratings.
-        made_ids: takes down the ids that are made for pairs of the task's files.
+        columns: which are what, where their names do not tell; numbers are of a file without header.
+        notes: takes down how pairs were read.
 
     Raises:
         ImportFileError: nothing of the file can be read, or nothing more.
     """
-    lacking = _describe_lacking_for_pairs if needs is None else partial(_describe_lacking, needs)
-    rules = TableRules(lacking, marks_are_text=True, is_escaped=_is_escaped, decimals=True)
+    columns, notes = columns or {}, notes or ReadingNotes()
+    lacking = (
+        partial(_describe_lacking_for_pairs, columns) if needs is None else partial(_describe_lacking, needs)
+    )
+    rules = TableRules(
+        lacking,
+        marks_are_text=True,
+        is_escaped=_is_escaped,
+        decimals=True,
+        is_headerless=lambda cells: are_numbers(columns),
+    )
+    notes.encoding = source.note
+    rows = _rows_of(source, rules, format, type, needs is not None or bool(columns), notes)
+    if needs is None:
+        rows = _as_pairs(source.name, rows, columns, notes)
     with import_errors():
-        if is_workbook(source):
-            rows = workbook_rows(source, rules)
-        else:
-            lines = read_lines(source)
-            first = next((line for line in lines if line[1].strip()), None)
-            if first is None:
-                raise ImportFileError(f"{source.name}: the file is empty; give one with at least one row.")
-            found = format or FileFormat(format_of(source.name, first[1]))
-            lines = chain([first], lines)
-            is_task = found is FileFormat.SEMEVAL or (found is FileFormat.TSV and _has_no_header(first[1]))
-            if is_task and needs is None:
-                rows = _task_rows(source.name, lines, type, made_ids or MadeIds())
-            elif found is FileFormat.JSONL:
-                parsed = parse_lines(source.name, lines, first[1], TableFormat.JSONL, rules)
-                rows = (_with_column_names(source.name, row) for row in parsed)
-            else:
-                of_table = TableFormat.CSV if found is FileFormat.CSV else TableFormat.TSV
-                rows = parse_lines(source.name, lines, first[1], of_table, rules)
         for row in rows:
             yield ImportFileError(str(row)) if isinstance(row, RowError) else row
+
+
+def _rows_of(
+    source: Source,
+    rules: TableRules,
+    format: FileFormat | None,
+    type: str | None,
+    has_columns: bool,
+    notes: ReadingNotes,
+) -> Iterator[Row | RowError]:
+    """The rows of an open file as they stand in it, or, unless it `has_columns`, as the task has them."""
+    if is_workbook(source):
+        yield from workbook_rows(source, rules)
+        return
+    lines = read_lines(source)
+    first = next((line for line in lines if line[1].strip()), None)
+    if first is None:
+        raise ImportFileError(f"{source.name}: the file is empty; give one with at least one row.")
+    found = format or FileFormat(format_of(source.name, first[1]))
+    rules = replace(rules, is_escaped=partial(_is_escaped, is_plain=first[1].startswith('"')))
+    lines = chain([first], lines)
+    if not has_columns and format is None and _is_of_sts(first[1]):
+        notes.kind = "a file of the STS benchmark; its scores, means of several people, were not imported"
+        yield from _sts_rows(source.name, lines)
+    elif not has_columns and (
+        found is FileFormat.SEMEVAL or (found is FileFormat.TSV and _has_no_header(first[1]))
+    ):
+        notes.is_of_task = True
+        yield from _task_rows(source.name, lines, type, notes)
+    elif found is FileFormat.JSONL:
+        parsed = parse_lines(source.name, lines, first[1], TableFormat.JSONL, rules)
+        yield from (_with_column_names(source.name, row) for row in parsed)
+    else:
+        of_table = TableFormat.CSV if found is FileFormat.CSV else TableFormat.TSV
+        yield from parse_lines(source.name, lines, first[1], of_table, rules)
+
+
+def _as_pairs(
+    name: str, rows: Iterator[Row | RowError], columns: Columns, notes: ReadingNotes
+) -> Iterator[Row | RowError]:
+    """Rows with the fields of pairs and ratings, whatever they are called in the file."""
+    tool, assigned, makes_ids, is_first = "", columns, False, True
+    for row in rows:
+        if isinstance(row, RowError):
+            yield row
+            continue
+        if is_first:
+            is_first = False
+            tool = tool_of(row.fields)
+            if tool:
+                notes.kind = f"an export of {tool.split(',')[0]}"
+            else:
+                names = [*row.fields]
+                assigned = assign_columns(names, columns, f"{name}, {row.place}")
+                has_texts = set(TEXTS) <= {*names, *assigned}
+                makes_ids = has_texts and not {"id"} & {*names, *assigned}
+                if assigned:
+                    used = {*assigned, *assigned.values()}
+                    notes.columns = assigned
+                    notes.left_out = tuple(name for name in names if name not in used | {*FIELDS})
+        try:
+            fields = row.fields
+            if tool:
+                fields = from_tool(tool, fields, name, f"{name}, {row.place}", columns)
+            elif assigned:
+                fields = rename(fields, assigned)
+            if makes_ids:
+                fields = {**fields, "id": notes.make_id(id_of_line(name, row.line))}
+            yield replace(row, fields=fields)
+        except ImportFileError as error:
+            yield RowError(str(error), row.line)
 
 
 def _with_column_names(name: str, row: Row | RowError) -> Row | RowError:
@@ -226,9 +337,11 @@ def _with_column_names(name: str, row: Row | RowError) -> Row | RowError:
     return Row(row.line, fields, row.unit)
 
 
-def _is_escaped(names: Sequence[str], delimiter: str) -> bool:
-    marks = {VERSION_COLUMN} if delimiter == "\t" else {VERSION_COLUMN, GOLD_COLUMN, REVISIONS_COLUMN}
-    return not marks.isdisjoint(names)
+def _is_escaped(names: Sequence[str], delimiter: str, *, is_plain: bool = False) -> bool:
+    """Whether a table is one of ours with cells made safe for spreadsheets; `is_plain` by the marks of its
+    header, as `annotation.files.gold_files.csv_header` writes it."""
+    is_export = delimiter != "\t" and not is_plain and not {GOLD_COLUMN, REVISIONS_COLUMN}.isdisjoint(names)
+    return VERSION_COLUMN in names or is_export
 
 
 def text_lines(source: Source) -> Iterator[Line]:
@@ -260,16 +373,22 @@ def column_names(text: str, delimiter: str) -> list[str]:
 
 def _has_no_header(first_line: str) -> bool:
     """A line of single words is taken for a header too: imported as a pair, it would go to raters unseen."""
-    names = {*column_names(first_line, "\t")} - {""}
-    known = PAIR_FIELDS | RATING_FIELDS | {"type", "genre", "intended", "source", "ratings"}
-    are_words = all(_COLUMN_NAME.fullmatch(name) for name in names)
-    return not ("id" in names or are_words or len(names & known) > 1)
+    return _is_a_pair(column_names(first_line, "\t"))
 
 
-def _describe_lacking_for_pairs(names: Sequence[str]) -> str:
-    if PAIR_FIELDS.issubset(names) or RATING_FIELDS.issubset(names):
+def _is_a_pair(cells: Sequence[str]) -> bool:
+    """Whether a first row is taken for one instead of a header."""
+    return names_no_columns(cells) and not tool_of(dict.fromkeys(map(column_name, cells)))
+
+
+def _describe_lacking_for_pairs(columns: Columns, names: Sequence[str]) -> str:
+    found = {*names, *guess_columns(names), *(field for field, name in columns.items() if name)}
+    if found.issuperset(TEXTS) or found.issuperset(RATING_FIELDS) or tool_of(dict.fromkeys(names)):
         return ""
-    return "it needs id, left and right, or, for ratings, id, rater and grade."
+    return (
+        "it needs id, left and right, or, for ratings, id, rater and grade; or say which column is which, as "
+        "in --columns left=A,right=B."
+    )
 
 
 def _describe_lacking(needs: Sequence[str], names: Sequence[str]) -> str:
@@ -278,7 +397,7 @@ def _describe_lacking(needs: Sequence[str], names: Sequence[str]) -> str:
 
 
 def _task_rows(
-    name: str, lines: Iterable[Line], type: str | None, made_ids: MadeIds
+    name: str, lines: Iterable[Line], type: str | None, notes: ReadingNotes
 ) -> Iterator[Row | RowError]:
     if type is None:
         raise InputError(
@@ -294,7 +413,7 @@ def _task_rows(
             continue
         id = cells[-1].strip() if len(cells) > 2 else ""
         fields: dict[str, Any] = {
-            "id": id or made_ids.made(f"{type}-{number}"),
+            "id": id or notes.make_id(f"{type}-{number}"),
             "type": type,
             "left": cells[0],
             "right": cells[1],
@@ -306,12 +425,41 @@ def _task_rows(
         yield Row(number, fields)
 
 
+def _is_of_sts(first_line: str) -> bool:
+    """Whether it begins a file of the STS benchmark (Cer et al. 2017): TSV, although it ends in .csv."""
+    cells = first_line.split("\t")
+    return (
+        len(cells) >= 7 and cells[0].startswith("main-") and _NUMBER.fullmatch(cells[4].strip()) is not None
+    )
+
+
+def _sts_rows(name: str, lines: Iterable[Line]) -> Iterator[Row | RowError]:
+    """Genre, file, year, number in that file, score, two sentences, and sources that are passed over."""
+    for number, text in lines:
+        cells = text.rstrip("\r\n").split("\t")
+        if not text.strip():
+            continue
+        if problem := describe_bad_byte(text):
+            yield RowError(f"{name}, line {number}: {problem}", number)
+        elif len(cells) < 7:
+            yield RowError(
+                f"{name}, line {number}: {len(cells)} fields between tabs, not 7 as in the STS benchmark "
+                "(genre, file, year, number, score, two sentences); add what is missing.",
+                number,
+            )
+        else:
+            genre, *of_id, score, left, right = (cell.strip() for cell in cells[:7])
+            fields = {"id": "-".join(of_id), "genre": genre, "score": score, "left": left, "right": right}
+            yield Row(number, fields)
+
+
 def _no_task_row(cells: Sequence[str], most: int) -> str:
     """Why the cells are no pair of the task; nothing when they are."""
     if not 2 <= len(cells) <= most:
         return (
             f"{len(cells)} fields between tabs, not 2 to {most} (left item, right item, "
-            f"{'sense number, ' if most == 4 else ''}id); add what is missing, or a header."
+            f"{'sense number, ' if most == 4 else ''}id); add what is missing, or a header, or say which "
+            "column is which, as in --columns left=1,right=2."
         )
     if all(_NUMBER.fullmatch(cell.strip()) for cell in cells[:2]):
         left, right = (cell.strip()[:40] for cell in cells[:2])
@@ -682,7 +830,8 @@ def read_items_or_errors(
     format: FileFormat | None = None,
     type: str | None = None,
     only_type: str | None = None,
-    made_ids: MadeIds | None = None,
+    columns: Columns | None = None,
+    notes: ReadingNotes | None = None,
 ) -> Iterator[ItemInput]:
     """The pairs and ratings of an open file, one at a time, as they are needed.
 
@@ -694,12 +843,77 @@ def read_items_or_errors(
         format: None finds it out from the name's suffix and what is in the file.
         type: the comparison type of rows that name none.
         only_type: that of the project, where it has one: of rows whose file names none either.
-        made_ids: takes down the ids that are made for pairs of the task's files.
+        columns: which are what, where their names do not tell; numbers are of a file without header.
+        notes: takes down how pairs were read.
     """
     named = type_of_name(source.name)
     default = type or (named if named in COMPARISON_TYPES else only_type)
-    rows = rows_or_errors(source, format=format, type=type or named or only_type, made_ids=made_ids)
+    rows = rows_or_errors(
+        source, format=format, type=type or named or only_type, columns=columns, notes=notes
+    )
     return _items(source.name, rows, default, RowReader.item)
+
+
+SHOWN_ROWS = 3
+_LOOKED_AT_ROWS = 20
+
+
+def look_at(source: Source, *, type: str | None = None) -> FirstLook:
+    """What an open file seems to be, and its first rows; none of it is read further than that.
+
+    Raises:
+        ImportFileError: nothing of it can be read.
+    """
+    headerless = False
+
+    def is_headerless(cells: Sequence[str]) -> bool:
+        nonlocal headerless
+        headerless = _is_a_pair(cells)
+        return headerless
+
+    rules = TableRules(marks_are_text=True, is_escaped=_is_escaped, is_headerless=is_headerless)
+    notes = ReadingNotes()
+    with import_errors():
+        found = _rows_of(source, rules, None, type or "pair", False, notes)
+        rows = [row for row in islice(found, _LOOKED_AT_ROWS) if isinstance(row, Row)]
+    if not rows:
+        return FirstLook("a file without a row that can be read", (), (), None)
+    tool = tool_of(rows[0].fields)
+    if tool:
+        columns: Columns | None = None
+        try:
+            pairs = [_shown_pair(tool, row, source.name) for row in rows[:SHOWN_ROWS]]
+        except ImportFileError:  # it is not clear which of these are the texts
+            pairs, columns = [item_of(tool, row.fields, source.name) for row in rows[:SHOWN_ROWS]], {}
+        names = tuple(dict.fromkeys(name for fields in pairs for name in fields))
+        shown = tuple(tuple(_beginning(fields.get(name)) for name in names) for fields in pairs)
+        return FirstLook(f"an export of {tool.split(',')[0]}", names, shown, columns)
+    names = tuple(rows[0].fields)
+    shown = tuple(tuple(_beginning(row.fields.get(name)) for name in names) for row in rows[:SHOWN_ROWS])
+    if notes.is_of_task:
+        return FirstLook("an input file of SemEval-2014 Task 3, without a header", names, shown, None)
+    if notes.kind:
+        return FirstLook(notes.kind.split(";")[0], names, shown, None)
+    if headerless:
+        guess = guess_by_content([[str(value) for value in row.fields.values()] for row in rows])
+        return FirstLook("a table without a header", names, shown, guess)
+    return FirstLook("a table with a header", names, shown, guess_columns(names))
+
+
+def _shown_pair(tool: str, row: Row, name: str) -> dict[str, Any]:
+    """The pair of a row of an export, its ratings as text."""
+    fields = from_tool(tool, row.fields, name, name, {})
+    given = fields.get("ratings")
+    if isinstance(given, list):
+        fields["ratings"] = "; ".join(f"{one['rater']}={one['grade']}" for one in given)
+    return fields
+
+
+def _beginning(value: Any) -> str:
+    return beginning(" ".join(("" if value is None else str(value)).split()), SHOWN_CHARACTERS)
+
+
+SHOWN_CHARACTERS = 80
 
 
 def read_known_pairs(

@@ -1,9 +1,10 @@
 """The gold set: the grade that stands for each pair, and the rows of its files.
 
-Gold is the adjudicated grade while there is one, else the mean of the ratings, rounded half to even to
-four decimals (2.6667): what no rounding touches is exact, because grades are quarters.
+Gold is the adjudicated grade while there is one, else the mean or, where the project says so, the median of
+the ratings, rounded half to even to four decimals (2.6667): what no rounding touches is exact, because grades
+are quarters.
 
-A row has, in this order: id, type, genre, left, right, gold, gold_source (adjudicated or mean), mean,
+A row has, in this order: id, type, genre, left, right, gold, gold_source (adjudicated, mean or median), mean,
 spread, rating_count, cause, intended, source, and the ratings. `source` is the text that came with the pair,
 so that a gold set can be imported again; `ratings` are absent, or of "rater 1" and so on, or of names. With
 `comments` there is a list of what raters wrote of the pair.
@@ -18,11 +19,12 @@ from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_EVEN, Decimal
 from enum import StrEnum
 from hashlib import blake2b
+from statistics import median
 from typing import Any
 
 from annotation.adjudication import spread
 from annotation.senses import PairSenses
-from annotation.types import Cause, ProjectSettings, RatedPair, RaterComment
+from annotation.types import Average, Cause, ProjectSettings, RatedPair, RaterComment
 
 GOLD_DECIMALS = Decimal("0.0001")
 
@@ -31,7 +33,15 @@ class Format(StrEnum):
     SEMEVAL = "semeval"
     JSONL = "jsonl"
     CSV = "csv"
+    """As programs read it: texts are unchanged."""
+    SPREADSHEET = "spreadsheet"
+    """CSV for spreadsheet programs: no text runs as a formula."""
     PARQUET = "parquet"
+
+    @property
+    def ending(self) -> str:
+        """Of the file of gold grades, or of the unfinished pairs; those of the task's layout end in tsv."""
+        return {Format.SPREADSHEET: "csv", Format.SEMEVAL: "tsv"}.get(self, self.value)
 
 
 class Unfinished(StrEnum):
@@ -54,6 +64,7 @@ class RaterColumns(StrEnum):
 class GoldSource(StrEnum):
     ADJUDICATED = "adjudicated"
     MEAN = "mean"
+    MEDIAN = "median"
 
 
 class Reason(StrEnum):
@@ -110,16 +121,29 @@ class GoldStanding:
 
     decided: Decimal | None
     """The adjudicated grade."""
-    ratings: int
-    total: Decimal
-    """The sum of the ratings."""
-    spread: Decimal
-    """Between the highest and the lowest rating; 0 with fewer than two."""
+    grades: tuple[Decimal, ...]
+    """The ratings."""
+
+    @property
+    def ratings(self) -> int:
+        """How many."""
+        return len(self.grades)
+
+    @property
+    def spread(self) -> Decimal:
+        """Between the highest and the lowest rating; 0 with fewer than two."""
+        return spread(self.grades)
 
     @property
     def mean(self) -> Decimal | None:
         """Rounded half to even to four decimals; None without ratings."""
-        return (self.total / self.ratings).quantize(GOLD_DECIMALS, ROUND_HALF_EVEN) if self.ratings else None
+        if not self.grades:
+            return None
+        return (sum(self.grades, Decimal(0)) / self.ratings).quantize(GOLD_DECIMALS, ROUND_HALF_EVEN)
+
+    def average(self, average: Average) -> Decimal | None:
+        """The mean or the median; None without ratings."""
+        return median(self.grades) if average is Average.MEDIAN and self.grades else self.mean
 
     def reason(self, settings: ProjectSettings) -> Reason | None:
         """Why there is no gold grade yet; annotation.services.gold asks a database for it."""
@@ -131,15 +155,15 @@ class GoldStanding:
         return Reason.NOT_ADJUDICATED if is_flagged else None
 
     def gold(self, settings: ProjectSettings) -> Decimal | None:
-        """The decision, else the mean of enough ratings that do not differ too much."""
+        """The decision, else the project's average of enough ratings that do not differ too much."""
         if self.reason(settings):
             return None
-        return self.mean if self.decided is None else self.decided
+        return self.average(settings.average) if self.decided is None else self.decided
 
 
 def standing_of(grades: Sequence[Decimal], decided: Decimal | None = None) -> GoldStanding:
     """Of single ratings."""
-    return GoldStanding(decided, len(grades), sum(grades, Decimal(0)), spread(grades))
+    return GoldStanding(decided, tuple(grades))
 
 
 def gold_row(pair: RatedPair, settings: ProjectSettings, labels: Mapping[str, str] | None) -> GoldRow:
@@ -152,7 +176,7 @@ def gold_row(pair: RatedPair, settings: ProjectSettings, labels: Mapping[str, st
     """
     standing = standing_of([grade for _, grade in pair.ratings], pair.adjudicated)
     reason = standing.reason(settings)
-    source = GoldSource.MEAN if pair.adjudicated is None else GoldSource.ADJUDICATED
+    source = GoldSource(settings.average) if pair.adjudicated is None else GoldSource.ADJUDICATED
     ratings = [] if labels is None else [(labels[rater], grade) for rater, grade in pair.ratings]
     return GoldRow(
         id=pair.external_id,
@@ -240,6 +264,10 @@ def _sum_counts(many: Iterable[Counter[str]]) -> dict[str, int]:
     total: Counter[str] = Counter()
     for counts in many:
         total.update(counts)
-    finished = {source.value: total[source] for source in GoldSource}
+    finished = {  # that there is no median is said only where it could be
+        source.value: total[source]
+        for source in GoldSource
+        if source is not GoldSource.MEDIAN or total[source]
+    }
     open_pairs = {reason.value: total[reason] for reason in Reason}
     return {"pairs": total["pairs"], "ratings": total["ratings"], **finished, **open_pairs}

@@ -68,7 +68,7 @@ def gold_files(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
 def is_unfinished(name: str, manifest: Mapping[str, Any]) -> bool:
     """Whether it lists the pairs without a gold grade; a type may be called "unfinished" too."""
     format = Format(manifest["options"]["format"])
-    return name == f"unfinished.{'tsv' if format is Format.SEMEVAL else format.value}"
+    return name == f"unfinished.{format.ending}"
 
 
 def stem_of(name: str) -> str:
@@ -112,9 +112,15 @@ COLUMNS = {
 _FIELDS = {"grade": _NUMBER, "problem": _TRUTH}
 
 
-def meanings(columns: Sequence[str]) -> list[tuple[str, str]]:
-    """Of each column its name and meaning; those of single raters together."""
+def meanings(columns: Sequence[str], average: str = "mean") -> list[tuple[str, str]]:
+    """Of each column its name and meaning; those of single raters together.
+
+    Args:
+        columns: in their order.
+        average: of the ratings, the gold grade where there is no decision.
+    """
     found = [(name, COLUMNS[name][1]) for name in columns if name in COLUMNS]
+    found = [(name, what.replace("`mean`", f"`{average}`")) for name, what in found]
     if any(name.startswith(RATING_COLUMN) for name in columns):
         found.append((f"{RATING_COLUMN}…", "the ratings of one rater; empty where they gave none"))
     return found
@@ -198,7 +204,7 @@ def _configs(manifest: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                     ending = "" if ".input." in name else GRADES
                     tabs = {"sep": "\t", "quoting": 3, "na_filter": False, "names": file["columns"]}
                     yield {"config_name": stem_of(name) + ending, **read, **tabs, **typed}
-            case Format.CSV:  # "NA" and "null" are words
+            case Format.CSV | Format.SPREADSHEET:  # "NA" and "null" are words
                 empty = {"keep_default_na": False, "na_values": [""]}
                 yield {"config_name": "default", **read, **empty, **typed}
             case Format.JSONL:
@@ -247,7 +253,7 @@ def gold_card(manifest: Mapping[str, Any]) -> str:
         genres=_genres(counts["by_type"]),
         most_genres=MOST_GENRES,
         is_unfinished=lambda name: is_unfinished(name, manifest),
-        meanings=meanings(columns),
+        meanings=meanings(columns, protocol.get("average", "mean")),
         causes={cause.value: words for cause, words in CAUSES.items()} if "cause" in columns else {},
         stems=list(dict.fromkeys(stem_of(file["name"]) for file in gold_files(manifest) if file["rows"])),
         split=SPLIT,
@@ -289,7 +295,7 @@ def _template() -> Template:
 
 
 def _count_graded(counts: Mapping[str, Any]) -> int:
-    return sum(counts[source.value] for source in GoldSource)
+    return sum(counts.get(source.value, 0) for source in GoldSource)
 
 
 def _meaning(of_equals: Collection[bool]) -> str:

@@ -48,7 +48,7 @@ class GroupCounts:
     pairs: int
     ratings: int
     finished: int
-    """Pairs with all the ratings that the project asks for."""
+    """Pairs with all the ratings that the project asks for, or a decision."""
     flagged: int
     """Pairs whose ratings differ by the threshold or more."""
 
@@ -68,7 +68,7 @@ class ProjectCounts:
 
     @property
     def open(self) -> int:
-        """Pairs that lack a rating."""
+        """Pairs that lack a rating, and have no decision."""
         return self.pairs - self.finished
 
     @property
@@ -97,8 +97,26 @@ def wider_range_text(raters_per_pair: int, threshold: Decimal | None) -> str:
         return ""
     return (
         f"The more raters a pair has, the farther apart are its lowest and highest grade: {raters_per_pair} "
-        f"raters reach a difference of {DEFAULTS.threshold} more often than two, so more pairs are flagged."
+        f"raters reach a difference of {DEFAULTS.threshold} more often than two, so more pairs are flagged; "
+        f"{default_threshold(raters_per_pair)} flags about as many as {DEFAULTS.threshold} with two."
     )
+
+
+_FEWEST_RATERS = ((13, "2.5"), (9, "2.25"), (6, "2"), (4, "1.75"), (3, "1.5"))
+"""From so many raters on, the threshold that flags about as many pairs as 1 does with two."""
+USUAL_THRESHOLDS = (Decimal(1), *(Decimal(threshold) for _, threshold in _FEWEST_RATERS))
+
+
+def default_threshold(raters_per_pair: int) -> Decimal:
+    """The difference from which pairs of a new project are flagged.
+
+    For two raters it is the task's, 1. The lowest and highest of more grades lie farther apart: these
+    thresholds keep the share of flagged pairs near that of two raters (docs/annotation_gold.md has figures).
+
+    >>> [str(default_threshold(raters)) for raters in (2, 3, 5, 8, 20)]
+    ['1', '1.5', '1.75', '2', '2.5']
+    """
+    return next((Decimal(text) for fewest, text in _FEWEST_RATERS if raters_per_pair >= fewest), Decimal(1))
 
 
 def all_graded(pairs: int, finished: int) -> bool:

@@ -218,6 +218,12 @@ def _error(pair: NewPair, field: str, problem: str) -> ImportFileError:
     return ImportFileError(f"{pair.where}, field {field!r}: {problem}.")
 
 
+def is_undescribed(pair: NewPair) -> bool:
+    """Whether raters would see a bare sense key: neither the file nor WordNet says what it means."""
+    has_none = pair.senses is None or pair.senses.sense is None
+    return pair.type == WORD_TO_SENSE and has_none and is_sense_key(pair.right)
+
+
 def senses_to_json(senses: PairSenses) -> dict[str, Any]:
     """As the database keeps it."""
     return asdict(senses)

@@ -16,6 +16,10 @@ from enum import StrEnum
 
 WORD_TO_SENSE = "word2sense"
 MOST_EDGES = 3
+WORDNET_ADVICE = (
+    "on Debian and Ubuntu `apt install wordnet-base wordnet-sense-index` puts it into /usr/share/wordnet, "
+    "elsewhere unpack WordNet 3.0 of wordnet.princeton.edu and name its folder dict with --wordnet"
+)
 
 PARTS_OF_SPEECH = {"n": "noun", "v": "verb", "a": "adjective", "r": "adverb"}
 _LETTERS = {name: letter for letter, name in PARTS_OF_SPEECH.items()}
@@ -115,6 +119,18 @@ class PairSenses:
     siblings: tuple[SenseText, ...] = ()
     sibling_count: int = 0
     """How many there are; not all are kept."""
+
+
+def undescribed_text(pairs: int) -> str:
+    """A warning that raters would grade pairs of a word and a sense by the key alone, and what to do."""
+    have = (
+        "pair has a sense key and no definition" if pairs == 1 else "pairs have sense keys and no definitions"
+    )
+    return (
+        f"{pairs:,} {have}, as there is no WordNet here: raters would grade bare keys. Install it before "
+        f"they do ({WORDNET_ADVICE}); then `python -m annotation pairs describe PROJECT`, or the page Word "
+        "senses, adds the definitions."
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,10 +55,10 @@ _EXAMPLES = re.compile(r';\s*"')
 class UnknownWords(StrEnum):
     """What a pair scores whose word or sense key WordNet does not have."""
 
-    ZERO = "zero"
-    """As in the baseline scores that the task published."""
     MEAN = "mean"
-    """The mean of all other pairs, as the task's paper says."""
+    """The mean of the others, as the task's paper says and its scores of the test pairs have it."""
+    ZERO = "zero"
+    """As in the task's scores of the training pairs."""
 
 
 class Senses(Protocol):
@@ -76,7 +76,7 @@ def baseline_scores(
     similarities: Similarities,
     *,
     senses: Senses | None,
-    unknown_words: UnknownWords = UnknownWords.ZERO,
+    unknown_words: UnknownWords = UnknownWords.MEAN,
     knows_words: bool = False,
 ) -> list[float | None]:
     """The score of each pair, 0 to 4; without `senses` None for pairs of a word and a sense.
@@ -156,7 +156,7 @@ class BuiltInSystem:
     baseline: str
     """What it is called here: a baseline, or `EMBEDDING`."""
     similarities: Similarities
-    unknown_words: UnknownWords = UnknownWords.ZERO
+    unknown_words: UnknownWords = UnknownWords.MEAN
 
 
 def needs_senses(requests: Sequence[ScoreFile | BuiltInSystem], pairs: Sequence[GoldPair]) -> bool:

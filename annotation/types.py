@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import ImportFileError
-from annotation.senses import PairSenses
+from annotation.senses import PairSenses, undescribed_text
 from kpdemo.text import number_of
 
 Clock = Callable[[], datetime]
@@ -56,6 +56,13 @@ class Cause(StrEnum):
     TRUE_AMBIGUITY = "true_ambiguity"
 
 
+class Average(StrEnum):
+    """What stands for the ratings of a pair without a decision."""
+
+    MEAN = "mean"
+    MEDIAN = "median"
+
+
 @dataclass(frozen=True, slots=True)
 class User:
     id: int
@@ -78,6 +85,8 @@ class ProjectSettings:
     raters_per_pair: int = 2
     threshold: Decimal | None = Decimal(1)
     """A pair is flagged when two of its ratings differ by so much or more; None for no adjudication."""
+    average: Average = Average.MEAN
+    """The gold grade of a pair without a decision is this of its ratings."""
     step: Decimal = Decimal("0.25")
     is_random: bool = True
     seed: int = 20140301
@@ -197,6 +206,8 @@ class ImportSummary:
     """Rows whose ratings went to the pair that has their texts."""
     left_out: tuple[LeftOutRating, ...] = field(default=())
     """Ratings of merged rows, by raters who have a grade of that pair."""
+    undescribed: int = 0
+    """New pairs of a word and a sense key without definitions, as there was no WordNet."""
 
     @property
     def notes(self) -> list[str]:
@@ -204,6 +215,8 @@ class ImportSummary:
         return list(self._notes())
 
     def _notes(self) -> Iterator[str]:
+        if self.undescribed:
+            yield undescribed_text(self.undescribed)
         if count := len(self.equal_texts):
             have = "has" if count == 1 else "have"
             named = _first([f"{pair.id} (as {pair.other})" for pair in self.equal_texts])

@@ -23,7 +23,15 @@ from nltk.corpus.reader.wordnet import WordNetCorpusReader
 from nltk.corpus.reader.wordnet import WordNetError as NltkWordNetError
 
 from annotation.errors import WordNetError
-from annotation.senses import PARTS_OF_SPEECH, RELATIONS, Edge, Relation, Sense, is_sense_key
+from annotation.senses import (
+    PARTS_OF_SPEECH,
+    RELATIONS,
+    WORDNET_ADVICE,
+    Edge,
+    Relation,
+    Sense,
+    is_sense_key,
+)
 
 SYSTEM_FOLDER = Path("/usr/share/wordnet")
 """Where Debian's packages put it."""
@@ -32,10 +40,6 @@ NEEDED = (
     *(f"data.{part}" for part in _FILES.values()),
     *(f"index.{part}" for part in (*_FILES.values(), "sense")),
     *(f"{part}.exc" for part in _FILES.values()),
-)
-ADVICE = (
-    "on Debian and Ubuntu `apt install wordnet-base wordnet-sense-index` puts it into /usr/share/wordnet, "
-    "elsewhere unpack WordNet 3.0 of wordnet.princeton.edu and name its folder dict with --wordnet"
 )
 # lexnames(5WN): the lexicographer files in the order of their numbers. Debian's package leaves the file out.
 _LEXICOGRAPHER_FILES = (
@@ -67,7 +71,7 @@ class WordNet:
         self._folder = folder.resolve()
         missing = [name for name in NEEDED if not (folder / name).is_file()]
         if missing:
-            raise WordNetError(f"There is no WordNet in {folder} (no {missing[0]}): {ADVICE}.")
+            raise WordNetError(f"There is no WordNet in {folder} (no {missing[0]}): {WORDNET_ADVICE}.")
         try:
             self._reader = _Reader(self._folder)
         except (OSError, ValueError, AssertionError, StopIteration, NltkWordNetError) as error:

@@ -1,12 +1,13 @@
 """Keyphrases of a document: the present ones marked in its text.
 
 >>> import kpdemo
->>> predictor = kpdemo.load_predictor()
->>> [prediction] = predictor.predict(["Graph kernels compare molecules ..."])  # doctest: +SKIP
+>>> found = kpdemo.keyphrases("Graph kernels compare molecules ...", model="first")
+>>> [one.text for one in found.present]
+['Graph kernels', 'molecules']
 """
 
 from kpdemo.errors import KpdemoError
-from kpdemo.predictors import load_predictor
+from kpdemo.predictors import keyphrases, load_predictor
 from kpdemo.selection import choose
 from kpdemo.types import Document, Keyphrase, Prediction, PredictionOptions, Predictor, Style
 
@@ -22,5 +23,6 @@ __all__ = [
     "Style",
     "__version__",
     "choose",
+    "keyphrases",
     "load_predictor",
 ]

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kpdemo.languages import ENGLISH
-from kpdemo.selection import SCORE_DIGITS, short_score
+from kpdemo.selection import short_score
 from kpdemo.text import phrase_key
-from kpdemo.types import Prediction, RetrievalPrediction, RetrievedPassage
+from kpdemo.types import SCORE_DIGITS, Prediction, RetrievalPrediction, RetrievedPassage
 
 _NONE = (
     "No passage was found, because the index is empty: these keyphrases come from the text alone. Add "

@@ -178,7 +178,7 @@ class Pipeline:
             self._check_style(style)
             own = list(documents) if isinstance(documents, Iterator) else documents
             answers = ask(self._model(), own)
-            return [_with_warnings(*one) for one in zip(answers, own, strict=True)]
+            return [_with_warnings(one, _read(document)) for one, document in zip(answers, own, strict=True)]
         read = readable_documents(documents)
         numbers_of: dict[str, list[int]] = {}
         for number, document in enumerate(read):
@@ -246,12 +246,18 @@ def _use_one_thread() -> None:
             getattr(sys.modules[library], setter)(1)
 
 
-def _with_warnings(found: RetrievalPrediction, document: Document | str) -> RetrievalPrediction:
-    """With what a reader should know about how the document was read."""
-    said = reading_warnings(without_markup(Document(document) if isinstance(document, str) else document))
+def _read(document: Document | str) -> Document:
+    return without_markup(Document(document) if isinstance(document, str) else document)
+
+
+def _with_warnings(found: RetrievalPrediction, document: Document) -> RetrievalPrediction:
+    """With what a reader should know about how the document was read, where the answer does not say it."""
+    said = reading_warnings(document)
     if not said:
         return found
-    return _each_prediction(found, lambda one: replace(one, warnings=(*said, *one.warnings)))
+    return _each_prediction(
+        found, lambda one: replace(one, warnings=tuple(dict.fromkeys((*said, *one.warnings))))
+    )
 
 
 def with_fields(options: PredictionOptions, fields: Mapping[str, Any]) -> PredictionOptions:
@@ -293,8 +299,12 @@ def read_with_passages(
             _each_prediction(one, partial(_guided, predictor, document, options))
             for one, document in zip(found, documents, strict=True)
         ]
+    compares = bool(options.diversity) and _likeness(predictor, ()) is not None
+    similarities = predictor.similarities if compares and isinstance(predictor, Comparing) else None
     return [
-        _each_prediction(one, lambda prediction: with_note(choose(prediction, options), predictor))
+        _each_prediction(
+            one, lambda prediction: with_note(choose(prediction, options, similarities), predictor)
+        )
         for one in found
     ]
 
@@ -466,7 +476,10 @@ def _moved(predictor: Predictor, ranking: Ranking, words: Sequence[str]) -> Rank
 
 def _likeness(predictor: Predictor, pairs: Sequence[tuple[str, str]]) -> list[float] | None:
     """None where the predictor compares no texts."""
-    return predictor.similarities(pairs) if isinstance(predictor, Comparing) else None
+    try:
+        return predictor.similarities(pairs) if isinstance(predictor, Comparing) else None
+    except ModelLoadError:  # it has no encoder of pairs
+        return None
 
 
 def _shifted(probability: float, log_odds: float) -> float:

@@ -10,6 +10,7 @@ from functools import lru_cache, partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from kpdemo.errors import InputError, ModelLoadError
 from kpdemo.identity import CONFIG, RAMKG_KIND, RANKER_KIND, SUMS, is_own, kind_of, read_sums, stored_config
@@ -17,7 +18,7 @@ from kpdemo.pipeline import Pipeline
 from kpdemo.routing import DEFAULT_MODEL, INDEXER_MODEL, MULTILINGUAL_MODEL
 from kpdemo.simckp.hub.profiles import KNOWN, one_line
 from kpdemo.text import name_of_value
-from kpdemo.types import Predictor
+from kpdemo.types import Document, Prediction, Predictor
 
 _NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*")
 
@@ -225,6 +226,28 @@ def load_predictor(
         }
         return Pipeline(name, english, routes, nested=nested)
     return Pipeline(name, _loader(model, device, passages), nested=nested)
+
+
+def keyphrases(
+    text: Document | str, *, model: str | Path = DEFAULT_MODEL, device: str = "auto", **options: Any
+) -> Prediction:
+    """The keyphrases of one text, in one line; the model is opened by the first call and kept for the next.
+
+    Args:
+        model, device: as of `load_predictor`.
+        options: fields of `PredictionOptions`, such as `top_k=5` or `language="fr"`.
+
+    Raises:
+        InputError: the text cannot be read, there is no such option, or its value is out of range.
+        ModelLoadError: as `load_predictor`.
+    """
+    [prediction] = _kept_open(model, device).predict([text], **options)
+    return prediction
+
+
+@lru_cache(maxsize=4)
+def _kept_open(model: str | Path, device: str) -> Pipeline:
+    return load_predictor(model, device=device)
 
 
 def _loader(model: str | Path, device: str, passages: Path | None) -> Callable[[], Predictor]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_FLOOR, Decimal
+from itertools import combinations
 from numbers import Integral, Real
 
 from kpdemo.errors import InputError
@@ -18,6 +19,7 @@ from kpdemo.text import (
     phrase_key,
 )
 from kpdemo.types import (
+    SCORE_DIGITS,
     Document,
     Keyphrase,
     Kind,
@@ -28,9 +30,6 @@ from kpdemo.types import (
     Style,
 )
 from kpdemo.variants import merge_variants, plain_stems, written_forms
-
-SCORE_DIGITS = 6
-"""Decimals in JSON and CSV."""
 
 SHORT_DIGITS = 2
 
@@ -145,16 +144,26 @@ def mark_fillers(
     return (*kept[:sure], *(replace(keyphrase, filler=True) for keyphrase in kept[sure:]))
 
 
+Similarities = Callable[[Sequence[tuple[str, str]]], list[float]]
+"""How alike the two texts of each pair are, 0 to 1, as of `kpdemo.types.Comparing`."""
+
+
 def can_choose(prediction: Prediction) -> bool:
     """Whether other options may choose other keyphrases from what the predictor ranked."""
     return prediction.ranked_present is not None and prediction.ranked_absent is not None
 
 
-def choose(prediction: Prediction, options: PredictionOptions) -> Prediction:
+def choose(
+    prediction: Prediction, options: PredictionOptions, similarities: Similarities | None = None
+) -> Prediction:
     """The keyphrases that other options give, from what the prediction was chosen from: no model is asked.
 
     Without `Prediction.ranked_present` and `ranked_absent` it chooses among the keyphrases that were given.
     `seed_keywords`, `language` and `style` are for the model and change nothing here.
+
+    Args:
+        similarities: how alike two phrases are, for `diversity`: `load_predictor(…).similarities` gives what
+            a prediction with this option does. Without it they are as alike as the stems they share.
 
     Raises:
         InputError: as `check_all`.
@@ -168,11 +177,12 @@ def choose(prediction: Prediction, options: PredictionOptions) -> Prediction:
     present = prediction.ranked_present or _given(prediction.present)
     absent = prediction.ranked_absent or _given(prediction.absent)
     language = prediction.language
-    given = _chosen(absent, options, language, nested=True)
-    every = _chosen(absent, replace(options, unsure=True), language, nested=True)
+    given = _chosen(absent, options, language, similarities, nested=True)
+    unsure = replace(options, unsure=True)
+    every = given if options.unsure else _chosen(absent, unsure, language, similarities, nested=True)
     return replace(
         prediction,
-        present=_chosen(present, options, language, nested=options.nested),
+        present=_chosen(present, options, language, similarities, nested=options.nested),
         absent=given,
         doubtful=tuple(one for one in every if one not in given),
     )
@@ -226,7 +236,12 @@ def _given(keyphrases: Sequence[Keyphrase]) -> Ranking:
 
 
 def _chosen(
-    ranking: Ranking, options: PredictionOptions, language: str, *, nested: bool
+    ranking: Ranking,
+    options: PredictionOptions,
+    language: str,
+    similarities: Similarities | None,
+    *,
+    nested: bool,
 ) -> tuple[Keyphrase, ...]:
     floor = options.threshold
     if floor is None:
@@ -240,7 +255,7 @@ def _chosen(
     count = own if options.top_k is None else options.top_k
     if not nested:
         ranked = _families(ranked, count, language)
-    kept = _diverse(ranked, count, options.diversity, language)
+    kept = _diverse(ranked, count, options.diversity, language, similarities)
     sure = {(one.text, one.spans) for one in ranking.keyphrases[: ranking.sure]}
     marks = options.top_k is None and options.threshold is None
     return tuple(
@@ -305,30 +320,46 @@ def _nesting_key(phrase: str, language: str) -> str:
     return " ".join(plain_stems(phrase, language))
 
 
-def _diverse(ranked: Sequence[Keyphrase], count: int, diversity: float, language: str) -> Sequence[Keyphrase]:
-    """`count` of them by maximal marginal relevance (Carbonell and Goldstein 1998), in their own order.
+LEAST_POOL = 50
+"""Keyphrases that diverse ones are chosen from at least; four times as many as are asked for."""
 
-    Two phrases are as alike as the share of stems that they have in common (Dice's coefficient); relevance is
-    the score relative to the best.
+
+def _diverse(
+    ranked: Sequence[Keyphrase],
+    count: int,
+    diversity: float,
+    language: str,
+    similarities: Similarities | None,
+) -> Sequence[Keyphrase]:
+    """`count` of the best by maximal marginal relevance (Carbonell and Goldstein 1998), in their own order.
+
+    Next comes the one with the highest (1 - diversity) · relevance - diversity · likeness: its relevance is
+    its score relative to the best, its likeness that to the nearest of those chosen by `similarities`,
+    without them the share of stems in common (Dice's coefficient).
     """
     if not diversity or len(ranked) <= 1:
         return ranked[:count]
-    stems = [set(plain_stems(one.text, language)) for one in ranked]
-    best = max(one.score for one in ranked) or 1.0
-    likeness = [0.0] * len(ranked)  # to the nearest of those chosen
-    left = dict.fromkeys(range(len(ranked)))
+    pool = ranked[: max(LEAST_POOL, 4 * count)]
+    pairs = list(combinations(range(len(pool)), 2))
+    if similarities is None:
+        stems = [set(plain_stems(one.text, language)) for one in pool]
+        alike = [2 * len(stems[a] & stems[b]) / max(len(stems[a]) + len(stems[b]), 1) for a, b in pairs]
+    else:
+        alike = similarities([(pool[a].text, pool[b].text) for a, b in pairs])
+    likeness_of = dict(zip(pairs, alike, strict=True))
+    best = max(one.score for one in pool) or 1.0
+    likeness = dict.fromkeys(range(len(pool)), 0.0)  # of those left, to the nearest of those chosen
     chosen: list[int] = []
-    while left and len(chosen) < count:
+    while likeness and len(chosen) < count:
         number = max(
-            left,
-            key=lambda place: (1 - diversity) * ranked[place].score / best - diversity * likeness[place],
+            likeness,
+            key=lambda place: (1 - diversity) * pool[place].score / best - diversity * likeness[place],
         )
-        del left[number]
+        del likeness[number]
         chosen.append(number)
-        for place in left:
-            shared = 2 * len(stems[place] & stems[number]) / max(len(stems[place]) + len(stems[number]), 1)
-            likeness[place] = max(likeness[place], shared)
-    return [ranked[number] for number in sorted(chosen)]
+        for place, nearest in likeness.items():
+            likeness[place] = max(nearest, likeness_of[min(place, number), max(place, number)])
+    return [pool[number] for number in sorted(chosen)]
 
 
 def drop_nested(phrases: Iterable[str], language: str = "") -> Iterator[int]:

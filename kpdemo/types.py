@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,6 +15,9 @@ Span = tuple[int, int]
 """Character offsets, start inclusive and end exclusive, into `Document.text`."""
 
 TITLE_BREAK = "\n\n"
+
+SCORE_DIGITS = 6
+"""Decimals in JSON and CSV."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,28 @@ class Keyphrase:
     def present(self) -> bool:
         return bool(self.spans)
 
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, such as JSON takes, without what is not known of it.
+
+        >>> Keyphrase("graph kernels", 0.5, ((0, 13),)).to_dict()
+        {'text': 'graph kernels', 'score': 0.5, 'spans': [[0, 13]]}
+        """
+        known = {
+            "spans": [list(span) for span in self.spans],
+            "kind": self.kind and str(self.kind),
+            "source": self.source and str(self.source),
+            "evidence": list(self.evidence),
+            "reason": self.reason,
+            "filler": self.filler,
+            "variants": list(self.variants),
+            "family": [one.to_dict() for one in self.family],
+        }
+        return {
+            "text": self.text,
+            "score": round(self.score, SCORE_DIGITS),
+            **{name: value for name, value in known.items() if value},
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
@@ -132,6 +157,21 @@ class Prediction:
     warnings: tuple[str, ...] = ()
     doubtful: tuple[Keyphrase, ...] = ()
 
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, such as JSON takes: the fields of `predict --json`, see docs/json.md."""
+        rows: dict[str, Any] = {
+            "language": self.language,
+            "present": [
+                one.to_dict() | {"spans": [list(span) for span in one.spans]} for one in self.present
+            ],
+            "absent": [one.to_dict() for one in self.absent],
+        }
+        if self.doubtful:
+            rows["doubtful"] = [one.to_dict() for one in self.doubtful]
+        if self.absent_candidates:
+            rows["absent_candidates"] = list(self.absent_candidates)
+        return rows | {"warnings": list(self.warnings)}
+
 
 class Style(StrEnum):
     """Whose keyphrases the answer is like: an author's few, or the more and longer ones of an indexer."""
@@ -159,7 +199,8 @@ class PredictionOptions:
         seed_keywords: words that guide the ranking: phrases that are like them move up.
         language: of the document, an ISO 639-1 code; empty to detect it.
         style: None for the model's own.
-        diversity: 0 to 1, of the keyphrases among each other: maximal marginal relevance over their words.
+        diversity: 0 to 1, of the keyphrases among each other: maximal marginal relevance, by the vectors of
+            the model's encoder, or by the words of a model without one. 0 chooses by score alone.
         unsure: also give absent keyphrases below the `floor` of their `Ranking`, and variants of present
             ones.
     """

@@ -34,7 +34,8 @@ def lines_of(name: str) -> list[str]:
 
 
 def groups() -> dict[str, list[str]]:
-    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"]
+    described = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    return described["dependency-groups"] | described["project"]["optional-dependencies"]
 
 
 @pytest.mark.parametrize("lines", [lines_of("requirements.txt"), *groups().values()], ids=["run", *groups()])

@@ -140,7 +140,7 @@ def _show(report: AgreementReport) -> None:
             show_line(sentence)
     decisions = f", {whole.decisions_text}" if whole.decisions_text else ""
     show_line(
-        f"{whole.pairs:,} pairs, {whole.ratings:,} grades, {whole.finished:,} pairs fully graded, "
+        f"{whole.pairs:,} pairs, {whole.ratings:,} grades, {whole.finished:,} pairs done, "
         f"{whole.flagged:,} flagged ({rule_text(report.threshold)}){decisions}."
     )
     if said := describe_excluded(report.set_aside):

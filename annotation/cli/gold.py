@@ -31,7 +31,7 @@ from kpdemo.command import CallError
 from kpdemo.terminal import ProgressLine, show_json, show_line
 from kpdemo.text import number_of
 
-_PRINTED = (Format.JSONL, Format.CSV)
+_PRINTED = (Format.JSONL, Format.CSV, Format.SPREADSHEET)
 _EXPORT_EXAMPLES = """
 Examples:
 
@@ -53,10 +53,13 @@ def export(
         typer.Option(
             metavar="DIR",
             help="A folder that is empty or does not exist yet. Without it, or with -, the gold set itself "
-            "is printed, as jsonl or csv.",
+            "is printed, as jsonl, csv or spreadsheet.",
         ),
     ] = None,
-    format: Annotated[Format, typer.Option(help="Format of the files.")] = Format.JSONL,
+    format: Annotated[
+        Format,
+        typer.Option(help="Format of the files; spreadsheet is CSV in which no text runs as a formula."),
+    ] = Format.JSONL,
     unfinished: Annotated[
         Unfinished,
         typer.Option(
@@ -116,7 +119,7 @@ def _print(project: str, options: ExportOptions, database_url: str) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "gold"
         _write(project, path, options, database_url)
-        with (path / f"gold.{options.format}").open("rb") as file:
+        with (path / f"gold.{options.format.ending}").open("rb") as file:
             shutil.copyfileobj(file, sys.stdout.buffer)
 
 
@@ -165,6 +168,12 @@ def ratings(
     raters: Annotated[
         _Raters, typer.Option(help="“rater 1” and so on, as in gold sets, or the names of accounts.")
     ] = _Raters.ANONYMOUS,
+    for_spreadsheets: Annotated[
+        bool,
+        typer.Option(
+            "--for-spreadsheets", help="CSV in which no text runs as a formula when a program opens it."
+        ),
+    ] = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
     """Write all single ratings, one per row, also of pairs without a gold grade.
@@ -178,6 +187,8 @@ def ratings(
         raise CallError(
             f"{output}: the format is chosen by the name of the file; end it in .jsonl, .csv or .tsv."
         )
+    if for_spreadsheets and format is not RatingFormat.CSV:
+        raise CallError("--for-spreadsheets is for CSV: give --output a file that ends in .csv.")
     database, of = open_project(database_url, project)
     with TemporaryDirectory(prefix="kpdemo-") as folder:
         file = Path(folder, "ratings")
@@ -188,7 +199,7 @@ def ratings(
                 shutil.copyfileobj(stream, sys.stdout.buffer)
             return
         place = partial(_publish, file, output, database)
-        written = service.export(of.id, file, format, named=named, publish=place)
+        written = service.export(of.id, file, format, named=named, is_safe=for_spreadsheets, publish=place)
     show_line(f"{output}: {number_of(written, 'rating')}.")
 
 

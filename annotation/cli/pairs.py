@@ -21,10 +21,13 @@ from annotation.cli.options import (
     WordNetOption,
     open_project,
 )
-from annotation.exchange import FileFormat, MadeIds, open_file, read_items_or_errors
+from annotation.columns import Columns, parse_columns
+from annotation.exchange import FileFormat, ReadingNotes, look_at, open_file, read_items_or_errors
 from annotation.sense_pairs import Dictionary, add_senses
 from annotation.services.imports import ImportService
 from annotation.services.pairs import PairLine, PairService, PairState
+from annotation.services.senses import SenseService
+from annotation.services.writing import WritingService
 from annotation.types import ItemInput, Project
 from annotation.wording import beginning
 from db import DEFAULT_URL
@@ -43,6 +46,8 @@ Examples:
   python -m annotation import news pairs.jsonl.gz ratings.csv
   python -m annotation import clss paragraph2sentence.test.input.tsv word2sense.test.input.tsv
   zcat pairs.jsonl.gz | python -m annotation import news - --format jsonl
+  python -m annotation import news export.csv --look
+  python -m annotation import news export.csv --columns left=text,right=summary
 
 \b
 Pairs have the fields id, type, left and right and, if wished, genre, intended, source and ratings;
@@ -60,6 +65,17 @@ TypeOption = Annotated[
 FormatOption = Annotated[
     FileFormat | None,
     typer.Option(help="Format of files of text, instead of the one by their names."),
+]
+ColumnsOption = Annotated[
+    str,
+    typer.Option(
+        metavar="FIELD=COLUMN,…",
+        help="Which columns are id, type, left, right, genre, intended, source, rater and grade, where their "
+        "names do not tell; columns of a file without header are 1, 2 and so on.",
+    ),
+]
+LookOption = Annotated[
+    bool, typer.Option("--look", help="Show how the files would be read, with a guess; import nothing.")
 ]
 MergeOption = Annotated[
     bool,
@@ -81,6 +97,8 @@ def import_files(
     files: FilesArgument,
     type: TypeOption = None,
     format: FormatOption = None,
+    columns: ColumnsOption = "",
+    look: LookOption = False,
     merge_equal_texts: MergeOption = False,
     as_json: JsonOption = False,
     wordnet: WordNetOption = None,
@@ -88,14 +106,18 @@ def import_files(
 ) -> None:
     """Import pairs and ratings: all files or nothing."""
     sizes = file_sizes(files)
+    assigned = parse_columns(columns)
     database, into = open_project(database_url, project)
+    if look:
+        _show_looks(files, type or into.settings.only_type, as_json=as_json)
+        return
     names = [Path(name).name for name in files]
     total = None if None in sizes else sum(size or 0 for size in sizes)
     with (
         _copy_stream(sys.stdin.buffer) if STDIN in files else nullcontext() as stdin,
         ProgressLine("Importing", total=total, unit="rows") as line,
     ):
-        reader = _Reader(files, stdin, format, type, into.settings.only_type)
+        reader = _Reader(files, stdin, format, type, into.settings.only_type, assigned)
         summary = ImportService(database).import_pairs(
             into.id,
             add_senses(reader.items(), Dictionary(wordnet).open_or_none),
@@ -110,8 +132,9 @@ def import_files(
                 "pairs": summary.pairs,
                 "ratings": summary.ratings,
                 "duplicates": list(summary.duplicates),
-                "made_ids": sum(made.count for made in reader.made_ids.values()),
+                "made_ids": sum(notes.made_ids for notes in reader.notes.values()),
                 "joined": list(summary.joined),
+                "without_definitions": summary.undescribed,
                 "equal_texts": [{"id": id, "as": other} for id, other in summary.equal_texts],
                 "merged": [{"id": id, "into": other} for id, other in summary.merged],
                 "ratings_left_out": [
@@ -123,9 +146,35 @@ def import_files(
         return
     imported = f"{number_of(summary.pairs, 'pair')} and {number_of(summary.ratings, 'rating')}"
     show_line(summary_text(imported, into.name, summary.duplicates, "pair"))
-    told = [made.sentence(name) for name, made in reader.made_ids.items()]
-    for said in filter(None, [*told, *summary.notes]):
+    told = [sentence for name, notes in reader.notes.items() for sentence in notes.sentences(name)]
+    for said in [*told, *summary.notes]:
         show_line(said)
+
+
+def _show_looks(files: Sequence[str], type: str | None, *, as_json: bool) -> None:
+    """Say what each file seems to be, how its columns would be read, and its first rows."""
+    looks = {}
+    for name in files:
+        with open_input(name, any_encoding=True) as source:
+            looks[source.name] = look_at(source, type=type)
+    if as_json:
+        show_json(
+            [
+                {
+                    "file": name,
+                    "kind": look.kind,
+                    "columns": dict(look.columns or {}),
+                    "names": list(look.names),
+                }
+                for name, look in looks.items()
+            ]
+        )
+        return
+    for name, look in looks.items():
+        guess = ",".join(f"{field}={column}" for field, column in (look.columns or {}).items())
+        show_line(f"{name}: {look.kind}." + (f" The guess: --columns {guess}" if guess else ""))
+        if look.rows:
+            show_table(look.names, [[beginning(cell, _SHOWN) for cell in row] for row in look.rows])
 
 
 def summary_text(imported: str, project: str, duplicates: Sequence[str], noun: str) -> str:
@@ -155,22 +204,26 @@ class _Reader:
         format: FileFormat | None,
         type: str | None,
         only_type: str | None,
+        columns: Columns,
     ) -> None:
         self._files = files
+        self._columns = columns
         self._stdin = stdin
         self._format = format
         self._types = {"type": type, "only_type": only_type}
         self._done = 0
         self._open: Source | None = None
-        self.made_ids: dict[str, MadeIds] = {}
+        self.notes: dict[str, ReadingNotes] = {}
         """Of each file."""
 
     def items(self) -> Iterator[ItemInput]:
         for name in self._files:
-            with open_input(name, self._stdin) as source:
+            with open_input(name, self._stdin, any_encoding=True) as source:
                 self._open = source
-                made_ids = self.made_ids[source.name] = MadeIds()
-                yield from read_items_or_errors(source, format=self._format, made_ids=made_ids, **self._types)
+                notes = self.notes[source.name] = ReadingNotes()
+                yield from read_items_or_errors(
+                    source, format=self._format, columns=self._columns, notes=notes, **self._types
+                )
                 self._open = None
                 self._done += source.size or 0
 
@@ -200,17 +253,19 @@ def file_sizes(files: Sequence[str]) -> list[int | None]:
 
 
 @contextmanager
-def open_input(name: str, stdin: BinaryIO | None = None) -> Iterator[Source]:
+def open_input(name: str, stdin: BinaryIO | None = None, *, any_encoding: bool = False) -> Iterator[Source]:
     """A file that a command is to read, or standard input.
 
     Args:
         name: of the file; "-" is standard input.
         stdin: what was read of standard input; by default itself.
+        any_encoding: as of `open_source`.
     """
     if name == STDIN:
-        yield open_stream(cast(io.BufferedReader, stdin or sys.stdin.buffer), "standard input")
+        stream = cast(io.BufferedReader, stdin or sys.stdin.buffer)
+        yield open_stream(stream, "standard input", any_encoding=any_encoding)
     else:
-        with open_file(Path(name)) as source:
+        with open_file(Path(name), any_encoding=any_encoding) as source:
             yield source
 
 
@@ -225,6 +280,7 @@ Examples:
   python -m annotation pairs list news --search ferry --state open --json
   python -m annotation pairs withdraw news p17 --reason "its text is cut off"
   python -m annotation pairs restore news p17
+  python -m annotation pairs describe news
   tail -n +2 wrong.tsv | cut -f1 | python -m annotation pairs remove news -
 """
 
@@ -334,6 +390,26 @@ def restore_pairs(
     database, found = open_project(database_url, project)
     count = PairService(database).restore(found.id, named, type=type, reason=reason)
     _show_count(count, found, "restored", as_json=as_json)
+
+
+@pairs.command("describe", epilog=_PAIRS_EXAMPLES)
+def describe_pairs(
+    project: ProjectArgument,
+    as_json: JsonOption = False,
+    wordnet: WordNetOption = None,
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """Add WordNet's definitions to pairs that were imported with bare sense keys."""
+    database, found = open_project(database_url, project)
+    service = SenseService(database, Dictionary(wordnet), WritingService(database))
+    done, unknown = service.describe(found.id)
+    if as_json:
+        show_json({"project": found.name, "described": done, "unknown": unknown})
+        return
+    has = "has its definition" if done == 1 else "have their definitions"
+    show_line(f"{number_of(done, 'pair')} of {found.name} {has} now.")
+    if unknown:
+        show_line(f"WordNet 3.0 does not have the senses of {number_of(unknown, 'pair')}: fix these keys.")
 
 
 def read_ids(arguments: Sequence[str]) -> list[str]:

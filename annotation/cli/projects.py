@@ -22,6 +22,7 @@ from annotation.projects import (
     Member,
     ProjectCounts,
     check_settings,
+    default_threshold,
     flagged_text,
     wider_range_text,
 )
@@ -29,7 +30,7 @@ from annotation.scale import earlier_words_text, read_scale_words
 from annotation.services.consents import ConsentService
 from annotation.services.pairs import PairService, StuckPair, StuckPairs
 from annotation.services.projects import ProjectService
-from annotation.types import Project, ProjectSettings, Role
+from annotation.types import Average, Project, ProjectSettings, Role
 from db import DEFAULT_URL
 from kpdemo.command import CallError
 from kpdemo.terminal import show_json, show_line, show_table
@@ -51,6 +52,7 @@ def settings_rows(settings: ProjectSettings) -> list[list[str]]:
         ["Raters per pair", str(settings.raters_per_pair)],
         ["Most pairs per rater", most_text(settings)],
         ["Flagged from", "no adjudication" if settings.threshold is None else str(settings.threshold)],
+        ["Gold without a decision", settings.average.value],
         ["Step", str(settings.step)],
         ["Order", "random" if settings.is_random else "as in the file"],
         ["Seed", str(settings.seed)],
@@ -83,6 +85,7 @@ def project_json(project: Project) -> dict[str, Any]:
         "guidelines": settings.guidelines,
         "raters_per_pair": settings.raters_per_pair,
         "threshold": None if settings.threshold is None else float(settings.threshold),
+        "average": settings.average.value,
         "step": float(settings.step),
         "order": (Order.RANDOM if settings.is_random else Order.FILE).value,
         "seed": settings.seed,
@@ -148,8 +151,12 @@ ThresholdOption = Annotated[
         metavar="GRADES",
         parser=threshold_option,
         help="Flag pairs with two ratings that differ by this much or more, 0.25 to 4; “none” for no "
-        "adjudication.",
+        "adjudication. By default 1 for two raters, more for more.",
     ),
+]
+AverageOption = Annotated[
+    Average | None,
+    typer.Option(help="Gold grade of a pair without a decision: this of its ratings; by default the mean."),
 ]
 StepOption = Annotated[
     Decimal | None,
@@ -192,6 +199,7 @@ def settings_of_options(
     types: list[str] | None,
     raters: int | None,
     threshold: Decimal | None,
+    average: Average | None,
     step: Decimal | None,
     guidelines: Path | None,
     seed: int | None,
@@ -214,6 +222,7 @@ def settings_of_options(
         "guidelines": None if guidelines is None else _read_text(guidelines),
         "raters_per_pair": raters,
         "threshold": threshold,
+        "average": average,
         "step": step,
         "is_random": None if order is None else order is Order.RANDOM,
         "seed": seed,
@@ -327,7 +336,8 @@ def create(
     name: NameArgument,
     types: TypesOption = None,
     raters: RatersOption = DEFAULTS.raters_per_pair,
-    threshold: ThresholdOption = DEFAULTS.threshold,
+    threshold: ThresholdOption = None,
+    average: AverageOption = None,
     step: StepOption = DEFAULTS.step,
     guidelines: GuidelinesOption = None,
     seed: SeedOption = DEFAULTS.seed,
@@ -345,6 +355,7 @@ def create(
         types=types,
         raters=raters,
         threshold=threshold,
+        average=average,
         step=step,
         guidelines=guidelines,
         seed=seed,
@@ -355,6 +366,7 @@ def create(
         consent=consent,
         scale=scale,
     )
+    named.setdefault("threshold", default_threshold(named["raters_per_pair"]))
     with option_errors():
         settings = check_settings(ProjectSettings(name, **named))
     project = ProjectService(open_database(database_url, may_make=True)).create(settings)
@@ -387,6 +399,7 @@ def change(
     types: TypesOption = None,
     raters: RatersOption = None,
     threshold: ThresholdOption = None,
+    average: AverageOption = None,
     step: StepOption = None,
     guidelines: GuidelinesOption = None,
     seed: SeedOption = None,
@@ -407,6 +420,7 @@ def change(
         types=types,
         raters=raters,
         threshold=threshold,
+        average=average,
         step=step,
         guidelines=guidelines,
         seed=seed,
@@ -469,7 +483,7 @@ def list_projects(as_json: JsonOption = False, database_url: DatabaseOption = DE
     if not found:
         show_line("No projects yet. Make one: python -m annotation project create NAME")
         return
-    figures = ("Raters", "Pairs", "Ratings", "Fully graded", "Flagged")
+    figures = ("Raters", "Pairs", "Ratings", "Done", "Flagged")
     rows = [
         [project.name, project.settings.raters_per_pair, *total_cells(counts)] for project, counts in found
     ]
@@ -504,7 +518,7 @@ def show(name: NameArgument, as_json: JsonOption = False, database_url: Database
         rows = [[member.user.name, ", ".join(roles_of(member))] for member in members]
         show_table(("Member", "Roles"), rows)
         show_line("")
-    figures = ("Pairs", "Ratings", "Fully graded", "Flagged")
+    figures = ("Pairs", "Ratings", "Done", "Flagged")
     rows = [[group.type, group.genre or "–", *total_cells(group)] for group in counts.groups]
     rows.append(["all", "", *total_cells(counts)])
     show_table(("Type", "Genre", *figures), rows, right=figures)

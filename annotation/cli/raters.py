@@ -173,7 +173,7 @@ def _read_pairs(file: str, project: Project, type: str | None, wordnet: Path | N
 
 def _describe_import(summary: KnownSummary, noun: str, project: Project) -> str:
     said = summary_text(number_of(summary.pairs, noun), project.name, summary.duplicates, noun)
-    return f"{said}\n{summary.note}" if summary.note else said
+    return "\n".join([said, *summary.notes])
 
 
 def overview_json(project: Project, overview: QualityOverview) -> dict[str, Any]:

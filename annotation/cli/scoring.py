@@ -29,6 +29,7 @@ from annotation.files.scores import (
     read_ungraded,
 )
 from annotation.reliability.report import bound_json
+from annotation.reliability.system_rater import SystemRater, rater_json, system_raters
 from annotation.reliability.upper_bound import mean_of_text
 from annotation.scoring import FEWEST_PAIRS, Estimate
 from annotation.sense_pairs import Dictionary
@@ -98,7 +99,7 @@ def parse_systems(
     training: Sequence[Path],
     *,
     calibrates: bool,
-    unknown_words: UnknownWords = UnknownWords.ZERO,
+    unknown_words: UnknownWords = UnknownWords.MEAN,
 ) -> list[Request]:
     """The systems that --system names.
 
@@ -368,6 +369,35 @@ def _show_people(people: People) -> None:
         )
 
 
+_RATER_FIGURES = ("Pairs", "α of people", "α with it", "Bias", "Distance", "Pearson", "Spearman")
+
+
+def _show_raters(raters: Sequence[SystemRater]) -> None:
+    """Each system as one more rater, by type."""
+    if not raters:
+        return
+    rows = [
+        (
+            one.system,
+            one.type,
+            f"{one.pairs:,}",
+            figure_text(one.people.value),
+            figure_text(one.together.value),
+            figure_text(one.bias, 2, sign="+"),
+            figure_text(one.distance, 2),
+            figure_text(one.pearson),
+            figure_text(one.spearman),
+        )
+        for one in raters
+    ]
+    show_line("")
+    title = "As raters: beside the people, and against the mean of their grades"
+    show_table(("System", "", *_RATER_FIGURES), rows, title=title, right=_RATER_FIGURES)
+    for one in raters:
+        if one.reason:
+            show_line(f"{one.system}, {one.type}: {one.reason}")
+
+
 def _contrast_cells(contrast: Contrast) -> Sequence[str]:
     value, interval = contrast.difference.value, _interval(contrast.difference, sign="+")
     test = contrast.williams
@@ -430,9 +460,16 @@ def score(
     wordnet: WordNetOption = None,
     unknown_words: Annotated[
         UnknownWords, typer.Option(help="What baselines score for a word that WordNet does not have.")
-    ] = UnknownWords.ZERO,
+    ] = UnknownWords.MEAN,
     resamples: ResamplesOption = DEFAULT_RESAMPLES,
     seed: SeedOption = DEFAULT_SEED,
+    as_raters: Annotated[
+        bool,
+        typer.Option(
+            "--as-raters",
+            help="Compare the systems, such as language models that grade, with the raters too.",
+        ),
+    ] = False,
     as_json: JsonOption = False,
     as_latex: LatexOption = False,
 ) -> None:
@@ -458,11 +495,21 @@ def score(
         show_line(scores_to_latex(report, made_by=made_by, remarks=remarks))
         return
     people = people_of(pairs, count_undecided(gold), resamples=resamples, seed=seed)
+    raters = []
+    if as_raters:
+        if not people.raters:
+            raise CallError(
+                "--as-raters needs single ratings: give a gold set of ours that was exported with them."
+            )
+        scored = [(system.name, system.scores) for system in systems]
+        raters = system_raters(pairs, scored, resamples=resamples, seed=seed)
     if as_json:
         left_out = {one.name: one.left_out for one in systems}
         bounds = {bound.type: bound_json(bound, people.raters) for bound in people.bounds}
         of_people = {"upper_bound": bounds, "not_adjudicated": people.undecided}
         told = {**of_people, "changed_gold": changed, "left_out": left_out}
+        told |= {"as_raters": list(map(rater_json, raters))} if as_raters else {}
         show_json({**scores_to_json(report), **told})
     else:
         show_report(report, people)
+        _show_raters(raters)

@@ -1,7 +1,8 @@
 """Files of a gold set and of single ratings, a row at a time: the same bytes for the same rows.
 
 jsonl: gold.jsonl, grades as numbers, `ratings` as [{"rater": …, "grade": …}].
-csv: gold.csv, UTF-8 with a header, a column "rating:LABEL" for each rater; cells made safe for spreadsheets.
+csv: gold.csv, UTF-8 with a header, a column "rating:LABEL" for each rater.
+spreadsheet: the same with cells that no spreadsheet program runs as formulas.
 parquet: gold.parquet, the columns of jsonl.
 semeval: the layout of SemEval-2014 Task 3, TYPE.input.tsv (larger, smaller, id; for word2sense word, sense
 key, word#pos#number, id) and TYPE.gs.tsv (a grade), line by line the same pairs, without header or quotes;
@@ -12,7 +13,7 @@ Unfinished pairs that are listed go to unfinished.jsonl, .csv, .parquet or, for 
 reason), with the column `reason`.
 
 Single ratings in long form, a row each, which can be imported again: id, type, rater, grade and more.
-jsonl: an object a line, grades as numbers. csv: with a header, cells made safe. tsv: with a
+jsonl: an object a line, grades as numbers. csv: with a header, cells as they are or safe. tsv: with a
 header, without quotes, and so without ids that have tabs or line breaks.
 """
 
@@ -37,7 +38,7 @@ from annotation.exchange import GOLD_COLUMN, RATING_COLUMN, REVISIONS_COLUMN
 from annotation.gold import Format, GoldRow
 from annotation.sense_pairs import LISTS, SENSE_COLUMNS, sense_values
 from annotation.senses import WORD_TO_SENSE
-from kpdemo.io.tables import escape_formula
+from kpdemo.io.tables import BYTE_ORDER_MARK, escape_formula
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,9 +185,9 @@ def open_unfinished(
 def _open_table(
     format: Format, folder: Path, stem: str, labels: Sequence[str] | None, extras: Extras
 ) -> RowWriter:
-    path = folder / f"{stem}.{format.value}"
-    if format is Format.CSV:
-        return CsvWriter(path, labels or (), extras)
+    path = folder / f"{stem}.{format.ending}"
+    if format in (Format.CSV, Format.SPREADSHEET):
+        return CsvWriter(path, labels or (), extras, is_safe=format is Format.SPREADSHEET)
     extras = replace(extras, has_ratings=labels is not None)
     return ParquetWriter(path, extras) if format is Format.PARQUET else JsonlWriter(path, extras)
 
@@ -233,18 +234,21 @@ class JsonlWriter(RowWriter):
 
 
 class CsvWriter(RowWriter):
-    def __init__(self, path: Path, labels: Sequence[str], extras: Extras) -> None:
+    """`is_safe` makes every cell safe for spreadsheet programs."""
+
+    def __init__(self, path: Path, labels: Sequence[str], extras: Extras, *, is_safe: bool = False) -> None:
         super().__init__()
         self._labels, self._name, self._extras = tuple(labels), path.name, extras
+        self._line = csv_line if not is_safe else safe_csv_line
         header = [*extras.columns, *(f"{RATING_COLUMN}{label}" for label in self._labels)]
         self._file = self._open(path, header)
-        self._file.write(csv_line(header))
+        self._file.write(csv_header(header, is_safe=is_safe))
 
     def add(self, row: GoldRow) -> None:
         values = row_values(row, self._extras)
         graded = dict(row.ratings)
         cells = [cell_text(value) for value in values.values()]
-        self._file.write(csv_line([*cells, *(cell_text(graded.get(label)) for label in self._labels)]))
+        self._file.write(self._line([*cells, *(cell_text(graded.get(label)) for label in self._labels)]))
         self.rows[self._name] += 1
 
 
@@ -328,7 +332,7 @@ def cell_text(value: Any) -> str:
         case None:
             return ""
         case str():
-            return escape_formula(value)
+            return value
         case float() | Decimal():
             return grade_text(Decimal(str(value)))
         case list():
@@ -336,10 +340,26 @@ def cell_text(value: Any) -> str:
     return str(value)
 
 
-def csv_line(cells: Sequence[str]) -> str:
+def csv_line(cells: Iterable[str], *, quotes_all: bool = False) -> str:
     """A line as RFC 4180 has it; csv.writer leaves a lone carriage return bare, which ends a line."""
-    quoted = ('"' + cell.replace('"', '""') + '"' if _QUOTED.search(cell) else cell for cell in cells)
+    quoted = (
+        '"' + cell.replace('"', '""') + '"' if quotes_all or _QUOTED.search(cell) else cell for cell in cells
+    )
     return ",".join(quoted) + "\n"
+
+
+def safe_csv_line(cells: Iterable[str]) -> str:
+    """A line of which spreadsheet programs run no cell."""
+    return csv_line(map(escape_formula, cells))
+
+
+def csv_header(names: Sequence[str], *, is_safe: bool) -> str:
+    """The first line, which tells how the cells are to be read (`annotation.exchange`).
+
+    Names in quotes stand over cells as they are; names without, which earlier versions always wrote, over
+    cells that are safe for spreadsheet programs. The mark before these tells Excel that they are UTF-8.
+    """
+    return BYTE_ORDER_MARK + safe_csv_line(names) if is_safe else csv_line(names, quotes_all=True)
 
 
 def tsv_line(fields: Iterable[str]) -> str:
@@ -401,8 +421,10 @@ def format_of(path: Path) -> RatingFormat | None:
     return RatingFormat(ending) if ending in set(RatingFormat) else None
 
 
-def rating_lines(ratings: Iterable[SingleRating], format: RatingFormat) -> Iterator[str]:
-    """The lines of a file, with their ends.
+def rating_lines(
+    ratings: Iterable[SingleRating], format: RatingFormat, *, is_safe: bool = False
+) -> Iterator[str]:
+    """The lines of a file, with their ends; `is_safe` makes cells of CSV safe for spreadsheet programs.
 
     Raises:
         ExportError: the id of a pair would not be the same in a TSV file.
@@ -411,8 +433,9 @@ def rating_lines(ratings: Iterable[SingleRating], format: RatingFormat) -> Itera
     if format is RatingFormat.JSONL:
         yield from map(json_line, rows)
     elif format is RatingFormat.CSV:
-        yield csv_line(RATING_COLUMNS)
-        yield from (csv_line([cell_text(value) for value in row.values()]) for row in rows)
+        line = safe_csv_line if is_safe else csv_line
+        yield csv_header(RATING_COLUMNS, is_safe=is_safe)
+        yield from (line(map(cell_text, row.values())) for row in rows)
     else:
         yield tsv_line(RATING_COLUMNS)
         for row in rows:
@@ -421,7 +444,7 @@ def rating_lines(ratings: Iterable[SingleRating], format: RatingFormat) -> Itera
                     f"The id {row['id']!r} has a tab or a line break, which TSV cannot hold: "
                     "write CSV or JSON Lines."
                 )
-            yield tsv_line(value if isinstance(value, str) else cell_text(value) for value in row.values())
+            yield tsv_line(map(cell_text, row.values()))
 
 
 def _rating_values(rating: SingleRating) -> dict[str, Any]:

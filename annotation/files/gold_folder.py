@@ -18,9 +18,9 @@ from typing import IO, Any, Self
 
 from annotation.errors import ExportError, ScoreFileError
 from annotation.files.gold_files import task_stems
-from annotation.gold import ExportOptions, Format
+from annotation.gold import ExportOptions, Format, GoldSource
 from annotation.scale import Point, scale_points
-from annotation.types import ProjectSettings
+from annotation.types import Average, ProjectSettings
 from kpdemo.io.files import parse_json
 
 
@@ -46,7 +46,11 @@ def refuse_empty_export(path: Path) -> None:
         ScoreFileError: its manifest counts no gold grade, since it was exported before there were any.
     """
     counts = read_manifest(path if path.is_dir() else path.parent).get("counts")
-    if isinstance(counts, dict) and counts.get("adjudicated") == 0 and counts.get("mean") == 0:
+    if (
+        isinstance(counts, dict)
+        and "adjudicated" in counts
+        and not any(counts.get(source) for source in GoldSource)
+    ):
         raise ScoreFileError(
             f"{path}: an empty gold set, since no pair had a gold grade when it was exported; export it "
             "again once raters have graded enough."
@@ -134,7 +138,9 @@ def manifest(
             "order": "random" if settings.is_random else "import",
             "seed": settings.seed,
             **({"most_per_rater": settings.most_per_rater} if settings.most_per_rater else {}),
-            "gold": "the adjudicated grade, else the mean of the ratings, rounded half to even to 4 decimals",
+            **({"average": settings.average.value} if settings.average is not Average.MEAN else {}),
+            "gold": f"the adjudicated grade, else the {settings.average} of the ratings, rounded half to "
+            "even to 4 decimals",
         },
         "options": {
             "format": options.format.value,

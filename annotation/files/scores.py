@@ -55,7 +55,7 @@ from annotation.files.gold_folder import (
 )
 from annotation.wording import HALF, quote_value
 from kpdemo.io.tables import (
-    WORKBOOK_SUFFIX,
+    WORKBOOK_SUFFIXES,
     Line,
     Row,
     TableFormat,
@@ -600,7 +600,7 @@ def _known_key(id: str, type: object, graded: Sequence[str], others: Sequence[st
     return chosen, id
 
 
-PLAIN = (".tsv", ".tab", ".csv", ".txt", ".jsonl", ".ndjson", WORKBOOK_SUFFIX)
+PLAIN = (".tsv", ".tab", ".csv", ".txt", ".jsonl", ".ndjson", *WORKBOOK_SUFFIXES)
 """No .gz: a small one may hold gigabytes."""
 GOLD_SUFFIXES = (*PLAIN, ".parquet")
 _Read = TypeVar("_Read")

@@ -173,7 +173,7 @@ class Part:
     pairs: int
     ratings: int
     finished: int
-    """Pairs with all their ratings."""
+    """Pairs with all their ratings, or a decision."""
     flagged: int
     """Pairs whose ratings differ by the threshold or more."""
     to_adjudicate: int
@@ -344,7 +344,7 @@ class _Split:
             name,
             pairs=int(chosen.sum()),
             ratings=len(grades),
-            finished=int((chosen & (self._counts >= data.raters_per_pair)).sum()),
+            finished=int((chosen & (data.decided | (self._counts >= data.raters_per_pair))).sum()),
             flagged=int(flagged.sum()),
             to_adjudicate=int((flagged & ~decided).sum()),
             decided=int(decided.sum()),

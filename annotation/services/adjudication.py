@@ -334,7 +334,7 @@ def unflagged_text(pair: Pair, project: Project) -> str:
         return NO_ADJUDICATION
     return (
         f"The ratings of this pair are {from_quarters(pair.spread_quarters)} apart, less than "
-        f"{from_quarters(project.threshold_quarters)}: their mean is its gold grade."
+        f"{from_quarters(project.threshold_quarters)}: their {project.average} is its gold grade."
     )
 
 

@@ -29,6 +29,7 @@ PAIRS_REMOVED, PAIRS_WITHDRAWN, PAIRS_RESTORED = PAIRS_CHANGED = (
     "pairs restored",
 )
 """What changes which pairs count."""
+SENSES_DESCRIBED = "senses described"
 GRADES_EXCLUDED, GRADES_RESTORED = GRADES_CHANGED = ("grades set aside", "grades brought back")
 """What changes which grades count, but for single ones."""
 

@@ -12,7 +12,19 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import ColumnElement, Executable, Row, Select, and_, exists, func, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Executable,
+    Row,
+    Select,
+    String,
+    and_,
+    cast,
+    exists,
+    func,
+    or_,
+    select,
+)
 from sqlalchemy.orm import Session
 
 from annotation import __version__
@@ -35,7 +47,8 @@ from annotation.gold_card import gold_card
 from annotation.predictions import QueueOrder
 from annotation.reliability.report import AgreementTally
 from annotation.sense_pairs import senses_from_json
-from annotation.services.audit import PROJECT_CHANGED, record
+from annotation.senses import WORD_TO_SENSE
+from annotation.services.audit import PROJECT_CHANGED, SENSES_DESCRIBED, record
 from annotation.services.consents import consent_for_manifest
 from annotation.services.excluded_ratings import excluded_for_manifest, read_excluded
 from annotation.services.numbering import NumberService, keep_exported, names_of, rater_ids
@@ -47,32 +60,33 @@ from annotation.services.project_rows import (
     comments_of,
     count_withdrawn,
     find_project,
+    is_finished,
     is_flagged,
-    is_fully_rated,
     is_reopened,
     of_pair_in_use,
     order_of,
 )
 from annotation.services.quality import quality_of, training_in_use
-from annotation.services.transactions import AT_ONCE, count_where
+from annotation.services.transactions import AT_ONCE, count_where, is_among, parts
 from annotation.types import Cause, Clock, ProjectSettings, RatedPair, from_quarters, utcnow
 from db import Database
 from db.models import Adjudication, AuditEvent, Comment, Export, Pair, Project, Rating, RatingChange, User
 
 
-def pairs_with_sums(project_id: int, *columns: Any) -> Select[*tuple[Any, ...]]:
+def pairs_with_grades(project_id: int, *columns: Any) -> Select[*tuple[Any, ...]]:
     """These columns of every pair that is not withdrawn, in the order of import; of each row there is a
     `standing_in`."""
-    # For each pair by itself: before PostgreSQL has counted new rows it would go through all sums for each.
-    summed = (
-        select(func.sum(Rating.quarters)).where(Rating.pair_id == Pair.id).correlate(Pair).scalar_subquery()
+    # For each pair by itself: before PostgreSQL has counted new rows it would go through all for each.
+    joined = (
+        select(func.aggregate_strings(cast(Rating.quarters, String), " "))
+        .where(Rating.pair_id == Pair.id)
+        .correlate(Pair)
+        .scalar_subquery()
     )
     return (
         select(
             *columns,
-            Pair.rating_count,
-            Pair.spread_quarters,
-            summed.label("sum"),
+            joined.label("grades"),
             Adjudication.quarters.label("decided"),
         )
         .select_from(Pair)
@@ -84,12 +98,10 @@ def pairs_with_sums(project_id: int, *columns: Any) -> Select[*tuple[Any, ...]]:
 
 
 def standing_in(row: Row[Any]) -> GoldStanding:
-    """Of a row with `rating_count`, `spread_quarters`, `sum` and `decided`."""
+    """Of a row with `grades` and `decided`."""
     return GoldStanding(
-        decided=None if row.decided is None else from_quarters(row.decided),
-        ratings=row.rating_count,
-        total=from_quarters(int(row.sum or 0)),
-        spread=from_quarters(row.spread_quarters),
+        None if row.decided is None else from_quarters(row.decided),
+        tuple(from_quarters(int(quarters)) for quarters in (row.grades or "").split()),
     )
 
 
@@ -266,8 +278,8 @@ def first_unfinished(session: Session, project: Project) -> tuple[str, str] | No
 
 def _lacks(project: Project) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     """`annotation.gold.GoldStanding.reason` for a query: an unfinished pair meets one of the two."""
-    few, enough = ~is_fully_rated(project), is_fully_rated(project)
-    return and_(~HAS_DECISION, few), and_(~HAS_DECISION, enough, is_flagged(project))
+    finished = is_finished(project)
+    return ~finished, and_(~HAS_DECISION, finished, is_flagged(project))
 
 
 def other_counts(session: Session, project: Project) -> dict[str, int]:
@@ -320,6 +332,7 @@ _NAMES = {
     "types": "types",
     "step": "step",
     "threshold": "adjudication_threshold",
+    "average": "average",
     "raters_per_pair": "raters_per_pair",
     "is_random": "order",
     "seed": "seed",
@@ -335,17 +348,23 @@ def protocol_history(session: Session, project: Project) -> dict[str, Any]:
     """`protocol_changes` of a manifest, the earliest first, and the texts before them by their hashes.
 
     The texts are `earlier_guidelines`, `earlier_consent` and `earlier_scale_words`. Nothing where none was
-    changed. `ratings_before` are the grades that stand as they were before a change.
+    changed. `ratings_before` are the grades that stand as they were before a change; where senses got
+    definitions, those of the pairs that had none.
     """
     events = session.execute(
-        select(AuditEvent.at, AuditEvent.detail)
-        .where(AuditEvent.project_id == project.id, AuditEvent.action == PROJECT_CHANGED)
+        select(AuditEvent.at, AuditEvent.action, AuditEvent.detail)
+        .where(
+            AuditEvent.project_id == project.id, AuditEvent.action.in_((PROJECT_CHANGED, SENSES_DESCRIBED))
+        )
         .order_by(AuditEvent.id)
     )
     changes: list[dict[str, Any]] = []
     earlier: dict[str, dict[str, str]] = {name: {} for name in LONG_TEXTS}
     moments: list[datetime] | None = None
-    for at, detail in events:
+    for at, action, detail in events:
+        if action == SENSES_DESCRIBED:
+            changes += _definitions(session, project.id, at, detail.get("graded"))
+            continue
         told = list(_changes(detail))
         if told and moments is None:
             moments = _moments(session, project.id)
@@ -372,6 +391,26 @@ def _changes(detail: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             yield {"setting": _NAMES[name], **values}
 
 
+def _definitions(
+    session: Session, project_id: int, at: datetime, graded: Sequence[str] | None
+) -> Iterator[dict[str, Any]]:
+    """That raters had graded pairs by sense keys alone, before these got their definitions.
+
+    Args:
+        at: when they got them.
+        graded: the pairs' ids; None in events of earlier versions: then any pair of a sense may be one.
+    """
+    described = select(Pair.id).where(
+        Pair.project_id == project_id, Pair.type == WORD_TO_SENSE, Pair.senses.is_not(None), IN_USE
+    )
+    named = [is_among(session, Pair.external_id, ids) for ids in parts(graded or ())]
+    among = [described] if graded is None else [described.where(condition) for condition in named]
+    moments = (_moments(session, project_id, Rating.pair_id.in_(pairs)) for pairs in among)
+    if before := sum(bisect_left(given, at) for given in moments):
+        sides = {"before": "sense keys alone", "after": "definitions of the senses"}
+        yield {"at": at.isoformat(), "setting": "definitions", **sides, "ratings_before": before}
+
+
 def _value(name: str, value: Any) -> Any:
     if name in LONG_TEXTS:
         return value["sha256"]
@@ -380,13 +419,13 @@ def _value(name: str, value: Any) -> Any:
     return value
 
 
-def _moments(session: Session, project_id: int) -> list[datetime]:
-    """When each grade in force was given, or last changed, the earliest first."""
+def _moments(session: Session, project_id: int, *which: ColumnElement[bool]) -> list[datetime]:
+    """When each grade in force, or each of some, was given, or last changed, the earliest first."""
     change = and_(RatingChange.pair_id == Rating.pair_id, RatingChange.rater_id == Rating.rater_id)
     rows = session.execute(
         select(Rating.created_at, func.max(RatingChange.at))
         .outerjoin(RatingChange, change)
-        .where(Rating.project_id == project_id, of_pair_in_use(Rating.pair_id, project_id))
+        .where(Rating.project_id == project_id, of_pair_in_use(Rating.pair_id, project_id), *which)
         .group_by(Rating.id)
     )
     return sorted(max(given, changed or given) for given, changed in rows)

@@ -31,7 +31,7 @@ from annotation.assignment import position_in
 from annotation.comparison import foreign_type_text
 from annotation.errors import ImportFileError, SettingsError
 from annotation.exchange import WrongLines, fingerprint
-from annotation.sense_pairs import senses_to_json
+from annotation.sense_pairs import is_undescribed, senses_to_json
 from annotation.services.assignment import TAKES_A_SLOT, refresh_pairs
 from annotation.services.audit import FORMER_NAME, NAMES_PROJECT, PROJECT_CREATED, record, record_account
 from annotation.services.known_pairs import training_prints
@@ -564,6 +564,7 @@ class PairImporter:
         self._first_order = self._order = next_order(session, Pair, project.id)
         self._duplicates: dict[str, None] = {}
         self._equal_texts: list[EqualTexts] = []
+        self._undescribed = 0
         self._merged: dict[str, dict[str, _Known]] = {}
         """Into which pair each was merged, by its id, then type."""
         self._merged_prints: set[str] = set()
@@ -603,6 +604,7 @@ class PairImporter:
             equal_texts=tuple(self._equal_texts),
             merged=tuple(merged),
             left_out=tuple(self._ratings.left_out),
+            undescribed=self._undescribed,
         )
 
     def _add_part(self, items: Sequence[ItemInput]) -> None:
@@ -702,6 +704,7 @@ class PairImporter:
     def _insert(self, part: _Part) -> None:
         rows = [self._row(pair, known, order) for order, (pair, known) in enumerate(part.new, self._order)]
         insert_rows(self._session, Pair, rows)
+        self._undescribed += sum(is_undescribed(pair) for pair, _ in part.new)
         if any(pair.ratings for pair, _ in part.new) or part.again:
             ids = self._session.execute(
                 select(Pair.import_order, Pair.id).where(

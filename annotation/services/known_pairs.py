@@ -17,7 +17,8 @@ from annotation.errors import GradeError, ImportFileError, NotFoundError
 from annotation.exchange import WrongLines, fingerprint
 from annotation.quality import MOST_CHECK_PAIRS, MOST_TRAINING_PAIRS
 from annotation.scale import CLSS
-from annotation.sense_pairs import senses_to_json
+from annotation.sense_pairs import is_undescribed, senses_to_json
+from annotation.senses import undescribed_text
 from annotation.services.audit import record
 from annotation.services.project_rows import checks_project_of, find_project, next_order
 from annotation.services.quality import (
@@ -235,14 +236,18 @@ class KnownSummary:
     ratings_left_out: int = 0
     """Single ratings in the file: these pairs have one grade, which is known."""
 
+    undescribed: int = 0
+    """New pairs of a word and a sense key without definitions, as there was no WordNet."""
+
     @property
-    def note(self) -> str:
-        """That ratings were left out; nothing where there were none."""
-        if not self.ratings_left_out:
-            return ""
-        were = "was" if self.ratings_left_out == 1 else "were"
-        left_out = f"{number_of(self.ratings_left_out, 'rating')} in the file {were} left out"
-        return f"{left_out}: these pairs have one grade, which is known."
+    def notes(self) -> list[str]:
+        """A sentence or two for each thing that an importer may not have expected."""
+        told = [undescribed_text(self.undescribed)] if self.undescribed else []
+        if self.ratings_left_out:
+            were = "was" if self.ratings_left_out == 1 else "were"
+            left_out = f"{number_of(self.ratings_left_out, 'rating')} in the file {were} left out"
+            told.append(f"{left_out}: these pairs have one grade, which is known.")
+        return told
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +260,13 @@ class KnownLine:
     left: str
     right: str
     grade: Decimal
+
+
+def _summary(
+    new: Sequence[KnownPair], duplicates: Iterable[str], read: Sequence[KnownPairInput]
+) -> KnownSummary:
+    undescribed = sum(is_undescribed(known.pair) for known in new)
+    return KnownSummary(len(new), tuple(duplicates), _count_ratings(read), undescribed)
 
 
 class KnownPairService:
@@ -295,7 +307,7 @@ class KnownPairService:
                 for order, known in enumerate(new, start=first)
             )
             self._record(session, "training pairs imported", project, len(new), files, by)
-        return KnownSummary(len(new), tuple(duplicates), _count_ratings(read))
+        return _summary(new, duplicates, read)
 
     def retire_training(self, project_id: int, *, by: User | None = None) -> int:
         """Use the training pairs no longer; attempts at them are kept. How many they were.
@@ -352,7 +364,7 @@ class KnownPairService:
             if new:  # or the checks that the larger number makes overdue would come one after another
                 begin_checks_anew(session, project.id)
             self._record(session, "check pairs imported", project, len(new), files, by)
-        return KnownSummary(len(new), tuple(duplicates), _count_ratings(read))
+        return _summary(new, duplicates, read)
 
     def known(self, project_id: int) -> tuple[KnownLine, ...]:
         """The training pairs in use and then the check pairs, each in the order of their import.

@@ -17,7 +17,7 @@ from annotation.files.scores import GoldPair, Key, gold_digest
 from annotation.scoring import Estimate
 from annotation.services.agreement import project_version
 from annotation.services.audit import record
-from annotation.services.gold import pairs_with_sums, standing_in
+from annotation.services.gold import pairs_with_grades, standing_in
 from annotation.services.project_rows import IN_USE, as_project, find_project
 from annotation.services.transactions import insert_rows
 from annotation.services.users import id_of
@@ -502,7 +502,7 @@ def _gold_of(session: Session, project: Project) -> Gold:
     graded: list[GoldPair] = []
     ungraded: set[Key] = set()
     columns = Pair.type, Pair.external_id, Pair.left, Pair.right, Pair.genre
-    for row in session.execute(pairs_with_sums(project.id, *columns)):
+    for row in session.execute(pairs_with_grades(project.id, *columns)):
         grade = standing_in(row).gold(settings)
         if grade is None:
             ungraded.add((row.type, row.external_id))

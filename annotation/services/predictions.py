@@ -29,7 +29,7 @@ from annotation.gold import Reason
 from annotation.predictions import TYPE, PooledPhrase, PredictedDocument, QueueOrder, Run, pair_name, pool
 from annotation.relevance import GradedDocument, GradedPhrase, JudgedPool
 from annotation.services.audit import PROJECT_CHANGED, record
-from annotation.services.gold import pairs_with_sums, standing_in
+from annotation.services.gold import pairs_with_grades, standing_in
 from annotation.services.imports import PairImporter
 from annotation.services.known_pairs import known_prints
 from annotation.services.project_rows import as_project, find_project, order_of, reorder, usual_order
@@ -478,7 +478,7 @@ def _phrases(session: Session, project: Project) -> tuple[dict[int, list[GradedP
     withdrawn pair."""
     of_phrase = SentPhrase.id, SentPhrase.document_id, SentPhrase.is_present, Pair.external_id, Pair.right
     rows = session.execute(
-        pairs_with_sums(project.id, *of_phrase).join(SentPhrase, SentPhrase.pair_id == Pair.id)
+        pairs_with_grades(project.id, *of_phrase).join(SentPhrase, SentPhrase.pair_id == Pair.id)
     )
     found: dict[int, list[GradedPhrase]] = defaultdict(list)
     settings, undecided = as_project(project).settings, 0

@@ -106,6 +106,7 @@ def as_project(row: Project) -> types.Project:
         most_per_rater=row.most_per_rater,
         consent=row.consent or "",
         scale_words=row.scale_words or "",
+        average=types.Average(row.average),
     )
     return types.Project(id=row.id, settings=settings, created_at=row.created_at)
 
@@ -174,8 +175,17 @@ def is_fully_rated(project: Project | type[Project]) -> ColumnElement[bool]: ...
 def is_fully_rated(
     project: Project | type[Project], pair: Pair | type[Pair] = Pair
 ) -> bool | ColumnElement[bool]:
-    """It has all the ratings that the project asks for."""
+    """It has all the ratings that the project asks for: nobody else will be given it."""
     return pair.rating_count >= project.raters_per_pair
+
+
+def is_finished(project: Project | type[Project]) -> ColumnElement[bool]:
+    """Of a pair: it needs no more ratings, having all that the project asks for, or a decision.
+
+    What the pages count as finished; the others lack ratings for a gold grade. A rater who has a decided pair
+    may still grade it, which `is_fully_rated` tells.
+    """
+    return or_(is_fully_rated(project), HAS_DECISION)
 
 
 def is_reopened(project: Project | type[Project]) -> ColumnElement[bool]:

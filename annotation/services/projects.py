@@ -38,8 +38,8 @@ from annotation.services.project_rows import (
     count_withdrawn,
     find_project,
     follow_pairs,
+    is_finished,
     is_flagged,
-    is_fully_rated,
     is_open,
     lock_pairs,
     reorder,
@@ -85,7 +85,7 @@ class ProjectLine:
     """The own ones; administrators of the server may have none."""
     pairs: int
     finished: int
-    """Pairs with all the ratings that the project asks for."""
+    """Pairs with all the ratings that the project asks for, or a decision."""
     to_adjudicate: int
     """Pairs, but those that are held back from whoever sees it."""
     raters: int
@@ -196,7 +196,7 @@ class OverviewService:
 
 
 def _counts(project_ids: list[int]) -> Select[int, int, Any]:
-    finished = func.count().filter(is_fully_rated(ProjectRow))
+    finished = func.count().filter(is_finished(ProjectRow))
     return (
         select(Pair.project_id, func.count().label("pairs"), finished.label("finished"))
         .join(ProjectRow, ProjectRow.id == Pair.project_id)
@@ -266,7 +266,7 @@ def count_project(session: Session, project: models.Project, viewer: int | None 
             pair.genre,
             func.count(),
             func.sum(pair.rating_count),
-            func.count().filter(is_fully_rated(project)),
+            func.count().filter(is_finished(project)),
             func.count().filter(is_flagged(project), is_shown),
         )
         .where(pair.project_id == project.id, IN_USE)
@@ -323,6 +323,7 @@ def setting_columns(settings: ProjectSettings) -> dict[str, Any]:
         "consent": settings.consent or None,
         "consent_sha256": text_hash(settings.consent),
         "scale_words": settings.scale_words or None,
+        "average": settings.average.value,
     }
 
 

@@ -420,6 +420,7 @@ class RatingExportService:
         format: RatingFormat,
         *,
         named: bool,
+        is_safe: bool = False,
         publish: Callable[[], None] | None = None,
     ) -> int:
         """Write the ratings of the pairs that count to a new file, and keep the numbers that it gave raters.
@@ -429,6 +430,7 @@ class RatingExportService:
             file: it is made, or emptied.
             format: of the file.
             named: whether raters have their names; else "rater 1" and so on, as in gold sets.
+            is_safe: whether spreadsheet programs run no cell of CSV as a formula.
             publish: puts the file in its place; where that fails, nothing was exported.
 
         Returns:
@@ -449,7 +451,9 @@ class RatingExportService:
             counts = of_pair_in_use(Rating.pair_id, project.id)
             written = count_where(session, Rating.project_id == project.id, counts)
             with file.open("w", encoding="utf-8", newline="") as stream:
-                stream.writelines(rating_lines(_ratings(session, project.id, labels), format))
+                stream.writelines(
+                    rating_lines(_ratings(session, project.id, labels), format, is_safe=is_safe)
+                )
         self._publish(project_id, file, None if named else raters, written, publish)
         return written
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from decimal import Decimal
 from itertools import count
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from sqlalchemy import ColumnElement, Select, select, true, update
 from sqlalchemy.orm import Session
@@ -19,19 +19,24 @@ from annotation.sense_pairs import (
     SenseError,
     describe_sense,
     pair_of_choice,
+    senses_from_json,
     senses_of_choice,
     senses_to_json,
 )
-from annotation.senses import WORD_TO_SENSE, is_sense_key
-from annotation.services.audit import record
+from annotation.senses import WORD_TO_SENSE, PairSenses, is_sense_key
+from annotation.services.audit import SENSES_DESCRIBED, record
 from annotation.services.imports import PairImporter
 from annotation.services.project_rows import as_project, checks_project_of, find_project, next_order
 from annotation.services.rater_queue import bar_raters
 from annotation.services.transactions import count_where
+from annotation.services.users import id_of
 from annotation.services.writing import WritingService
 from annotation.types import Clock, NewPair, User, utcnow
 from db import Database
 from db.models import Pair, TrainingPair
+
+if TYPE_CHECKING:
+    from annotation.wordnet import WordNet
 
 _DESCRIBED_AT_ONCE = 200
 _Kind: TypeAlias = type[Pair] | type[TrainingPair]
@@ -116,8 +121,10 @@ class SenseService:
             find_project(session, project_id)
             return sum(count_where(session, *_lacking(session, kind, project_id)) for kind in _KINDS)
 
-    def describe(self, project_id: int, *, by: User) -> tuple[int, int]:
+    def describe(self, project_id: int, *, by: User | None = None) -> tuple[int, int]:
         """Add definitions to pairs without any; how many have them now, and how many WordNet does not know.
+
+        The event names the pairs that raters had graded by their bare keys: a gold set says so.
 
         Raises:
             NotFoundError: there is no such project.
@@ -125,36 +132,65 @@ class SenseService:
         """
         wordnet = self._dictionary.open()
         done = missing = 0
+        graded: list[str] = []
         for kind in _KINDS:
             last = 0
             while True:
                 with self._database.session() as session:  # some at a time: raters save in between
                     find_project(session, project_id)
                     rows = session.execute(
-                        select(kind.id, kind.right)
+                        select(kind.id, kind.right, kind.senses)
                         .where(*_lacking(session, kind, project_id), kind.id > last)
                         .order_by(kind.id)
                         .limit(_DESCRIBED_AT_ONCE)
                     ).all()
-                    for id, right in rows:
-                        senses = (
-                            describe_sense(right.strip(), wordnet) if is_sense_key(right.strip()) else None
-                        )
+                    described = []
+                    for id, right, known in rows:
+                        senses = _describe(right.strip(), senses_from_json(known) or PairSenses(), wordnet)
                         missing += senses is None
                         if senses is not None:
                             # Somebody else may have asked at the same moment.
-                            is_lacking = kind.id == id, kind.senses.is_(None)
+                            is_lacking = kind.id == id, _has_no_sense(kind)
                             found = senses_to_json(senses)
                             session.execute(update(kind).where(*is_lacking).values(senses=found))
-                            done += 1
+                            described.append(id)
+                    done += len(described)
+                    if kind is Pair:
+                        graded += session.scalars(
+                            select(Pair.external_id)
+                            .where(
+                                Pair.project_id == project_id, Pair.id.in_(described), Pair.rating_count > 0
+                            )
+                            .order_by(Pair.id)
+                        )
                 if not rows:
                     break
                 last = rows[-1].id
         with self._database.session() as session:
             find_project(session, project_id)
-            told = {"user_id": by.id, "project_id": project_id, "pairs": done}
-            record(session, self._clock(), "senses described", **told)
+            record(
+                session,
+                self._clock(),
+                SENSES_DESCRIBED,
+                user_id=id_of(by),
+                project_id=project_id,
+                pairs=done,
+                graded=graded,
+            )
         return done, missing
+
+
+def _describe(key: str, known: PairSenses, wordnet: WordNet) -> PairSenses | None:
+    """What WordNet says of the sense, beside what the file said of the word; None of an unknown key."""
+    if not is_sense_key(key):
+        return None
+    return describe_sense(
+        key, wordnet, flag=known.flag, word_key=known.word_key, word_definition=known.word_definition
+    )
+
+
+def _has_no_sense(kind: _Kind) -> ColumnElement[bool]:
+    return cast(ColumnElement[bool], kind.senses["sense"].as_string().is_(None))
 
 
 def _pairs_of_id(project_id: int, external_id: str) -> Select[Pair]:
@@ -169,6 +205,6 @@ def _lacking(session: Session, kind: _Kind, project_id: int) -> tuple[ColumnElem
         kind.project_id.in_((project_id, checks_project_of(session, project_id) or project_id)),
         TrainingPair.retired_at.is_(None) if kind is TrainingPair else true(),
         kind.type == WORD_TO_SENSE,
-        kind.senses.is_(None),
+        _has_no_sense(kind),
         kind.right.like("%\\%_:__:__:%", escape="\\"),
     )

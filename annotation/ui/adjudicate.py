@@ -35,7 +35,7 @@ from annotation.services.adjudication import PAGE_SIZE, AdjudicationService, Nei
 from annotation.services.gold import GoldCounts, GoldService
 from annotation.services.projects import ProjectService
 from annotation.types import QUARTERS_PER_POINT, Cause, Project, ProjectSettings, Role, User, to_quarters
-from annotation.ui.rate import STEP_NAMES, point_html
+from annotation.ui.rate import STEP_NAMES, guidelines_html, point_html
 from annotation.ui.widgets import Answer, Parts, ScriptEvent, answer_problems, event_script, require_member
 from annotation.ui.wording import all_withdrawn_text, held_back_text, meaning_html, time_html
 from annotation.wording import quote_value, whole_in
@@ -136,9 +136,11 @@ def _entry_html(entry: QueueEntry, current: int | None) -> str:
 
 
 KEYS = (
-    "0–4 choose a grade, [ and ] go a step down and up, P and N to the previous and next pair, Ctrl+Enter "
-    "saves. On the scale, ← and → always go a step down and up, ↑ and ↓ to the grade below and above."
+    "0–4 choose a grade, [ and ] go a step down and up, the letter of a cause chooses it, P and N go to the "
+    "previous and next pair, Ctrl+Enter saves. On the scale, ← and → always go a step down and up, ↑ and ↓ "
+    "to the grade below and above."
 )
+CAUSE_KEYS = {cause: name[0] for cause, (name, _) in CAUSES.items()}
 NO_PAIRS = "No pairs yet. Import a file of pairs, then let raters grade them."
 
 
@@ -151,7 +153,7 @@ def item_html(item: AdjudicationItem, project: Project, user: User, around: Neig
     shown = (
         f"{_head_html(item, names, project)}{_pair_html(item, names)}{_line_html(item)}{_comments_html(item)}"
     )
-    drawn = f' data-drawn="{uuid4().hex}" data-pair="{item.pair_id}"'
+    drawn = f' data-drawn="{uuid4().hex}" data-pair="{item.pair_id}" data-type="{escape(item.type)}"'
     if not item.is_decidable:
         return f'<div class="rate adj"{drawn}>{shown}{_closed_html(item, project, around)}</div>'
     decision = item.decision
@@ -172,11 +174,14 @@ def item_html(item: AdjudicationItem, project: Project, user: User, around: Neig
     )
 
 
-def nothing_html(counts: GoldCounts, view: View, threshold: Decimal | None, held_back: int = 0) -> str:
+def nothing_html(
+    counts: GoldCounts, view: View, threshold: Decimal | None, held_back: int = 0, export: str = ""
+) -> str:
     """What stands in the place of a pair when none is left.
 
     Args:
         held_back: how many pairs are held back, as the queue beside it says.
+        export: where the viewer exports the gold set; empty for who may not.
     """
     if not counts.pairs:
         return empty_html(all_withdrawn_text(counts.withdrawn) if counts.withdrawn else NO_PAIRS)
@@ -186,7 +191,11 @@ def nothing_html(counts: GoldCounts, view: View, threshold: Decimal | None, held
         return empty_html(NO_ADJUDICATION)
     other = "other " if held_back else ""
     apart = f"{grade_text(threshold)} or more apart"
-    return empty_html(f"Nothing to decide: no {other}open pair has grades {apart}.")
+    nothing = empty_html(f"Nothing to decide: no {other}open pair has grades {apart}.")
+    has = "has" if counts.with_gold == 1 else "have"
+    have = f"{group_digits(counts.with_gold)} of {count_noun(counts.pairs, 'pair')} {has} a gold grade."
+    link = f' <a id="adjudicate-export" href="{escape(export)}">Export the gold set</a>' if export else ""
+    return f"{nothing}<p>{have}{link}</p>"
 
 
 def answer_html(text: str, kind: str = "note", *, saved: str = "") -> str:
@@ -229,7 +238,7 @@ def _calm_text(grades: int, settings: ProjectSettings) -> str:
         return NO_ADJUDICATION
     if grades < settings.raters_per_pair:
         return f"{grades} of {count_noun(settings.raters_per_pair, 'grade')} so far: nothing to decide yet."
-    return "The raters agree: the mean is the gold grade."
+    return f"The raters agree: the {settings.average} is the gold grade."
 
 
 def _capital(text: str) -> str:
@@ -353,10 +362,10 @@ def _decision_html(item: AdjudicationItem, project: Project, around: Neighbours)
 
 
 def _cause_html(cause: Cause) -> str:
-    name, meaning = CAUSES[cause]
+    (name, meaning), key = CAUSES[cause], CAUSE_KEYS[cause]
     return (
-        f'<label><input type="radio" name="adjudicate-cause" value="{cause.value}">'
-        f"<span><b>{escape(name)}</b> {escape(meaning)}</span></label>"
+        f'<label><input type="radio" name="adjudicate-cause" value="{cause.value}" aria-keyshortcuts="{key}">'
+        f'<span><b>{escape(name)} <kbd aria-hidden="true">{key}</kbd></b> {escape(meaning)}</span></label>'
     )
 
 
@@ -395,10 +404,11 @@ class AdjudicateHandlers:
         asked = str(request.query_params.get("pair", ""))
         try:
             pair_id = _number(asked) if asked else self._first(user, project, View())
-            return self._fill(user, project, View(), pair_id, answer_html(""))
+            opened = self._fill(user, project, View(), pair_id, answer_html(""))
         except AnnotationError as error:
             first = self._first(user, project, View())
-            return self._fill(user, project, View(), first, answer_html(str(error), "problem"))
+            opened = self._fill(user, project, View(), first, answer_html(str(error), "problem"))
+        return {**opened, "guidelines": guidelines_html(project, "adjudicate-guidelines", may_open=False)}
 
     @answer_problems(answer_html)
     def show(self, event: gr.EventData, request: gr.Request) -> Answer:
@@ -455,7 +465,9 @@ class AdjudicateHandlers:
         queue = queue_html(page, view, pair_id)
         if pair_id is None:
             counts = self.gold.counts(project.id)
-            item = nothing_html(counts, view, project.settings.threshold, page.held_back)
+            leads = user.is_administrator or Role.ADMINISTRATOR in self.accounts.roles(user.name, project.id)
+            export = f"/annotate/project?project={project.id}&tab=gold" if leads else ""
+            item = nothing_html(counts, view, project.settings.threshold, page.held_back, export)
             return {"queue": queue, "item": item, "said": said}
         pair = self.adjudication.item(project.id, pair_id, viewer=user.id)
         around = self._around(user, project, view, pair_id)
@@ -473,6 +485,7 @@ def build_adjudicate_page(handlers: AdjudicateHandlers, page: gr.Blocks) -> None
     with gr.Row(elem_id="adjudicate-page", elem_classes="columns"):
         with gr.Column(scale=1, min_width=260, elem_id="adjudicate-side"):
             queue = gr.HTML("", elem_id="adjudicate-queue", apply_default_css=False, js_on_load=None)
+            guidelines = gr.HTML("", elem_id="adjudicate-beside", apply_default_css=False, js_on_load=None)
         with gr.Column(scale=3, min_width=320):
             said = gr.HTML(
                 answer_html(""),
@@ -486,7 +499,7 @@ def build_adjudicate_page(handlers: AdjudicateHandlers, page: gr.Blocks) -> None
                 apply_default_css=False,
                 js_on_load=None,
             )
-    parts = Parts(queue=queue, item=item, said=said)
+    parts = Parts(queue=queue, guidelines=guidelines, item=item, said=said)
     page.load(parts.fill(handlers.open), outputs=parts.outputs, api_name="open_adjudication", **QUIETLY)
     for name, event, handler in (
         ("show_pair", said.show, handlers.show),

@@ -66,7 +66,7 @@ def parts_table(name: str, heading: str, parts: Sequence[tuple[str, Part]]) -> T
         Column("α ordinal", 3),
         Column("α nominal", 3),
         Column("Pairs"),
-        Column("Fully graded"),
+        Column("Done"),
         Column("Grades"),
         Column("Flagged"),
     )

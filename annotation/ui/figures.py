@@ -147,11 +147,17 @@ def latex_button(latex: str, what: str, file: str) -> str:
     return _save_button(f"{file}.tex", "application/x-tex", f"{latex}\n", what, "LaTeX")
 
 
-def _save_button(file: str, type: str, content: str, what: str, form: str) -> str:
+def template_button(file: str, content: str) -> str:
+    """Saves an empty table to fill in."""
+    return _save_button(file, "text/csv", content, "a template", "CSV", label="Template")
+
+
+def _save_button(file: str, type: str, content: str, what: str, form: str, *, label: str = "") -> str:
     """A button that page.js handles: nothing is asked of the server."""
     return (
         f'<button type="button" class="keep" data-save="{escape(file)}" data-type="{type};charset=utf-8" '
-        f'data-content="{escape(content)}" aria-label="Save {escape(what)} as {form}">Save {form}</button>'
+        f'data-content="{escape(content)}" aria-label="Save {escape(what)} as {form}">'
+        f"{label or f'Save {form}'}</button>"
     )
 
 

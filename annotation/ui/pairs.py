@@ -10,9 +10,17 @@ from typing import Any
 import gradio as gr
 from gradio.events import Dependency
 
+from annotation.columns import FirstLook
 from annotation.comparison import comparison_type
 from annotation.errors import AnnotationError, ImportFileError, PairError
-from annotation.exchange import FILE_SUFFIXES, MadeIds, WrongLinesError, open_file, read_items_or_errors
+from annotation.exchange import (
+    FILE_SUFFIXES,
+    ReadingNotes,
+    WrongLinesError,
+    look_at,
+    open_file,
+    read_items_or_errors,
+)
 from annotation.sense_pairs import Dictionary, add_senses
 from annotation.senses import item_views
 from annotation.services.accounts import AccountService
@@ -21,7 +29,7 @@ from annotation.services.pairs import PAGE_LENGTH, PairLine, PairPage, PairServi
 from annotation.services.projects import ProjectService
 from annotation.services.ratings import Remark, RemarkKind, RemarkPage, RemarkService
 from annotation.types import ImportSummary, Role
-from annotation.ui.figures import Column, Table, listing_html, save_button
+from annotation.ui.figures import Column, Table, listing_html, save_button, template_button
 from annotation.ui.rate import SKIP_REASONS
 from annotation.ui.widgets import (
     PAGE_ERRORS,
@@ -39,6 +47,7 @@ from annotation.ui.widgets import (
 )
 from annotation.ui.wording import cell_html, held_back_text, time_html
 from annotation.wording import LONGEST_NOTE
+from kpdemo.io.tables import spreadsheet_csv
 from kpdemo.ui.html import count_noun, escape, group_digits
 from kpdemo.ui.widgets import done_html, empty_html, note_html, section_heading
 
@@ -59,14 +68,30 @@ WAKE = """async () => {
 }"""
 FORMATS_HTML = (
     "<details><summary>File formats</summary><ul>"
-    "<li><b>TSV, CSV, XLSX</b>: a header with <code>id, type, left, right</code> and, if you wish, "
-    "<code>genre, intended, source</code>; left is what the type names first, such as the paragraph in "
-    "<code>paragraph2sentence</code>.</li>"
+    "<li><b>TSV, CSV, XLSX, ODS</b>: best with a header of <code>id, type, left, right</code> and, if you "
+    "wish, <code>genre, intended, source</code>; left is what the type names first, such as the paragraph in "
+    "<code>paragraph2sentence</code>. Other columns can be assigned here, once the file is chosen.</li>"
     "<li><b>JSON Lines</b>: one object per line with the same names; or <b>JSON</b>, one array of them.</li>"
     "<li><b>Ratings</b> that exist already: a field <code>ratings</code> with a list of grades, "
     "or rows of <code>id, rater, grade</code>.</li>"
-    "<li><b>SemEval-2014 Task 3</b>: its input files as they are.</li></ul></details>"
+    "<li><b>SemEval-2014 Task 3</b> and the <b>STS benchmark</b>: their files as they are.</li>"
+    "<li><b>Exports</b> of Label Studio, Argilla, doccano, Prodigy and Potato: pairs with their ratings.</li>"
+    "</ul></details>"
 )
+
+
+ASSIGNED = {
+    "left": "Left item",
+    "right": "Right item",
+    "id": "Id",
+    "type": "Type",
+    "genre": "Genre",
+    "intended": "Intended grade",
+    "rater": "Rater",
+    "grade": "Grade",
+}
+"""Fields that a column can be assigned to, and what they are called."""
+NO_COLUMN = "–"
 
 
 @dataclass(frozen=True)
@@ -76,12 +101,37 @@ class ImportHandlers:
     importing: ImportService
     dictionary: Dictionary
 
-    def show(self, request: gr.Request) -> gr.Dropdown:
-        """The types that a file without a column for them may have."""
+    def show(self, request: gr.Request) -> tuple[gr.Dropdown, str]:
+        """The types that a file without a column for them may have, and a template with a row for each."""
         with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
             types = self.projects.get(project_id).settings.types
         named = [(comparison_type(name).label, name) for name in types]
-        return gr.Dropdown(choices=[(FROM_FILE, ""), *named])  # what is chosen stays
+        choice = gr.Dropdown(choices=[(FROM_FILE, ""), *named])  # what is chosen stays
+        return choice, template_button("pairs-template.csv", template_csv(types))
+
+    def look(self, request: gr.Request, upload: str | None) -> tuple[Any, ...]:
+        """What a file that was just chosen seems to be, its first rows, and which column is what."""
+        hidden = (gr.Row(visible=False), *(gr.Dropdown([(NO_COLUMN, "")], value="") for _ in ASSIGNED))
+        try:
+            project_id, _ = require_member(request, self.accounts, Role.ADMINISTRATOR)
+            if not upload:
+                return ("", *hidden)
+            only = self.projects.get(project_id).settings.only_type
+            path = checked_upload(upload)
+            with open_file(path, name=path.name, any_encoding=True) as source:
+                look = look_at(source, type=only)
+        except PAGE_ERRORS as error:
+            return (refusal_html(error, [Path(upload)] if upload else [], "imported"), *hidden)
+        shown = look_html(path.name, look)
+        if look.columns is None:
+            return (shown, *hidden)
+        labels = [
+            f"column {name}: {look.rows[0][place]}" if name.isdecimal() else name
+            for place, name in enumerate(look.names)
+        ]
+        choices = [(NO_COLUMN, ""), *zip(labels, look.names, strict=True)]
+        guessed = (gr.Dropdown(choices, value=look.columns.get(field, "")) for field in ASSIGNED)
+        return (shown, gr.Row(visible=True), *guessed)
 
     def import_file(
         self,
@@ -89,6 +139,7 @@ class ImportHandlers:
         upload: str | None,
         type: str | None,
         merges_equal_texts: bool = False,
+        *assigned: str | None,
         progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
     ) -> tuple[str, Any]:
         """All rows of the file, or how many cannot be used and why."""
@@ -96,11 +147,14 @@ class ImportHandlers:
             project_id, user = require_member(request, self.accounts, Role.ADMINISTRATOR)
             path = checked_upload(upload)
             progress(None, desc="Reading")
-            made_ids = MadeIds()
-            with open_file(path, name=path.name) as source:
+            notes = ReadingNotes()
+            columns = dict(zip(ASSIGNED, (name or "" for name in assigned), strict=False))
+            if not any(columns.values()):
+                columns = {}
+            with open_file(path, name=path.name, any_encoding=True) as source:
                 # All of it before the transaction begins: nobody can save a grade while that lasts.
                 only = self.projects.get(project_id).settings.only_type
-                read = read_items_or_errors(source, type=type, only_type=only, made_ids=made_ids)
+                read = read_items_or_errors(source, type=type, only_type=only, columns=columns, notes=notes)
                 items = list(add_senses(read, self.dictionary.open_or_none))
             summary = self.importing.import_pairs(
                 project_id,
@@ -113,9 +167,8 @@ class ImportHandlers:
         except PAGE_ERRORS as error:
             return refusal(error, upload)
         path.unlink(missing_ok=True)
-        told = [made_ids.sentence(path.name) if summary.pairs else "", *summary.notes]
-        notes = "".join(note_html(said) for said in told if said)
-        return f"{summary_html(summary)}{notes}", gr.File(value=None)
+        told = [*(notes.sentences(path.name) if summary.pairs else ()), *summary.notes]
+        return f"{summary_html(summary)}{''.join(map(note_html, told))}", gr.File(value=None)
 
 
 def build_import_section(handlers: ImportHandlers) -> tuple[Filling, Any]:
@@ -123,15 +176,24 @@ def build_import_section(handlers: ImportHandlers) -> tuple[Filling, Any]:
     section_heading("Import", "import-heading")
     upload = file_box("A file of pairs or ratings", "import-file")
     gr.HTML(
-        f'<p class="small">TSV, CSV, XLSX or JSON Lines in UTF-8, at most {LARGEST_FILE[:-2]} MB. '
+        f'<p class="small">TSV, CSV, XLSX, ODS or JSON Lines, at most {LARGEST_FILE[:-2]} MB. '
         f"An upload is deleted once it is imported, or after {KEPT_MINUTES} minutes.</p>{FORMATS_HTML}",
         elem_id="import-formats",
     )
+    template = gr.HTML("", elem_id="import-template")
     merges = gr.Checkbox(
         label="Merge pairs with the same texts",
         info="If not, the same texts under two ids are two pairs. Merged, they keep one grade of a rater.",
         elem_id="import-merge",
     )
+    look = gr.HTML("", elem_id="import-look")
+    with gr.Row(visible=False, elem_id="import-columns") as columns:
+        assigned = [
+            gr.Dropdown(
+                [(NO_COLUMN, "")], value="", label=label, elem_id=f"import-column-{field}", min_width=160
+            )
+            for field, label in ASSIGNED.items()
+        ]
     with gr.Row(elem_classes="form-row"):
         type = gr.Dropdown(
             [(FROM_FILE, "")],
@@ -143,9 +205,42 @@ def build_import_section(handlers: ImportHandlers) -> tuple[Filling, Any]:
         )
         run = gr.Button("Import", variant="primary", elem_id="import-run", scale=1, min_width=120)
     result = gr.HTML(empty_html(NOTHING_YET), elem_id="import-result")
-    inputs = [upload, type, merges]
+    upload.change(
+        handlers.look,
+        upload,
+        [look, columns, *assigned],
+        api_name="look_at_import",
+        show_progress="hidden",
+    )
+    inputs = [upload, type, merges, *assigned]
     imported = import_event(run, handlers.import_file, inputs, [result, upload], "import_file")
-    return Filling(handlers.show, type, "show_import_types"), imported
+    return Filling(handlers.show, [type, template], "show_import_types"), imported
+
+
+def look_html(name: str, look: FirstLook) -> str:
+    """What a file seems to be, and its first rows."""
+    if not look.rows:
+        return note_html(f"{name} is {look.kind}.")
+    heads = "".join(f'<th scope="col" dir="auto">{escape(column)}</th>' for column in look.names)
+    rows = ""
+    for row in look.rows:
+        cells = (f'<td dir="auto">{escape(cell)}</td>' for cell in row)
+        rows += f"<tr>{''.join(cells)}</tr>"
+    asked = "" if look.columns is None else " Check which column is what, then press Import."
+    return (
+        f'<p class="small" role="status"><b>{escape(name)}</b> looks like {escape(look.kind)}.{asked}</p>'
+        '<div class="scrolling" tabindex="0" role="region" aria-label="First rows of the file">'
+        f'<table class="listing"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
+    )
+
+
+def template_csv(types: Sequence[str]) -> str:
+    """A table to fill in, with a row for each type."""
+    rows = [("id", "type", "left", "right", "genre", "source")]
+    for number, type in enumerate(types, 1):
+        first, second = comparison_type(type).headings
+        rows.append((f"p{number}", type, f"{first} of the pair", f"{second} of the pair", "", ""))
+    return spreadsheet_csv(rows)
 
 
 def import_event(

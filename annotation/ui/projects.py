@@ -14,7 +14,16 @@ from annotation.comparison import COMPARISON_TYPES, comparison_type
 from annotation.consent import describe_renewal
 from annotation.errors import AnnotationError, ExportError, SettingsError, WrongSettings
 from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
-from annotation.projects import DEFAULTS, STEPS, ProjectCounts, check_settings, flagged_text, wider_range_text
+from annotation.projects import (
+    DEFAULTS,
+    STEPS,
+    USUAL_THRESHOLDS,
+    ProjectCounts,
+    check_settings,
+    default_threshold,
+    flagged_text,
+    wider_range_text,
+)
 from annotation.scale import CLSS_POINTS, earlier_words_text
 from annotation.services.accounts import AccountService
 from annotation.services.audit import EventService
@@ -23,7 +32,7 @@ from annotation.services.gold import ExportRecord, GoldCounts, GoldService
 from annotation.services.pairs import PairService, StuckPair, StuckPairs
 from annotation.services.projects import OverviewService, ProjectLine, ProjectService
 from annotation.services.ratings import RatingService
-from annotation.types import ProjectSettings, Role, User
+from annotation.types import Average, ProjectSettings, Role, User
 from annotation.ui.accounts import (
     ExclusionHandlers,
     MembersHandlers,
@@ -148,7 +157,7 @@ def build_home_page(handlers: HomeHandlers, page: gr.Blocks) -> None:
     )
     with gr.Accordion("New project", open=False, visible=False, elem_id="home-new") as form:
         kept = build_kept_form("new")
-        fields = settings_fields("new")
+        fields = settings_fields(NEW)
         make = gr.Button("Create project", variant="primary", elem_id="home-create")
         refused = gr.HTML("", elem_id="home-refused", js_on_load=None)
     made = unseen_box("home-made")
@@ -215,7 +224,7 @@ def project_html(line: ProjectLine, user: User, progress: Progress | None) -> st
     if _page_of_the_text(line):
         facts.append(CHANGED_TEXT)
     if leads and line.pairs:
-        text = f"{group_digits(line.finished)} of {count_noun(line.pairs, 'pair')} fully graded"
+        text = f"{group_digits(line.finished)} of {count_noun(line.pairs, 'pair')} done"
         facts.append(progress_html(line.finished, line.pairs, text))
         if line.to_adjudicate:
             facts.append(escape(f"{group_digits(line.to_adjudicate)} to adjudicate"))
@@ -297,10 +306,15 @@ class SettingsFields:
     most_per_rater: gr.Textbox
     consent: gr.Textbox
     scale_words: gr.Textbox
+    average: gr.Radio
 
     @property
     def components(self) -> list[Any]:
         return [getattr(self, field.name) for field in fields(self)]
+
+
+NEW = "new"
+"""Begins the element ids of a new project's form."""
 
 
 def settings_fields(prefix: str) -> SettingsFields:
@@ -325,12 +339,23 @@ def settings_fields(prefix: str) -> SettingsFields:
             guidelines, consent, scale_words = _text_fields(prefix)
     raters, most, threshold, lease, seed = _number_fields(prefix)
     _say_range(prefix, raters, threshold)
-    step, may_revise, is_random = _choice_fields(prefix)
+    if prefix == NEW:  # the threshold of a project that is there is changed by hand alone
+        gr.on(
+            [raters.input],
+            follow_raters,
+            [raters, threshold],
+            threshold,
+            api_name="follow_raters",
+            trigger_mode="always_last",
+            **QUIETLY,
+        )
+    average, step, may_revise, is_random = _choice_fields(prefix)
     return SettingsFields(
         *(name, types, own_types, guidelines, raters, threshold, step, is_random, seed, may_revise, lease),
         most,
         consent,
         scale_words,
+        average,
     )
 
 
@@ -387,6 +412,15 @@ def _say_range(prefix: str, raters: gr.Number, threshold: gr.Textbox) -> None:
     )
 
 
+def follow_raters(raters: object, threshold: object) -> Any:
+    """The usual threshold for so many raters, in place of that for another number; one's own stays."""
+    try:
+        number, given = whole_of(raters, "number"), decimal_or_none(threshold, "number")
+    except SettingsError:
+        return gr.skip()
+    return decimal_text(default_threshold(number)) if given in USUAL_THRESHOLDS else gr.skip()
+
+
 def range_html(raters: object, threshold: object) -> str:
     """What to know of the two numbers; nothing while one of them cannot be read."""
     try:
@@ -396,7 +430,13 @@ def range_html(raters: object, threshold: object) -> str:
     return text and note_html(text, role="status")
 
 
-def _choice_fields(prefix: str) -> tuple[gr.Radio, gr.Checkbox, gr.Checkbox]:
+def _choice_fields(prefix: str) -> tuple[gr.Radio, gr.Radio, gr.Checkbox, gr.Checkbox]:
+    average = gr.Radio(
+        [("mean of its grades", Average.MEAN.value), ("median of its grades", Average.MEDIAN.value)],
+        value=DEFAULTS.average.value,
+        label="Gold grade of a pair without a decision",
+        elem_id=f"{prefix}-average",
+    )
     step = gr.Radio(
         [str(known) for known in STEPS],
         value=str(DEFAULTS.step),
@@ -407,7 +447,7 @@ def _choice_fields(prefix: str) -> tuple[gr.Radio, gr.Checkbox, gr.Checkbox]:
         DEFAULTS.may_revise, label="Raters may change their grades", elem_id=f"{prefix}-revise"
     )
     is_random = gr.Checkbox(DEFAULTS.is_random, label="Pairs in random order", elem_id=f"{prefix}-random")
-    return step, may_revise, is_random
+    return average, step, may_revise, is_random
 
 
 def _text_fields(prefix: str) -> tuple[gr.Textbox, gr.Textbox, gr.Textbox]:
@@ -485,6 +525,7 @@ def settings_values(settings: ProjectSettings) -> list[Any]:
         "" if settings.most_per_rater is None else str(settings.most_per_rater),
         settings.consent,
         settings.scale_words,
+        settings.average.value,
     ]
 
 
@@ -496,7 +537,7 @@ def read_settings_form(values: Sequence[Any]) -> ProjectSettings:
     """
     wrong = WrongSettings()
     name, types, own_types, guidelines, raters, threshold, step, is_random, seed, *others = values
-    may_revise, lease, most, consent, scale_words = others
+    may_revise, lease, most, consent, scale_words, average = others
     chosen = (*(types or ()), *str(own_types or "").replace(",", " ").split())
     settings = ProjectSettings(
         name=str(name or ""),
@@ -508,6 +549,7 @@ def read_settings_form(values: Sequence[Any]) -> ProjectSettings:
         threshold=wrong.check(
             decimal_or_none, threshold, "difference for adjudication", instead=DEFAULTS.threshold
         ),
+        average=wrong.check(_average_of, average, instead=DEFAULTS.average),
         step=wrong.check(decimal_of, step, "step between grades", instead=DEFAULTS.step),
         is_random=bool(is_random),
         seed=wrong.check(whole_of, seed, "seed", instead=DEFAULTS.seed),
@@ -520,6 +562,12 @@ def read_settings_form(values: Sequence[Any]) -> ProjectSettings:
     checked = wrong.check(check_settings, settings, instead=settings)
     wrong.raise_if_any()
     return checked
+
+
+def _average_of(value: object) -> Average:
+    if value not in set(Average):
+        raise SettingsError("The gold grade without a decision is the mean or the median: choose one.")
+    return Average(str(value))
 
 
 def _some_type(chosen: tuple[str, ...]) -> tuple[str, ...]:
@@ -535,7 +583,7 @@ def counts_html(counts: ProjectCounts) -> str:
     """How far the project is, for each type and genre."""
     if not counts.pairs:
         return empty_html(all_withdrawn_text(counts.withdrawn) if counts.withdrawn else NO_PAIRS)
-    done = f"{group_digits(counts.finished)} of {count_noun(counts.pairs, 'pair')} fully graded"
+    done = f"{group_digits(counts.finished)} of {count_noun(counts.pairs, 'pair')} done"
     said = f"{count_noun(counts.ratings, 'grade')} · {group_digits(counts.flagged)} flagged"
     said += f", {group_digits(counts.to_adjudicate)} to adjudicate" if counts.flagged else ""
     said += f" · {count_noun(counts.withdrawn, 'pair')} withdrawn" if counts.withdrawn else ""
@@ -549,7 +597,7 @@ def counts_html(counts: ProjectCounts) -> str:
         + "</tr>"
         for group in counts.groups
     )
-    heads = ("Type", "Genre", "Pairs", "Fully graded", "Grades", "Flagged")
+    heads = ("Type", "Genre", "Pairs", "Done", "Grades", "Flagged")
     return (
         f"<p>{progress_html(counts.finished, counts.pairs, done)}</p><p>{escape(said)}</p>"
         f"{listing_html(heads, rows, numbers=range(2, len(heads)), label='Pairs by type')}"
@@ -617,7 +665,8 @@ def stuck_text(pair: StuckPair) -> str:
 
 FORMATS = [
     ("JSON Lines", Format.JSONL.value),
-    ("CSV, for spreadsheets", Format.CSV.value),
+    ("CSV", Format.CSV.value),
+    ("CSV for spreadsheet programs: no text runs as a formula", Format.SPREADSHEET.value),
     ("Parquet", Format.PARQUET.value),
     ("SemEval-2014 Task 3: input and gold files", Format.SEMEVAL.value),
 ]
@@ -698,7 +747,11 @@ def build_export_section(handlers: ExportHandlers) -> Filling:
 def export_counts_html(counts: GoldCounts) -> str:
     """How many pairs have a gold grade, and what the others lack."""
     rows: tuple[tuple[str, int, str], ...] = (
-        ("With a gold grade", counts.with_gold, "adjudicated, or the mean of grades that are close enough"),
+        (
+            "With a gold grade",
+            counts.with_gold,
+            "adjudicated, or the average of grades that are close enough",
+        ),
         ("Too few grades", counts.too_few_ratings, "fewer than the project asks for"),
         ("Not adjudicated", counts.not_adjudicated, "flagged, without a decision"),
     )

@@ -97,7 +97,7 @@ def known_summary_html(summary: KnownSummary, noun: str) -> str:
     """What was imported, and what was there already."""
     said = f"Imported {count_noun(summary.pairs, noun)}."
     imported = import_result_html(said, summary.duplicates, has_new=summary.pairs > 0)
-    return f"{imported}{note_html(summary.note) if summary.note else ''}"
+    return imported + "".join(map(note_html, summary.notes))
 
 
 def standings_html(overview: QualityOverview) -> str:

@@ -108,7 +108,7 @@ def form_html(project: Project, user: User) -> str:
         ' <a href="/annotate/" hidden>My projects</a></div>'
         f'<div id="rate-work" hidden>{_TRAINING}{_PAIR}{_scale_html(settings)}{_FEEDBACK}'
         f"{_controls_html(step)}{_COMMENT}</div>"
-        f"{_guidelines_section(project)}{_HISTORY}{_STOP}{_skip_dialog()}{_help_dialog()}"
+        f"{guidelines_html(project)}{_HISTORY}{_STOP}{_skip_dialog()}{_help_dialog()}"
         '<p id="rate-live" class="rate-unseen" aria-live="polite"></p></div>'
     )
 
@@ -225,14 +225,15 @@ _STOP = """
 """
 
 
-def _guidelines_section(project: Project) -> str:
+def guidelines_html(project: Project, name: str = "rate-guidelines", *, may_open: bool = True) -> str:
+    """The project's guidelines, the points of its scale and examples, unfolded where it has guidelines."""
     settings = project.settings
     written = markdown_html(settings.guidelines) if settings.guidelines.strip() else ""
     scale = scale_html(settings.scale_words, settings.types)
     examples = "".join(examples_html(comparison_type(name)) for name in settings.types)
-    is_open = " open" if written else ""
+    is_open = " open" if written and may_open else ""
     return (
-        f'<details id="rate-guidelines"{is_open}><summary>Guidelines and examples</summary>'
+        f'<details id="{name}"{is_open}><summary>Guidelines and examples</summary>'
         f'<div class="rate-guidelines">{written}{scale}{examples}</div></details>'
     )
 

@@ -39,6 +39,8 @@ class Project(Base):
     """Of the text as it reads now."""
     scale_words: Mapped[str | None]
     """The project's own names and descriptions of the five points; null for those of the paper's Table 1."""
+    average: Mapped[str] = mapped_column(String(8), server_default="mean")
+    """Of a pair's ratings: the gold grade where there is no decision."""
     checks_of_id: Mapped[int | None] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"))
     """The project whose check pairs are kept here, out of all that is counted there; it is in no list."""
 
@@ -49,6 +51,7 @@ class Project(Base):
         CheckConstraint("step_quarters IN (1, 2, 4)", name="step_known"),
         CheckConstraint("lease_minutes >= 1", name="lease_positive"),
         CheckConstraint("most_per_rater >= 1", name="most_per_rater_positive"),
+        one_of("average", "mean", "median"),
         CheckConstraint("(consent IS NULL) = (consent_sha256 IS NULL)", name="consent_has_hash"),
     )
 

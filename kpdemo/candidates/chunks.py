@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -65,8 +65,7 @@ def mine_chunks(document: Document, tagger: Tagger, config: CandidateConfig | No
     """All candidates of title and body, by first occurrence; spans count in `document.text`.
 
     None runs across the end of a title, heading, list item, paragraph or cell of a table, see `kpdemo.lines`;
-    none is longer than `LONGEST_KEYPHRASE`, and none runs into a hyphenated compound and ends inside it
-    everywhere: "search and n" of "search and n-grams".
+    none is longer than `LONGEST_KEYPHRASE`.
     """
     config = config or CandidateConfig()
     parts = [_read(text, offset, document.language) for text, offset in document_blocks(document)]
@@ -76,12 +75,7 @@ def mine_chunks(document: Document, tagger: Tagger, config: CandidateConfig | No
         tags = [_tag(word, tag) for word, tag in zip(words, tagger.tag(words), strict=True)]
         for first, end in _chunks(tags):
             keys.update(_ngrams(stems[first:end], tags[first:end], config))
-    starts = _compound_starts([tokens for tokens, _ in parts])
-    return [
-        candidate
-        for candidate in _located(parts, keys, config.longest)
-        if any(starts.get(end, start) <= start for start, end in candidate.spans)
-    ]
+    return _located(parts, keys, config.longest)
 
 
 def _tag(word: str, tag: str) -> str:
@@ -156,17 +150,6 @@ def _read(text: str, offset: int, language: str) -> tuple[list[Token], list[str]
         for token in tokens
     )
     return tokens, list(stems)  # other marks as they are: a dash between clauses would become a hyphen
-
-
-def _compound_starts(parts: Iterable[Sequence[Token]]) -> dict[int, int]:
-    """Where each word of a hyphenated compound but its last ends, to where the compound begins."""
-    starts: dict[int, int] = {}
-    for tokens in parts:
-        for word, hyphen, following in zip(tokens, tokens[1:], tokens[2:], strict=False):
-            joined = hyphen.text in HYPHENS and (word.end, hyphen.end) == (hyphen.start, following.start)
-            if joined and _has_letter(word.text) and _has_letter(following.text):
-                starts[word.end] = starts.get(word.start - 1, word.start)
-    return starts
 
 
 def _chunks(tags: Sequence[str]) -> Iterator[tuple[int, int]]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from kpdemo.candidates.chunks import Candidate, CandidateConfig, candidate_key, mine_chunks
+from kpdemo.candidates.chunks import HYPHENS, Candidate, CandidateConfig, candidate_key, mine_chunks
 from kpdemo.candidates.tagger import Tagger
 from kpdemo.candidates.word_runs import mine_runs, run_key
+from kpdemo.languages import SEGMENTED
 from kpdemo.markup import plain_document
 from kpdemo.text import StemmedText, is_english
 from kpdemo.types import Document
@@ -18,12 +19,36 @@ def mine_candidates(
 ) -> list[Candidate]:
     """All candidates of title and body, by first occurrence; spans count in `document.text`.
 
+    None is a piece of a compound or a name everywhere, as "Fi" and "Fi access" are in "Wi-Fi access": where
+    the language does not join its usual words by hyphens.
+
     Args:
         config: of the grammar; runs of words have limits of their own, see `kpdemo.candidates.word_runs`.
     """
-    if is_english(document.language):
-        return mine_chunks(document, tagger, config)
-    return mine_runs(document)
+    english = is_english(document.language)
+    found = mine_chunks(document, tagger, config) if english else mine_runs(document)
+    if document.language in HYPHENATING or document.language in SEGMENTED:
+        return found
+    text = document.text
+    return [one for one in found if not all(_is_piece(text, *span) for span in one.spans)]
+
+
+HYPHENATING = frozenset({"de"})
+"""Languages in which a piece of a compound is often a keyphrase, as "TEI" of "TEI-Standards"."""
+
+_JOINS = HYPHENS | {"&"}
+
+
+def _is_piece(text: str, start: int, end: int) -> bool:
+    """Whether a span begins or ends inside a compound, or before or after the stop of a name ("Node.js")."""
+    return _joins(text, start - 1) or _joins(text, end)
+
+
+def _joins(text: str, place: int) -> bool:
+    """Whether the mark at a place makes one word of those on both its sides."""
+    if not 0 < place < len(text) - 1 or not (text[place - 1].isalnum() and text[place + 1].isalnum()):
+        return False
+    return text[place] in _JOINS or (text[place] == "." and text[place + 1].islower())
 
 
 def mined_key(phrase: str, language: str = "") -> str:

@@ -128,6 +128,8 @@ LONGEST_RUN = 6
 
 NOUN_CAPITALS = frozenset({"de"})
 """Languages that write nouns with capitals, and whose phrases end in one: "Nahwärmenetz kostet" is none."""
+ADJECTIVE_ENDINGS = ("e", "en", "er", "es", "em")
+"""Of an adjective before a German noun."""
 
 _JOINERS = HYPHENS | {"&"}
 _TAG_LETTERS = {"JJ": "J", "AF": "J", "NN": "N", "FW": "N", "GW": "N", "HY": "H", "PO": "H"}
@@ -336,7 +338,7 @@ def _precedes_noun(text: str, words: Sequence[Word]) -> bool:
             return False
         if not text[word.start].islower():
             return True
-        if not text[word.start : word.end].endswith(("e", "en", "er", "es", "em")):
+        if not text[word.start : word.end].endswith(ADJECTIVE_ENDINGS):
             return False
     return False
 

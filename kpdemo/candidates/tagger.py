@@ -25,7 +25,7 @@ _NAME = r"""
       # E. coli
       (?-i:\b[A-Z]\.\s?(?!(?:and|et|und|van|von|der|del|for|the|with|from|that|this|are|was|were|has|have|can|may
         |will|where|which|when|who|but|not|our|its|also|let|then|thus|hence|however|see)\b)[a-z]{3,}\b)
-    | (?-i:\b(?:St|Ste|Mt|Ft)\.\s[A-Z][\w]+)                   # St. John's wort
+    | (?-i:\b(?:St|Ste|Mt|Ft)\.\s[A-Z]\w+(?:['’]s\s[a-z]\w+)?)  # St. John's wort
     | (?-i:\b(?:[A-Z][a-z]?\.){2,}(?!\w))                      # Ph.D.
     | (?-i:(?<![\w.])\.NET\b)
     | (?-i:\b[A-Za-z][\w]*\.(?:NET|js|io|ai|py|jl|org|com)\b(?!\.\w)) # Node.js

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from kpdemo.candidates.chunks import HYPHENS, Candidate
-from kpdemo.candidates.noun_phrases import NOUN_CAPITALS, Word, language_words
+from kpdemo.candidates.noun_phrases import ADJECTIVE_ENDINGS, NOUN_CAPITALS, Word, language_words
 from kpdemo.languages import SEGMENTED
 from kpdemo.lines import document_blocks
 from kpdemo.text import LONGEST_KEYPHRASE
@@ -42,14 +42,30 @@ def mine_runs(document: Document) -> list[Candidate]:
         words = _labels_joined(list(language_words(text, language)))
         compounds = _compounds(words)
         begins, ends = _bounds(words, compounds)
+        stops: frozenset[int] = frozenset()
         if language in NOUN_CAPITALS and any(map(str.isupper, text)):
             ends = [end and not text[word.start].islower() for word, end in zip(words, ends, strict=True)]
+            stops = _before_verbs(text, words)
         for first, begin in enumerate(begins):
             for last in _last_words(words, compounds, first, language) if begin else ():
+                if last in stops and last > first:
+                    break
                 if ends[last] and (last > first or words[first].edge or not words[first].stem.isalnum()):
                     span = (words[first].start + offset, words[last].end + offset)
                     found.setdefault(_key(words[first : last + 1], language), []).append(span)
     return [Candidate(key, tuple(spans)) for key, spans in found.items()]
+
+
+def _before_verbs(text: str, words: Sequence[Word]) -> frozenset[int]:
+    """The places of German nouns right after a word that is no adjective of theirs: "kostet Gemeinden"."""
+    return frozenset(
+        place
+        for place, (word, noun) in enumerate(pairwise(words), start=1)
+        if word.edge
+        and text[word.start].islower()
+        and text[noun.start].isupper()
+        and not text[word.start : word.end].endswith(ADJECTIVE_ENDINGS)
+    )
 
 
 def run_key(phrase: str, language: str) -> str:

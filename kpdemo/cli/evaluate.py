@@ -236,6 +236,7 @@ def evaluate(
     read = [*map(Path, names), *files]
     details_path = None if details_file is None else check_second_output("--details", details_file, read)
     from kpdemo.evaluation.measuring import not_in_text_message, without_gold_message
+    from kpdemo.evaluation.report import trust_note
     from kpdemo.evaluation.runs import Run
 
     predictor = None if model is None else open_predictor(model, device)
@@ -263,8 +264,11 @@ def evaluate(
         say(without_gold_message(name, ids, len(datasets[name])))
     for run in runs:
         for name, figures in run.report.datasets.items():
-            if said := not_in_text_message(f"{run.file}, {name}" if len(runs) > 1 else name, figures):
+            about = f"{run.file}, {name}" if len(runs) > 1 else name
+            if said := not_in_text_message(about, figures):
                 say(said)
+            if said := trust_note(figures):
+                say(f"{about}: {said}")
     print_runs(runs, form)
     exit_with(problems)
 
@@ -292,11 +296,12 @@ def _evaluate_model(
     from kpdemo.evaluation.measuring import Details, document_scores, without_gold
     from kpdemo.evaluation.protocol import summarise_languages
     from kpdemo.evaluation.report import Report
-    from kpdemo.pipeline import read_with_passages
-    from kpdemo.selection import EVERYTHING
+    from kpdemo.pipeline import OWN_RULE, read_with_passages
+    from kpdemo.selection import EVERYTHING, choose
 
     def predict(part: Sequence[Document]) -> list[Prediction]:
-        return [one.prediction for one in read_with_passages(predictor, part, EVERYTHING)]
+        found = [one.prediction for one in read_with_passages(predictor, part, EVERYTHING)]
+        return [replace(one, doubtful=choose(one, OWN_RULE).doubtful) for one in found]
 
     started = time.perf_counter()
     size = batch_size or batch_size_for(predictor)

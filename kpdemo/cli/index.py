@@ -39,9 +39,8 @@ from kpdemo.io.tables import LineError, ReportLine, line_name, read_rows
 from kpdemo.passages import chance_note
 from kpdemo.ramkg.settings import EncoderConfig, IndexConfig, IndexType, Pooling
 from kpdemo.routing import DEFAULT_MODEL
-from kpdemo.selection import SCORE_DIGITS
 from kpdemo.text import number_of
-from kpdemo.types import Document
+from kpdemo.types import SCORE_DIGITS, Document
 
 if TYPE_CHECKING:
     import numpy as np

@@ -155,9 +155,10 @@ def _predict_one(
     with _reading_line(len(document.text)):
         [found] = read_with_passages(predictor, [document], reading.options)
     seconds = time.perf_counter() - started
-    for warning in document.warnings:
+    if reading.index_folder is not None and not found.retrieves:
+        found = _without_index(found, predictor)
+    for warning in (*document.warnings, *found.prediction.warnings):
         say(warning)
-    _say_what_to_know(found, predictor, has_index=reading.index_folder is not None)
     if not as_json:
         _show(document, found, f"{predictor.name} on {device}, {seconds:.2f} s")
     origin = {"model": predictor.name, "device": device}
@@ -283,14 +284,13 @@ def _is_there(file: str) -> bool:
         return False
 
 
-def _say_what_to_know(found: RetrievalPrediction, predictor: Predictor, *, has_index: bool) -> None:
+def _without_index(found: RetrievalPrediction, predictor: Predictor) -> RetrievalPrediction:
+    """With a warning that the passages of --index had no part in it."""
     from kpdemo.languages import language_name
 
-    for warning in found.prediction.warnings:
-        say(warning)
-    if has_index and not found.retrieves:
-        language = language_name(found.prediction.language)
-        say(f"This text is {language}, which '{predictor.name}' reads without passages: --index is not used.")
+    language = language_name(found.prediction.language)
+    note = f"This text is {language}, which '{predictor.name}' reads without passages: --index is not used."
+    return replace(found, prediction=replace(found.prediction, warnings=(*found.prediction.warnings, note)))
 
 
 def _say_what_is_foreign(summary: BatchSummary, predictor: Predictor) -> None:
@@ -484,7 +484,9 @@ StyleOption = Annotated[
 ]
 DiversityOption = Annotated[
     float,
-    typer.Option(min=0.0, max=1.0, metavar="SHARE", help="How much keyphrases should differ in their words."),
+    typer.Option(
+        min=0.0, max=1.0, metavar="SHARE", help="How much keyphrases should differ from one another."
+    ),
 ]
 UnsureOption = Annotated[
     bool,

@@ -26,8 +26,7 @@ from kpdemo.evaluation.report import Report, shares
 from kpdemo.io.predictions import read_predictions
 from kpdemo.io.tables import LineError, ReportLine, read_rows
 from kpdemo.languages import identify_together
-from kpdemo.selection import SCORE_DIGITS
-from kpdemo.types import Document, Keyphrase, Prediction
+from kpdemo.types import SCORE_DIGITS, Document, Keyphrase, Prediction
 
 
 @dataclass(frozen=True, slots=True)

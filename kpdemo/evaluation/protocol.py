@@ -10,7 +10,7 @@ written. The rule of SimCKP's released code is there too, see `compare_document`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kpdemo.errors import InputError
@@ -42,11 +42,28 @@ class KindFigures:
 
 
 @dataclass(frozen=True, slots=True)
+class Tally:
+    """How many phrases were predicted, and how many of them are gold."""
+
+    predicted: int = 0
+    correct: int = 0
+
+    @classmethod
+    def of(cls, keys: Collection[str], gold: Collection[str]) -> Tally:
+        return cls(len(keys), sum(key in gold for key in keys))
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(self.predicted + other.predicted, self.correct + other.correct)
+
+
+@dataclass(frozen=True, slots=True)
 class DatasetFigures:
     """Everything measured on one dataset.
 
     Attributes:
         not_in_text: how many of the keyphrases predicted as present the documents do not hold; see above.
+        given, doubtful: the absent keyphrases that answers have, and those that they leave out as seldom
+            right; both count in `absent`.
         languages: the same for the documents of each language, by its code. P and R of the whole are the
             averages of theirs, weighted by documents (`count_empty`) or by those with gold (`skip_empty`, of
             the kind; pooled). So is the pooled F1; any other is the harmonic mean of the whole's P and R.
@@ -59,6 +76,8 @@ class DatasetFigures:
     pooled: PooledFigures
     pooled_with_gold: int
     not_in_text: int = 0
+    given: Tally = Tally()
+    doubtful: Tally = Tally()
     languages: Mapping[str, DatasetFigures] = field(default_factory=dict)
     scores: Sequence[DocumentScores] = field(default=(), repr=False)
 
@@ -83,6 +102,8 @@ class DocumentScores:
     pooled: SetScores | None
     language: str = ENGLISH
     not_in_text: int = 0
+    given: Tally = Tally()
+    doubtful: Tally = Tally()
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,12 +173,15 @@ def compare_document(
     absent = plain(keyphrase.text for keyphrase in prediction.absent)
     candidates = plain(prediction.absent_candidates) or absent
     found, others = split_phrases(present, source), split_phrases(absent, source)
+    left_out = set(map(source.key, plain(keyphrase.text for keyphrase in prediction.doubtful)))
     scores = DocumentScores(
         present=score_kind(wanted.present, found.present, cuts=cuts),
         absent=score_kind(wanted.absent, others.absent, split_phrases(candidates, source).absent, cuts),
         pooled=score_sets(read.keyphrases, [*present, *absent]),
         language=read.language,
         not_in_text=len({*found.absent} - {*others.absent}),  # a list given whole is on both sides
+        given=Tally.of({*others.absent} - left_out, wanted.absent),
+        doubtful=Tally.of({*others.absent} & left_out, wanted.absent),
     )
     return ComparedDocument(gold, prediction, wanted, found, others, scores)
 
@@ -227,6 +251,8 @@ def summarise(scores: Sequence[DocumentScores]) -> DatasetFigures:
         pooled=pooled_average(pooled),
         pooled_with_gold=sum(document is not None for document in pooled),
         not_in_text=sum(document.not_in_text for document in scores),
+        given=sum((document.given for document in scores), Tally()),
+        doubtful=sum((document.doubtful for document in scores), Tally()),
         scores=scores,
     )
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
 from kpdemo.evaluation.metrics import Convention, MacroFigures, named_metrics, named_pooled
-from kpdemo.evaluation.protocol import DatasetFigures, KindFigures
+from kpdemo.evaluation.protocol import DatasetFigures, KindFigures, Tally
 from kpdemo.evaluation.significance import CONVENTIONS, ByFigure, Estimate, estimates
 from kpdemo.languages import language_name
 
@@ -125,12 +125,27 @@ def with_languages(datasets: Mapping[str, DatasetFigures]) -> Iterator[tuple[str
                 yield f"{name}, {language_name(code)}", part
 
 
+def trust_note(figures: DatasetFigures) -> str:
+    """How often absent keyphrases are right that answers have, and leave out; empty where they have all."""
+    if not figures.doubtful.predicted:
+        return ""
+    given, doubtful = (_tally_text(tally) for tally in (figures.given, figures.doubtful))
+    return f"Of the absent keyphrases that are given {given} are right, of the doubtful ones {doubtful}."
+
+
+def _tally_text(tally: Tally) -> str:
+    share = f" ({100 * tally.correct / tally.predicted:.0f} %)" if tally.predicted else ""
+    return f"{tally.correct:,} of {tally.predicted:,}{share}"
+
+
 def dataset_to_json(figures: DatasetFigures) -> dict[str, Any]:
+    trust = {"given": asdict(figures.given), "doubtful": asdict(figures.doubtful)}
     languages = {code: dataset_to_json(part) for code, part in figures.languages.items()}
     return {
         "documents": figures.documents,
         "not_in_text": figures.not_in_text,
         "with_gold": figures.with_gold,
+        **(trust if figures.doubtful.predicted else {}),
         **by_kind({convention: shares(figures, convention) for convention in CONVENTIONS}, lambda one: one),
         "interval": by_kind(
             {convention: estimates(figures.scores, convention) for convention in CONVENTIONS},

@@ -28,11 +28,13 @@ from kpdemo.io.files import (
     KINDS_ADVICE,
     LARGEST_FILE,
     LINE_SUFFIXES,
+    LOOKED_AT,
     OTHER_SUFFIXES,
     RECORD_SUFFIXES,
     TABLE_SUFFIXES,
     WEB_SUFFIXES,
     WHOLE_SUFFIXES,
+    as_utf8,
     decode_text,
     document_suffix,
     encoding_note,
@@ -390,13 +392,9 @@ def read_numbered(
             encoding = "utf-8"
             if path.is_file() and suffix not in RECORD_SUFFIXES:
                 with open_bytes(path) as stream:
-                    encoding = encoding_of(stream.read(_LOOKED_AT))
+                    encoding = encoding_of(stream.read(LOOKED_AT))
             with open_bytes(path) as stream:
                 yield from _parse_rows(stream, str(path), encoding, on_error, on_row, ids)
-
-
-_LOOKED_AT = 16 * 2**20
-"""Bytes from which the encoding of a long file is told."""
 
 
 def _parse_rows(
@@ -426,7 +424,7 @@ def _parse_rows(
         is_table = suffix in TABLE_SUFFIXES
         if encoding != "utf-8":
             warning = encoding_note(name, encoding)
-            stream = _as_utf8(stream, name, encoding)
+            stream = as_utf8(stream, name, encoding)
         if is_table:
             ids = replace(ids, column=column_name(ids.column))
             rules = TableRules(needs=partial(_lacking_columns, ids.column))
@@ -436,20 +434,6 @@ def _parse_rows(
             numbered = parse_documents(stream, name=name, on_error=on_error, on_row=on_row, ids=ids)
     for line, document in numbered:
         yield line, replace(document, warnings=(warning,)) if warning else document
-
-
-def _as_utf8(stream: BinaryIO, name: str, encoding: str) -> BinaryIO:
-    """The text of an open file in UTF-8, all of it in memory."""
-    content = stream.read(LARGEST_FILE + 1)
-    if len(content) > LARGEST_FILE:
-        raise InputError(f"{name}: more than {LARGEST_FILE:,} bytes that are not UTF-8; save it as UTF-8.")
-    try:
-        text = content.decode(encoding)
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{name}: {encoding} is damaged at offset {error.start}; save it as UTF-8."
-        ) from None
-    return cast(BinaryIO, io.BufferedReader(io.BytesIO(text.encode())))
 
 
 def _lacking_columns(id_column: str, names: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import errno
 import gzip
+import io
 import json
 import lzma
 import os
@@ -323,6 +324,28 @@ def decode_text(content: bytes, *, name: str, encoding: str = "") -> tuple[str, 
 def encoding_note(name: str, encoding: str) -> str:
     """The sentence on a file that is not UTF-8."""
     return f"{name}: read as {_ENCODING_NAMES[encoding]}; if letters are wrong, save it as UTF-8."
+
+
+LOOKED_AT = 16 * 2**20
+"""Bytes from which the encoding of a long file is told."""
+
+
+def as_utf8(stream: BinaryIO, name: str, encoding: str) -> io.BufferedReader:
+    """The text of an open file in UTF-8, without its mark, all of it in memory.
+
+    Raises:
+        InputError: it is too large, or not of the encoding.
+    """
+    content = stream.read(LARGEST_FILE + 1)
+    if len(content) > LARGEST_FILE:
+        raise InputError(f"{name}: more than {LARGEST_FILE:,} bytes that are not UTF-8; save it as UTF-8.")
+    try:
+        text = content.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{name}: {encoding} is damaged at offset {error.start}; save it as UTF-8."
+        ) from None
+    return io.BufferedReader(cast(Any, io.BytesIO(text.encode())))
 
 
 def open_bytes(path: Path) -> BinaryIO:

@@ -15,9 +15,8 @@ from typing import Any, TypeGuard
 from kpdemo.errors import InputError
 from kpdemo.io.tables import BYTE_ORDER_MARK, ReportLine, escape_formula, line_name, read_rows, report
 from kpdemo.passages import passage_rows
-from kpdemo.selection import SCORE_DIGITS
 from kpdemo.text import phrase_key
-from kpdemo.types import Document, Keyphrase, Kind, Origin, Prediction, RetrievalPrediction
+from kpdemo.types import SCORE_DIGITS, Document, Keyphrase, Kind, Origin, Prediction, RetrievalPrediction
 
 SECONDS_DIGITS = 3
 
@@ -61,15 +60,8 @@ def prediction_row(
 
 def keyphrase_rows(prediction: Prediction) -> dict[str, list[Any]]:
     """The keyphrases as plain values for JSON, without what the predictor does not tell."""
-    rows: dict[str, list[Any]] = {
-        "present": list(map(_present_row, prediction.present)),
-        "absent": [_scored(item) | _told(item) for item in prediction.absent],
-    }
-    if prediction.doubtful:
-        rows["doubtful"] = [_scored(item) | _told(item) for item in prediction.doubtful]
-    if prediction.absent_candidates:
-        rows["absent_candidates"] = list(prediction.absent_candidates)
-    return rows
+    rows = prediction.to_dict()
+    return {name: value for name, value in rows.items() if name not in ("language", "warnings")}
 
 
 def read_predictions(
@@ -77,7 +69,7 @@ def read_predictions(
 ) -> dict[str, Prediction]:
     """The predictions of a file, by the id of their document; spans are not read back.
 
-    Doubtful keyphrases are among the absent ones.
+    Doubtful keyphrases are among the absent ones too.
 
     Args:
         may_be_lists: whether a line may have one list "keyphrases" instead of "present" and "absent". Both
@@ -108,7 +100,8 @@ def _prediction_from_row(row: dict[str, Any], may_be_lists: bool) -> tuple[str, 
         raise InputError('"absent_candidates" is not a list of strings; fix or delete the line.')
     if "present" in row or "absent" in row:
         present = _keyphrases(row, "present")
-        every = (*_keyphrases(row, "absent"), *_keyphrases(row, "doubtful"))
+        doubtful = _keyphrases(row, "doubtful")
+        every = (*_keyphrases(row, "absent"), *doubtful)
         absent = tuple(sorted(every, key=lambda one: -one.score)) if "doubtful" in row else every
     elif not may_be_lists or "keyphrases" not in row:
         raise InputError('neither "present" nor "absent"; give a file that `predict --output` wrote.')
@@ -116,9 +109,11 @@ def _prediction_from_row(row: dict[str, Any], may_be_lists: bool) -> tuple[str, 
         raise InputError("a document with its gold keyphrases; give what a model predicted for it.")
     else:
         present = absent = _keyphrases(row, "keyphrases")
+        doubtful = ()
     language = row.get("language")
     told = language if isinstance(language, str) else ""
-    return str(id), Prediction(present, absent, told, absent_candidates=tuple(candidates))
+    known = Prediction(present, absent, told, absent_candidates=tuple(candidates), doubtful=doubtful)
+    return str(id), known
 
 
 def _keyphrases(row: dict[str, Any], side: str) -> tuple[Keyphrase, ...]:
@@ -150,29 +145,6 @@ def _keyphrase(item: dict[str, Any]) -> Keyphrase:
 
 def _are_strings(values: object) -> TypeGuard[list[str]]:
     return isinstance(values, list) and all(isinstance(value, str) for value in values)
-
-
-def _scored(keyphrase: Keyphrase) -> dict[str, Any]:
-    return {"text": keyphrase.text, "score": round(keyphrase.score, SCORE_DIGITS)}
-
-
-def _present_row(keyphrase: Keyphrase) -> dict[str, Any]:
-    spans = {"spans": [list(span) for span in keyphrase.spans]}
-    family = {"family": list(map(_present_row, keyphrase.family))} if keyphrase.family else {}
-    return _scored(keyphrase) | spans | _told(keyphrase) | family
-
-
-def _told(keyphrase: Keyphrase) -> dict[str, Any]:
-    """What else is known of a keyphrase."""
-    known = {
-        "kind": keyphrase.kind,
-        "source": keyphrase.source,
-        "evidence": list(keyphrase.evidence),
-        "reason": keyphrase.reason,
-        "filler": keyphrase.filler,
-        "variants": list(keyphrase.variants),
-    }
-    return {name: value for name, value in known.items() if value}
 
 
 COLUMNS = ("keyphrase", "score", "count", "first", "kind", "source", "evidence", "filler")

@@ -1,4 +1,4 @@
-"""Rows of tables and JSON: TSV, CSV, XLSX, JSON Lines and arrays of objects; plain, .gz or .xz.
+"""Rows of tables and JSON: TSV, CSV, XLSX, ODS, JSON Lines and arrays of objects; plain, .gz or .xz.
 
 Every reader is lazy: a file costs the memory of a row or a few, an array and a workbook that of the file. An
 error stands in the place of a row that cannot be used, as long as it is known where the next one begins.
@@ -40,6 +40,9 @@ from kpdemo.io.files import (
     LARGEST_FILE,
     NOT_UTF8,
     UTF8_MARK,
+    as_utf8,
+    encoding_note,
+    encoding_of,
     file_errors,
     open_bytes,
 )
@@ -53,6 +56,9 @@ FEWEST_COMMAS = 2
 """One cell in marks that holds a comma may be any writer's."""
 MOST_COLUMNS = 1_000
 """Of a workbook: a cell far to the right makes every row as long."""
+
+_LOOKED_AT = 2**20
+"""Bytes from which the encoding is told, or as many as are buffered."""
 
 _GZIP_MARK, _XZ_MARK = b"\x1f\x8b", b"\xfd7zXZ\x00"
 _ZIP_MARK = b"PK\x03\x04"
@@ -107,7 +113,7 @@ FORMATS = {
     ".ndjson": TableFormat.JSONL,
 }
 """By the suffix of a name; others, and workbooks, are told by what is in the file."""
-WORKBOOK_SUFFIX = ".xlsx"
+WORKBOOK_SUFFIXES = (".xlsx", ".ods")
 
 Needs = Callable[[Sequence[str]], str]
 """What a header with these names lacks, as "it needs id and text."; nothing when it will do."""
@@ -124,6 +130,8 @@ class TableRules:
     """Whether cells were made safe by `escape_formula`, by the names of columns and what is between them."""
     decimals: bool = False
     """Whether numbers of JSON are `Decimal` instead of float."""
+    is_headerless: Callable[[Sequence[str]], bool] = lambda cells: False
+    """Whether the first row is one like the others; columns are called "1", "2" and so on then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,26 +145,30 @@ class Source:
     """Bytes on the disk."""
     position: Callable[[], int] | None = None
     """How many of them have been read."""
+    note: str = ""
+    """A sentence on its encoding, for the user, where it is not UTF-8."""
 
 
 @contextmanager
-def open_source(path: Path, *, name: str = "") -> Iterator[Source]:
+def open_source(path: Path, *, name: str = "", any_encoding: bool = False) -> Iterator[Source]:
     """Open a file, compressed or not; `name` is what messages call it, by default its path.
+
+    Args:
+        any_encoding: reads UTF-16 and Windows-1252 too, of which the user is to be shown `note`.
 
     Raises:
         OSError: it cannot be opened.
         InputError: it cannot be read.
     """
-    with path.open("rb") as stream:
-        yield open_stream(stream, name or str(path), path.stat().st_size)
+    with path.open("rb", _LOOKED_AT if any_encoding else -1) as stream:
+        buffered = cast(io.BufferedReader, stream)
+        yield open_stream(buffered, name or str(path), path.stat().st_size, any_encoding=any_encoding)
 
 
-def open_stream(stream: io.BufferedReader, name: str, size: int | None = None) -> Source:
-    """A stream that is open already, compressed or not.
-
-    Raises:
-        InputError: it cannot be read.
-    """
+def open_stream(
+    stream: io.BufferedReader, name: str, size: int | None = None, *, any_encoding: bool = False
+) -> Source:
+    """A stream that is open already, compressed or not; arguments and errors are those of `open_source`."""
     with file_errors(name):
         head = stream.peek(len(_XZ_MARK))
     unpacked: Any = stream
@@ -164,7 +176,13 @@ def open_stream(stream: io.BufferedReader, name: str, size: int | None = None) -
         unpacked = gzip.GzipFile(fileobj=stream)
     elif head.startswith(_XZ_MARK):
         unpacked = lzma.open(stream)  # noqa: SIM115  # its owner closes the stream
-    return Source(name, cast(BinaryIO, unpacked), size, None if size is None else stream.tell)
+    note = ""
+    if any_encoding:
+        with file_errors(name):
+            encoding = encoding_of(unpacked.peek(_LOOKED_AT))
+        if encoding != "utf-8":
+            unpacked, note = as_utf8(unpacked, name, encoding), encoding_note(name, encoding)
+    return Source(name, cast(BinaryIO, unpacked), size, None if size is None else stream.tell, note)
 
 
 def read_table(
@@ -239,7 +257,7 @@ def line_name(name: str, line: int) -> str:
     return f"{name}, {unit} {line}"
 
 
-_UNITS = {WORKBOOK_SUFFIX: "row", ".ris": "record", ".xml": "record"}
+_UNITS = {**dict.fromkeys(WORKBOOK_SUFFIXES, "row"), ".ris": "record", ".xml": "record"}
 
 
 Line = tuple[int, str]
@@ -399,9 +417,12 @@ def _table_rows(
         if not any(cell.strip() for cell in cells):
             continue
         if not columns:
-            columns = _header(name, unit, number, cells, rules.needs)
-            is_escaped = rules.is_escaped(columns, delimiter)
-            continue
+            if rules.is_headerless(cells):
+                columns = [str(place) for place in range(1, len(cells) + 1)]
+            else:
+                columns = _header(name, unit, number, cells, rules.needs)
+                is_escaped = rules.is_escaped(columns, delimiter)
+                continue
         problem = describe_bad_byte("".join(cells))
         if any(cells[len(columns) :]):  # a spreadsheet may end all rows with empty ones
             problem = f"{len(cells)} fields under a header of {len(columns)}; {advice}."
@@ -610,13 +631,11 @@ def is_workbook(source: Source) -> bool:
 
 
 def workbook_rows(source: Source, rules: TableRules) -> Iterator[Row | RowError]:
-    """The rows of the first sheet of a workbook of Excel (XLSX); formulas as they were computed last.
+    """The rows of the first sheet of an XLSX or ODS workbook; formulas as they were computed last.
 
     Raises:
         InputError: it is another zipped file, damaged or too large.
     """
-    from openpyxl import load_workbook  # here, because few files are workbooks
-
     name = source.name
     with file_errors(name):
         content = source.stream.read(LARGEST_FILE + 1)
@@ -627,10 +646,9 @@ def workbook_rows(source: Source, rules: TableRules) -> Iterator[Row | RowError]
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             if sum(part.file_size for part in archive.infolist()) > LARGEST_FILE:
                 raise too_large  # of a few bytes, a file may unpack to gigabytes
-        book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
-        sheet = book.worksheets[0]
-        sheet.reset_dimensions()  # which the file may tell wrongly
-        rows = _sheet_cells(name, sheet)
+            is_ods = "content.xml" in archive.namelist()
+        values = _ods_values(content, name) if is_ods else _xlsx_values(content)
+        rows = _sheet_cells(name, values)
         yield from _table_rows(name, rows, "", rules, "delete what is right of it", "row")
     except InputError:
         raise
@@ -640,24 +658,83 @@ def workbook_rows(source: Source, rules: TableRules) -> Iterator[Row | RowError]
         ) from None
 
 
-def _sheet_cells(name: str, sheet: Any) -> Iterator[Cells | RowError]:
-    """The rows of a sheet with their numbers, from the header on."""
-    begin, width, empty = 1, MOST_COLUMNS, 0
-    for number, values in enumerate(sheet.iter_rows(max_col=width, values_only=True), 1):
+def _xlsx_values(content: bytes) -> Iterator[Sequence[Any]]:
+    """The cells of each row of the first sheet."""
+    from openpyxl import load_workbook  # here, because few files are workbooks
+
+    book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
+    sheet = book.worksheets[0]
+    sheet.reset_dimensions()  # which the file may tell wrongly
+    width = MOST_COLUMNS
+    for values in sheet.iter_rows(max_col=width, values_only=True):
         if any(value is not None for value in values):
-            begin, width = number, max(place for place, value in enumerate(values, 1) if value is not None)
+            width = max(place for place, value in enumerate(values, 1) if value is not None)
             break
-    rows = sheet.iter_rows(min_row=begin, max_col=width + 1, values_only=True)
-    for number, values in enumerate(rows, begin):
+    yield from sheet.iter_rows(max_col=width + 1, values_only=True)
+
+
+def _ods_values(content: bytes, name: str) -> Iterator[Sequence[Any]]:
+    """The cells of each row of the first sheet; numbers as they are kept, other cells as they are shown."""
+    from kpdemo.io.packages import Package, children, local_name, parse_xml
+
+    root = parse_xml(Package(content, name, "a workbook").read("content.xml"), name, "a workbook")
+    table = next(iter(children(root, "table")), None)
+    empty = 0
+    for row in [] if table is None else children(table, "table-row"):
+        values: list[Any] = []
+        for cell in row:
+            told = _by_local_name(cell)
+            is_number = told.get("value-type") in ("float", "percentage", "currency")
+            shown = "\n".join(_ods_text(part) for part in cell if local_name(part) == "p")
+            value = float(told["value"]) if is_number else shown or None
+            times = int(told.get("number-columns-repeated", "1"))
+            values += [value] * min(times, MOST_COLUMNS - len(values))
+        times = int(_by_local_name(row).get("number-rows-repeated", "1"))
+        if not any(value is not None for value in values):
+            empty += times  # a million of them may end the sheet
+            continue
+        for _ in range(min(empty, MOST_EMPTY_LINES + 1)):
+            yield ()
+        empty = 0
+        for _ in range(times):
+            yield values
+
+
+def _by_local_name(element: Any) -> dict[str, str]:
+    """Its attributes without their namespaces."""
+    return {name.rpartition("}")[2]: value for name, value in element.items()}
+
+
+def _ods_text(paragraph: Any) -> str:
+    """The text of a paragraph; repeated spaces, tabs and line breaks are elements, notes are left out."""
+    from kpdemo.io.packages import local_name
+
+    pieces = [paragraph.text or ""]
+    for part in paragraph:
+        kind = local_name(part)
+        if kind == "s":
+            pieces.append(" " * int(_by_local_name(part).get("c", "1")))
+        elif kind != "annotation":
+            pieces.append({"tab": "\t", "line-break": "\n"}.get(kind) or _ods_text(part))
+        pieces.append(part.tail or "")
+    return "".join(pieces)
+
+
+def _sheet_cells(name: str, sheet: Iterator[Sequence[Any]]) -> Iterator[Cells | RowError]:
+    """The rows of a sheet with their numbers, from the header on."""
+    width, empty = 0, 0
+    for number, values in enumerate(sheet, 1):
         cells = [_cell_text(value) for value in values]
         while len(cells) > width and not cells[-1]:
             cells.pop()
+        width = width or len(cells)
         empty = 0 if any(cells) else empty + 1
         if empty > MOST_EMPTY_LINES:
             raise InputError(
                 f"{name}, row {number}: {MOST_EMPTY_LINES:,} empty rows one after the other; delete them."
             )
-        yield number, cells
+        if width:
+            yield number, cells
 
 
 def _cell_text(value: Any) -> str:
@@ -803,14 +880,16 @@ def _end_of_gap(text: str, start: int) -> int:
 BYTE_ORDER_MARK = "\ufeff"
 """Without it Excel takes a file for one of Western Europe, whatever its letters."""
 
-_RISKY = re.compile(r"'*[=+\-@\t\r\n]")
-_ESCAPED = re.compile(r"'+[=+\-@\t\r\n]")
+FORMULA_BEGINS = "=+-@|%＝＋－＠\t\r\n"
+"""What a cell begins with that some spreadsheet program runs; those of full width as East Asian ones do."""
+_RISKY = re.compile(rf"'*[{re.escape(FORMULA_BEGINS)}]")
+_ESCAPED = re.compile(rf"'+[{re.escape(FORMULA_BEGINS)}]")
 
 
 def escape_formula(cell: str) -> str:
     """`cell` as a spreadsheet shows it without running it.
 
-    What begins with = + - @, a tab or a line break gets an apostrophe before it; so does what begins with
+    What begins with one of `FORMULA_BEGINS` gets an apostrophe before it; so does what begins with
     apostrophes and then one of these, so that `unescape_formula` is exact.
 
     >>> escape_formula("=1+1"), escape_formula("'@anna"), escape_formula("1+1")

@@ -39,6 +39,7 @@ from kpdemo.types import (
     VectorSpace,
 )
 from kpdemo.variants import written_forms
+from kpdemo.vectors import text_cosines
 
 ABSENT_CANDIDATES = 50
 """This many of the best are reported, for R@50."""
@@ -114,6 +115,10 @@ class RankingPredictor:
             replace(space, points=tuple(_mark(point, chosen) for point in space.points))
             for space in self.model.extractor.vectors(read)
         ]
+
+    def similarities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """See `kpdemo.types.Comparing`; by the vectors that passages are found with."""
+        return text_cosines(pairs, self.model.knowledge.reader.phrases)
 
     def _retrieve(self, documents: Sequence[Document]) -> list[list[Hit]]:
         if self.folder is None:

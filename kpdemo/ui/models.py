@@ -158,6 +158,8 @@ class KeptReadings:
             kept = self._answers.get(_reading_key(question))
         if kept is None or _reaches_end(kept.prediction, question.options):
             return None
+        if question.options.diversity:  # the model tells how alike phrases are
+            return None
         prediction, retrieval = choose(kept.prediction, question.options), kept.retrieval
         question = replace(question, index=kept.question.index)
         if retrieval is not None:

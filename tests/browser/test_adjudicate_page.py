@@ -14,6 +14,7 @@ from playwright.sync_api import Page, expect
 
 from annotation.adjudication import Which
 from annotation.types import Cause, NewPair, NewRating, Project, ProjectSettings, Role, User
+from annotation.ui.adjudicate import CAUSE_KEYS
 from tests.browser.conftest import PASSWORD, Site, Watch, serious_violations
 from tests.browser.test_look import BROKEN_WORDS, PALE, WIDTH
 from tests.rated import rated_pairs
@@ -163,8 +164,10 @@ def test_where_there_is_nothing_to_decide_no_form_waits_for_a_decision(bench):
 
 
 def test_the_keyboard_decides_a_whole_queue_and_the_save_key_leads_to_what_is_missing(bench):
-    desk = bench(3)
+    desk = bench(3, guidelines="Read both *whole*.")
     page = desk.open(viewport={"width": 1280, "height": 500})
+    page.locator("#adjudicate-guidelines summary").click()
+    expect(page.locator("#adjudicate-guidelines")).to_contain_text("Read both whole.")
     heading(page, "p3")
     page.keyboard.press("Control+Enter")
     expect(said(page)).to_have_text("Choose a grade first.")
@@ -179,14 +182,19 @@ def test_the_keyboard_decides_a_whole_queue_and_the_save_key_leads_to_what_is_mi
     for part in ("all", "open"):
         page.locator(f"[data-part={part}]").press("Enter")
         expect(page.locator(f"[data-part={part}][aria-pressed=true]")).to_be_focused()
-    for id, key, expected in (("p3", "2", "2"), ("p1", "3", "3"), ("p2", "1", "1")):
+    for id, key, expected, why in (
+        ("p3", "2", "2", Cause.SCALE),
+        ("p1", "3", "3", Cause.TRUE_AMBIGUITY),
+        ("p2", "1", "1", Cause.OVERLOOKED_TEXT),
+    ):
         heading(page, id)
         expect(page.locator("#adjudicate-heading")).to_be_in_viewport(ratio=1)
         page.keyboard.press(key)
         page.keyboard.press("]")
-        choose_cause(page)
+        page.keyboard.press(CAUSE_KEYS[why].lower())
         page.keyboard.press("Control+Enter")
         expect(said(page)).to_have_text(f"Saved {id}: {expected}.25.")
+        assert desk.item(id).decision.cause is why
     expect(page.locator("#adjudicate-item .empty")).to_contain_text("Nothing to decide")
     assert desk.queue() == []
     assert len(desk.queue(Which.DECIDED)) == 3

@@ -508,8 +508,6 @@ def test_options_choose_from_what_was_read_also_of_a_long_text(counted):
         expect(rows.filter(has_text=re.compile(r"\S \S"))).to_have_count(0)
         page.get_by_label("A phrase and those inside it take one place").check()
         expect(page.locator("#predict-shell")).to_contain_text("--no-nested")
-        page.locator("#predict-diversity input[type=number]").fill("0.5")
-        expect(page.locator("#predict-shell")).to_contain_text("--diversity=0.5")
         page.get_by_label("Also those not in the text that are mostly wrong").check()
         expect(page.locator("#predict-shell")).to_contain_text("--unsure")
         page.locator("#predict-shortest").get_by_role("textbox").fill("2")
@@ -522,8 +520,7 @@ def test_options_choose_from_what_was_read_also_of_a_long_text(counted):
         page.locator("#predict-exclude textarea").fill("")
         page.get_by_label("A phrase and those inside it take one place").uncheck()
         page.get_by_label("Also those not in the text that are mostly wrong").uncheck()
-        page.locator("#predict-diversity input[type=number]").fill("0")
-        expect(page.locator("#predict-shell")).not_to_contain_text("--diversity")
+        expect(page.locator("#predict-shell")).not_to_contain_text("--unsure")
 
 
 def test_phrases_of_ones_own_are_ranked_alone_or_first_and_a_long_text_waits_for_its_reader(counted):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import re
 from decimal import Decimal
 
@@ -115,7 +117,7 @@ def test_from_an_empty_server_to_the_first_grade(empty_site, browser):
     upload(page, "pairs.tsv", TSV)
     page.get_by_role("button", name="Import", exact=True).click()
     expect(page.locator("#import-result")).to_contain_text("Imported 2 pairs and 0 ratings.")
-    expect(page.locator("#project-counts")).to_contain_text("0 of 2 pairs fully graded")
+    expect(page.locator("#project-counts")).to_contain_text("0 of 2 pairs done")
     page.get_by_role("tab", name="Members").click()
     page.get_by_role("button", name="Make a link").click()
     link = page.locator("#members-link code").inner_text()
@@ -136,9 +138,52 @@ def test_from_an_empty_server_to_the_first_grade(empty_site, browser):
     expect(rater.locator("#rate-saved")).to_contain_text("Saved")
 
     open_annotation_page(page, f"{site.address}/annotate/")
-    expect(page.locator("#home-projects")).to_contain_text("1 of 2 pairs fully graded")
+    expect(page.locator("#home-projects")).to_contain_text("1 of 2 pairs done")
     [rating] = [pair for pair in rated_pairs(site.services.database, 1) if pair.ratings]
     assert rating.ratings == (("Ada", Decimal(3)),)
+
+
+def test_columns_are_guessed_shown_and_assigned_before_the_import(site, browser, project):
+    page, watch = site.context(browser, "root").new_page(), Watch()
+    watch.over(page, site.address)
+    open_annotation_page(page, site.address + PROJECT.format(project, "pairs"))
+    content = "number,sentence_A,sentence_B,summary\nn1,It snowed all night.,x,a snowy night\n"
+    choose_files(page.locator("#import-file"), ("sick.csv", content.encode("utf-16")))
+    expect(page.locator("#import-look")).to_contain_text("sick.csv looks like a table with a header.")
+    expect(page.get_by_role("region", name="First rows of the file")).to_contain_text("a snowy night")
+    columns = page.locator("#import-columns")
+    expect(columns.get_by_label("Left item")).to_have_value("sentence_a")
+    for field, name in (("Right item", "summary"), ("Id", "number")):
+        columns.get_by_label(field, exact=True).fill(name)
+        columns.get_by_label(field, exact=True).press("Enter")
+    page.get_by_role("button", name="Import", exact=True).click()
+    expect(page.locator("#import-result")).to_contain_text("Imported 1 pair and 0 ratings.")
+    expect(page.locator("#import-result")).to_contain_text("read as UTF-16")
+    expect(page.locator("#import-result")).to_contain_text(
+        "id is number, left is sentence_a, right is summary"
+    )
+    expect(columns).to_be_hidden()  # the box is empty again
+    expect(page.locator("#import-look")).to_be_empty()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save a template as CSV").click()
+    [_, row] = list(csv.reader(saved.value.path().read_text("utf-8-sig").splitlines()))
+    assert row[:2] == ["p1", "sentence2phrase"]
+    watch.check()
+
+
+def test_an_export_of_another_tool_is_shown_as_its_pairs_and_imported(site, browser, project):
+    page = site.page(browser, "root", PROJECT.format(project, "pairs"))
+    task = {
+        "id": 90,
+        "data": {"text1": "It snowed all night.", "text2": "a snowy night"},
+        "annotations": [{"completed_by": 4, "result": [{"type": "rating", "value": {"rating": 3}}]}],
+    }
+    choose_files(page.locator("#import-file"), ("export.json", json.dumps([task]).encode()))
+    expect(page.locator("#import-look")).to_contain_text("an export of Label Studio")
+    expect(page.locator("#import-look")).to_contain_text("user 4=3")
+    expect(page.locator("#import-columns")).to_be_hidden()
+    page.get_by_role("button", name="Import", exact=True).click()
+    expect(page.locator("#import-result")).to_contain_text("Imported 1 pair and 1 rating.")
 
 
 CLICK_ONCE_MORE = """run => new MutationObserver((_, watching) => {
@@ -173,7 +218,7 @@ def test_a_bad_row_is_one_sentence_and_nothing_is_imported_or_lost(site, browser
 
 def test_events_and_exports_are_fresh_whenever_their_tab_is_chosen(site, browser, project, unused, tmp_path):
     page = site.page(browser, "root", PROJECT.format(project, "pairs"))
-    expect(page.locator("#project-counts")).to_contain_text("0 of 12 pairs fully graded")
+    expect(page.locator("#project-counts")).to_contain_text("0 of 12 pairs done")
     late = site.add_user(unused).name
     site.services.projects.add_member(project, late, Role.RATER)
     page.get_by_role("tab", name="Events").click()
@@ -196,7 +241,7 @@ def test_what_is_exported_is_what_is_chosen_even_before_the_page_says_so(site, b
     page.get_by_label("Leave them out").check()
     expect(page.locator("#export-download")).to_be_visible()
     page.route("**/gradio_api/**", lambda route: None)
-    page.get_by_label("CSV, for spreadsheets").check()
+    page.get_by_label("CSV", exact=True).check()
     page.get_by_label("Without individual grades").check()
     page.get_by_label("Include raters' comments").check()
     with page.expect_download() as download:

@@ -45,7 +45,7 @@ def test_grades_are_set_aside_with_a_reason_and_brought_back(site, browser, sche
     expect(reason).to_have_value("")
     expect(page.locator("#members-list tr", has_text="Cleo")).to_contain_text("(paused)")
     page.get_by_role("tab", name="Pairs").click()
-    expect(page.locator("#project-counts")).to_contain_text("0 of 3 pairs fully graded")
+    expect(page.locator("#project-counts")).to_contain_text("0 of 3 pairs done")
     listed = page.locator("#pair-list tbody tr")
     expect(listed.filter(has_text=f"1 of {settings.raters_per_pair}")).to_have_count(3)
     page.get_by_role("tab", name="Members").click()

@@ -290,7 +290,7 @@ def adjudicate(study: Study, address: str) -> None:
     study.do("leaderboard add news --system gst --json --gold docs/examples/gold.tsv")
     study.do("leaderboard add news --system longest=lcs --json", name="leaderboard-add-own-gold")
     study.do("leaderboard remove news gst --gold-set 861688 --json", name="leaderboard-remove")
-    study.do("project create aside --types phrase2word --raters 3 --seed 4")
+    study.do("project create aside --types phrase2word --raters 3 --threshold 1 --seed 4")
     study.do("import aside rated.jsonl")
     study.do('user set-aside Ana --project aside --reason "always the same" --json', name="user-set-aside")
     study.do("user bring-back Ana --project aside --json", name="user-bring-back")

@@ -460,7 +460,7 @@ def test_the_command_prints_tables_for_people(url, capsys):
         "sentence2phrase",
         "genre news",
         "ana – ben",
-        "8 pairs, 16 grades, 3 pairs fully graded",
+        "8 pairs, 16 grades, 3 pairs done",
         "seed 2014",
         "undefined",
         "mean of 2 raters",

@@ -15,6 +15,7 @@ from sqlalchemy.exc import DataError, IntegrityError, OperationalError, Programm
 from annotation.services.projects import ProjectService
 from db import Database
 from db.migrations import prepare
+from tests import tiny_wordnet as tiny
 from tests.commands import main
 from tests.databases import migrated_file, spoil
 
@@ -60,6 +61,7 @@ def test_a_project_goes_from_its_making_to_its_deletion(call, tmp_path):
         "guidelines": "# Grade\nwell",
         "raters_per_pair": 3,
         "threshold": 1.5,
+        "average": "mean",
         "step": 0.5,
         "order": "file",
         "seed": 7,
@@ -114,6 +116,23 @@ def test_ids_that_an_import_makes_up_are_told(call):
         "got the number of the line, first sentence2phrase-1.\n"
     )
     assert json.loads(call("import", "news", "bare.tsv", "--json")[1])["made_ids"] == 2
+
+
+def test_an_import_of_senses_without_wordnet_warns_until_they_have_definitions(call, tmp_path):
+    wordnet = tiny.write_wordnet(tmp_path / "dict", tiny.NETWORK)
+    row = {"id": "s", "type": "word2sense", "left": "mouse#n", "right": tiny.POINTER.key}
+    (tmp_path / "senses.jsonl").write_text(json.dumps(row) + "\n")
+    assert call("project", "create", "news", "--types", "word2sense")[0] == 0
+    told = call("import", "news", "senses.jsonl", "--wordnet", "nowhere")[1]
+    assert "1 pair has a sense key and no definition, as there is no WordNet here" in told
+    assert "`apt install wordnet-base wordnet-sense-index`" in told
+    status, _, error = call("pairs", "describe", "news", "--wordnet", "nowhere")
+    assert (status, "There is no WordNet in nowhere" in error) == (1, True)
+    described = json.loads(call("pairs", "describe", "news", "--wordnet", str(wordnet), "--json")[1])
+    assert described == {"project": "news", "described": 1, "unknown": 0}
+    assert call("pairs", "describe", "news", "--wordnet", str(wordnet))[1] == (
+        "0 pairs of news have their definitions now.\n"
+    )
 
 
 def test_accounts_that_an_import_makes_raters_are_named(call):
@@ -199,7 +218,7 @@ def test_files_are_imported_together_and_shown(call):
     again = json.loads(call("import", "news", "pairs.jsonl", "--json")[1])
     assert again == {
         "project": "News", "pairs": 0, "ratings": 0, "duplicates": ["a", "b"], "made_ids": 0, "joined": [],
-        "equal_texts": [], "merged": [], "ratings_left_out": [],
+        "without_definitions": 0, "equal_texts": [], "merged": [], "ratings_left_out": [],
     }  # fmt: skip
     assert "2 pairs were there already and were left out: a, b." in call("import", "news", "pairs.jsonl")[1]
     Path("one.jsonl").write_text(json.dumps(ROWS[0]) + "\n")
@@ -264,7 +283,7 @@ def test_the_tasks_own_files_are_imported_by_their_names(call):
     Path("word2sense.trial.input.tsv").write_text("pot#n\tbasket%1:06:00::\tbasket#n#1\ttrial-w2s-1\n")
     Path("phrase2word.trial.input.tsv").write_text('a "large ship\tbattleship\ttrial-p2w-4\n')
     names = ("word2sense.trial.input.tsv", "phrase2word.trial.input.tsv")
-    assert call("import", "clss", *names)[1] == "Imported 2 pairs and 0 ratings into clss.\n"
+    assert call("import", "clss", *names)[1].startswith("Imported 2 pairs and 0 ratings into clss.\n")
 
 
 @pytest.mark.parametrize(

@@ -198,9 +198,11 @@ def test_passages_that_no_model_reads_are_told_once(tmp_path, capsys):
     one = tmp_path / "one.txt"
     one.write_text(text, encoding="utf-8")
     options = ("--index", str(PASSAGES_INDEX), "--device", "cpu")
-    assert main(["predict", str(one), *options]) == 0
-    told = capsys.readouterr().err
-    assert told == "This text is English, which 'default' reads without passages: --index is not used.\n"
+    assert main(["predict", str(one), "--json", *options]) == 0
+    said = capsys.readouterr()
+    told = "This text is English, which 'default' reads without passages: --index is not used."
+    assert said.err == f"{told}\n"
+    assert json.loads(said.out)["warnings"] == [told]
     files = ("--input", str(documents), "--output", str(tmp_path / "found.jsonl"))
     assert main(["predict", *files, *options]) == 0
     told = capsys.readouterr().err.splitlines()[-1]

@@ -44,7 +44,7 @@ from annotation.services.numbering import KeyService
 from annotation.services.pairs import PairService
 from annotation.services.predictions import JudgementService, SendService
 from annotation.services.project_rows import find_project
-from annotation.services.projects import ProjectService
+from annotation.services.projects import OverviewService, ProjectService
 from annotation.services.ratings import RatingService
 from annotation.system_report import people_of
 from annotation.types import Cause, NewPair, NewRating, ProjectSettings, Role, utcnow
@@ -75,6 +75,17 @@ def with_decision(rated):
         rated.id, rated.pair_id("c-3"), rated.adjudicator.id, Decimal("0.5"), Cause.OVERLOOKED_TEXT
     )
     return rated
+
+
+def test_a_pair_that_was_decided_before_its_last_grade_is_finished_everywhere(database):
+    rated = rated_project(database, [pair("c-3", "0", "4"), pair("d-4", "3")], raters_per_pair=3)
+    assert ProjectService(database).counts(rated.id).finished == 0
+    with_decision(rated)
+    assert ProjectService(database).counts(rated.id).finished == 1
+    [line] = [each for each in OverviewService(database).projects(rated.adjudicator) if each.id == rated.id]
+    counted = GoldService(database).counts(rated.id).with_gold
+    measured = AgreementService(database).report(rated.id).whole.finished
+    assert (line.finished, counted, measured) == (1, 1, 1)
 
 
 @pytest.fixture

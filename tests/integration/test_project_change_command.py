@@ -35,6 +35,7 @@ BEFORE = ProjectSettings(
 )
 SAME = (
     *("--name", " News ", "--types", "own,,sentence2phrase,", "--raters", "2", "--threshold", "1.00"),
+    *("--average", "mean"),
     *("--step", ".25", "--guidelines", "guide.md", "--seed", "20140301", "--order", "random", "--revise"),
     *("--lease", "30", "--most-per-rater", "40", "--consent", "consent.md"),
     *("--scale", "scale.txt"),
@@ -48,6 +49,7 @@ CHANGES: list[tuple[str, tuple[str, ...], object, str]] = [
     ("guidelines", ("--guidelines", "new.md"), "Neu: ö\n", "guidelines: 8 → 7 characters"),
     ("raters_per_pair", ("--raters", "3"), 3, "number of raters per pair: 2 → 3"),
     ("threshold", ("--threshold", "1.5"), Decimal("1.5"), "threshold: 1 → 1.5"),
+    ("average", ("--average", "median"), "median", "gold grade without a decision: mean → median"),
     ("step", ("--step", "0.5"), Decimal("0.5"), "step: 0.25 → 0.5"),
     ("is_random", ("--order", "file"), False, "order: random → as imported"),
     ("seed", ("--seed", "0"), 0, "seed: 20140301 → 0"),
@@ -185,14 +187,26 @@ def test_a_changed_threshold_tells_what_it_flags(call, project, sqlite_database)
 
 
 def test_more_raters_than_two_at_the_tasks_threshold_are_told_to_flag_more_pairs(call, project):
-    said = "3 raters reach a difference of 1 more often than two, so more pairs are flagged.\n"
+    said = "3 raters reach a difference of 1 more often than two, so more pairs are "
+    said += "flagged; 1.5 flags about as many as 1 with two.\n"
     assert call("change", "news", "--raters", "3")[1].endswith(said)
     without = call("change", "news", "--threshold", "None")[1]
     assert without.startswith("Changed News: threshold: 1 → none.\n")
     assert "more often" not in without
     assert call("change", "news", "--threshold", "1")[1].endswith(said)
     assert "more often" not in call("change", "news", "--lease", "45")[1]
-    assert call("create", "Four", "--raters", "4")[1].endswith(said.replace("3", "4", 1))
+    four = said.replace("3", "4", 1).replace("1.5", "1.75")
+    assert call("create", "Four", "--raters", "4", "--threshold", "1")[1].endswith(four)
+
+
+def test_a_new_project_has_the_threshold_for_its_number_of_raters(call):
+    for raters, threshold in ((2, 1), (3, 1.5), (5, 1.75), (20, 2.5)):
+        made = call("create", f"Of {raters}", "--raters", str(raters), "--json")[1]
+        assert json.loads(made)["threshold"] == threshold
+    assert (
+        json.loads(call("create", "None", "--raters", "5", "--threshold", "none", "--json")[1])["threshold"]
+        is None
+    )
     assert "more often" not in call("create", "Two", "--raters", "2")[1]
 
 

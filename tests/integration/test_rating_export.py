@@ -146,11 +146,13 @@ def test_an_id_that_tsv_cannot_hold_is_refused_there_only(database, tmp_path, id
         assert summary.ratings == int(format is RatingFormat.CSV)  # the second time it is there already
 
 
-def test_no_cell_of_the_table_is_a_formula(database, tmp_path):
-    project = imported(database, "harbour", *PAIRS)
-    rows = written(database, project, tmp_path / "r.csv", RatingFormat.CSV)
-    assert rows[3]["id"] == "'=1+1"
-    assert rows[4]["rater"] == "'@cleo"
+def test_no_cell_of_a_table_for_spreadsheets_is_a_formula_and_others_are_as_they_are(call, tmp_path):
+    for options, id, rater in (((), "=1+1", "@cleo"), (("--for-spreadsheets",), "'=1+1", "'@cleo")):
+        assert call("--output", str(tmp_path / "r.csv"), "--raters", "named", *options)[0] == 0
+        with (tmp_path / "r.csv").open(encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file))
+        assert (rows[3]["id"], rows[4]["rater"]) == (id, rater)
+    assert call("--output", str(tmp_path / "r.jsonl"), "--for-spreadsheets")[0] == 2
 
 
 def test_raters_have_the_numbers_of_gold_sets_which_stay(database, tmp_path):
@@ -221,7 +223,11 @@ def call(sqlite_database, capsys):
 
 
 def test_the_command_writes_by_the_ending_of_the_name(call, tmp_path):
-    for ending, begins in (("jsonl", '{"id": "a"'), ("CSV", "id,type,rater"), ("tsv", "id\ttype\trater")):
+    for ending, begins in (
+        ("jsonl", '{"id": "a"'),
+        ("CSV", '"id","type","rater"'),
+        ("tsv", "id\ttype\trater"),
+    ):
         file = tmp_path / f"r.{ending}"
         assert call("--output", str(file)) == (0, f"{file}: 5 ratings.\n", "")
         assert file.read_text(encoding="utf-8").startswith(begins)

@@ -209,7 +209,8 @@ def test_words_and_senses_are_compared_by_wordnet(call, tmp_path):
     assert status == 0, err
     part = json.loads(out)["types"]["word2sense"]
     assert (part["pairs"], part["pearson_interval"]) == (4, None)
-    by_hand = np.corrcoef([4, 2.5, 0, 1], [4, 4 * 2 * len("a dish for ") / (16 + 15), 0, 0])[0, 1]
+    known = [4, 4 * 2 * len("a dish for ") / (16 + 15), 0]  # the fourth has a word that WordNet lacks
+    by_hand = np.corrcoef([4, 2.5, 0, 1], [*known, np.mean(known)])[0, 1]
     assert part["pearson"] == pytest.approx(by_hand)
 
 
@@ -437,6 +438,20 @@ def test_people_of_an_exported_gold_set_stand_beside_the_systems(call, format):
     assert "People: each rater against the mean of the others" in shown
     assert f"{bound['pearson']['value']:.3f}" in shown
     assert "mean of 3 raters" in shown
+
+
+def test_a_language_model_is_measured_as_a_rater_beside_people(call):
+    rows = rated()
+    write_export(Path("gold"), rows, "jsonl")
+    Path("llm.jsonl").write_text("".join(f"{json.dumps({'id': row['id'], 'score': 2})}\n" for row in rows))
+    status, out, _ = call("--gold", "gold", "--system", "llm.jsonl", "--as-raters", "--json")
+    [found] = json.loads(out)["as_raters"]
+    means = [np.mean([one["grade"] for one in row["ratings"]]) for row in rows if row["ratings"]]
+    assert (status, found["system"], found["pairs"]) == (0, "llm", len(means))
+    assert found["bias"] == pytest.approx(2 - np.mean(means))
+    assert found["alpha_with_system"]["value"] < found["alpha_people"]["value"]
+    assert "As raters: beside the people" in call("--gold", "gold", "--system", "llm.jsonl", "--as-raters")[1]
+    assert call("--gold", "gold.jsonl", "--system", "lcs", "--as-raters")[0] == 2
 
 
 @pytest.mark.parametrize("named", ["gold", "gold/gold.jsonl"])

@@ -15,8 +15,11 @@ from annotation.gold import ExportOptions, Format
 from annotation.sense_pairs import SenseChoice, SenseError, add_senses, describe_sense
 from annotation.senses import PairSenses, WordFlag
 from annotation.services import writing
+from annotation.services.audit import record
 from annotation.services.bundle import Services, open_services
-from annotation.types import NewPair, ProjectSettings, Role, User
+from annotation.services.gold import protocol_history
+from annotation.services.project_rows import find_project
+from annotation.types import NewPair, ProjectSettings, Role, User, utcnow
 from annotation.ui.writing import text_html
 from annotation.wordnet import WordNet
 from db.models import Writing
@@ -92,6 +95,56 @@ def test_an_exported_gold_set_brings_its_meanings_along(services, flagged, tmp_p
     services.gold.export(again.id, tmp_path / "gold again", ExportOptions(format))
     one, two = ((tmp_path / name / f"gold.{format}").read_bytes() for name in ("gold", "gold again"))
     assert one == two
+
+
+def test_a_gold_set_says_that_senses_got_their_definitions_after_grades(services, tmp_path):
+    project = services.projects.create(
+        ProjectSettings("bare", types=(TYPE,), raters_per_pair=1, threshold=None)
+    )
+    services.importing.import_pairs(
+        project.id,
+        [
+            NewPair("1", TYPE, "mouse#n", tiny.POINTER.key, ratings=(("Ana", Decimal(3)),)),
+            NewPair("2", TYPE, "mouse#n", "a pointing device", ratings=(("Ana", Decimal(4)),)),
+            NewPair("3", TYPE, "key#n", tiny.KEYBOARD.key),
+        ],
+    )
+    assert services.senses.describe(project.id) == (2, 0)
+    ana = services.accounts.user("Ana")
+    [last] = services.assignment.queue(project.id, ana.id).pairs
+    services.ratings.rate(last.id, ana.id, Decimal(1), 1.0)
+    manifest = services.gold.export(project.id, tmp_path / "gold", ExportOptions()).manifest
+    [change] = manifest["protocol_changes"]
+    assert (change["setting"], change["ratings_before"]) == ("definitions", 1)
+    assert "| `definitions` | sense keys alone | definitions of the senses | 1 |" in (
+        tmp_path / "gold" / "README.md"
+    ).read_text("utf-8")
+
+
+@pytest.mark.parametrize("graded", [0, 1])
+def test_what_an_earlier_version_did_not_record_of_definitions_counts_all_senses(services, flagged, graded):
+    project = services.projects.create(ProjectSettings("old", types=(TYPE,), raters_per_pair=1))
+    ratings = (("Ana", Decimal(3)),) if graded else ()
+    pair = NewPair("1", TYPE, "mouse#n", tiny.POINTER.key, ratings=ratings, senses=flagged)
+    services.importing.import_pairs(project.id, [pair])
+    with services.database.session() as session:
+        record(session, utcnow(), "senses described", project_id=project.id, pairs=1)
+        told = protocol_history(session, find_project(session, project.id))
+    assert [change["ratings_before"] for change in told.get("protocol_changes", ())] == [1] * graded
+
+
+def test_a_sense_of_which_a_file_has_the_word_alone_is_described(services):
+    known = PairSenses(WordFlag.OOV, word_definition="to point")
+    project = services.projects.create(ProjectSettings("half", types=(TYPE,)))
+    summary = services.importing.import_pairs(
+        project.id, [NewPair("1", TYPE, "mousify#v", tiny.POINTER.key, senses=known)]
+    )
+    assert summary.undescribed == 1
+    assert services.senses.describe(project.id) == (1, 0)
+    ana = person(services, "Ana", project.id, Role.RATER)
+    [pair] = services.assignment.queue(project.id, ana.id).pairs
+    assert (pair.senses.flag, pair.senses.word_definition) == (WordFlag.OOV, "to point")
+    assert pair.senses.sense.definition == tiny.POINTER.gloss
 
 
 def test_who_chose_a_sense_and_its_grade_never_rates_the_pair(services):

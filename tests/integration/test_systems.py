@@ -14,7 +14,7 @@ from annotation.errors import NotFoundError, ScoreFileError, SettingsError
 from annotation.files.scores import GoldPair
 from annotation.gold import gold_row
 from annotation.services.adjudication import AdjudicationService
-from annotation.services.gold import pairs_with_sums
+from annotation.services.gold import pairs_with_grades
 from annotation.services.leaderboard import Gold, SystemService
 from annotation.services.pairs import PairService
 from annotation.services.projects import ProjectService
@@ -93,7 +93,7 @@ def test_the_gold_is_exactly_what_single_ratings_give_and_is_summed_once_for_all
         (row.id, float(row.gold)) for row in rows if row.gold is not None
     ]
     assert gold.ungraded == {(row.type, row.id) for row in rows if row.gold is None}
-    assert sum("sum(" in statement for statement in read) == 1
+    assert sum("decided" in statement for statement in read) == 1
     assert not [statement for statement in read if "ratings.rater_id" in statement]
 
 
@@ -102,7 +102,7 @@ def test_gold_is_read_pair_by_pair_also_before_the_server_has_counted_new_rows(p
     world = new_world(postgresql_database, pairs=pairs, raters=1, k=1)
     rating = {"project_id": world.project, "rater_id": world.raters[0], "quarters": 4}
     rating |= {"created_at": LONG_AGO, "updated_at": LONG_AGO}
-    statement = pairs_with_sums(world.project, Pair.id)
+    statement = pairs_with_grades(world.project, Pair.id)
     with world.database.session() as session:
         session.execute(insert(Rating), [{**rating, "pair_id": pair_id} for pair_id in world.pairs])
     with world.database.reading() as session:

@@ -174,6 +174,17 @@ def test_pairs_that_the_adjudicator_may_still_grade_are_held_back(sqlite_databas
     assert "ferry" not in str(opened)
 
 
+def test_who_leads_a_project_finds_the_export_where_no_pair_is_left(sqlite_database):
+    rated = rated_project(sqlite_database, [pair("near", "1", "1.5")])
+    handlers = open_handlers(sqlite_database)
+    handlers.accounts.add_user("admin")
+    handlers.projects.add_member(rated.id, "admin", Role.ADMINISTRATOR)
+    [judith, admin] = [handlers.open(request(rated, name))["item"] for name in ("judith", "admin")]
+    assert "1 of 1 pair has a gold grade." in judith
+    link = f'href="/annotate/project?project={rated.id}&amp;tab=gold">Export the gold set</a>'
+    assert (link in judith, link in admin) == (False, True)
+
+
 def test_a_pair_of_another_project_cannot_be_reached(rated, handlers):
     other = rated_project(rated.database, [pair("secret", "0", "4", left="A secret text.")], name="other")
     asked = decision(rated, handlers, pair=str(other.pair_id("secret")), version="")

@@ -105,7 +105,7 @@ def test_administrators_and_adjudicators_see_the_page(handlers, rated, name):
     shown = handlers.open(ask(name, rated.id), DEFAULT_WIDTH)
     assert (shown["closed"], shown["body"].visible, shown["timer"].active) == ("", True, True)
     assert "α of all pairs" in shown["figures"]
-    assert "Fully graded" in repr(shown)
+    assert "Done" in repr(shown)
 
 
 @pytest.mark.parametrize(

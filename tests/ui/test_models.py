@@ -342,8 +342,10 @@ def test_other_options_choose_from_what_was_read_and_others_read_it_again():
     assert (
         chosen.prediction == ModelShelf(shelf.models, lambda name: FirstPhrases()).answer(narrow).prediction
     )
-    shelf.answer(replace(asked, further=PredictionOptions(candidates=("molecules",))))
-    assert Counting.read > before
+    for options in (PredictionOptions(candidates=("molecules",)), PredictionOptions(diversity=0.5)):
+        before = Counting.read
+        shelf.answer(replace(asked, further=options))
+        assert Counting.read > before
     before = Counting.read
     shelf.answer(replace(asked, document=Document(f"{text} More.")))
     assert Counting.read == before + 1

@@ -29,7 +29,7 @@ from annotation.services.pairs import PairService
 from annotation.services.project_rows import find_project
 from annotation.services.projects import OverviewService, ProjectLine, ProjectService
 from annotation.services.ratings import RatingService, RemarkService
-from annotation.types import Cause, ImportSummary, NewPair, ProjectSettings, Role, SkipReason, User
+from annotation.types import Average, Cause, ImportSummary, NewPair, ProjectSettings, Role, SkipReason, User
 from annotation.ui.accounts import events_html, members_html
 from annotation.ui.figures import table_csv
 from annotation.ui.pages import HeaderHandlers
@@ -48,6 +48,7 @@ from annotation.ui.projects import (
     HomeHandlers,
     ProjectHandlers,
     counts_html,
+    follow_raters,
     next_steps,
     preview_texts,
     project_html,
@@ -214,6 +215,7 @@ def test_the_form_gives_back_the_settings_that_it_shows():
         replace(SETTINGS, is_random=False, may_revise=False, guidelines=EVIL, lease_minutes=1),
         replace(SETTINGS, most_per_rater=1_000_000),
         replace(SETTINGS, threshold=None),
+        replace(SETTINGS, average=Average.MEDIAN),
         replace(SETTINGS, consent="Do you *agree*?"),
     ):
         assert read_settings_form(settings_values(settings)) == settings
@@ -252,6 +254,13 @@ def test_the_form_says_that_more_raters_flag_more_pairs_at_the_tasks_threshold()
     assert "4 raters reach a difference of 1 more often than two" in range_html(4, "1,0")
     for raters, threshold in ((2, "1"), (4, "1.5"), (4, ""), (None, "1"), (4, "x")):
         assert range_html(raters, threshold) == ""
+
+
+def test_a_new_projects_threshold_follows_its_raters_unless_it_is_ones_own():
+    assert follow_raters(5, "1") == "1.75"
+    assert follow_raters(2, "1,75") == "1"
+    for raters, threshold in ((5, "1.25"), (5, ""), (None, "1"), (5, "x")):
+        assert follow_raters(raters, threshold) == gr.skip()
 
 
 def test_all_that_is_wrong_with_a_form_is_told_at_once():
@@ -414,7 +423,7 @@ def test_the_list_shows_who_has_done_what_on_both_databases(home, grade):
     assert "You graded 3 pairs<" in home.show(Asked("Ana"))[0]
     seen_by_ben = home.show(Asked("Ben"))[0]
     assert "You graded 2 pairs, up to 1 left" in seen_by_ben
-    assert "2 of 3 pairs fully graded" in seen_by_ben
+    assert "2 of 3 pairs done" in seen_by_ben
     assert "1 to adjudicate" in seen_by_ben
     assert "Another" not in seen_by_ben
     everything, form, _ = home.show(Asked("root"))

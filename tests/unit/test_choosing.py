@@ -74,6 +74,31 @@ def test_diversity_prefers_other_words(prediction):
     ]
 
 
+ALIKE = {"ab": 0.9, "ac": 0.2, "ad": 0.0, "bc": 0.1, "bd": 0.8, "cd": 0.1}
+
+
+@pytest.mark.parametrize(
+    ("diversity", "top_k", "chosen"),
+    [
+        (0.0, 3, "abc"),
+        # Relevance: 1, .8, .6, .2. Second: b has .8 · .8 - .2 · .9 = .46, c .8 · .6 - .2 · .2 = .44.
+        (0.2, 2, "ab"),
+        # Second: b has .4 - .45 = -.05, c .3 - .1 = .2, d .1. Third: b has -.05, d .1 - .5 · .1 = .05.
+        (0.5, 2, "ac"),
+        (0.5, 3, "acd"),
+    ],
+)
+def test_diversity_is_maximal_marginal_relevance_by_the_similarities_of_a_model(diversity, top_k, chosen):
+    ranked = [Keyphrase(*one, ((0, 1),)) for one in zip("abcd", (0.5, 0.4, 0.3, 0.1), strict=True)]
+
+    def similarities(pairs):
+        return [ALIKE["".join(sorted(pair))] for pair in pairs]
+
+    options = PredictionOptions(top_k=top_k, diversity=diversity)
+    found = choose(Prediction(tuple(ranked)), options, similarities).present
+    assert "".join(one.text for one in found) == chosen
+
+
 def test_absent_keyphrases_below_the_floor_are_given_on_request_only(prediction):
     def absent(**options):
         return [one.text for one in choose(prediction, PredictionOptions(**options)).absent]
@@ -128,6 +153,16 @@ def test_seed_keywords_move_up_what_is_like_them():
         Pipeline("fake", FakePredictor).predict([TEXT], seed_keywords=["walks"])
 
 
+def test_a_prediction_is_as_diverse_as_the_model_s_own_similarities_make_it():
+    predictor = Pipeline("fake", Comparer)
+    options = {"top_k": 3, "diversity": 0.9}
+    [plain] = predictor.predict([TEXT], top_k=9)
+    [diverse] = predictor.predict([TEXT], **options)
+    assert len({one.text[0].lower() for one in diverse.present}) == 3
+    assert diverse.present == choose(plain, PredictionOptions(**options), predictor.similarities).present
+    assert diverse.present != choose(plain, PredictionOptions(**options)).present
+
+
 def test_own_phrases_that_the_model_did_not_rank_are_given_too():
     [found] = Pipeline("fake", Comparer).predict(
         [TEXT], candidates=["many walks", "Gene therapy", "x"], top_k=5
@@ -142,3 +177,15 @@ def test_a_warning_travels_with_the_prediction():
     text = "Les noyaux de graphes comparent des molécules, et les graphes aussi."
     [found] = Pipeline("fake", lambda: english).predict([text])
     assert [warning.split(";")[0] for warning in found.warnings] == ["This text is French"]
+
+
+def test_a_warning_is_given_once_whatever_the_number_of_models_between():
+    inner = Pipeline("multilingual", FakePredictor)
+    predictor = Pipeline("default", FakePredictor, {"multilingual": lambda: inner})
+    text = (
+        "Les noyaux de graphes comparent des molécules, et les graphes aussi.\n\nRéférences\n\n"
+        "[1] Dupont, J. 2010. Les forêts. Revue de géographie, 12(3), 1-10.\n"
+        "[2] Durand, P. 2012. Les cultures. Revue de géographie, 14(3), 1-10.\n"
+    )
+    [found] = predictor.predict([text])
+    assert [warning.partition(" (")[0] for warning in found.warnings] == ["The references"]

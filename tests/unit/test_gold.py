@@ -10,7 +10,10 @@ from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,8 +44,9 @@ from annotation.gold import (
     standing_of,
 )
 from annotation.scale import CLSS_POINTS
-from annotation.types import Cause, ProjectSettings, RatedPair
-from kpdemo.io.tables import escape_formula, unescape_formula
+from annotation.types import Average, Cause, ProjectSettings, RatedPair
+from kpdemo.io.tables import escape_formula, open_source, unescape_formula
+from tests.reading import read_items
 
 SETTINGS = ProjectSettings("harbour", raters_per_pair=2)
 QUARTER = Decimal("0.25")
@@ -106,6 +110,23 @@ def test_gold_is_the_mean_where_raters_agree_and_the_decision_where_there_is_one
 
 
 @pytest.mark.parametrize(
+    ("grades", "decided", "gold", "source"),
+    [
+        (["0", "1", "3"], None, "1", GoldSource.MEDIAN),
+        (["0", "0.25", "0.5", "3"], None, "0.375", GoldSource.MEDIAN),
+        (["0", "1", "3"], "2", "2", GoldSource.ADJUDICATED),
+    ],
+)
+def test_a_project_may_have_the_median_where_there_is_no_decision(grades, decided, gold, source):
+    settings = replace(SETTINGS, threshold=None, average=Average.MEDIAN)
+    found = gold_row(rated(*grades, adjudicated=decided and Decimal(decided)), settings, None)
+    assert (found.gold, found.gold_source) == (Decimal(gold), source)
+    tally = Tally()
+    tally.add(found)
+    assert tally.as_json()[source] == 1
+
+
+@pytest.mark.parametrize(
     ("grades", "decided", "reason"),
     [
         ([], None, Reason.TOO_FEW_RATINGS),
@@ -122,9 +143,9 @@ def test_a_pair_is_unfinished_without_enough_ratings_or_the_decision_it_needs(gr
     assert (found.gold is None) == (reason is not None)
 
 
-@given(st.text(alphabet="=+-@\t\r\n' aé😀", max_size=8))
+@given(st.text(alphabet="=+-@|%＝＋－＠\t\r\n' aé😀", max_size=8))
 def test_a_protected_cell_runs_nothing_and_is_restored_exactly(cell):
-    assert not escape_formula(cell).startswith(tuple("=+-@\t\r\n"))
+    assert not escape_formula(cell).startswith(tuple("=+-@|%＝＋－＠\t\r\n"))
     assert unescape_formula(escape_formula(cell)) == cell
 
 
@@ -149,13 +170,30 @@ def test_json_lines_keep_every_character_and_csv_protects_it(tmp_path, text):
     value = json.loads(line)
     assert (value["left"], value["right"], value["source"]) == (text, f"{text}\u2028\u0085", text)
     assert value["ratings"] == [{"rater": "r0", "grade": 2.0}, {"rater": "r1", "grade": 2.5}]
-    write(tmp_path / "c", Format.CSV, [found], ["r0", "r1"])
-    content = (tmp_path / "c" / "gold.csv").read_bytes().decode()
+    write(tmp_path / "c", Format.SPREADSHEET, [found], ["r0", "r1"])
+    content = (tmp_path / "c" / "gold.csv").read_bytes().decode("utf-8-sig")
     [header, cells] = csv.reader(io.StringIO(content, newline=""))
     fields = dict(zip(header, cells, strict=True))
     assert not fields["left"].startswith(tuple("=+-@\t\r\n"))
     assert unescape_formula(fields["left"]) == text
     assert (fields["gold"], fields["rating:r0"], fields["rating:r1"]) == ("2.25", "2", "2.5")
+
+
+@given(st.lists(st.text(alphabet="=+-@|%＝＋－＠\t\r\n', \"aé😀", min_size=1, max_size=8), max_size=4))
+def test_pandas_reads_the_texts_of_csv_as_they_are_and_an_import_reads_both_forms(texts):
+    rows = [
+        row("2", "2", left=f"{text}a", right=f"{text}b", external_id=f"p{n}") for n, text in enumerate(texts)
+    ]
+    with TemporaryDirectory() as folder:
+        for format in (Format.CSV, Format.SPREADSHEET):
+            write(Path(folder, format), format, rows)
+        path = Path(folder, "csv", "gold.csv")
+        table = pd.read_csv(path, dtype=str, keep_default_na=False, lineterminator="\n")
+        assert list(table["left"]) == [one.left for one in rows]
+        for format in (Format.CSV, Format.SPREADSHEET):
+            with open_source(Path(folder, format, "gold.csv")) as source:
+                pairs = list(read_items(source)) if rows else []
+            assert [(pair.left, pair.right) for pair in pairs] == [(one.left, one.right) for one in rows]
 
 
 def test_a_rater_who_did_not_rate_has_an_empty_cell_and_nought_is_a_grade(tmp_path):
@@ -246,7 +284,7 @@ def test_unfinished_pairs_are_listed_with_their_reason(tmp_path, format):
         assert pq.read_table(tmp_path / name).to_pylist()[0]["reason"] == "too_few_ratings"
     else:
         assert "too_few_ratings" in (tmp_path / name).read_text()
-        assert ("n\t7" in (tmp_path / name).read_text()) is (format is Format.CSV)
+        assert ("n\t7" in (tmp_path / name).read_text()) is (format.ending == "csv")
 
 
 @given(st.sets(st.integers(1, 50)), st.sets(st.integers(1, 50)), st.binary(min_size=1, max_size=64))

@@ -24,7 +24,7 @@ from annotation.gold import ExportOptions, Format, RaterColumns, Tally, Unfinish
 from annotation.gold_card import COLUMNS, GRADES, MOST_GENRES, TASK_BIBTEX, front_matter, gold_card
 from annotation.reliability.report import AgreementTally
 from annotation.senses import PairSenses, SenseText
-from annotation.types import Cause, ProjectSettings, RatedPair, RaterComment
+from annotation.types import Average, Cause, ProjectSettings, RatedPair, RaterComment
 from kpdemo.io.tables import escape_formula
 
 ROOT = Path(__file__).parent.parent.parent
@@ -104,7 +104,7 @@ def test_the_hub_finds_the_gold_files_alone_and_no_claim_of_licence_or_language(
     if format is Format.SEMEVAL:  # types without pairs have empty files, which cannot be read
         assert read == [f"{t}.{f}.tsv" for t in ("sentence2phrase", "word2sense") for f in ("input", "gs")]
     else:
-        assert read == [f"gold.{format}"]
+        assert read == [f"gold.{format.ending}"]
         assert [config["config_name"] for config in found["configs"]] == ["default"]
 
 
@@ -131,12 +131,26 @@ def as_datasets_reads(folder, config):
     return table.astype(object).where(table.notna(), None).to_dict("records")
 
 
-def test_csv_is_read_as_it_was_written(tmp_path):
-    written = export(tmp_path, format=Format.CSV, comments=True, unfinished=Unfinished.LIST)
+def test_a_card_of_medians_says_so_and_how_many_there_are(tmp_path):
+    project = replace(SETTINGS, average=Average.MEDIAN)
+    written = export(tmp_path, project=project, unfinished=Unfinished.LIST)
+    card = gold_card(written)
+    assert written["protocol"]["gold"].startswith("the adjudicated grade, else the median of the ratings")
+    assert "| pairs | by decision | by median |" in card
+    assert "Otherwise it is the median of the ratings" in card
+    assert "or the `median` of the ratings" in card
+    assert written["counts"]["median"] == written["counts"]["pairs"] - sum(
+        written["counts"][other] for other in ("adjudicated", "too_few_ratings", "not_adjudicated")
+    )
+
+
+@pytest.mark.parametrize(("format", "kept"), [(Format.CSV, str), (Format.SPREADSHEET, escape_formula)])
+def test_csv_is_read_as_it_was_written(tmp_path, format, kept):
+    written = export(tmp_path, format=format, comments=True, unfinished=Unfinished.LIST)
     [config] = head(gold_card(written))["configs"]
     rows = as_datasets_reads(tmp_path, config)
     assert [(row["id"], row["left"], row["right"], row["gold"]) for row in rows] == [
-        (pair.external_id, escape_formula(pair.left), pair.right, gold)
+        (pair.external_id, kept(pair.left), pair.right, gold)
         for pair, gold in zip(PAIRS, (2.375, 0.5, 1, 3), strict=False)
     ]
     assert [(row["genre"], row["intended"], row["rating:rater 2"]) for row in rows[:2]] == [
@@ -144,7 +158,7 @@ def test_csv_is_read_as_it_was_written(tmp_path):
         (None, None, 4),
     ]
     assert json.loads(rows[2]["comments"]) == [{"rater": "rater 1", "text": "why?", "problem": True}]
-    with (tmp_path / "gold.csv").open(encoding="utf-8", newline="") as file:
+    with (tmp_path / "gold.csv").open(encoding="utf-8-sig", newline="") as file:
         assert next(csv.reader(file)) == [each["name"] for each in config["features"]]
 
 

@@ -73,6 +73,28 @@ def test_doubtful_keyphrases_are_kept_apart_and_measured_as_given(output: Path) 
     assert read_predictions(output)["1"].absent == (sure, doubtful)
 
 
+def test_a_prediction_as_a_dictionary_is_what_json_takes(output: Path) -> None:
+    member = Keyphrase("kernels", 0.2, ((6, 13),))
+    head = Keyphrase("graph kernels", 0.4, ((0, 13),), variants=("GK",), family=(member,))
+    prediction = Prediction(
+        (head,), (Keyphrase("clove oil", 0.1, kind=Kind.UNSEEN),), "en", warnings=("Short.",)
+    )
+    assert json.loads(json.dumps(prediction.to_dict())) == {
+        "language": "en",
+        "present": [
+            {
+                "text": "graph kernels",
+                "score": 0.4,
+                "spans": [[0, 13]],
+                "variants": ["GK"],
+                "family": [{"text": "kernels", "score": 0.2, "spans": [[6, 13]]}],
+            }
+        ],
+        "absent": [{"text": "clove oil", "score": 0.1, "kind": "unseen"}],
+        "warnings": ["Short."],
+    }
+
+
 def test_what_others_call_kind_source_and_evidence_is_passed_over(output: Path) -> None:
     item = {"text": "gates", "kind": 1, "source": "corpus", "evidence": {"a": 1}}
     output.write_text(json.dumps({"id": "a", "absent": [item]}) + "\n", encoding="utf-8")

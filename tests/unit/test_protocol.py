@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from kpdemo.errors import InputError
 from kpdemo.evaluation.measuring import not_in_text_message
-from kpdemo.evaluation.protocol import DocumentScores, compare_document, evaluate, split_phrases
+from kpdemo.evaluation.protocol import DocumentScores, Tally, compare_document, evaluate, split_phrases
+from kpdemo.evaluation.report import dataset_to_json, trust_note
 from kpdemo.languages import identify_together
 from kpdemo.text import StemmedText
 from kpdemo.types import Document, Keyphrase, Prediction
@@ -199,6 +200,20 @@ def test_predictions_that_are_not_in_the_text_are_counted_and_told():
         "gold: 1 keyphrase that was predicted as present is not in the text by the rule of"
     )
     assert not_in_text_message("gold", evaluate([gold], [predict(["graph kernels"])])) == ""
+
+
+def test_how_often_absent_keyphrases_are_right_is_told_of_those_given_and_of_doubtful_ones():
+    gold = Document("We study coding.", keyphrases=("machine learning", "graph kernels", "coding"))
+    absent = [
+        Keyphrase(text, 0.5) for text in ("Machine Learning", "soup", "graph kernel", "clove oil", "oil")
+    ]
+    figures = evaluate([gold], [Prediction((), tuple(absent), doubtful=tuple(absent[2:]))])
+    assert (figures.given, figures.doubtful) == (Tally(2, 1), Tally(3, 1))
+    assert trust_note(figures) == (
+        "Of the absent keyphrases that are given 1 of 2 (50 %) are right, of the doubtful ones 1 of 3 (33 %)."
+    )
+    assert dataset_to_json(figures)["doubtful"] == {"predicted": 3, "correct": 1}
+    assert trust_note(evaluate([gold], [Prediction((), tuple(absent))])) == ""
 
 
 def test_recall_at_50_is_that_of_the_absent_candidates_that_are_not_in_the_text():

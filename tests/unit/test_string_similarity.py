@@ -111,12 +111,12 @@ def test_a_sense_without_a_key_is_its_own_definition():
     assert scores(pair("mouse (noun)", "a small rodent")) == [4]
 
 
-def test_unknown_words_score_zero_or_the_mean():
+def test_unknown_words_score_the_mean_or_zero():
     unknown = [pair("brr#n", "touchpad%1:06:00::"), pair("mouse#n", "pad%1:06:00::")]
     known = [pair("mouse#n", "a small rodent"), pair("mouse#n", "zzz")]
-    assert scores(*unknown, *known) == [0, 0, 4, 0]
-    assert scores(*unknown, *known, unknown_words=UnknownWords.MEAN) == [2, 2, 4, 0]
-    assert scores(*unknown, unknown_words=UnknownWords.MEAN) == [0, 0]
+    assert scores(*unknown, *known) == [2, 2, 4, 0]
+    assert scores(*unknown) == [0, 0]
+    assert scores(*unknown, *known, unknown_words=UnknownWords.ZERO) == [0, 0, 4, 0]
 
 
 def test_without_a_dictionary_senses_have_no_score_and_texts_do():

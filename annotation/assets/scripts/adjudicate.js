@@ -77,6 +77,7 @@ const shown = () => {
   shownData = view() ? { ...view().dataset } : null;
   if (!shownData) return;
   if (form()) shownForm(shownData);
+  for (const part of document.querySelectorAll("#adjudicate-guidelines [data-type]")) part.hidden = part.dataset.type !== shownData.type;
   const address = new URL(location.href);
   address.searchParams.set("pair", shownData.pair);
   history.replaceState(history.state, "", address);
@@ -172,6 +173,8 @@ const refresh = () => {
   tellNews("");
   ask("show", { pair: view().dataset.pair, keeps: "pair" });
 };
+const causeOf = (key) => form()?.querySelector(`input[name=adjudicate-cause][aria-keyshortcuts="${CSS.escape(key.toUpperCase())}"]`);
+const chooseCause = (radio) => { if (!isReplaced()) { radio.checked = true; keepDraft(); paint(); } };
 const go = (pair) => { if (pair) ask("show", { pair }); };
 
 const act = (button) => {
@@ -227,6 +230,7 @@ document.addEventListener("keydown", (event) => {
   else if (form() && event.key === "[") move(-1);
   else if (form() && event.key === "]") move(1);
   else if (event.repeat) return;
+  else if (causeOf(event.key)) chooseCause(causeOf(event.key));
   else if (event.key.toLowerCase() === "n") go(by("adjudicate-next").dataset.pair);
   else if (event.key.toLowerCase() === "p") go(by("adjudicate-previous").dataset.pair);
   else return;
