@@ -7,11 +7,11 @@ occurrence of a present one, with its text as label.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from typing import Any
 
 from spacy.language import Language
 from spacy.tokens import Doc
+from spacy.util import minibatch
 
 from kpdemo.batch import ask_each
 from kpdemo.errors import InputError
