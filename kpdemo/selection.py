@@ -193,7 +193,8 @@ RANKED = 200
 
 TRUSTED = 0.11
 """The score from which on absent keyphrases are given, if a word of theirs is in the text: of those on 400 of
-KP20k's validation documents one in five is a keyphrase of the author, see docs/how_it_works.md."""
+KP20k's validation documents one in five is a keyphrase of the author, of those on others one in six; see
+docs/how_it_works.md."""
 
 EVERYTHING = PredictionOptions(unsure=True)
 

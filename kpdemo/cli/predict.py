@@ -539,7 +539,7 @@ def predict(
     By default the model returns as many keyphrases as maximise the expected F1, but at least the minimum of
     its rule: five for the default model. --threshold returns all with at least that score, --top-k K present
     and K absent ones, or all there are. Both together return at most K of those with at least that score.
-    Absent keyphrases are only returned where about one in five or more is right; --unsure returns the others
+    Absent keyphrases are only returned where about one in six or more is right; --unsure returns the others
     too, and so does a lower --threshold.
     """
     code = "" if language is None else read_language(language)
