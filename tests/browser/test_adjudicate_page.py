@@ -326,7 +326,8 @@ def test_new_work_is_told_and_moves_nothing_that_is_being_decided(bench):
     heading(page, "p1")
     page.keyboard.press("3")
     page.get_by_label("Note (optional)").fill("half a")
-    page.clock.fast_forward(11_000)
+    with page.expect_response(re.compile("/adjudication[?]")):
+        page.clock.fast_forward(11_000)
     services.importing.import_pairs(project.id, disagreements([("It rained.", "rain", "0", "4")] * 3)[2:])
     services.adjudication.decide(project.id, desk.pair_id("p1"), desk.judge.id, Decimal(1), Cause.SCALE)
     news = page.locator("#adjudicate-news")

@@ -33,7 +33,7 @@ JSON = {"Content-Type": "application/json"}
 
 class Stopping(FakePredictor):
     def predict(self, documents, **options):
-        if "Neural" in documents[0].body:
+        if any("Neural" in document.body for document in documents):
             raise ModelStoppedError("The model stopped before it had answered: ask once more.")
         return super().predict(documents, **options)
 

@@ -245,8 +245,9 @@ const placeHistory = (root, isDone) => {
   const panel = root.querySelector("#rate-history");
   const guidelines = root.querySelector("#rate-guidelines");
   if (isDone === (panel.nextElementSibling === guidelines)) return;
-  if (isDone) guidelines.before(panel);
-  else guidelines.after(panel);
+  // The guidelines move, since what moves loses the focus, and an answer may have it.
+  if (isDone) panel.after(guidelines);
+  else panel.before(guidelines);
   if (isDone) panel.open = true;
 };
 
