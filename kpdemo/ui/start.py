@@ -51,6 +51,15 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"{message}\n")
 
 
+VARIABLES = {
+    "KPDEMO_METRICS_TOKEN": "who sends it as `Authorization: Bearer …` may read /metrics too",
+    "FORWARDED_ALLOW_IPS": "addresses of the proxies whose X-Forwarded-For and -Proto are believed; default: "
+    "this machine, in a Space its inner networks",
+    "TMPDIR": "the folder for temporary files, uploads among them; default: /tmp",
+}
+"""Variables of the environment that are no options; those that are defaults are in the help of the option."""
+
+
 def read_settings(arguments: Sequence[str] | None, environment: Mapping[str, str]) -> Settings:
     """Command-line options; in a Hugging Face Space the default is to listen on every address."""
     in_space = "SPACE_ID" in environment
