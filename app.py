@@ -46,6 +46,7 @@ from kpdemo.ui.monitoring import MetricsAccess, add_monitoring, set_up_logs
 from kpdemo.ui.page import (
     SCRIPTS,
     FooterHandlers,
+    Pages,
     add_cards,
     add_scripts,
     build_footer,
@@ -115,7 +116,7 @@ def build_app(
     shelf: ModelShelf, links: Sequence[PageLink] = (), sends: SendHandlers | None = None, docs: str = ""
 ) -> gr.Blocks:
     """The public page, in the order of the tabs; without `sends` nothing can be sent to a project."""
-    app: gr.Blocks = gr.Blocks(title=TITLE, analytics_enabled=False, delete_cache=DELETED_SECONDS)
+    app = Pages(title=TITLE, analytics_enabled=False, delete_cache=DELETED_SECONDS)
     with app:
         page_header(NAME, PURPOSE, links, USER_PATH if links else "")
         with gr.Tabs(elem_id="page-tabs"):
