@@ -3,7 +3,7 @@
 from alembic import op
 from sqlalchemy import Column, DateTime, ForeignKey, Integer, LargeBinary, String
 
-revision = "0030"
+revision = "0018"
 down_revision = "0017"
 
 
