@@ -28,7 +28,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
-from starlette.routing import Mount
+from starlette.routing import BaseRoute, Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kpdemo.ui.html import page_html
@@ -333,11 +333,20 @@ class RouteMiddleware:
 
 def note_route(record: _Record, scope: Scope, before: str) -> None:
     """The pattern of the address: addresses themselves hold tokens, and there is no end of them."""
-    route = scope.get("route")
+    route = scope.get("route") or _route_to(scope.get("endpoint"), scope)
     if route is not None:
         mounted = scope.get("root_path", "").removeprefix(before)
         within = "/{path}" if isinstance(route, Mount) else getattr(route, "path", "")
         record.route = f"{mounted}{within}"
+
+
+def _route_to(endpoint: object, scope: Scope) -> BaseRoute | None:
+    """FastAPI tells the routes that are its own; of Starlette's it tells what they lead to."""
+    if endpoint is None:
+        return None
+    routes: list[BaseRoute] = scope["app"].routes
+    led = (route for route in routes if endpoint == getattr(route, "endpoint", getattr(route, "app", None)))
+    return next(led, None)
 
 
 def _sorry(scope: Scope, request_id: str) -> Response:

@@ -80,10 +80,13 @@ def test_no_line_holds_what_people_send(server, log):
         client.post("/api/predict", json={"documents": [document]}, headers=headers)
         client.post("/gradio_api/queue/join", json={"data": [document], "fn_index": 99_999}, headers=headers)
         client.get(f"/{document}", headers=headers)
-        client.get(f"/scripts/{document}", headers=headers)
+        script = re.search(r"scripts/\w+/kpdemo/", client.get("/").text)[0]
+        client.get(f"/{script}{document}", headers=headers)
         assert client.get(f"/failing/{document}", headers=headers).status_code == 500
     lines = log.getvalue()
     assert "/set-up/{token}" in lines
+    assert "/api/predict" in lines
+    assert re.search(r"/scripts/\w+/kpdemo/\{path\}", lines)
     assert "ValueError" in lines
     assert "OperationalError" in lines, "what led to it"
     assert "test_monitoring.py" in lines, "where it was"
