@@ -230,7 +230,7 @@ def known_fields() -> KnownFields:
     return KnownFields(none, form, kept, pair, texts, grade, run, said)
 
 
-def training_fields() -> tuple[gr.Number, gr.Textbox]:
+def training_fields() -> tuple[gr.Number, gr.Textbox, gr.Number]:
     default = QualitySettings()
     with gr.Row():
         pass_mark = whole_field(
@@ -245,10 +245,16 @@ def training_fields() -> tuple[gr.Number, gr.Textbox]:
             info="Points from the known grade",
             elem_id="quality-training-distance",
         )
-    return pass_mark, distance
+        tries = whole_field(
+            default.training_tries,
+            label="Tries",
+            info="0 means any number",
+            elem_id="quality-training-tries",
+        )
+    return pass_mark, distance, tries
 
 
-def check_fields() -> tuple[gr.Number, gr.Textbox]:
+def check_fields() -> tuple[gr.Number, gr.Textbox, gr.Number, gr.Number]:
     default = QualitySettings()
     with gr.Row():
         every = whole_field(
@@ -263,7 +269,20 @@ def check_fields() -> tuple[gr.Number, gr.Textbox]:
             info="Points from the known grade",
             elem_id="quality-check-distance",
         )
-    return every, distance
+    with gr.Row():
+        wrong = whole_field(
+            default.block_wrong,
+            label="Block after wrong checks",
+            info="0 means never",
+            elem_id="quality-block-wrong",
+        )
+        last = whole_field(
+            default.block_of,
+            label="Of the last",
+            info="A blocked rater's pairs go to others",
+            elem_id="quality-block-of",
+        )
+    return every, distance, wrong, last
 
 
 def quality_values(settings: QualitySettings) -> tuple[int | str, ...]:
@@ -271,13 +290,22 @@ def quality_values(settings: QualitySettings) -> tuple[int | str, ...]:
     return (
         settings.pass_percent,
         decimal_text(settings.training_distance),
+        settings.training_tries,
         settings.check_every,
         decimal_text(settings.check_distance),
+        settings.block_wrong,
+        settings.block_of,
     )
 
 
 def read_quality_form(
-    pass_mark: object, training_distance: object, check_every: object, check_distance: object
+    pass_mark: object,
+    training_distance: object,
+    training_tries: object,
+    check_every: object,
+    check_distance: object,
+    block_wrong: object,
+    block_of: object,
 ) -> QualitySettings:
     """The settings that the fields hold.
 
@@ -289,6 +317,9 @@ def read_quality_form(
         pass_percent=whole_of(pass_mark, "pass mark"),
         check_every=whole_of(check_every, "number of pairs for one check"),
         check_distance=decimal_of(check_distance, "accepted distance of check grades"),
+        training_tries=whole_of(training_tries, "number of tries at the training"),
+        block_wrong=whole_of(block_wrong, "number of wrong check grades"),
+        block_of=whole_of(block_of, "number of check grades that are looked at"),
     )
 
 
@@ -423,7 +454,7 @@ def build_quality_section(handlers: QualityHandlers) -> tuple[Filling, Filling, 
             section_heading("Training", "quality-training-heading")
             gr.HTML(f"<p>{escape(TRAINING_SAYS)}</p>", elem_id="quality-training-says")
             training = gr.HTML("", elem_id="quality-training", js_on_load=None)
-            pass_mark, training_distance = training_fields()
+            pass_mark, training_distance, tries = training_fields()
             trained = upload_box("training")
             clear = gr.Button(
                 "Stop using these pairs", size="sm", visible=False, elem_id="quality-training-clear"
@@ -432,7 +463,7 @@ def build_quality_section(handlers: QualityHandlers) -> tuple[Filling, Filling, 
             section_heading("Check pairs", "quality-checks-heading")
             gr.HTML(f"<p>{escape(CHECKS_SAY)}</p>", elem_id="quality-checks-says")
             checks = gr.HTML("", elem_id="quality-checks", js_on_load=None)
-            check_every, check_distance = check_fields()
+            check_every, check_distance, block_wrong, block_of = check_fields()
             checked = upload_box("checks")
     said = answer_place("quality-said")
     save = gr.Button("Save these settings", variant="primary", elem_id="quality-save")
@@ -445,7 +476,10 @@ def build_quality_section(handlers: QualityHandlers) -> tuple[Filling, Filling, 
     section_heading("Who worked how much", "quality-work-heading")
     work = gr.HTML("", elem_id="quality-work-part", js_on_load=None)
     seen = unseen_box("quality-seen")
-    fields = [seen, pass_mark, training_distance, check_every, check_distance]
+    fields = [
+        *(seen, pass_mark, training_distance, tries),
+        *(check_every, check_distance, block_wrong, block_of),
+    ]
     listed = [raters, excusing_row, chosen, work]
     shown = [training, clear, checks, known.none, known.form, known.pair, *listed]
     saving = answer_event(

@@ -1,7 +1,17 @@
 """Shared links and crowds; limited tries at the training, and raters who are blocked by check pairs."""
 
 from alembic import op
-from sqlalchemy import CheckConstraint, Column, DateTime, ForeignKey, Index, Integer, String, Text, UniqueConstraint
+from sqlalchemy import (
+    CheckConstraint,
+    Column,
+    DateTime,
+    ForeignKey,
+    Index,
+    Integer,
+    String,
+    Text,
+    UniqueConstraint,
+)
 
 revision = "0021"
 down_revision = "0017"
