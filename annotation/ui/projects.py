@@ -40,6 +40,7 @@ from annotation.ui.accounts import (
     build_members_section,
     events_html,
 )
+from annotation.ui.crowds import CrowdHandlers, build_crowd_section
 from annotation.ui.figures import listing_html
 from annotation.ui.pairs import (
     ImportHandlers,
@@ -889,6 +890,7 @@ def build_project_page(
     remarks: RemarksHandlers,
     pairs: PairListHandlers,
     set_aside: ExclusionHandlers,
+    crowds: CrowdHandlers,
     header: Filling,
     page: gr.Blocks,
 ) -> None:
@@ -896,8 +898,9 @@ def build_project_page(
     with gr.Tabs(visible=False, elem_id="project-tabs", overflow_behavior="wrap") as tabs:
         with gr.Tab("Pairs", id="pairs"):
             pairs_tab = _build_pairs_tab(imports, pairs, remarks)
-        with gr.Tab("Members", id="members"):
-            filling_members, members_changed = build_members_section(members)
+        with gr.Tab("Members", id="members") as members_tab:
+            filling_members, members_changed, links = build_members_section(members)
+            crowd = build_crowd_section(crowds, links)
             filling_graded, grades_changed = build_exclusion_section(set_aside)
         with gr.Tab("Quality", id="quality") as quality_tab:
             quality_settings, filling_quality, quality_changed = build_quality_section(quality)
@@ -918,18 +921,23 @@ def build_project_page(
     keep_reason(explained, closed)
     seen, *fields = settings.shown
     is_open = [(tabs, {"selected": "settings"})]
-    kept_in = (("pairs", pairs_tab.named), ("members", filling_graded), ("quality", quality_settings))
+    kept_in = (
+        *(("pairs", pairs_tab.named), ("members", filling_graded), ("members", crowd.settings)),
+        ("quality", quality_settings),
+    )
     for tab, filling in kept_in:
         filling.keep_in(tabs, tab, *filling.after(opened))
     settings.kept.keep(fields, seen, around=is_open, shown=[opened], saved=[settings.saving])
     pairs_changed = (opened, settings.saving, *pairs_tab.changed)
     filling_members.after(opened, pairs_tab.imported, *grades_changed)
     filling_graded.after(pairs_tab.imported)
+    crowd.shown.after(opened)
+    crowd.shown.when(members_tab.select)
     pairs_tab.types.after(opened, settings.saving)
     pairs_tab.named.after(settings.saving)
     for listed in pairs_tab.lists:
         listed.after(*pairs_changed, *grades_changed)
-    counted_anew = (*pairs_changed, *members_changed, *grades_changed, *quality_changed)
+    counted_anew = (*pairs_changed, *members_changed, *crowd.changed, *grades_changed, *quality_changed)
     _show_counts(handlers, [pairs_tab.counts, events], counted_anew, events_tab)
     header.after(settings.saving, *members_changed)  # it has the name and where the roles lead
     filling_gold.after(*pairs_changed)

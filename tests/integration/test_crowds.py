@@ -213,7 +213,7 @@ def campaign(database) -> tuple[Services, World, FastAPI]:
     world = new_world(
         database,
         pairs=20,
-        raters=0,
+        raters=1,
         k=2,
         most_per_rater=6,
         consent=CONSENT,
