@@ -14,6 +14,7 @@ from annotation.comparison import COMPARISON_TYPES, comparison_type
 from annotation.consent import describe_renewal
 from annotation.errors import AnnotationError, ExportError, SettingsError, WrongSettings
 from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
+from annotation.guidelines import is_starter, starter_guidelines
 from annotation.projects import (
     DEFAULTS,
     STEPS,
@@ -279,6 +280,7 @@ CONSENT_SAYS = (
     "Raters and writers must agree to it before their first pair, and again after every change. Leave empty "
     "for none"
 )
+STARTER_SAYS = "Ticking a type fills in a starter: change it as you like"
 SCALE_SAYS = (
     "Five lines, each with a grade, a name, a colon and what it means. Lines under [document2keyphrase], for "
     "example, apply to that type only. Leave empty for the words of SemEval-2014 Task 3"
@@ -347,6 +349,14 @@ def settings_fields(prefix: str) -> SettingsFields:
             [raters, threshold],
             threshold,
             api_name="follow_raters",
+            trigger_mode="always_last",
+            **QUIETLY,
+        )
+        types.input(
+            follow_types,
+            [types, guidelines],
+            guidelines,
+            api_name="follow_types",
             trigger_mode="always_last",
             **QUIETLY,
         )
@@ -422,6 +432,11 @@ def follow_raters(raters: object, threshold: object) -> Any:
     return decimal_text(default_threshold(number)) if given in USUAL_THRESHOLDS else gr.skip()
 
 
+def follow_types(types: list[str] | None, guidelines: str | None) -> Any:
+    """Starter guidelines for the types that are ticked, in place of those for others; one's own stay."""
+    return starter_guidelines(types or ()) if is_starter(guidelines or "") else gr.skip()
+
+
 def range_html(raters: object, threshold: object) -> str:
     """What to know of the two numbers; nothing while one of them cannot be read."""
     try:
@@ -456,7 +471,11 @@ def _text_fields(prefix: str) -> tuple[gr.Textbox, gr.Textbox, gr.Textbox]:
     with gr.Tabs(overflow_behavior="wrap"):
         with gr.Tab("Guidelines"):
             guidelines = gr.Textbox(
-                label="Guidelines in Markdown", lines=14, max_lines=24, elem_id=f"{prefix}-guidelines"
+                label="Guidelines in Markdown",
+                info=STARTER_SAYS if prefix == NEW else None,
+                lines=14,
+                max_lines=24,
+                elem_id=f"{prefix}-guidelines",
             )
         with gr.Tab("Consent"):
             consent = gr.Textbox(
