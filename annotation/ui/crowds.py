@@ -249,7 +249,7 @@ def build_crowd_section(handlers: CrowdHandlers, links: Parts) -> CrowdSection:
             )
             share = gr.Button("Make a shared link", variant="primary", elem_id="crowd-share", min_width=140)
         shared = answer_place("crowd-shared")
-        listing = gr.HTML("", elem_id="crowd-links", js_on_load=None)
+        listing = gr.HTML("", elem_id="crowd-links", elem_classes="open-links", js_on_load=None)
         with gr.Row(visible=False, elem_classes="form-row") as revoking:
             link = gr.Dropdown([], label="Shared link", elem_id="crowd-link", scale=3)
             revoke = choice_button("Revoke", "crowd-revoke")
@@ -265,7 +265,7 @@ def build_crowd_section(handlers: CrowdHandlers, links: Parts) -> CrowdSection:
             save = gr.Button("Save", elem_id="crowd-save", min_width=96)
         saved = answer_place("crowd-saved")
         section_heading("Who did how much", "crowd-workers-heading")
-        workers = gr.HTML("", elem_id="crowd-workers", js_on_load=None)
+        workers = gr.HTML("", elem_id="crowd-workers", elem_classes="open-links", js_on_load=None)
         again = gr.Button("Refresh", size="sm", elem_id="crowd-again")
     shown = [listing, revoking, link, revoke, workers]
     told = [code, other, back, contact]
