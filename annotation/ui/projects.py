@@ -352,7 +352,7 @@ def settings_fields(prefix: str) -> SettingsFields:
             trigger_mode="always_last",
             **QUIETLY,
         )
-        types.input(
+        types.change(  # the address may have ticked one
             follow_types,
             [types, guidelines],
             guidelines,
