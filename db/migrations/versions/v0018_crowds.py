@@ -13,7 +13,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-revision = "0021"
+revision = "0018"
 down_revision = "0017"
 
 Moment = DateTime(timezone=True)
