@@ -230,7 +230,7 @@ def known_fields() -> KnownFields:
     return KnownFields(none, form, kept, pair, texts, grade, run, said)
 
 
-def training_fields() -> tuple[gr.Number, gr.Textbox, gr.Number]:
+def training_fields() -> tuple[gr.Number, gr.Textbox]:
     default = QualitySettings()
     with gr.Row():
         pass_mark = whole_field(
@@ -245,16 +245,10 @@ def training_fields() -> tuple[gr.Number, gr.Textbox, gr.Number]:
             info="Points from the known grade",
             elem_id="quality-training-distance",
         )
-        tries = whole_field(
-            default.training_tries,
-            label="Tries",
-            info="0 means any number",
-            elem_id="quality-training-tries",
-        )
-    return pass_mark, distance, tries
+    return pass_mark, distance
 
 
-def check_fields() -> tuple[gr.Number, gr.Textbox, gr.Number, gr.Number]:
+def check_fields() -> tuple[gr.Number, gr.Textbox]:
     default = QualitySettings()
     with gr.Row():
         every = whole_field(
@@ -269,7 +263,19 @@ def check_fields() -> tuple[gr.Number, gr.Textbox, gr.Number, gr.Number]:
             info="Points from the known grade",
             elem_id="quality-check-distance",
         )
+    return every, distance
+
+
+def limit_fields() -> tuple[gr.Number, gr.Number, gr.Number]:
+    """Tries at the training; of how many check grades how many may be wrong."""
+    default = QualitySettings()
     with gr.Row():
+        tries = whole_field(
+            default.training_tries,
+            label="Tries at the training",
+            info="0 means any number",
+            elem_id="quality-training-tries",
+        )
         wrong = whole_field(
             default.block_wrong,
             label="Block after wrong checks",
@@ -282,7 +288,7 @@ def check_fields() -> tuple[gr.Number, gr.Textbox, gr.Number, gr.Number]:
             info="A blocked rater's pairs go to others",
             elem_id="quality-block-of",
         )
-    return every, distance, wrong, last
+    return tries, wrong, last
 
 
 def quality_values(settings: QualitySettings) -> tuple[int | str, ...]:
@@ -454,7 +460,7 @@ def build_quality_section(handlers: QualityHandlers) -> tuple[Filling, Filling, 
             section_heading("Training", "quality-training-heading")
             gr.HTML(f"<p>{escape(TRAINING_SAYS)}</p>", elem_id="quality-training-says")
             training = gr.HTML("", elem_id="quality-training", js_on_load=None)
-            pass_mark, training_distance, tries = training_fields()
+            pass_mark, training_distance = training_fields()
             trained = upload_box("training")
             clear = gr.Button(
                 "Stop using these pairs", size="sm", visible=False, elem_id="quality-training-clear"
@@ -463,8 +469,9 @@ def build_quality_section(handlers: QualityHandlers) -> tuple[Filling, Filling, 
             section_heading("Check pairs", "quality-checks-heading")
             gr.HTML(f"<p>{escape(CHECKS_SAY)}</p>", elem_id="quality-checks-says")
             checks = gr.HTML("", elem_id="quality-checks", js_on_load=None)
-            check_every, check_distance, block_wrong, block_of = check_fields()
+            check_every, check_distance = check_fields()
             checked = upload_box("checks")
+    tries, block_wrong, block_of = limit_fields()
     said = answer_place("quality-said")
     save = gr.Button("Save these settings", variant="primary", elem_id="quality-save")
     known = known_fields()
