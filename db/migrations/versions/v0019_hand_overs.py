@@ -3,8 +3,8 @@
 from alembic import op
 from sqlalchemy import Column, DateTime, ForeignKey, Integer, LargeBinary, String
 
-revision = "0018"
-down_revision = "0017"
+revision = "0019"
+down_revision = "0018"
 
 
 def upgrade() -> None:
