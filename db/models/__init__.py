@@ -6,7 +6,7 @@ from db.models.accounts import AuditEvent, Invitation, ServerKey, SignInAttempt,
 from db.models.base import ROLES, TOP_QUARTERS, Base, UtcDateTime
 from db.models.crowds import Arrival, CrowdSettings, SharedLink
 from db.models.gold import Export, GoldGrade, GoldSet, RaterNumber, ScoredSystem, SystemScore
-from db.models.predictions import SentDocument, SentOrder, SentPhrase, SentPrediction, SentRun
+from db.models.predictions import HandOver, SentDocument, SentOrder, SentPhrase, SentPrediction, SentRun
 from db.models.projects import Consent, Membership, Pair, Project
 from db.models.quality import QualitySettings, RaterState, TrainingAttempt, TrainingGrade, TrainingPair
 from db.models.ratings import (
@@ -39,6 +39,7 @@ __all__ = [
     "GoldGrade",
     "GoldSet",
     "GradeViewer",
+    "HandOver",
     "Invitation",
     "LargerItem",
     "Membership",
