@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -242,13 +242,19 @@ def grade_text(grade: Decimal) -> str:
     return f"{grade.normalize():f}"
 
 
-def check_decision(grade: Decimal, note: str, step: Decimal) -> str:
+def check_decision(grade: Decimal, note: str, scale: Scale, step: Decimal) -> str:
     """The note as it is kept.
+
+    Args:
+        grade: what was decided.
+        note: why.
+        scale: the project's.
+        step: in which the project grades.
 
     Raises:
         GradeError: the grade is not on the project's scale.
         NoteError: the note is too long.
     """
-    if not Scale(step).allows(grade):
-        raise GradeError(f"A decision is a grade of 0 to 4 in steps of {step}, not {grade}: choose one.")
+    if not (of_raters := replace(scale, step=step)).allows(grade):
+        raise GradeError(f"A decision is a grade of {of_raters.text}, not {grade}: choose one.")
     return normalise_note(note, "note", NOTE_LENGTH)

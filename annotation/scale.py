@@ -1,8 +1,8 @@
 """The scale of a project, and its own words for the points, the question and the two items.
 
-The usual one is that of SemEval-2014 Task 3 (Jurgens et al. 2014, Table 1): 0 to 4 in quarters. Another is chosen
-when the project is made. Own words, for all types of a project or for some, say what a point means where the usual
-ones do not fit, such as for keyphrases of a document, or where raters read another language.
+The usual one is that of SemEval-2014 Task 3 (Jurgens et al. 2014, Table 1): 0 to 4 in quarters. Another is
+chosen when the project is made. Own words, for all types of a project or for some, say what a point means
+where the usual ones do not fit, such as for keyphrases of a document, or where raters read another language.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ _RANGE = re.compile(r"(-?\d{1,6})\s*(?:-|–|\.\.|to)\s*(-?\d{1,6})(?:\s*/\s*(\d
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The grades from `lowest` to `highest`, `step` apart. The database has them as whole numbers of steps from 0."""
+    """The grades from `lowest` to `highest`, `step` apart; the database has whole numbers of steps from 0."""
 
     step: Decimal = Decimal("0.25")
     lowest: int = 0
@@ -175,6 +175,11 @@ class Scale:
         return self.highest - self.lowest
 
     @property
+    def distances(self) -> Scale:
+        """How far apart two grades can be."""
+        return Scale(self.step, 0, self.range)
+
+    @property
     def ends(self) -> str:
         """ "0 to 4"."""
         return f"{self.lowest} to {self.highest}"
@@ -183,6 +188,11 @@ class Scale:
     def text(self) -> str:
         """ "0 to 4 in steps of 0.25"."""
         return f"{self.ends} in steps of {self.step}"
+
+    @property
+    def example(self) -> Decimal:
+        """A grade for messages: 2.75 of 0 to 4."""
+        return self.from_steps(int((self.lowest + self.range * Decimal("0.6875")) / self.step))
 
     @property
     def name(self) -> str:
@@ -250,7 +260,7 @@ class Scale:
 
 CLSS = Scale()
 STS = Scale(Decimal("0.05"), 0, 5)
-"""In twentieths, which hold means of four raters and of five; whoever grades goes by whole points, as there."""
+"""In twentieths, which hold means of four raters and of five; who grades goes by whole points, as there."""
 PRESETS: Mapping[str, tuple[Scale, Decimal]] = MappingProxyType(
     {
         "clss": (CLSS, Decimal("0.25")),
@@ -277,8 +287,8 @@ def parse_scale(text: str) -> tuple[Scale, Decimal]:
     found = _RANGE.fullmatch(name)
     if found is None or not (found[3] or "1").strip(",."):
         raise SettingsError(
-            f"{quote_value(text)} is no scale: give {', '.join(PRESETS)}, or lowest, highest and step such as "
-            "1-5/0.5."
+            f"{quote_value(text)} is no scale: give {', '.join(PRESETS)}, or lowest, highest and step such "
+            "as 1-5/0.5."
         )
     step = Decimal((found[3] or "1").replace(",", "."))
     scale = check_scale(Scale(step, int(found[1]), int(found[2])))
@@ -294,18 +304,18 @@ def check_scale(scale: Scale) -> Scale:
     lowest, highest, step = scale.lowest, scale.highest, scale.step
     if not -FARTHEST <= lowest < highest <= FARTHEST:
         raise SettingsError(
-            f"The scale goes from {lowest} to {highest}: give whole numbers from {-FARTHEST} to {FARTHEST}, the "
-            "lowest grade first."
+            f"The scale goes from {lowest} to {highest}: give whole numbers from {-FARTHEST} to {FARTHEST}, "
+            "the lowest grade first."
         )
     if not (step.is_finite() and 0 < step <= highest - lowest) or lowest % step or highest % step:
         raise SettingsError(
-            f"Steps of {step} do not lead from {lowest} to {highest} by way of 0: give a step that both are a "
-            "multiple of, such as 0.25."
+            f"Steps of {step}, counted from 0, do not meet {lowest} and {highest}: give a step that divides "
+            "both, such as 0.25."
         )
     if (highest - lowest) / step > MOST_STEPS:
         raise SettingsError(
-            f"From {lowest} to {highest} there are {int((highest - lowest) / step) + 1:,} grades in steps of {step}: "
-            f"give a step that makes at most {MOST_STEPS + 1}."
+            f"From {lowest} to {highest} in steps of {step} there are {int((highest - lowest) / step) + 1:,} "
+            f"grades: give a step that makes at most {MOST_STEPS + 1}."
         )
     kept = Decimal(int(step)) if step == int(step) else step.normalize()
     return replace(scale, step=kept)
@@ -404,6 +414,11 @@ def item_words(text: str, type: str, scale: Scale = CLSS) -> ItemWords:
     )
 
 
+def read_item_words(text: str, scale: Scale = CLSS) -> Mapping[str, ItemWords]:
+    """What the text says of the question and the items, by type or under `ALL_TYPES`; empty where nothing."""
+    return _read_words(text, scale).items
+
+
 def read_scale_words(text: str, scale: Scale = CLSS) -> Words:
     """What the text says of the points: a line each, and those of a type under its name.
 
@@ -467,11 +482,13 @@ def _item_word(what: str, text: str, number: int, before: Mapping[str, str]) -> 
 
 def _form(scale: Scale) -> str:
     """What to give, for messages."""
-    count, ends = len(scale.points), scale.ends
+    count = len(scale.points)
     lines = "five lines" if count == len(CLSS_POINTS) else f"{count} lines"
     if not _names_all(scale):
-        return f"give lines such as “{scale.lowest} Unrelated: Another topic.”, for {scale.lowest} and {scale.highest} at least"
-    return f"give {lines} such as “{scale.lowest} Unrelated: Another topic.”, for the grades {ends}"
+        lines, ends = "lines", f"{scale.lowest} and {scale.highest} at least"
+    else:
+        ends = f"the grades {scale.ends}"
+    return f"give {lines} such as “{scale.lowest} Unrelated: Another topic.”, for {ends}"
 
 
 def _names_all(scale: Scale) -> bool:

@@ -43,6 +43,7 @@ from annotation.services.project_rows import (
     is_open,
     lock_pairs,
     reorder,
+    scale_of,
 )
 from annotation.services.quality import distances, out_of_reach, quality_of, training_in_use
 from annotation.services.rater_queue import held_back_from, may_still_grade
@@ -57,7 +58,7 @@ from annotation.services.users import (
     roles_of,
 )
 from annotation.services.writing import return_writings
-from annotation.types import Clock, Project, ProjectSettings, Role, User, from_quarters, to_quarters, utcnow
+from annotation.types import Clock, Project, ProjectSettings, Role, User, utcnow
 from annotation.wording import name_key
 from db import Database, models
 from db.models import (
@@ -290,6 +291,11 @@ def apply_settings(
     Raises:
         SettingsError: the change would falsify what was graded already; nothing is written then.
     """
+    if before.scale != after.scale:
+        raise SettingsError(
+            f"The scale of a project, here {before.scale.text}, is chosen when it is made and cannot change: "
+            "make another project for other grades."
+        )
     _check_types(session, row, before, after)
     reordered = (before.is_random, before.seed) != (after.is_random, after.seed)
     coarser = before.step % after.step != 0
@@ -307,14 +313,18 @@ def apply_settings(
 
 def setting_columns(settings: ProjectSettings) -> dict[str, Any]:
     """The settings as the columns of a project's row."""
+    scale = settings.scale
     return {
         "name": settings.name,
         "name_key": name_key(settings.name),
         "guidelines": settings.guidelines,
         "types": list(settings.types),
         "raters_per_pair": settings.raters_per_pair,
-        "threshold_quarters": None if settings.threshold is None else to_quarters(settings.threshold),
-        "step_quarters": to_quarters(settings.step),
+        "threshold_quarters": None if settings.threshold is None else scale.to_steps(settings.threshold),
+        "step_quarters": scale.to_steps(settings.step),
+        "scale_step": str(scale.step),
+        "scale_low": scale.to_steps(Decimal(scale.lowest)),
+        "scale_high": scale.to_steps(Decimal(scale.highest)),
         "is_random": settings.is_random,
         "seed": settings.seed,
         "may_revise": settings.may_revise,
@@ -345,7 +355,8 @@ def _check_types(session: Session, row: ProjectRow, before: ProjectSettings, aft
 
 def _check_step(session: Session, row: ProjectRow, before: Decimal, after: Decimal) -> None:
     """A coarser step must hold the grades that were given, and one that is accepted of each known pair."""
-    step = to_quarters(after)
+    scale = scale_of(row)
+    step = scale.to_steps(after)
     grades: tuple[tuple[str, InstrumentedAttribute[Any], ColumnElement[bool]], ...] = (
         ("grade", Rating.quarters, Rating.project_id == row.id),
         ("grade that is set aside", SetAsideRating.quarters, SetAsideRating.project_id == row.id),
@@ -355,7 +366,7 @@ def _check_step(session: Session, row: ProjectRow, before: Decimal, after: Decim
         off = session.scalar(select(quarters).where(in_project, quarters % step != 0).limit(1))
         if off is not None:
             raise SettingsError(
-                f"There is a {what} of {from_quarters(off)} already, which steps of {after} have not: "
+                f"There is a {what} of {scale.from_steps(off)} already, which steps of {after} have not: "
                 f"keep {before}."
             )
     for kind, distance in distances(quality_of(session, row.id)).items():
