@@ -16,7 +16,7 @@ from enum import StrEnum
 from hashlib import sha256
 
 from annotation.errors import AnnotationError, GradeError, ImportFileError
-from annotation.scale import Scale
+from annotation.scale import CLSS, Scale
 from annotation.senses import PairSenses
 from annotation.types import Cause
 from annotation.wording import beginning, normalise_note
@@ -242,14 +242,14 @@ def grade_text(grade: Decimal) -> str:
     return f"{grade.normalize():f}"
 
 
-def check_decision(grade: Decimal, note: str, scale: Scale, step: Decimal) -> str:
+def check_decision(grade: Decimal, note: str, step: Decimal, scale: Scale = CLSS) -> str:
     """The note as it is kept.
 
     Args:
         grade: what was decided.
         note: why.
-        scale: the project's.
         step: in which the project grades.
+        scale: the project's.
 
     Raises:
         GradeError: the grade is not on the project's scale.

@@ -29,8 +29,8 @@ from annotation.similarity import longest_common_piece, substring_similarity
 from annotation.wording import beginning
 
 UNRELATED = 0
-"""Requested grades are numbers of the scale's points, from 0: pairs of the lowest are made without writers, who
-are asked for the others."""
+"""Requested grades are numbers of the scale's points, from 0: pairs of the lowest are made without
+writers, who are asked for the others."""
 LONGEST_WRITTEN = 4_000
 """Characters of a text that is written here."""
 COPIED_SHARE = 0.6

@@ -69,7 +69,7 @@ from annotation.columns import (
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import GradeError, ImportFileError
 from annotation.files.tools import from_tool, item_of, tool_of
-from annotation.scale import CLSS, Scale
+from annotation.scale import ANY_SCALE, CLSS, Scale
 from annotation.sense_pairs import read_senses
 from annotation.senses import WORD_TO_SENSE
 from annotation.types import Cause, ItemInput, KnownPair, KnownPairInput, NewPair, NewRating
@@ -750,7 +750,8 @@ class RowReader:
         if twice is not None:
             raise self._error("ratings", f"{twice!r} rated the pair twice; keep one of the grades")
         own = f"{self._scale.lowest}-{self._scale.highest}"
-        if (scale := self._fields.get("scale")) not in (None, "", own):
+        is_told = self._scale != ANY_SCALE
+        if is_told and (scale := self._fields.get("scale")) not in (None, "", own):
             raise self._error("scale", f"{quote_value(scale)} is not {own}; convert the grades first")
         return tuple(found)
 

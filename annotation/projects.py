@@ -187,6 +187,19 @@ def check_settings(settings: ProjectSettings) -> ProjectSettings:
     return kept
 
 
+def check_same_scale(before: Scale, after: Scale) -> None:
+    """Grades are stored as steps of the scale: it stays.
+
+    Raises:
+        SettingsError: it would be another one.
+    """
+    if before != after:
+        raise SettingsError(
+            f"The scale of a project, here {before.text}, is chosen when it is made and cannot change: make "
+            "another project for other grades."
+        )
+
+
 def check_project_name(name: str) -> str:
     """The name as it is kept: composed, without space around it, single spaces within.
 

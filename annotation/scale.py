@@ -142,7 +142,7 @@ MOST_POINTS = 11
 """Buttons of the rating page."""
 FARTHEST = 1000
 _WIDTHS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-_RANGE = re.compile(r"(-?\d{1,6})\s*(?:-|–|\.\.|to)\s*(-?\d{1,6})(?:\s*/\s*(\d{0,6}(?:[.,]\d{1,6})?))?")
+_RANGE = re.compile(r"(-?\d{1,6})\s*(?:-|–|\.\.|to)\s*(-?\d{1,6})(?:\s*/\s*(\d{1,6}(?:[.,]\d{1,6})?))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +261,8 @@ class Scale:
 CLSS = Scale()
 STS = Scale(Decimal("0.05"), 0, 5)
 """In twentieths, which hold means of four raters and of five; who grades goes by whole points, as there."""
+ANY_SCALE = Scale(Decimal("0.000001"), -FARTHEST, FARTHEST)
+"""Has the grades of all others, for files whose scale nobody has told."""
 PRESETS: Mapping[str, tuple[Scale, Decimal]] = MappingProxyType(
     {
         "clss": (CLSS, Decimal("0.25")),
@@ -285,7 +287,7 @@ def parse_scale(text: str) -> tuple[Scale, Decimal]:
     if name in PRESETS:
         return PRESETS[name]
     found = _RANGE.fullmatch(name)
-    if found is None or not (found[3] or "1").strip(",."):
+    if found is None:
         raise SettingsError(
             f"{quote_value(text)} is no scale: give {', '.join(PRESETS)}, or lowest, highest and step such "
             "as 1-5/0.5."

@@ -1,7 +1,7 @@
 """Triggers that keep history, and grades on the scale of their project.
 
-Rows of the append-only tables are added, never changed. The scale is that of the project, at which no CHECK of
-another table can look.
+Rows of the append-only tables are added, never changed. The scale is that of the project, at which no CHECK
+of another table can look.
 
 They guard against our own mistakes, not against the owner of the database. A row is deleted only with its
 project (the cascade finds the project gone), an audit event never: it only forgets the project.

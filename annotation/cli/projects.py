@@ -21,6 +21,7 @@ from annotation.projects import (
     GroupCounts,
     Member,
     ProjectCounts,
+    check_same_scale,
     check_settings,
     default_threshold,
     flagged_text,
@@ -215,7 +216,7 @@ ScaleOption = Annotated[
     ),
 ]
 GradesOption = Annotated[
-    str,
+    str | None,
     typer.Option(
         metavar="SCALE",
         help=f"The scale, which cannot change later: {', '.join(PRESETS)}, or lowest, highest and step such "
@@ -399,7 +400,7 @@ def create(
         scale=scale,
     )
     with option_errors():
-        named["scale"], usual_step = parse_scale(grades)
+        named["scale"], usual_step = parse_scale(grades or "clss")
         named.setdefault("step", usual_step)
         named.setdefault("threshold", default_threshold(named["raters_per_pair"], named["scale"]))
         settings = check_settings(ProjectSettings(name, **named))
@@ -434,6 +435,7 @@ def change(
     raters: RatersOption = None,
     threshold: ThresholdOption = None,
     average: AverageOption = None,
+    grades: GradesOption = None,
     step: StepOption = None,
     guidelines: GuidelinesOption = None,
     seed: SeedOption = None,
@@ -467,6 +469,9 @@ def change(
     )
     if new_name is not None:
         named["name"] = new_name
+    if grades is not None:
+        with option_errors():
+            named["scale"], _ = parse_scale(grades)
     if not named:
         raise CallError(
             "Nothing to change: name a setting, such as --raters 3; "
@@ -477,6 +482,7 @@ def change(
     before = service.get(name)
     counts = service.counts(before.id)
     with option_errors():
+        check_same_scale(before.settings.scale, named.get("scale", before.settings.scale))
         settings = check_settings(replace(before.settings, **named))
     project = service.update(before.id, settings, seen=print_settings(before.settings))
     if as_json:

@@ -268,7 +268,7 @@ def decide_within(
         record: of the pair, read since it was locked. Whether it is held back was asked before.
     """
     scale = scale_of(project)
-    note = check_decision(grade, note, scale, scale.from_steps(project.step_quarters))
+    note = check_decision(grade, note, scale.from_steps(project.step_quarters), scale)
     standing = record.standing
     wanted = (by, scale.to_steps(grade), cause.value, note)
     before = None

@@ -28,7 +28,15 @@ from annotation.assignment import position_in
 from annotation.changes import describe_changes, merge_settings
 from annotation.consent import text_hash
 from annotation.errors import NotFoundError, SettingsError
-from annotation.projects import GroupCounts, Member, ProjectCounts, all_graded, check_settings, sum_counts
+from annotation.projects import (
+    GroupCounts,
+    Member,
+    ProjectCounts,
+    all_graded,
+    check_same_scale,
+    check_settings,
+    sum_counts,
+)
 from annotation.services.assignment import return_kept
 from annotation.services.audit import FORMER_NAME, PROJECT_CHANGED, PROJECT_CREATED, record
 from annotation.services.project_rows import (
@@ -291,11 +299,7 @@ def apply_settings(
     Raises:
         SettingsError: the change would falsify what was graded already; nothing is written then.
     """
-    if before.scale != after.scale:
-        raise SettingsError(
-            f"The scale of a project, here {before.scale.text}, is chosen when it is made and cannot change: "
-            "make another project for other grades."
-        )
+    check_same_scale(before.scale, after.scale)
     _check_types(session, row, before, after)
     reordered = (before.is_random, before.seed) != (after.is_random, after.seed)
     coarser = before.step % after.step != 0

@@ -341,9 +341,10 @@ def _walk_html(around: Neighbours) -> str:
 def _decision_html(item: AdjudicationItem, project: Project, around: Neighbours) -> str:
     settings = project.settings
     scale, step = settings.scale, step_name(settings.step)
+    words = scale_points(settings.scale_words, item.type, scale)
     points = "".join(
         point_html(point, f'data-adjudicate="choose" data-quarters="{scale.to_steps(Decimal(point.value))}"')
-        for point in (words := scale_points(settings.scale_words, item.type, scale))
+        for point in words
     )
     digits = digits_of(scale)
     chosen_by = f"{digits[0]}–{digits[-1]} choose a grade, " if digits else ""

@@ -285,7 +285,8 @@ def balance_html(report: WritingReport) -> str:
     ]
     said = (
         f"{count_noun(report.waiting, 'text')} to review, {count_noun(report.reserved, 'item')} reserved for "
-        f"grade {report.points[0]}, {count_noun(report.not_understood, 'item')} left blank and not yet written."
+        f"grade {report.points[0]}, {count_noun(report.not_understood, 'item')} left blank and not yet "
+        "written."
     )
     heads = ("Type", "Genre", *map(str, report.points), "Unwritten")
     return f"<p>{escape(said)}</p>{table_html('How often each grade was requested', heads, rows, words=2)}"

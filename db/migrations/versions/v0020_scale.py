@@ -1,7 +1,7 @@
 """The scale of a project; earlier projects have 0 to 4 in quarters.
 
-That a grade is on the scale was a CHECK of each table, which cannot look at another one: the triggers see to it
-now (db/triggers.py). No grade changes.
+That a grade is on the scale was a CHECK of each table, which cannot look at another one: the triggers see to
+it now (db/triggers.py). No grade changes.
 """
 
 from alembic import op
