@@ -7,7 +7,7 @@ it now (db/triggers.py). No grade changes.
 from alembic import op
 from sqlalchemy import Column, Integer, String
 
-revision = "0020"
+revision = "0018"
 down_revision = "0017"
 
 _GRADES = {
