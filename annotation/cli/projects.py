@@ -169,7 +169,7 @@ ThresholdOption = Annotated[
         metavar="GRADES",
         parser=threshold_option,
         help="Flag pairs with two ratings that differ by this much or more; “none” for no adjudication. By "
-        "default a quarter of the scale’s range, 1 of 0 to 4, for two raters, more for more.",
+        "default a quarter of the scale's range, 1 of 0 to 4, for two raters, more for more.",
     ),
 ]
 AverageOption = Annotated[
