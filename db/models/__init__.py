@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from db.models.accounts import AuditEvent, Invitation, ServerKey, SignInAttempt, User, UserSession
 from db.models.base import MOST_STEPS, ROLES, Base, UtcDateTime
+from db.models.crowds import Arrival, CrowdSettings, SharedLink
 from db.models.gold import Export, GoldGrade, GoldSet, RaterNumber, ScoredSystem, SystemScore
 from db.models.predictions import SentDocument, SentOrder, SentPhrase, SentPrediction, SentRun
 from db.models.projects import Consent, Membership, Pair, Project
@@ -31,11 +32,13 @@ __all__ = [
     "ROLES",
     "Adjudication",
     "AdjudicationChange",
+    "Arrival",
     "Assignment",
     "AuditEvent",
     "Base",
     "Comment",
     "Consent",
+    "CrowdSettings",
     "Export",
     "GoldGrade",
     "GoldSet",
@@ -59,6 +62,7 @@ __all__ = [
     "ServerKey",
     "SetAside",
     "SetAsideRating",
+    "SharedLink",
     "SignInAttempt",
     "Skip",
     "SystemScore",

@@ -7,8 +7,8 @@ it now (db/triggers.py). No grade changes.
 from alembic import op
 from sqlalchemy import Column, Integer, String
 
-revision = "0018"
-down_revision = "0017"
+revision = "0019"
+down_revision = "0018"
 
 _GRADES = {
     "pairs": ("intended_quarters",),
