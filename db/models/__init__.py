@@ -9,7 +9,7 @@ from db.models.accounts import AuditEvent, Invitation, ServerKey, SignInAttempt,
 from db.models.base import MOST_STEPS, ROLES, Base, UtcDateTime
 from db.models.crowds import Arrival, CrowdSettings, SharedLink
 from db.models.gold import Export, GoldGrade, GoldSet, RaterNumber, ScoredSystem, SystemScore
-from db.models.predictions import SentDocument, SentOrder, SentPhrase, SentPrediction, SentRun
+from db.models.predictions import HandOver, SentDocument, SentOrder, SentPhrase, SentPrediction, SentRun
 from db.models.projects import Consent, Membership, Pair, Project
 from db.models.quality import QualitySettings, RaterState, TrainingAttempt, TrainingGrade, TrainingPair
 from db.models.ratings import (
@@ -43,6 +43,7 @@ __all__ = [
     "GoldGrade",
     "GoldSet",
     "GradeViewer",
+    "HandOver",
     "Invitation",
     "LargerItem",
     "Membership",

@@ -191,7 +191,7 @@ def test_an_upgrade_keeps_every_row(database, later):
 
 
 def test_the_grades_of_a_database_without_scales_stay_as_they_are(bare, tmp_path):
-    upgrade(bare, to="0018")
+    upgrade(bare, to="0019")
     with new_database("sqlite", tmp_path) as made:
         fill(made)
         rows = contents(made)

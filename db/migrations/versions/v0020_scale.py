@@ -7,8 +7,8 @@ it now (db/triggers.py). No grade changes.
 from alembic import op
 from sqlalchemy import Column, Integer, String
 
-revision = "0019"
-down_revision = "0018"
+revision = "0020"
+down_revision = "0019"
 
 _GRADES = {
     "pairs": ("intended_quarters",),
