@@ -14,6 +14,7 @@ from annotation.errors import ImportFileError
 from annotation.scale import CLSS, Scale
 from annotation.senses import PairSenses, undescribed_text
 from kpdemo.text import number_of
+from kpdemo.translation import ENGLISH
 
 Clock = Callable[[], datetime]
 
@@ -101,6 +102,8 @@ class ProjectSettings:
     the usual ones."""
     scale: Scale = CLSS
     """The grades that there are; it never changes. `step` says which of them raters can give."""
+    language: str = ENGLISH
+    """In which raters meet the project's pages, unless they choose another one: a code of `LANGUAGES`."""
 
     @property
     def only_type(self) -> str | None:

@@ -44,6 +44,7 @@ from db import DEFAULT_URL
 from kpdemo.command import CallError
 from kpdemo.terminal import show_json, show_line, show_table
 from kpdemo.text import number_of
+from kpdemo.translation import ENGLISH, LANGUAGES
 
 
 class Order(StrEnum):
@@ -71,6 +72,7 @@ def settings_rows(settings: ProjectSettings) -> list[list[str]]:
         ["Guidelines", length_text(settings.guidelines)],
         ["Consent text", length_text(settings.consent)],
         ["Words of the scale", whose_words(settings)],
+        *([["Raters' language", LANGUAGES[settings.language]]] if settings.language != ENGLISH else []),
     ]
 
 
@@ -107,6 +109,7 @@ def project_json(project: Project) -> dict[str, Any]:
         "most_per_rater": settings.most_per_rater,
         "consent": settings.consent,
         "scale_words": settings.scale_words,
+        **({} if settings.language == ENGLISH else {"language": settings.language}),
         "created_at": project.created_at.isoformat(),
     }
 
@@ -206,6 +209,10 @@ ConsentOption = Annotated[
         help="Markdown file that raters and writers must agree to before they work; an empty file for none.",
     ),
 ]
+LanguageOption = Annotated[
+    str | None,
+    typer.Option("--language", metavar="CODE", help=f"Of the raters' pages: {', '.join(LANGUAGES)}."),
+]
 ScaleOption = Annotated[
     Path | None,
     typer.Option(
@@ -240,6 +247,7 @@ def settings_of_options(
     most_per_rater: int | None,
     consent: Path | None,
     scale: Path | None,
+    language: str | None,
 ) -> dict[str, Any]:
     """What the options say, by the fields of `ProjectSettings`; an option that is None says nothing.
 
@@ -261,6 +269,7 @@ def settings_of_options(
         "lease_minutes": lease,
         "consent": None if consent is None else _read_text(consent),
         "scale_words": None if scale is None else _read_text(scale),
+        "language": language,
     }
     named = {name: value for name, value in said.items() if value is not None}
     if most_per_rater is not None:
@@ -380,6 +389,7 @@ def create(
     most_per_rater: MostOption = None,
     consent: ConsentOption = None,
     scale: ScaleOption = None,
+    language: LanguageOption = None,
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
@@ -398,6 +408,7 @@ def create(
         most_per_rater=most_per_rater,
         consent=consent,
         scale=scale,
+        language=language,
     )
     with option_errors():
         named["scale"], usual_step = parse_scale(grades or "clss")
@@ -445,6 +456,7 @@ def change(
     most_per_rater: MostOption = None,
     consent: ConsentOption = None,
     scale: ScaleOption = None,
+    language: LanguageOption = None,
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
@@ -466,6 +478,7 @@ def change(
         most_per_rater=most_per_rater,
         consent=consent,
         scale=scale,
+        language=language,
     )
     if new_name is not None:
         named["name"] = new_name

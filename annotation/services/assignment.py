@@ -78,6 +78,7 @@ from annotation.services.rater_queue import (
     open_context,
 )
 from annotation.services.transactions import parts, per_system
+from annotation.translation import _
 from annotation.types import Clock, SkipReason, utcnow
 from annotation.wording import LONGEST_NOTE, normalise_note
 from db import Database
@@ -807,7 +808,7 @@ class AssignmentService:
             context.check_may_work()
             if row.state == "rated":
                 raise AssignmentError(
-                    "You graded this pair already: change its grade instead of skipping it."
+                    _("You graded this pair already: change its grade instead of skipping it.")
                 )
             is_new = row.state != "skipped"
             if is_new:

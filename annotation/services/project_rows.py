@@ -122,6 +122,7 @@ def as_project(row: Project) -> types.Project:
         scale_words=row.scale_words or "",
         average=types.Average(row.average),
         scale=scale,
+        language=row.language,
     )
     return types.Project(id=row.id, settings=settings, created_at=row.created_at)
 
