@@ -74,7 +74,7 @@ class Blocked:
 sys.meta_path.insert(0, Blocked())
 """
 MISSING = (
-    *("bibtexparser", "gradio", "lxml", "markdown_it", "openpyxl", "pylatexenc", "pypdf", "ray", "rispy"),
+    *("bibtexparser", "gradio", "lxml", "markdown_it", "openpyxl", "pylatexenc", "pypdf", "rispy"),
     *("sklearn", "spacy", "striprtf", "alembic", "argon2", "krippendorff", "psycopg", "sqlalchemy"),
 )
 
