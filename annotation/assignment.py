@@ -87,6 +87,8 @@ class Saved:
 
     at: datetime
     queue: Queue
+    is_blocked: bool = False
+    """It was the check grade with which the rater's work ends."""
 
 
 class TrainingPhase(StrEnum):
@@ -109,6 +111,13 @@ class TrainingProgress:
     distance: Decimal
     """So far from the known grade, or nearer, is accepted."""
     pass_percent: int
+    tries_left: int | None = None
+    """Attempts that may follow this one; None for any number."""
+
+    @property
+    def is_screened_out(self) -> bool:
+        """All tries are used, and none was good enough."""
+        return self.phase is TrainingPhase.FAILED and self.tries_left == 0
 
 
 @dataclass(frozen=True, slots=True)

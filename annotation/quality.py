@@ -14,6 +14,9 @@ from annotation.scale import CLSS
 LONGEST_INTERVAL = 1000
 MOST_TRAINING_PAIRS = 500
 MOST_CHECK_PAIRS = 2000
+MOST_TRIES = 100
+MOST_CHECKS_LOOKED_AT = 100
+"""Of a rater's check grades, the latest, to decide whether they are blocked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,12 @@ class QualitySettings:
     """One pair in so many is a check pair; 0 for none."""
     check_distance: Decimal = Decimal(1)
     """A grade of a check pair so far from the known one, or nearer, is accepted."""
+    training_tries: int = 0
+    """How often a rater may go through the training pairs; 0 for any number."""
+    block_wrong: int = 0
+    """A rater with so many grades that are not accepted among their last `block_of` check grades is blocked;
+    0 for never."""
+    block_of: int = 0
 
 
 def check_quality_settings(settings: QualitySettings) -> QualitySettings:
@@ -51,7 +60,33 @@ def check_quality_settings(settings: QualitySettings) -> QualitySettings:
             f"One pair in 2 to {LONGEST_INTERVAL} can be a check pair, or none with 0, "
             f"not one in {settings.check_every}."
         )
+    if not 0 <= settings.training_tries <= MOST_TRIES:
+        raise SettingsError(
+            f"A rater may try the training 1 to {MOST_TRIES} times, or any number with 0, "
+            f"not {settings.training_tries}."
+        )
+    if not 0 <= settings.block_of <= MOST_CHECKS_LOOKED_AT:
+        raise SettingsError(
+            f"Raters are blocked by their last 1 to {MOST_CHECKS_LOOKED_AT} check grades, or never with 0, "
+            f"not by {settings.block_of}."
+        )
+    if not 0 <= settings.block_wrong <= settings.block_of:
+        raise SettingsError(
+            f"Of the last {settings.block_of} check grades 0 to {settings.block_of} may be wrong before a "
+            f"rater is blocked, not {settings.block_wrong}."
+        )
     return settings
+
+
+def is_blocked(wrong: Sequence[bool], settings: QualitySettings) -> bool:
+    """Whether check grades, the latest first, keep their rater from going on.
+
+    >>> is_blocked([True, False, True], QualitySettings(block_wrong=2, block_of=3))
+    True
+    >>> is_blocked([True, False, False, True], QualitySettings(block_wrong=2, block_of=3))
+    False
+    """
+    return settings.block_wrong > 0 and sum(wrong[: settings.block_of]) >= settings.block_wrong
 
 
 def is_accepted(quarters: int, known: int, distance: int) -> bool:

@@ -25,11 +25,13 @@ from db.migrations import upgrade
 from db.models import (
     Adjudication,
     AdjudicationChange,
+    Arrival,
     Assignment,
     AuditEvent,
     Base,
     Comment,
     Consent,
+    CrowdSettings,
     Export,
     GoldGrade,
     GoldSet,
@@ -53,6 +55,7 @@ from db.models import (
     ServerKey,
     SetAside,
     SetAsideRating,
+    SharedLink,
     SignInAttempt,
     Skip,
     SystemScore,
@@ -432,8 +435,14 @@ def _add_quality(session: Session, project: Project, ben: User) -> None:
     )
     settings = QualitySettings(**here, training_quarters=2, pass_percent=80, check_every=20, check_quarters=4)
     state = RaterState(**here, user_id=ben.id, paused_at=NOON, check_start=3, check_given=0)
-    session.add_all([known, attempt, settings, state])
+    told = CrowdSettings(
+        **here, completion_code="C1", screen_out_code="", return_address="https://example.org", contact="שם"
+    )
+    link = SharedLink(**here, token_hash="e" * 64, most=12, created_at=NOON, expires_at=NOON)
+    session.add_all([known, attempt, settings, state, told, link])
     session.flush()
+    came = {"link_id": link.id, "user_id": ben.id, "source": "prolific", "worker_id": "5f3a", "key": "k7"}
+    session.add(Arrival(**here, **came, arrived_at=NOON, ended_at=NOON, outcome="finished", code="C1"))
     session.add(TrainingGrade(attempt_id=attempt.id, training_pair_id=known.id, quarters=8, at=NOON))
 
 

@@ -58,6 +58,7 @@ from db.models import (
 from db.models import User as UserRow
 
 FORMER = "no longer a rater"
+BLOCKED = "blocked by check pairs"
 
 
 class KnownKind(StrEnum):
@@ -80,6 +81,9 @@ def quality_of(session: Session, project_id: int) -> QualitySettings:
         row.pass_percent,
         row.check_every,
         from_quarters(row.check_quarters),
+        row.training_tries,
+        row.block_wrong,
+        row.block_of,
     )
 
 
@@ -136,12 +140,15 @@ class Standing:
     """Those of them whose grade is accepted by the settings of today."""
     is_former: bool = False
     """They are a rater no longer; what they graded still counts."""
+    blocked_at: datetime | None = None
 
     @property
     def work(self) -> str:
         """Whether they can grade, in words."""
         if self.is_former:
             return FORMER
+        if self.blocked_at is not None:
+            return BLOCKED
         if self.paused_at is not None:
             return "paused"
         if self.user.is_disabled:
@@ -180,6 +187,7 @@ def standings_of(
             tuple(attempts.get(user.id, ())),
             *checks.get(user.id, (0, 0)),
             is_former=member is None,
+            blocked_at=state.blocked_at if state else None,
         )
         for user, state, member in users
     )
@@ -296,7 +304,7 @@ class QualityService:
         with self._database.session() as session:
             state, user = self._state(session, project_id, user_name)
             if state.paused_at is not None:
-                state.paused_at = None
+                let_go_on(state, self._clock())
                 self._record(session, "rater resumed", project_id, user, by)
 
     def excuse(self, project_id: int, user_name: str, *, by: User | None = None) -> None:
@@ -364,6 +372,9 @@ def _row_of(project_id: int, settings: QualitySettings) -> models.QualitySetting
         pass_percent=settings.pass_percent,
         check_every=settings.check_every,
         check_quarters=to_quarters(settings.check_distance),
+        training_tries=settings.training_tries,
+        block_wrong=settings.block_wrong,
+        block_of=settings.block_of,
     )
 
 
@@ -384,6 +395,13 @@ def state_of(session: Session, project_id: int, user_id: int) -> RaterState:
     return session.get_one(RaterState, (project_id, user_id), with_for_update=True, populate_existing=True)
 
 
+def let_go_on(state: RaterState, now: datetime) -> None:
+    """End a pause; check grades that had led to it block the rater no more."""
+    state.paused_at = None
+    if state.blocked_at is not None:
+        state.blocked_at, state.unblocked_at = None, now
+
+
 def begin_checks_anew(session: Session, project_id: int) -> None:
     """Count from each rater's next pair on when a check pair is due."""
     session.execute(
@@ -394,6 +412,9 @@ def begin_checks_anew(session: Session, project_id: int) -> None:
 
 
 _OVER = "There is no training for you to do here: open the rating page again and go on with your work."
+_NO_MORE_TRIES = (
+    "You have used all your tries at the training pairs of {project}: thank you, you cannot grade there."
+)
 _RETIRED = "This training pair is no longer in use: open the rating page again and go on with what it shows."
 
 
@@ -429,13 +450,15 @@ class TrainingService:
         Raises:
             NotFoundError: there is no such project.
             AccessError: the user is not a rater in it, is paused, or has not agreed to its text.
-            AssignmentError: they have no training to do.
+            AssignmentError: they have no training to do, or have used all their tries.
         """
         try:
             with self._database.session() as session:
                 context = self._open(session.connection(), project_id, rater_id)
-                latest = _latest(session, context)
+                latest = _latest(session, context, lock=True)
                 if latest is not None and latest.finished_at is not None:
+                    if _tries_left(session, context, latest) == 0:
+                        raise AssignmentError(_NO_MORE_TRIES.format(project=context.project.name))
                     _begin(session, context, latest.number + 1, self._clock())
         except IntegrityError:  # another tab did at the same moment
             pass
@@ -518,6 +541,12 @@ def _latest(session: Session, context: RaterContext, *, lock: bool = False) -> T
     return session.scalar(statement.with_for_update() if lock else statement)
 
 
+def _tries_left(session: Session, context: RaterContext, attempt: TrainingAttempt) -> int | None:
+    """How many attempts may follow this one; None for any number."""
+    tries = quality_of(session, context.project.id).training_tries
+    return max(0, tries - attempt.number) if tries else None
+
+
 def _begin(session: Session, context: RaterContext, number: int, now: datetime) -> TrainingAttempt:
     settings = quality_of(session, context.project.id)
     attempt = TrainingAttempt(
@@ -585,6 +614,7 @@ def _queue(session: Session, context: RaterContext, attempt: TrainingAttempt) ->
         accepted=attempt.accepted if is_finished else _count_accepted(graded, attempt),
         distance=from_quarters(attempt.accepted_quarters),
         pass_percent=attempt.pass_percent,
+        tries_left=_tries_left(session, context, attempt),
     )
     pairs = tuple(
         PairForRater(pair.id, pair.type, pair.left, pair.right, senses=senses_from_json(pair.senses))

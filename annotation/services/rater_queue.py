@@ -44,7 +44,14 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session
 
 from annotation.assignment import PairForRater, Progress, RaterProject
-from annotation.errors import AccessError, AssignmentError, ConsentError, NotFoundError, TrainingPairsError
+from annotation.errors import (
+    AccessError,
+    AssignmentError,
+    BlockedError,
+    ConsentError,
+    NotFoundError,
+    TrainingPairsError,
+)
 from annotation.sense_pairs import senses_from_json
 from annotation.services.project_rows import IN_USE, is_fully_rated
 from annotation.services.transactions import per_system
@@ -89,6 +96,8 @@ class RaterContext:
     """Grades of theirs are set aside."""
     must_consent: bool = False
     """The project has a text that they have not agreed to as it reads now."""
+    is_blocked: bool = False
+    """Too many of their check grades were not accepted."""
 
     @property
     def parameters(self) -> dict[str, int]:
@@ -133,9 +142,14 @@ class RaterContext:
         """The same for training.
 
         Raises:
-            AccessError: the rater is paused.
+            AccessError: the rater is paused, or blocked by their check grades.
             ConsentError: they have to agree to the project's text first.
         """
+        if self.is_blocked:
+            raise BlockedError(
+                f"Your work in {self.project.name} has ended: too many of your grades were far from what is "
+                "expected of these pairs. Thank you; you can close this page."
+            )
         if self.is_paused and self.has_set_aside:
             raise AccessError(
                 f"Some of your grades in {self.project.name} are set aside and do not count: ask your "
@@ -267,6 +281,7 @@ _CONTEXT_COLUMNS = (
     _CHECKS_PROJECT_ID.label("checks_project_id"),
     _HAS_SET_ASIDE.correlate(PROJECTS).label("has_set_aside"),
     lacks_consent(RATER).label("must_consent"),
+    exists(_MY_STATE.where(STATES.c.blocked_at.is_not(None))).label("is_blocked"),
 )
 _CONTEXT = select(*_CONTEXT_COLUMNS).where(PROJECTS.c.id == PROJECT, PROJECTS.c.checks_of_id.is_(None))
 
@@ -301,6 +316,7 @@ def _context_of(connection: Connection, row: AnyRow, rater_id: int) -> RaterCont
         row.most_per_rater,
         row.has_set_aside,
         bool(row.must_consent),
+        row.is_blocked,
     )
 
 

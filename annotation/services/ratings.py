@@ -39,6 +39,7 @@ from annotation.sense_pairs import senses_from_json
 from annotation.senses import PairSenses
 from annotation.services.assignment import AssignmentService, make_room, progress_of, read_checks, recount
 from annotation.services.audit import record
+from annotation.services.excluded_ratings import ExclusionService
 from annotation.services.numbering import NumberService, keep_exported, names_of, rater_ids
 from annotation.services.project_rows import IN_USE, find_project, of_pair_in_use
 from annotation.services.rater_queue import (
@@ -115,6 +116,7 @@ class RatingService:
         self._database = database
         self._clock = clock
         self._assignments = assignments or AssignmentService(database, clock)
+        self._exclusion = ExclusionService(database, clock)
 
     def rate(self, pair_id: int, rater_id: int, grade: Decimal, seconds: float | None = None) -> Saved:
         """Keep the grade and fill the rater's queue, in one transaction.
@@ -134,7 +136,7 @@ class RatingService:
                 rater could look at others' grades since they graded or skipped it.
         """
 
-        def rate(session: Session) -> Saved:
+        def rate(session: Session) -> tuple[Saved, bool]:
             connection = session.connection()
             row, context = lock_own_pair(connection, pair_id, rater_id, self._clock())
             context.check_may_work()
@@ -157,9 +159,12 @@ class RatingService:
                     connection.execute(_REMEMBER, {**whose, **given})
                 recount(connection, row.id)
             queue = self._assignments.fill(connection, context, now, answered=row, rated=int(is_new))
-            return Saved(now, queue)
+            return Saved(now, queue), row.is_check
 
-        saved = self._assignments.transact(rate, rater_id)
+        saved, is_check = self._assignments.transact(rate, rater_id)
+        # In a transaction of its own, which locks all pairs of the project.
+        if is_check and self._exclusion.block_if_due(saved.queue.project.id, rater_id):
+            return Saved(saved.at, replace(saved.queue, pairs=(), is_waiting=False), is_blocked=True)
         return replace(saved, queue=self._assignments.look_again(saved.queue, rater_id))
 
     def comment(self, pair_id: int, rater_id: int, text: str, is_flagged: bool = False) -> datetime:

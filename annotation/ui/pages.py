@@ -18,6 +18,7 @@ from annotation.types import Role
 from annotation.ui.accounts import ExclusionHandlers, MembersHandlers, UsersHandlers, build_users_page
 from annotation.ui.adjudicate import AdjudicateHandlers, build_adjudicate_page
 from annotation.ui.agreement import AgreementHandlers, build_agreement_page
+from annotation.ui.crowds import CrowdHandlers
 from annotation.ui.leaderboard import (
     LeaderboardHandlers,
     SystemFormHandlers,
@@ -220,6 +221,7 @@ def build_annotation_pages(services: Services) -> gr.Blocks:
                 accounts, services.pairs, PairChangeHandlers(accounts, projects, services.pairs)
             ),
             ExclusionHandlers(accounts, projects, services.exclusion),
+            CrowdHandlers(accounts, services.invitations, projects, services.crowds),
             header,
             pages,
         )

@@ -14,6 +14,7 @@ from annotation.comparison import COMPARISON_TYPES, comparison_type
 from annotation.consent import describe_renewal
 from annotation.errors import AnnotationError, ExportError, SettingsError, WrongSettings
 from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
+from annotation.guidelines import is_starter, starter_guidelines
 from annotation.projects import (
     DEFAULTS,
     STEPS,
@@ -40,6 +41,7 @@ from annotation.ui.accounts import (
     build_members_section,
     events_html,
 )
+from annotation.ui.crowds import CrowdHandlers, build_crowd_section
 from annotation.ui.figures import listing_html
 from annotation.ui.pairs import (
     ImportHandlers,
@@ -278,6 +280,7 @@ CONSENT_SAYS = (
     "Raters and writers must agree to it before their first pair, and again after every change. Leave empty "
     "for none"
 )
+STARTER_SAYS = "Ticking a type fills in a starter: change it as you like"
 SCALE_SAYS = (
     "Five lines, each with a grade, a name, a colon and what it means. Lines under [document2keyphrase], for "
     "example, apply to that type only. Leave empty for the words of SemEval-2014 Task 3"
@@ -346,6 +349,14 @@ def settings_fields(prefix: str) -> SettingsFields:
             [raters, threshold],
             threshold,
             api_name="follow_raters",
+            trigger_mode="always_last",
+            **QUIETLY,
+        )
+        types.change(  # the address may have ticked one
+            follow_types,
+            [types, guidelines],
+            guidelines,
+            api_name="follow_types",
             trigger_mode="always_last",
             **QUIETLY,
         )
@@ -421,6 +432,11 @@ def follow_raters(raters: object, threshold: object) -> Any:
     return decimal_text(default_threshold(number)) if given in USUAL_THRESHOLDS else gr.skip()
 
 
+def follow_types(types: list[str] | None, guidelines: str | None) -> Any:
+    """Starter guidelines for the types that are ticked, in place of those for others; one's own stay."""
+    return starter_guidelines(types or ()) if is_starter(guidelines or "") else gr.skip()
+
+
 def range_html(raters: object, threshold: object) -> str:
     """What to know of the two numbers; nothing while one of them cannot be read."""
     try:
@@ -455,7 +471,11 @@ def _text_fields(prefix: str) -> tuple[gr.Textbox, gr.Textbox, gr.Textbox]:
     with gr.Tabs(overflow_behavior="wrap"):
         with gr.Tab("Guidelines"):
             guidelines = gr.Textbox(
-                label="Guidelines in Markdown", lines=14, max_lines=24, elem_id=f"{prefix}-guidelines"
+                label="Guidelines in Markdown",
+                info=STARTER_SAYS if prefix == NEW else None,
+                lines=14,
+                max_lines=24,
+                elem_id=f"{prefix}-guidelines",
             )
         with gr.Tab("Consent"):
             consent = gr.Textbox(
@@ -889,6 +909,7 @@ def build_project_page(
     remarks: RemarksHandlers,
     pairs: PairListHandlers,
     set_aside: ExclusionHandlers,
+    crowds: CrowdHandlers,
     header: Filling,
     page: gr.Blocks,
 ) -> None:
@@ -896,8 +917,9 @@ def build_project_page(
     with gr.Tabs(visible=False, elem_id="project-tabs", overflow_behavior="wrap") as tabs:
         with gr.Tab("Pairs", id="pairs"):
             pairs_tab = _build_pairs_tab(imports, pairs, remarks)
-        with gr.Tab("Members", id="members"):
-            filling_members, members_changed = build_members_section(members)
+        with gr.Tab("Members", id="members") as members_tab:
+            filling_members, members_changed, links = build_members_section(members)
+            crowd = build_crowd_section(crowds, links)
             filling_graded, grades_changed = build_exclusion_section(set_aside)
         with gr.Tab("Quality", id="quality") as quality_tab:
             quality_settings, filling_quality, quality_changed = build_quality_section(quality)
@@ -918,18 +940,23 @@ def build_project_page(
     keep_reason(explained, closed)
     seen, *fields = settings.shown
     is_open = [(tabs, {"selected": "settings"})]
-    kept_in = (("pairs", pairs_tab.named), ("members", filling_graded), ("quality", quality_settings))
+    kept_in = (
+        *(("pairs", pairs_tab.named), ("members", filling_graded), ("members", crowd.settings)),
+        ("quality", quality_settings),
+    )
     for tab, filling in kept_in:
         filling.keep_in(tabs, tab, *filling.after(opened))
     settings.kept.keep(fields, seen, around=is_open, shown=[opened], saved=[settings.saving])
     pairs_changed = (opened, settings.saving, *pairs_tab.changed)
     filling_members.after(opened, pairs_tab.imported, *grades_changed)
     filling_graded.after(pairs_tab.imported)
+    crowd.shown.after(opened)
+    crowd.shown.when(members_tab.select)
     pairs_tab.types.after(opened, settings.saving)
     pairs_tab.named.after(settings.saving)
     for listed in pairs_tab.lists:
         listed.after(*pairs_changed, *grades_changed)
-    counted_anew = (*pairs_changed, *members_changed, *grades_changed, *quality_changed)
+    counted_anew = (*pairs_changed, *members_changed, *crowd.changed, *grades_changed, *quality_changed)
     _show_counts(handlers, [pairs_tab.counts, events], counted_anew, events_tab)
     header.after(settings.saving, *members_changed)  # it has the name and where the roles lead
     filling_gold.after(*pairs_changed)

@@ -266,18 +266,52 @@ def check_fields() -> tuple[gr.Number, gr.Textbox]:
     return every, distance
 
 
+def limit_fields() -> tuple[gr.Number, gr.Number, gr.Number]:
+    """Tries at the training; of how many check grades how many may be wrong."""
+    default = QualitySettings()
+    with gr.Row():
+        tries = whole_field(
+            default.training_tries,
+            label="Tries at the training",
+            info="0 means any number",
+            elem_id="quality-training-tries",
+        )
+        wrong = whole_field(
+            default.block_wrong,
+            label="Block after wrong checks",
+            info="0 means never",
+            elem_id="quality-block-wrong",
+        )
+        last = whole_field(
+            default.block_of,
+            label="Of the last",
+            info="A blocked rater's pairs go to others",
+            elem_id="quality-block-of",
+        )
+    return tries, wrong, last
+
+
 def quality_values(settings: QualitySettings) -> tuple[int | str, ...]:
     """What the fields show, in the order of `read_quality_form`."""
     return (
         settings.pass_percent,
         decimal_text(settings.training_distance),
+        settings.training_tries,
         settings.check_every,
         decimal_text(settings.check_distance),
+        settings.block_wrong,
+        settings.block_of,
     )
 
 
 def read_quality_form(
-    pass_mark: object, training_distance: object, check_every: object, check_distance: object
+    pass_mark: object,
+    training_distance: object,
+    training_tries: object,
+    check_every: object,
+    check_distance: object,
+    block_wrong: object,
+    block_of: object,
 ) -> QualitySettings:
     """The settings that the fields hold.
 
@@ -289,6 +323,9 @@ def read_quality_form(
         pass_percent=whole_of(pass_mark, "pass mark"),
         check_every=whole_of(check_every, "number of pairs for one check"),
         check_distance=decimal_of(check_distance, "accepted distance of check grades"),
+        training_tries=whole_of(training_tries, "number of tries at the training"),
+        block_wrong=whole_of(block_wrong, "number of wrong check grades"),
+        block_of=whole_of(block_of, "number of check grades that are looked at"),
     )
 
 
@@ -434,6 +471,7 @@ def build_quality_section(handlers: QualityHandlers) -> tuple[Filling, Filling, 
             checks = gr.HTML("", elem_id="quality-checks", js_on_load=None)
             check_every, check_distance = check_fields()
             checked = upload_box("checks")
+    tries, block_wrong, block_of = limit_fields()
     said = answer_place("quality-said")
     save = gr.Button("Save these settings", variant="primary", elem_id="quality-save")
     known = known_fields()
@@ -445,7 +483,10 @@ def build_quality_section(handlers: QualityHandlers) -> tuple[Filling, Filling, 
     section_heading("Who worked how much", "quality-work-heading")
     work = gr.HTML("", elem_id="quality-work-part", js_on_load=None)
     seen = unseen_box("quality-seen")
-    fields = [seen, pass_mark, training_distance, check_every, check_distance]
+    fields = [
+        *(seen, pass_mark, training_distance, tries),
+        *(check_every, check_distance, block_wrong, block_of),
+    ]
     listed = [raters, excusing_row, chosen, work]
     shown = [training, clear, checks, known.none, known.form, known.pair, *listed]
     saving = answer_event(

@@ -103,12 +103,16 @@ def form_html(project: Project, user: User) -> str:
         f'<div id="rate-notices"></div>{consent_html("rate")}'
         '<div id="rate-message" class="empty" role="status" tabindex="-1">'
         "<span>Loading the first pair.</span>"
+        '<p id="rate-code" hidden>Your completion code: <code></code>'
+        ' <button type="button" class="keep" data-copy data-content="">Copy</button></p>'
+        '<p id="rate-next" class="small"></p>'
+        '<a id="rate-return" class="rate-primary" rel="noreferrer" hidden>Return with your result</a>'
         ' <button type="button" class="rate-primary" data-rate="training" hidden></button>'
         ' <button type="button" class="keep" data-rate="resume" hidden>Go on grading</button>'
         ' <a href="/annotate/" hidden>My projects</a></div>'
         f'<div id="rate-work" hidden>{_TRAINING}{_PAIR}{_scale_html(settings)}{_FEEDBACK}'
         f"{_controls_html(step)}{_COMMENT}</div>"
-        f"{guidelines_html(project)}{_HISTORY}{_STOP}{_skip_dialog()}{_help_dialog()}"
+        f"{guidelines_html(project)}{_GATE}{_HISTORY}{_STOP}{_skip_dialog()}{_help_dialog()}"
         '<p id="rate-live" class="rate-unseen" aria-live="polite"></p></div>'
     )
 
@@ -212,6 +216,11 @@ _COMMENT = f"""
 <button type="button" class="keep" data-rate="keep-comment">Save comment</button></span></p>
 <p class="small">Saved with your grade, or at once by the button. Raters do not see each other's comments.</p>
 </div>
+"""
+
+_GATE = """
+<p id="rate-gate" hidden><button type="button" class="rate-primary" data-rate="begin">
+I have read the guidelines: begin</button></p>
 """
 
 _HISTORY = """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from db.models.accounts import AuditEvent, Invitation, ServerKey, SignInAttempt, User, UserSession
 from db.models.base import ROLES, TOP_QUARTERS, Base, UtcDateTime
+from db.models.crowds import Arrival, CrowdSettings, SharedLink
 from db.models.gold import Export, GoldGrade, GoldSet, RaterNumber, ScoredSystem, SystemScore
 from db.models.predictions import SentDocument, SentOrder, SentPhrase, SentPrediction, SentRun
 from db.models.projects import Consent, Membership, Pair, Project
@@ -27,11 +28,13 @@ __all__ = [
     "TOP_QUARTERS",
     "Adjudication",
     "AdjudicationChange",
+    "Arrival",
     "Assignment",
     "AuditEvent",
     "Base",
     "Comment",
     "Consent",
+    "CrowdSettings",
     "Export",
     "GoldGrade",
     "GoldSet",
@@ -55,6 +58,7 @@ __all__ = [
     "ServerKey",
     "SetAside",
     "SetAsideRating",
+    "SharedLink",
     "SignInAttempt",
     "Skip",
     "SystemScore",

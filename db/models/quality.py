@@ -24,8 +24,15 @@ class QualitySettings(Base):
     """One pair in so many is a check pair; 0 for none."""
     check_quarters: Mapped[int]
     """A grade of a check pair so far from the known one, or nearer, is accepted."""
+    training_tries: Mapped[int] = mapped_column(default=0, server_default="0")
+    """How often a rater may go through the training pairs; 0 for any number."""
+    block_wrong: Mapped[int] = mapped_column(default=0, server_default="0")
+    """A rater with so many wrong check grades among their last `block_of` is blocked; 0 for never."""
+    block_of: Mapped[int] = mapped_column(default=0, server_default="0")
 
     __table_args__ = (
+        CheckConstraint("training_tries >= 0", name="training_tries_counted"),
+        CheckConstraint("block_wrong BETWEEN 0 AND block_of", name="block_within"),
         on_scale("training_quarters"),
         on_scale("check_quarters"),
         CheckConstraint("pass_percent BETWEEN 0 AND 100", name="pass_percent_share"),
@@ -49,6 +56,10 @@ class RaterState(Base):
     """Pairs that they had when checks began; null until they are given a pair after that."""
     check_given: Mapped[int | None]
     """Check pairs that they had been given by then."""
+    blocked_at: Mapped[datetime | None]
+    """Since when their check grades keep them from going on; they are paused as well then."""
+    unblocked_at: Mapped[datetime | None]
+    """Only check grades given after this moment can block them again."""
 
 
 class TrainingPair(Base):

@@ -19,6 +19,7 @@ from annotation.types import KnownPair, NewPair, NewRating, Project, ProjectSett
 from annotation.web.responder import COOKIE
 from tests.browser.conftest import PASSWORD, Site, Watch, serious_violations
 from tests.browser.pressing import press, press_blindly
+from tests.browser.test_quality_pages import begin_training
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext
@@ -492,6 +493,7 @@ def test_training_goes_on_in_a_tab_whose_answer_another_one_sent(open_desk):
     ]
     desk.site.services.known_pairs.import_training(desk.project.id, known)
     first = desk.open()
+    begin_training(first)
     first.evaluate(ASLEEP)
     first.route("**/annotate/api/**", lambda route: route.abort())
     press(first, "1", "Enter")
@@ -553,6 +555,9 @@ def test_keys_for_a_pair_that_went_to_others_or_that_training_comes_before_grade
     known = KnownPair(NewPair("t1", "sentence2phrase", "The cat sleeps.", "a sleeping cat"), Decimal(4))
     desk.site.services.known_pairs.import_training(desk.project.id, [known])
     page.evaluate(SEEN_AGAIN)
+    expect(page.locator("#rate-message")).to_contain_text("read the guidelines below first")
+    press(page, "2", "Enter")
+    begin_training(page)
     expect(page.locator("#rate-right")).to_have_text("a sleeping cat")
     press(page, "2", "Enter")
     expect(first_point).to_be_enabled()
@@ -1309,6 +1314,7 @@ def test_a_text_to_agree_to_takes_the_focus_from_a_training_pair(open_desk):
     known = KnownPair(NewPair("t1", "sentence2phrase", "The cat sleeps.", "a sleeping cat"), Decimal(4))
     desk.site.services.known_pairs.import_training(desk.project.id, [known])
     page = desk.open()
+    begin_training(page)
     expect(page.locator("#rate-right")).to_have_text("a sleeping cat")
     ask_for(desk, "One.")
     press(page, "4")

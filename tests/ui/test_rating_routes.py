@@ -18,6 +18,7 @@ from annotation.services.accounts import InvitationService
 from annotation.services.assignment import AssignmentService
 from annotation.services.bundle import open_services
 from annotation.services.consents import ConsentService
+from annotation.services.crowds import CrowdService
 from annotation.services.imports import ImportService
 from annotation.services.quality import TrainingService
 from annotation.services.ratings import RatingService
@@ -92,6 +93,7 @@ def server(world) -> FastAPI:
             ratings,
             TrainingService(world.database),
             ConsentService(world.database),
+            CrowdService(world.database),
             PlainNames(bytes),
         )
     )

@@ -187,6 +187,11 @@ const ACTIONS = {
   down: () => session.move(-1),
   submit: () => session.submit(),
   training: goOn,
+  begin: () => {
+    session.begin();
+    find("#rate-pair").focus({ preventScroll: true });
+    root.scrollIntoView({ block: "start" });
+  },
   agree: async () => { if (await session.consent.agree(find("#rate-consent"))) stop(); },
   back: () => { if (!session.training.isOn) session.back(); },
   return: () => session.close(),

@@ -47,6 +47,7 @@ export class Session {
     this.sender = this.channel = this.progress = null;
     this.isSynced = this.isWaiting = this.isShareGraded = false;
     this.problem = "";
+    this.completion = null;  // what is told who came by a shared link, once nothing is left for them
     this.ready = [];    // what the server has given out, the pair to grade first
     this.history = null;  // own answers, newest first, once they are known
     this.isHistoryOld = false;  // another tab took over some of them
@@ -60,13 +61,14 @@ export class Session {
     Object.assign(this, { isResting: false, isReturned: null });  // stopped for today; null until the pairs are given back, or cannot be
   }
 
-  get pair() { return this.consent.isAsked ? null : this.earlier ?? this.ready[0] ?? null; }
+  get pair() { return this.consent.isAsked || this.training.isGated ? null : this.earlier ?? this.ready[0] ?? null; }
   get isReadOnly() { return this.training.isHeld || this.#isKept; }
   get isLocked() { return this.keys.isHeld || this.isReadOnly; }
   get #isKept() { return this.earlier !== null && (this.problem !== "" || (this.earlier.grade !== null && !this.mayRevise)); }
   get phase() {
     if (this.consent.isAsked) return "consent";
     if (this.isResting) return "resting";
+    if (this.training.isGated) return "guidelines";
     if (this.pair) return "pair";
     if (this.problem) return "problem";
     if (!this.isSynced) return "loading";
@@ -164,6 +166,11 @@ export class Session {
     this.changed();
   }
 
+  begin() {
+    this.training.begin();
+    this.show(true);
+  }
+
   // With what the server said where the pairs at hand could not be given back.
   returned(isDone, error) {
     this.isReturned = isDone;
@@ -206,6 +213,8 @@ export class Session {
     if (!entry && this.consent.take(answer)) return;
     if (entry?.isNew || entry?.kind === "skip") this.channel?.postMessage({ saved: entry.pair });
     if ((!entry && this.isHistoryOld) || !(this.history || this.isHistoryAsked)) this.loadHistory();
+    if (answer.ended) this.sender.askQueue();
+    if (answer.pairs) this.completion = answer.completion ?? null;
     if (answer.progress) this.progress = answer.progress;
     if (answer.training) {
       this.#takeTraining(answer, entry);

@@ -13,14 +13,15 @@ const MESSAGES = {
     + "This page checks again every 20 seconds.",
   done: ({ rated }) => (rated
     ? `You have graded ${rated} ${rated === 1 ? "pair" : "pairs"}, and none is left for you: any others are for other raters. `
-      + "Thank you. Your last answers are below."
+      + "Thank you: all of it is saved. Your last answers are below."
     : "There are no pairs for you to grade: others have graded them, or none were imported yet. Ask the project's administrator."),
-  share: ({ rated }) => `Thank you: you have graded your share, ${rated} ${rated === 1 ? "pair" : "pairs"}.`,
+  share: ({ rated }) => `Thank you: you have graded your share, ${rated} ${rated === 1 ? "pair" : "pairs"}. All of it is saved.`,
   problem: (session) => session.problem,
   resting: ({ isReturned }) => (isReturned === null
     ? "Saving your answers and giving back the pairs that you had open."
     : `You have stopped. ${isReturned ? "All your answers are saved, and the pairs that you had open are free for other raters." : ""}`),
   consent: () => "",
+  guidelines: ({ training }) => trainingMessage.guidelines(training.progress),
   failed: ({ training }) => trainingMessage.failed(training.progress),
   passed: ({ training }) => trainingMessage.passed(training.progress),
 };
@@ -251,6 +252,31 @@ const placeHistory = (root, isDone) => {
   if (isDone) panel.open = true;
 };
 
+// What happens next, for who is done: whether to come back, whom to ask, and the code for the platform.
+const nextOf = ({ phase, mayRevise, recent, completion, training }) => {
+  const isScreenedOut = phase === "failed" && training.progress.tries_left === 0;
+  if (!["done", "share", "resting"].includes(phase) && !isScreenedOut) return "";
+  const comeBack = phase === "resting"
+    ? "You can come back at any time, by the link that you came by or by signing in, and go on where you were."
+    : !isScreenedOut && mayRevise && recent.length ? "You can come back to look at your answers and change them." : "";
+  const ask = completion?.contact ? `Questions? Ask ${completion.contact}.` : "Questions? Ask the person who invited you.";
+  return `${comeBack} ${ask}`.trim();
+};
+
+const showEnd = (root, session) => {
+  const next = nextOf(session);
+  const { code, address } = next && !session.isResting ? session.completion ?? {} : {};
+  setText(root.querySelector("#rate-next"), next);
+  const place = root.querySelector("#rate-code");
+  place.hidden = !code;
+  setText(place.querySelector("code"), code ?? "");
+  place.querySelector("button").dataset.content = code ?? "";
+  const link = root.querySelector("#rate-return");
+  link.hidden = !address;
+  if (address) link.href = address;
+  else link.removeAttribute("href");
+};
+
 const workOf = ({ ready, sender, isResting }) => ({ hasBegun: ready.length + sender.outbox.length > 0, isStopping: isResting });
 
 // Show everything; whether another pair than before is shown.
@@ -265,7 +291,7 @@ export const render = (root, session) => {
   root.querySelector("#rate-work").hidden = phase !== "pair";
   const message = root.querySelector("#rate-message");
   message.hidden = phase === "pair";
-  message.querySelector("a").hidden = !["done", "share", "resting", "problem"].includes(phase);
+  message.querySelector("a:not(#rate-return)").hidden = !["done", "share", "resting", "problem"].includes(phase);
   message.querySelector("[data-rate=resume]").hidden = phase !== "resting";
   if (phase !== "pair") setText(message.querySelector("span"), MESSAGES[phase](session));
   const isNewPair = phase === "pair" && showPair(root, session);
@@ -276,6 +302,7 @@ export const render = (root, session) => {
   placeHistory(root, phase === "share" || hasOnlyAnswers);
   showHistory(root, session);
   showTraining(root, session);
+  showEnd(root, session);
   showConsent(root.querySelector("#rate-consent"), session.consent.asked, workOf(session), session.say);
   return isNewPair;
 };
