@@ -98,6 +98,8 @@ class ProjectSettings:
     """Markdown that raters and writers agree to before they work; empty for none."""
     scale_words: str = ""
     """Own words for the points of the scale, as `scale_words.py` reads them; empty for those of Table 1."""
+    repeat_percent: int = 0
+    """So many percent of a rater's pairs come back to them, 0 to 50."""
 
     @property
     def only_type(self) -> str | None:

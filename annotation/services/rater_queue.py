@@ -89,6 +89,10 @@ class RaterContext:
     """Grades of theirs are set aside."""
     must_consent: bool = False
     """The project has a text that they have not agreed to as it reads now."""
+    repeat_percent: int = 0
+    """So many percent of their pairs come back to them."""
+    seed: int = 0
+    """The project's, which draws these."""
 
     @property
     def parameters(self) -> dict[str, int]:
@@ -232,6 +236,8 @@ _CONTEXT_COLUMNS = (
     PROJECTS.c.may_revise,
     PROJECTS.c.lease_minutes,
     PROJECTS.c.most_per_rater,
+    PROJECTS.c.repeat_percent,
+    PROJECTS.c.seed,
     exists(
         select(literal_column("1"))
         .select_from(_USERS.join(MEMBERSHIPS, _RATES_HERE))
@@ -301,6 +307,8 @@ def _context_of(connection: Connection, row: AnyRow, rater_id: int) -> RaterCont
         row.most_per_rater,
         row.has_set_aside,
         bool(row.must_consent),
+        row.repeat_percent,
+        row.seed,
     )
 
 
@@ -380,6 +388,7 @@ PAIR_COLUMNS = (
     PAIRS.c.senses,
     COMMENTS.c.text.label("comment"),
     COMMENTS.c.is_flagged,
+    literal(False).label("is_repeat"),
 )
 """What a rater sees of a pair that they have not graded."""
 OWN_COMMENT = and_(COMMENTS.c.pair_id == PAIRS.c.id, COMMENTS.c.user_id == RATER)
@@ -460,10 +469,11 @@ def as_pair(row: AnyRow) -> PairForRater:
         comment=row.comment or "",
         is_flagged=bool(row.is_flagged),
         senses=None if row.senses is None else senses_from_json(row.senses),
+        is_repeat=bool(row.is_repeat),
     )
 
 
-def _as_graded_pair(row: AnyRow) -> PairForRater:
+def as_graded_pair(row: AnyRow) -> PairForRater:
     """The pair in a row that has `PAIR_COLUMNS`, and quarters and updated_at, both empty without a grade."""
     grade = None if row.quarters is None else from_quarters(row.quarters)
     return replace(as_pair(row), grade=grade, rated_at=row.updated_at)
@@ -477,7 +487,7 @@ _ONE = _GRADED.where(PAIRS.c.id == bindparam("pair"))
 
 def read_graded_pair(connection: Connection, pair_id: int, rater_id: int) -> PairForRater:
     """The pair with the rater's grade and comment; whether it is theirs was asked before."""
-    return _as_graded_pair(connection.execute(_ONE, {"pair": pair_id, "rater": rater_id}).one())
+    return as_graded_pair(connection.execute(_ONE, {"pair": pair_id, "rater": rater_id}).one())
 
 
 _LAST_GRADED = (
@@ -511,12 +521,10 @@ _LAST_SKIPPED = (
 )
 
 
-def recent_pairs(connection: Connection, context: RaterContext, limit: int) -> tuple[PairForRater, ...]:
-    """What the rater graded or skipped last, newest first."""
+def recent_rows(connection: Connection, context: RaterContext, limit: int) -> list[AnyRow]:
+    """What the rater graded or skipped last, with `answered_at`, but repeats."""
     wanted = {**context.parameters, "limit": limit}
-    rows = [row for search in (_LAST_GRADED, _LAST_SKIPPED) for row in connection.execute(search, wanted)]
-    rows.sort(key=lambda row: row.answered_at, reverse=True)
-    return tuple(_as_graded_pair(row) for row in rows[:limit])
+    return [row for search in (_LAST_GRADED, _LAST_SKIPPED) for row in connection.execute(search, wanted)]
 
 
 _COMMENT_COLUMNS = ("text", "is_flagged", "updated_at")

@@ -47,6 +47,7 @@ from annotation.services.rater_queue import (
     RATINGS,
     AnyRow,
     RaterContext,
+    as_graded_pair,
     held_back_from,
     keep_comment,
     lock_own_pair,
@@ -54,13 +55,20 @@ from annotation.services.rater_queue import (
     open_context,
     read_graded_pair,
     read_own_pair,
-    recent_pairs,
+    recent_rows,
+)
+from annotation.services.repeats import (
+    answered_repeats,
+    change_repeat,
+    lock_repeat,
+    read_repeat,
+    read_repeats,
 )
 from annotation.services.transactions import STREAMED_AT_ONCE, beginning_of, count_where
 from annotation.types import Clock, SkipReason, from_quarters, to_quarters, utcnow
-from annotation.wording import LONG_BEGINNING, LONGEST_COMMENT, beginning, normalise_note
+from annotation.wording import LONG_BEGINNING, LONGEST_COMMENT, LONGEST_NOTE, beginning, normalise_note
 from db import Database
-from db.models import Comment, Pair, Project, Rating, RatingChange, Skip, User
+from db.models import Comment, Pair, Project, Rating, RatingChange, Repeat, Skip, User
 
 RECENT = 20
 """Answers that raters are shown again."""
@@ -159,8 +167,7 @@ class RatingService:
             queue = self._assignments.fill(connection, context, now, answered=row, rated=int(is_new))
             return Saved(now, queue)
 
-        saved = self._assignments.transact(rate, rater_id)
-        return replace(saved, queue=self._assignments.look_again(saved.queue, rater_id))
+        return self._transact(rate, rater_id)
 
     def comment(self, pair_id: int, rater_id: int, text: str, is_flagged: bool = False) -> datetime:
         """Keep the rater's comment on a pair of theirs, in place of an earlier one; when that was.
@@ -202,7 +209,10 @@ class RatingService:
         """
         with self._database.reading() as session:
             context = open_context(session.connection(), project_id, rater_id, self._clock())
-            return recent_pairs(session.connection(), context, limit)
+            connection = session.connection()
+            rows = [*recent_rows(connection, context, limit), *answered_repeats(connection, context, limit)]
+            rows.sort(key=lambda row: row.answered_at, reverse=True)
+            return tuple(as_graded_pair(row) for row in rows[:limit])
 
     def progress(self, project_id: int, rater_id: int) -> Progress:
         """How many pairs the rater graded, of how many that they can have graded in the end; counted now.
@@ -213,9 +223,113 @@ class RatingService:
         """
         with self._database.reading() as session:
             context = open_context(session.connection(), project_id, rater_id, self._clock())
-            progress = progress_of(session.connection(), context)
+            progress = plain = progress_of(session.connection(), context)
             checks = read_checks(session.connection(), context)
-            return progress if checks is None else checks.add_to(progress)
+            if checks is not None:
+                progress = checks.add_to(progress)
+            repeats = read_repeats(session.connection(), context)
+            if repeats is None:
+                return progress
+            return repeats.add_to(progress, plain, is_at_end=False)
+
+    def rate_again(self, pair_id: int, rater_id: int, grade: Decimal, seconds: float | None = None) -> Saved:
+        """Keep the grade of a pair that came back to the rater; it is no rating, and their first one stays.
+
+        The same grade again changes nothing, so that a browser may send one twice.
+
+        Raises:
+            NotFoundError, AccessError, GradeError: as of `rate`.
+            AssignmentError: the pair never came back to them, or the project keeps first grades.
+        """
+
+        def rate(session: Session) -> Saved:
+            connection = session.connection()
+            row, context = lock_own_pair(connection, pair_id, rater_id, self._clock())
+            context.check_may_work()
+            now = self._clock()
+            again = lock_repeat(connection, pair_id, rater_id)
+            quarters = to_quarters(Scale(context.project.step).check(grade))
+            if again.quarters != quarters:
+                if again.quarters is not None and not context.project.may_revise:
+                    raise AssignmentError(
+                        f"You graded this pair {from_quarters(again.quarters)}, and this project keeps the "
+                        "first grade: go on with the next pair."
+                    )
+                is_timed = again.seconds is not None or seconds is not None
+                change_repeat(
+                    connection,
+                    again.id,
+                    state="rated",
+                    quarters=quarters,
+                    # What they had given by then: a change of it after this is made with both in mind.
+                    first_quarters=row.quarters if again.quarters is None else again.first_quarters,
+                    seconds=(again.seconds or 0) + (seconds or 0) if is_timed else None,
+                    answered_at=now,
+                )
+            return Saved(now, self._assignments.fill(connection, context, now))
+
+        return self._transact(rate, rater_id)
+
+    def skip_again(self, pair_id: int, rater_id: int, reason: SkipReason, note: str = "") -> Saved:
+        """Skip a pair that came back to the rater; their rating of it stays.
+
+        Raises:
+            NotFoundError, AccessError: as of `rate`.
+            AssignmentError: the pair never came back to them, or they graded it again.
+        """
+        said = normalise_note(note, "note", LONGEST_NOTE)
+
+        def skip(session: Session) -> Saved:
+            connection = session.connection()
+            now = self._clock()
+            row, context = lock_own_pair(connection, pair_id, rater_id, now)
+            context.check_may_work()
+            again = lock_repeat(connection, pair_id, rater_id)
+            if again.state == "rated":
+                raise AssignmentError(
+                    "You graded this pair already: change its grade instead of skipping it."
+                )
+            if again.state != "skipped":
+                change_repeat(connection, again.id, state="skipped", answered_at=now)
+                whose = {"project_id": row.keeper_id, "pair_id": row.id, "rater_id": rater_id}
+                connection.execute(insert(Skip).values(**whose, reason=reason.value, note=said, at=now))
+            return Saved(now, self._assignments.fill(connection, context, now))
+
+        return self._transact(skip, rater_id)
+
+    def comment_again(self, pair_id: int, rater_id: int, text: str, is_flagged: bool = False) -> datetime:
+        """Keep the comment on a pair that came back; the one on the first time stays.
+
+        Raises:
+            NotFoundError, AccessError, ConsentError, NoteError: as of `comment`.
+            AssignmentError: the pair never came back to them.
+        """
+        kept = normalise_note(text, "comment", LONGEST_COMMENT)
+        with self._database.session() as session:
+            now = self._clock()
+            connection = session.connection()
+            _, context = lock_own_pair(connection, pair_id, rater_id, now)
+            context.check_consent()
+            again = lock_repeat(connection, pair_id, rater_id)
+            change_repeat(connection, again.id, comment=kept, is_flagged=is_flagged)
+        return now
+
+    def pair_again(self, pair_id: int, rater_id: int) -> PairForRater:
+        """A pair that came back to the rater, with their second grade.
+
+        Raises:
+            NotFoundError, AccessError: as of `pair`.
+            AssignmentError: the pair never came back to them.
+        """
+        with self._database.reading() as session:
+            connection = session.connection()
+            _, context = read_own_pair(connection, pair_id, rater_id, self._clock())
+            lock_repeat(connection, pair_id, rater_id)
+            return read_repeat(connection, context, pair_id)
+
+    def _transact(self, work: Callable[[Session], Saved], rater_id: int) -> Saved:
+        saved = self._assignments.transact(work, rater_id)
+        return replace(saved, queue=self._assignments.look_again(saved.queue, rater_id))
 
 
 def _check_place(connection: Connection, row: AnyRow, context: RaterContext) -> None:
@@ -381,7 +495,16 @@ def _remark_rows(project_id: int) -> CompoundSelect[Any]:
     skips = select(
         literal(RemarkKind.SKIP.value), Skip.id, Skip.pair_id, Skip.rater_id, Skip.reason, Skip.note, Skip.at
     ).where(Skip.project_id.in_(_with_checks(project_id)))
-    return union_all(comments, skips)
+    again = select(
+        case((Repeat.is_flagged, RemarkKind.PROBLEM.value), else_=RemarkKind.COMMENT.value),
+        Repeat.id,
+        Repeat.pair_id,
+        Repeat.rater_id,
+        literal(""),
+        Repeat.comment,
+        func.coalesce(Repeat.answered_at, Repeat.claimed_at),
+    ).where(Repeat.project_id == project_id, or_(Repeat.is_flagged, Repeat.comment != ""))
+    return union_all(comments, skips, again)
 
 
 def _with_checks(project_id: int) -> Select[int]:

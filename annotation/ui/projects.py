@@ -307,6 +307,7 @@ class SettingsFields:
     consent: gr.Textbox
     scale_words: gr.Textbox
     average: gr.Radio
+    repeat_percent: gr.Number
 
     @property
     def components(self) -> list[Any]:
@@ -350,12 +351,19 @@ def settings_fields(prefix: str) -> SettingsFields:
             **QUIETLY,
         )
     average, step, may_revise, is_random = _choice_fields(prefix)
+    repeats = whole_field(
+        DEFAULTS.repeat_percent,
+        label="Repeat pairs (%)",
+        info="So many of a rater's pairs come back to them, unmarked: do they agree with themselves?",
+        elem_id=f"{prefix}-repeats",
+    )
     return SettingsFields(
         *(name, types, own_types, guidelines, raters, threshold, step, is_random, seed, may_revise, lease),
         most,
         consent,
         scale_words,
         average,
+        repeats,
     )
 
 
@@ -526,6 +534,7 @@ def settings_values(settings: ProjectSettings) -> list[Any]:
         settings.consent,
         settings.scale_words,
         settings.average.value,
+        settings.repeat_percent,
     ]
 
 
@@ -537,7 +546,7 @@ def read_settings_form(values: Sequence[Any]) -> ProjectSettings:
     """
     wrong = WrongSettings()
     name, types, own_types, guidelines, raters, threshold, step, is_random, seed, *others = values
-    may_revise, lease, most, consent, scale_words, average = others
+    may_revise, lease, most, consent, scale_words, average, repeats = others
     chosen = (*(types or ()), *str(own_types or "").replace(",", " ").split())
     settings = ProjectSettings(
         name=str(name or ""),
@@ -558,6 +567,9 @@ def read_settings_form(values: Sequence[Any]) -> ProjectSettings:
         most_per_rater=wrong.check(whole_or_none, most, "limit of pairs per rater", instead=None),
         consent=str(consent or ""),
         scale_words=str(scale_words or ""),
+        repeat_percent=wrong.check(
+            whole_of, repeats, "percentage of repeat pairs", instead=DEFAULTS.repeat_percent
+        ),
     )
     checked = wrong.check(check_settings, settings, instead=settings)
     wrong.raise_if_any()
