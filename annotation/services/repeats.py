@@ -117,7 +117,8 @@ class RepeatProgress:
 
     def is_due(self, *, is_last: bool) -> bool:
         """Whether one comes back now; never two without a pair between them, but at the end."""
-        is_apart = self.graded > self.last_at or not self.given
+        is_answered = self.given == self.rated + self.skipped
+        is_apart = is_answered and (self.graded > self.last_at or not self.given)
         return self.given < repeats_due(self.graded, self.percent) and (is_apart or is_last)
 
     def add_to(self, shown: Progress, own: Progress, *, is_at_end: bool) -> Progress:
