@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from hashlib import sha256
 from typing import Protocol
 
+from annotation.scale import CLSS, Scale
 from annotation.senses import PairSenses
 
 
@@ -61,6 +62,12 @@ class RaterProject:
     name: str
     step: Decimal
     may_revise: bool
+    scale: Scale = CLSS
+
+    @property
+    def grades(self) -> Scale:
+        """Those that a rater can give."""
+        return replace(self.scale, step=self.step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +96,8 @@ class Saved:
 
     at: datetime
     queue: Queue
+    is_blocked: bool = False
+    """It was the check grade with which the rater's work ends."""
 
 
 class TrainingPhase(StrEnum):
@@ -111,6 +120,13 @@ class TrainingProgress:
     distance: Decimal
     """So far from the known grade, or nearer, is accepted."""
     pass_percent: int
+    tries_left: int | None = None
+    """Attempts that may follow this one; None for any number."""
+
+    @property
+    def is_screened_out(self) -> bool:
+        """All tries are used, and none was good enough."""
+        return self.phase is TrainingPhase.FAILED and self.tries_left == 0
 
 
 @dataclass(frozen=True, slots=True)

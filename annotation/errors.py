@@ -67,6 +67,10 @@ class TrainingPairsError(AccessError):
     """The rater has to grade the project's training pairs before working in it."""
 
 
+class BlockedError(AccessError):
+    """The rater's grades of check pairs keep them from going on."""
+
+
 class SignInError(AnnotationError):
     """The name and password do not fit, or there were too many attempts."""
 

@@ -9,16 +9,19 @@ from hashlib import sha256
 from typing import Any
 
 from annotation.errors import SettingsError
-from annotation.scale import CLSS
+from annotation.scale import CLSS, Scale
 
 LONGEST_INTERVAL = 1000
 MOST_TRAINING_PAIRS = 500
 MOST_CHECK_PAIRS = 2000
+MOST_TRIES = 100
+MOST_CHECKS_LOOKED_AT = 100
+"""Of a rater's check grades, the latest, to decide whether they are blocked."""
 
 
 @dataclass(frozen=True, slots=True)
 class QualitySettings:
-    """Distances are in points of the scale, 0 to 4 in steps of 0.25."""
+    """Distances are in points; the usual ones are an eighth and a quarter of the scale's range, here of 4."""
 
     training_distance: Decimal = Decimal("0.5")
     """A training grade so far from the known one, or nearer, is accepted."""
@@ -28,10 +31,27 @@ class QualitySettings:
     """One pair in so many is a check pair; 0 for none."""
     check_distance: Decimal = Decimal(1)
     """A grade of a check pair so far from the known one, or nearer, is accepted."""
+    training_tries: int = 0
+    """How often a rater may go through the training pairs; 0 for any number."""
+    block_wrong: int = 0
+    """A rater with so many grades that are not accepted among their last `block_of` check grades is blocked;
+    0 for never."""
+    block_of: int = 0
 
 
-def check_quality_settings(settings: QualitySettings) -> QualitySettings:
-    """The settings themselves.
+_TRAINING_SHARE, _CHECK_SHARE = Decimal("0.125"), Decimal("0.25")
+"""Of the range of the scale: 0.5 and 1 of 0 to 4."""
+
+
+def usual_quality(scale: Scale) -> QualitySettings:
+    """What a project of that scale begins with."""
+    return QualitySettings(
+        training_distance=scale.share(_TRAINING_SHARE), check_distance=scale.share(_CHECK_SHARE)
+    )
+
+
+def check_quality_settings(settings: QualitySettings, scale: Scale = CLSS) -> QualitySettings:
+    """The settings themselves; `scale` is the project's.
 
     Raises:
         SettingsError: one of them cannot be used.
@@ -40,9 +60,9 @@ def check_quality_settings(settings: QualitySettings) -> QualitySettings:
         ("training", settings.training_distance),
         ("check", settings.check_distance),
     ):
-        if not CLSS.allows(distance):
+        if not (distances := scale.distances).allows(distance):
             raise SettingsError(
-                f"The accepted distance of {what} grades is 0 to 4 in steps of {CLSS.step}, not {distance}."
+                f"The accepted distance of {what} grades is {distances.text}, not {distance}."
             )
     if not 0 <= settings.pass_percent <= 100:
         raise SettingsError(f"The pass mark is 0 to 100 percent, not {settings.pass_percent}.")
@@ -51,7 +71,33 @@ def check_quality_settings(settings: QualitySettings) -> QualitySettings:
             f"One pair in 2 to {LONGEST_INTERVAL} can be a check pair, or none with 0, "
             f"not one in {settings.check_every}."
         )
+    if not 0 <= settings.training_tries <= MOST_TRIES:
+        raise SettingsError(
+            f"A rater may try the training 1 to {MOST_TRIES} times, or any number with 0, "
+            f"not {settings.training_tries}."
+        )
+    if not 0 <= settings.block_of <= MOST_CHECKS_LOOKED_AT:
+        raise SettingsError(
+            f"Raters are blocked by their last 1 to {MOST_CHECKS_LOOKED_AT} check grades, or never with 0, "
+            f"not by {settings.block_of}."
+        )
+    if not 0 <= settings.block_wrong <= settings.block_of:
+        raise SettingsError(
+            f"Of the last {settings.block_of} check grades 0 to {settings.block_of} may be wrong before a "
+            f"rater is blocked, not {settings.block_wrong}."
+        )
     return settings
+
+
+def is_blocked(wrong: Sequence[bool], settings: QualitySettings) -> bool:
+    """Whether check grades, the latest first, keep their rater from going on.
+
+    >>> is_blocked([True, False, True], QualitySettings(block_wrong=2, block_of=3))
+    True
+    >>> is_blocked([True, False, False, True], QualitySettings(block_wrong=2, block_of=3))
+    False
+    """
+    return settings.block_wrong > 0 and sum(wrong[: settings.block_of]) >= settings.block_wrong
 
 
 def is_accepted(quarters: int, known: int, distance: int) -> bool:

@@ -25,15 +25,18 @@ from db.migrations import upgrade
 from db.models import (
     Adjudication,
     AdjudicationChange,
+    Arrival,
     Assignment,
     AuditEvent,
     Base,
     Comment,
     Consent,
+    CrowdSettings,
     Export,
     GoldGrade,
     GoldSet,
     GradeViewer,
+    HandOver,
     Invitation,
     LargerItem,
     Membership,
@@ -53,6 +56,7 @@ from db.models import (
     ServerKey,
     SetAside,
     SetAsideRating,
+    SharedLink,
     SignInAttempt,
     Skip,
     SystemScore,
@@ -393,6 +397,7 @@ def _add_the_rest(session: Session, project: Project, pair: Pair, ana: User, ben
             ),
             RaterNumber(project_id=project.id, rater_id=ben.id, number=2, is_exported=True),
             RaterNumber(project_id=project.id, rater_id=None, number=1, is_exported=True),
+            HandOver(token_hash="f" * 64, sender="::1", content=b"\x00\xff", size=2, at=NOON),
             AuditEvent(at=NOON, project_id=project.id, user_id=ana.id, action="x", detail={"b": 1, "a": {}}),
         ]
     )
@@ -432,8 +437,14 @@ def _add_quality(session: Session, project: Project, ben: User) -> None:
     )
     settings = QualitySettings(**here, training_quarters=2, pass_percent=80, check_every=20, check_quarters=4)
     state = RaterState(**here, user_id=ben.id, paused_at=NOON, check_start=3, check_given=0)
-    session.add_all([known, attempt, settings, state])
+    told = CrowdSettings(
+        **here, completion_code="C1", screen_out_code="", return_address="https://example.org", contact="שם"
+    )
+    link = SharedLink(**here, token_hash="e" * 64, most=12, created_at=NOON, expires_at=NOON)
+    session.add_all([known, attempt, settings, state, told, link])
     session.flush()
+    came = {"link_id": link.id, "user_id": ben.id, "source": "prolific", "worker_id": "5f3a", "key": "k7"}
+    session.add(Arrival(**here, **came, arrived_at=NOON, ended_at=NOON, outcome="finished", code="C1"))
     session.add(TrainingGrade(attempt_id=attempt.id, training_pair_id=known.id, quarters=8, at=NOON))
 
 

@@ -9,6 +9,7 @@ import typer
 from annotation.cli import (
     adjudication,
     agreement,
+    crowds,
     gold,
     leaderboard,
     pairs,
@@ -33,6 +34,7 @@ REGISTRATIONS = (  # the order of --help
     projects.register_projects,
     projects.register_members,
     users.register_events,
+    crowds.register_crowds,
     pairs.register_import,
     pairs.register_pairs,
     writing.register_items,

@@ -61,6 +61,7 @@ Examples:
   python -m annotation quality news
   python -m annotation quality news --pass-mark 80 --training-distance 0.5
   python -m annotation quality news --check-every 20 --check-distance 1
+  python -m annotation quality news --training-tries 2 --block-wrong 2 --block-of 3
   python -m annotation quality news --json
 """
 _COLUMNS = ("Rater", "Work", "Training", "Attempts", "Checks", "Accepted")
@@ -140,6 +141,16 @@ def quality(
             metavar="POINTS", parser=decimal_option, help="How far an accepted check grade may be off."
         ),
     ] = None,
+    training_tries: Annotated[
+        int | None, typer.Option(help="How often a rater may try the training; 0 for any number.")
+    ] = None,
+    block_wrong: Annotated[
+        int | None,
+        typer.Option(help="Block raters with this many wrong grades among --block-of; 0 for never."),
+    ] = None,
+    block_of: Annotated[
+        int | None, typer.Option(help="How many of a rater's latest check grades --block-wrong looks at.")
+    ] = None,
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
@@ -151,12 +162,15 @@ def quality(
         "training_distance": training_distance,
         "check_every": check_every,
         "check_distance": check_distance,
+        "training_tries": training_tries,
+        "block_wrong": block_wrong,
+        "block_of": block_of,
     }
     changed = {name: value for name, value in chosen.items() if value is not None}
     if changed:
         before = service.settings(found.id)
         with option_errors():
-            settings = check_quality_settings(replace(before, **changed))
+            settings = check_quality_settings(replace(before, **changed), found.settings.scale)
         service.change(found.id, settings, seen=print_settings(before))
     overview = service.overview(found.id)
     if as_json:
@@ -167,7 +181,8 @@ def quality(
 
 def _read_pairs(file: str, project: Project, type: str | None, wordnet: Path | None) -> list[KnownPairInput]:
     with open_file(check_file(file)) as source:
-        pairs = read_known_pairs(source, type=type, only_type=project.settings.only_type)
+        settings = project.settings
+        pairs = read_known_pairs(source, type=type, only_type=settings.only_type, scale=settings.scale)
         return list(add_senses_to_known(pairs, Dictionary(wordnet).open_or_none))
 
 
@@ -193,6 +208,9 @@ def settings_json(settings: QualitySettings) -> dict[str, Any]:
         "training_distance": float(settings.training_distance),
         "check_every": settings.check_every,
         "check_distance": float(settings.check_distance),
+        "training_tries": settings.training_tries,
+        "block_wrong": settings.block_wrong,
+        "block_of": settings.block_of,
     }
 
 
@@ -201,6 +219,7 @@ def _standing_json(standing: Standing, overview: QualityOverview) -> dict[str, A
         "rater": standing.user.name,
         "former": standing.is_former,
         "paused": standing.paused_at is not None,
+        "blocked": standing.blocked_at is not None,
         "training": training_word(standing, overview),
         "attempts": [
             {

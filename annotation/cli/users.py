@@ -67,7 +67,7 @@ def add(
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
     """Add an account, and print the link for choosing its password."""
-    _check_address(address)
+    check_address(address)
     password = _read_password() if password_stdin else None
     database = open_database(database_url, may_make=True)
     user = AccountService(database).add_user(name, password, is_administrator=administrator)
@@ -186,7 +186,7 @@ def invite(
         raise CallError(f"The role {role} in which project? Give --project too.")
     if name is None and project is None:
         raise CallError("Whom to invite? Give the NAME of an account, or --project for a new one.")
-    _check_address(address)
+    check_address(address)
     database = open_database(database_url)
     project_id = None if project is None else ProjectService(database).get(project).id
     given = None if project is None else (role or Role.RATER)
@@ -237,7 +237,7 @@ def _read_password() -> str:
         raise CallError("The password on standard input is not UTF-8: save or type it as UTF-8.") from None
 
 
-def _check_address(address: str) -> None:
+def check_address(address: str) -> None:
     """Refuse what makes no link that a browser opens, before anything is made that only a link gives."""
     try:
         parts = urlsplit(address)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from annotation.errors import AccessError, InvitationError, SettingsError, SignedOutError
+from annotation.crowds import MOST_INVITED
+from annotation.errors import AccessError, AnnotationError, InvitationError, SettingsError, SignedOutError
 from annotation.passwords import Passwords
 from annotation.services import sign_in
 from annotation.services.assignment import give_back
@@ -38,7 +40,14 @@ from annotation.services.users import (
 )
 from annotation.services.writing import return_all_writings
 from annotation.types import Clock, Role, User, utcnow
-from annotation.wording import LONGEST_NOTE_OF_LINK, check_name, name_key, normalise_name, normalise_note
+from annotation.wording import (
+    LONGEST_NOTE_OF_LINK,
+    check_name,
+    name_key,
+    normalise_name,
+    normalise_note,
+    quote_value,
+)
 from db import Database, models
 
 
@@ -240,6 +249,8 @@ class AccountService:
                 record(session, self._clock(), action, user_id=id_of(by), name=row.name)
 
 
+MOST_NAMED = 5
+"""Of the names that cannot be used."""
 LASTS = timedelta(days=7)
 SET_UP_LASTS = timedelta(days=1)
 """The set-up link stands in a terminal, perhaps in its log; a new start prints a new one."""
@@ -412,6 +423,32 @@ class InvitationService:
             record(session, now, "invitation made", user_id=id_of(by), project_id=project_id, **detail)
             return token
 
+    def invite_many(
+        self, project_id: int, role: Role, names: Sequence[str], *, by: User | None = None
+    ) -> list[str]:
+        """The tokens of links for many people, one for each name, in their order: all are made, or none.
+
+        Args:
+            names: for whom each link is meant, as `note` of `invite`.
+
+        Raises:
+            NotFoundError: there is no such project.
+            SettingsError: there are no names or too many, or some cannot be used; it tells which.
+        """
+        notes = _check_names(names)
+        now = self._clock()
+        with self._database.session() as session:
+            find_project(session, project_id)
+            tokens = [
+                add_invitation(
+                    session, now, project_id=project_id, role=role, created_by=id_of(by), note=note
+                )
+                for note in notes
+            ]
+            detail = {"links": len(tokens), "role": role}
+            record(session, now, "invitations made", user_id=id_of(by), project_id=project_id, **detail)
+        return tokens
+
     def open_invitations(self, project_id: int | None = None) -> list[OpenInvitation]:
         """The links that can still be used, the newest first.
 
@@ -491,6 +528,34 @@ class InvitationService:
                 raise InvitationError(f"This link is not for the account {user.name}: sign out to use it.")
             use_invitation(session, row, user.id, now)
             record(session, now, "invitation used", user_id=user.id, project_id=row.project_id, role=row.role)
+
+
+def _check_names(names: Sequence[str]) -> list[str]:
+    """The names as notes of links.
+
+    Raises:
+        SettingsError: there are none or too many, or some cannot be used.
+    """
+    if not 1 <= len(names) <= MOST_INVITED:
+        raise SettingsError(f"Give 1 to {MOST_INVITED:,} names, one a line, not {len(names):,}.")
+    notes: list[str] = []
+    problems: list[str] = []
+    seen: set[str] = set()
+    for number, name in enumerate(names, 1):
+        try:
+            note = normalise_note(normalise_name(name, "it"), "name", LONGEST_NOTE_OF_LINK)
+            reason = "it stands twice" if name_key(note) in seen else "" if note else "it is empty"
+        except AnnotationError as error:
+            note, reason = "", str(error).rstrip(".").replace("The name", "it")
+        notes.append(note)
+        seen.add(name_key(note))
+        if reason:
+            problems.append(f"{number} ({quote_value(name)}): {reason}")
+    if problems:
+        more = len(problems) - MOST_NAMED
+        told = "; ".join(problems[:MOST_NAMED]) + (f"; and {more:,} more" if more > 0 else "")
+        raise SettingsError(f"No links were made, as not every name can be used. {told}.")
+    return notes
 
 
 def _invited_user(session: Session, row: models.Invitation, name: str, now: datetime) -> models.User:

@@ -17,6 +17,7 @@ from annotation.services.agreement import AgreementService
 from annotation.services.assignment import AssignmentService
 from annotation.services.audit import EventService
 from annotation.services.consents import ConsentService
+from annotation.services.crowds import CrowdService
 from annotation.services.editing import EditingService, WritingReportService
 from annotation.services.excluded_ratings import ExclusionService
 from annotation.services.gold import GoldService
@@ -57,6 +58,7 @@ class Services:
     assignment: AssignmentService
     ratings: RatingService
     consents: ConsentService
+    crowds: CrowdService
     agreement: AgreementService
     adjudication: AdjudicationService
     gold: GoldService
@@ -122,6 +124,7 @@ def open_services(
         assignment=assignment,
         ratings=RatingService(database, assignments=assignment),
         consents=ConsentService(database),
+        crowds=CrowdService(database, passwords=passwords),
         agreement=AgreementService(database),
         adjudication=AdjudicationService(database),
         gold=GoldService(database),
@@ -141,7 +144,7 @@ def open_services(
         work=WorkService(database),
         exclusion=ExclusionService(database),
         systems=SystemService(database, similarities=similarities),
-        handovers=HandOvers(),
+        handovers=HandOvers(database),
         keys=keys,
         dictionary=dictionary,
         senses=SenseService(database, dictionary, writing),

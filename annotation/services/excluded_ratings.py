@@ -12,18 +12,18 @@ from sqlalchemy.orm import Session
 
 from annotation.errors import NoteError, NotFoundError
 from annotation.gold import RaterColumns, anonymous_label
-from annotation.quality import ExcludedGrades
+from annotation.quality import ExcludedGrades, is_blocked
 from annotation.services.assignment import refresh_pairs, return_kept
 from annotation.services.audit import GRADES_EXCLUDED, GRADES_RESTORED, record
-from annotation.services.project_rows import IN_USE, find_project, lock_pairs
-from annotation.services.quality import state_of
+from annotation.services.project_rows import IN_USE, checks_project_of, find_project, lock_pairs, scale_in
+from annotation.services.quality import let_go_on, quality_of, state_of
 from annotation.services.rater_queue import EXCLUDED
 from annotation.services.transactions import count_where
 from annotation.services.users import get_user, id_of
 from annotation.types import Clock, User, utcnow
 from annotation.wording import LONGEST_NOTE, normalise_note
 from db import Database, models
-from db.models import Adjudication, Assignment, Pair, Rating, SetAside, SetAsideRating
+from db.models import Adjudication, Assignment, Pair, RaterState, Rating, SetAside, SetAsideRating
 from db.models import User as UserRow
 
 
@@ -145,6 +145,35 @@ class ExclusionService:
 
         return self._database.transact(exclude)
 
+    def block_if_due(self, project_id: int, rater_id: int) -> bool:
+        """Block a rater whose latest check grades the project's settings do not accept; whether they are now.
+
+        Their grades are excluded as by `exclude`, with the figures as the reason, and what they hold goes to
+        others; grades of check pairs stay.
+        """
+        with self._database.reading() as session:
+            if not _is_due(session, project_id, rater_id):
+                return False
+
+        def block(session: Session) -> bool:
+            project = find_project(session, project_id, lock=True)
+            user = session.get_one(UserRow, rater_id)
+            lock_pairs(session, project.id)
+            state = state_of(session, project.id, rater_id)
+            reason = _is_due(session, project.id, rater_id)
+            if not reason or state.blocked_at is not None:
+                return state.blocked_at is not None
+            now = self._clock()
+            state.blocked_at, state.paused_at = now, state.paused_at or now
+            session.flush()
+            count = _exclude(session, project.id, rater_id, reason, now)
+            return_kept(session.connection(), rater_id, project.id)
+            told = {"member": user.name, "grades": count, "reason": reason}
+            record(session, now, "rater blocked", user_id=None, project_id=project.id, **told)
+            return True
+
+        return self._database.transact(block)
+
     def restore(self, project_id: int, user_name: str, *, by: User | None = None) -> Restoration:
         """Count grades that were set aside again, of pairs that have room for them.
 
@@ -164,7 +193,7 @@ class ExclusionService:
                 raise NotFoundError(f"{user.name!r} has no grades set aside in {project.name!r}.")
             if count:
                 if state.paused_at in since:
-                    state.paused_at = None
+                    let_go_on(state, self._clock())
                 told = {"grades": count, "still_set_aside": left or None}
                 self._record(session, GRADES_RESTORED, project.id, user, by, **told)
             return Restoration(count, left, state.paused_at is not None)
@@ -190,6 +219,29 @@ def _lock(session: Session, project_id: int, user_name: str) -> tuple[models.Pro
     user = get_user(session, user_name)
     lock_pairs(session, project.id)
     return project, user
+
+
+def _is_due(session: Session, project_id: int, rater_id: int) -> str:
+    """Why the rater is to be blocked, as agreement and gold sets tell it; empty where they are not."""
+    settings, checks = quality_of(session, project_id), checks_project_of(session, project_id)
+    if not settings.block_wrong or checks is None:
+        return ""
+    state = session.get(RaterState, (project_id, rater_id))
+    since = None if state is None else state.unblocked_at
+    is_later = () if since is None else (Rating.created_at > since,)
+    accepted = scale_in(session, project_id).to_steps(settings.check_distance)
+    is_wrong = func.abs(Rating.quarters - Pair.intended_quarters) > accepted
+    rows = session.scalars(
+        select(is_wrong)
+        .join(Pair, Pair.id == Rating.pair_id)
+        .where(Rating.project_id == checks, Rating.rater_id == rater_id, *is_later)
+        .order_by(Rating.created_at.desc(), Rating.id.desc())
+        .limit(settings.block_of)
+    )
+    wrong = [bool(each) for each in rows]
+    if not is_blocked(wrong, settings):
+        return ""
+    return f"{sum(wrong)} of the last {len(wrong)} check grades were wrong"
 
 
 def _exclude(session: Session, project_id: int, rater_id: int, reason: str, now: datetime) -> int:

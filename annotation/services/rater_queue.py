@@ -44,12 +44,20 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session
 
 from annotation.assignment import PairForRater, Progress, RaterProject
-from annotation.errors import AccessError, AssignmentError, ConsentError, NotFoundError, TrainingPairsError
+from annotation.errors import (
+    AccessError,
+    AssignmentError,
+    BlockedError,
+    ConsentError,
+    NotFoundError,
+    TrainingPairsError,
+)
+from annotation.scale import Scale
 from annotation.sense_pairs import senses_from_json
-from annotation.services.project_rows import IN_USE, is_fully_rated
+from annotation.services.project_rows import IN_USE, is_fully_rated, scale_of
 from annotation.services.transactions import per_system
 from annotation.services.users import consent_lacking, lacks_consent, roles_of
-from annotation.types import Role, from_quarters
+from annotation.types import Role
 from db.models import (
     Assignment,
     Comment,
@@ -89,6 +97,8 @@ class RaterContext:
     """Grades of theirs are set aside."""
     must_consent: bool = False
     """The project has a text that they have not agreed to as it reads now."""
+    is_blocked: bool = False
+    """Too many of their check grades were not accepted."""
     repeat_percent: int = 0
     """So many percent of their pairs come back to them."""
     seed: int = 0
@@ -137,9 +147,14 @@ class RaterContext:
         """The same for training.
 
         Raises:
-            AccessError: the rater is paused.
+            AccessError: the rater is paused, or blocked by their check grades.
             ConsentError: they have to agree to the project's text first.
         """
+        if self.is_blocked:
+            raise BlockedError(
+                f"Your work in {self.project.name} has ended: too many of your grades were far from what is "
+                "expected of these pairs. Thank you; you can close this page."
+            )
         if self.is_paused and self.has_set_aside:
             raise AccessError(
                 f"Some of your grades in {self.project.name} are set aside and do not count: ask your "
@@ -229,10 +244,12 @@ _MY_STATE: Select[Any] = (
     .correlate(PROJECTS)
 )
 _HAS_SET_ASIDE = exists().where(_EXCLUSIONS.c.project_id == PROJECTS.c.id, _EXCLUSIONS.c.rater_id == RATER)
+SCALE_COLUMNS = (PROJECTS.c.scale_step, PROJECTS.c.scale_low, PROJECTS.c.scale_high)
 _CONTEXT_COLUMNS = (
     PROJECTS.c.id.label("project_id"),
     PROJECTS.c.name.label("project_name"),
     PROJECTS.c.step_quarters,
+    *SCALE_COLUMNS,
     PROJECTS.c.may_revise,
     PROJECTS.c.lease_minutes,
     PROJECTS.c.most_per_rater,
@@ -273,6 +290,7 @@ _CONTEXT_COLUMNS = (
     _CHECKS_PROJECT_ID.label("checks_project_id"),
     _HAS_SET_ASIDE.correlate(PROJECTS).label("has_set_aside"),
     lacks_consent(RATER).label("must_consent"),
+    exists(_MY_STATE.where(STATES.c.blocked_at.is_not(None))).label("is_blocked"),
 )
 _CONTEXT = select(*_CONTEXT_COLUMNS).where(PROJECTS.c.id == PROJECT, PROJECTS.c.checks_of_id.is_(None))
 
@@ -293,8 +311,9 @@ def _context_of(connection: Connection, row: AnyRow, rater_id: int) -> RaterCont
     if not row.is_rater:
         grades = connection.scalar(_GRADES_HERE, {"project": row.project_id, "rater": rater_id})
         raise AccessError(_describe_no_rater(row.project_name, grades or 0))
-    step = from_quarters(row.step_quarters)
-    project = RaterProject(row.project_id, row.project_name, step, row.may_revise)
+    scale = scale_of(row)
+    step = scale.from_steps(row.step_quarters)
+    project = RaterProject(row.project_id, row.project_name, step, row.may_revise, scale)
     return RaterContext(
         project,
         rater_id,
@@ -307,6 +326,7 @@ def _context_of(connection: Connection, row: AnyRow, rater_id: int) -> RaterCont
         row.most_per_rater,
         row.has_set_aside,
         bool(row.must_consent),
+        row.is_blocked,
         row.repeat_percent,
         row.seed,
     )
@@ -473,9 +493,9 @@ def as_pair(row: AnyRow) -> PairForRater:
     )
 
 
-def as_graded_pair(row: AnyRow) -> PairForRater:
+def as_graded_pair(row: AnyRow, scale: Scale) -> PairForRater:
     """The pair in a row that has `PAIR_COLUMNS`, and quarters and updated_at, both empty without a grade."""
-    grade = None if row.quarters is None else from_quarters(row.quarters)
+    grade = None if row.quarters is None else scale.from_steps(row.quarters)
     return replace(as_pair(row), grade=grade, rated_at=row.updated_at)
 
 
@@ -485,9 +505,10 @@ _GRADED = select(*PAIR_COLUMNS, RATINGS.c.quarters, RATINGS.c.updated_at).select
 _ONE = _GRADED.where(PAIRS.c.id == bindparam("pair"))
 
 
-def read_graded_pair(connection: Connection, pair_id: int, rater_id: int) -> PairForRater:
+def read_graded_pair(connection: Connection, pair_id: int, context: RaterContext) -> PairForRater:
     """The pair with the rater's grade and comment; whether it is theirs was asked before."""
-    return as_graded_pair(connection.execute(_ONE, {"pair": pair_id, "rater": rater_id}).one())
+    row = connection.execute(_ONE, {"pair": pair_id, "rater": context.rater_id}).one()
+    return as_graded_pair(row, context.project.scale)
 
 
 _LAST_GRADED = (

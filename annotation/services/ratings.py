@@ -34,13 +34,13 @@ from annotation.assignment import PairForRater, Progress, Saved
 from annotation.errors import AssignmentError
 from annotation.files.gold_files import RatingFormat, SingleRating, rating_lines
 from annotation.gold import RaterColumns, anonymous_label, label_key
-from annotation.scale import Scale
 from annotation.sense_pairs import senses_from_json
 from annotation.senses import PairSenses
 from annotation.services.assignment import AssignmentService, make_room, progress_of, read_checks, recount
 from annotation.services.audit import record
+from annotation.services.excluded_ratings import ExclusionService
 from annotation.services.numbering import NumberService, keep_exported, names_of, rater_ids
-from annotation.services.project_rows import IN_USE, find_project, of_pair_in_use
+from annotation.services.project_rows import IN_USE, find_project, of_pair_in_use, scale_in
 from annotation.services.rater_queue import (
     ASSIGNMENTS,
     CHANGES,
@@ -65,7 +65,7 @@ from annotation.services.repeats import (
     read_repeats,
 )
 from annotation.services.transactions import STREAMED_AT_ONCE, beginning_of, count_where
-from annotation.types import Clock, SkipReason, from_quarters, to_quarters, utcnow
+from annotation.types import Clock, SkipReason, utcnow
 from annotation.wording import LONG_BEGINNING, LONGEST_COMMENT, LONGEST_NOTE, beginning, normalise_note
 from db import Database
 from db.models import Comment, Pair, Project, Rating, RatingChange, Repeat, Skip, User
@@ -123,6 +123,7 @@ class RatingService:
         self._database = database
         self._clock = clock
         self._assignments = assignments or AssignmentService(database, clock)
+        self._exclusion = ExclusionService(database, clock)
 
     def rate(self, pair_id: int, rater_id: int, grade: Decimal, seconds: float | None = None) -> Saved:
         """Keep the grade and fill the rater's queue, in one transaction.
@@ -142,12 +143,12 @@ class RatingService:
                 rater could look at others' grades since they graded or skipped it.
         """
 
-        def rate(session: Session) -> Saved:
+        def rate(session: Session) -> tuple[Saved, bool]:
             connection = session.connection()
             row, context = lock_own_pair(connection, pair_id, rater_id, self._clock())
             context.check_may_work()
             now = self._clock()  # once the pair is locked: a decision made meanwhile was made before
-            quarters = to_quarters(Scale(context.project.step).check(grade))
+            quarters = context.project.scale.to_steps(context.project.grades.check(grade))
             is_new = row.rating_id is None
             if row.quarters != quarters:
                 whose = {"project": row.keeper_id, "pair": row.id, "rater": rater_id}
@@ -165,9 +166,13 @@ class RatingService:
                     connection.execute(_REMEMBER, {**whose, **given})
                 recount(connection, row.id)
             queue = self._assignments.fill(connection, context, now, answered=row, rated=int(is_new))
-            return Saved(now, queue)
+            return Saved(now, queue), row.is_check
 
-        return self._transact(rate, rater_id)
+        saved, is_check = self._assignments.transact(rate, rater_id)
+        # In a transaction of its own, which locks all pairs of the project.
+        if is_check and self._exclusion.block_if_due(saved.queue.project.id, rater_id):
+            return Saved(saved.at, replace(saved.queue, pairs=(), is_waiting=False), is_blocked=True)
+        return replace(saved, queue=self._assignments.look_again(saved.queue, rater_id))
 
     def comment(self, pair_id: int, rater_id: int, text: str, is_flagged: bool = False) -> datetime:
         """Keep the rater's comment on a pair of theirs, in place of an earlier one; when that was.
@@ -197,8 +202,8 @@ class RatingService:
             AssignmentError: the pair was never theirs.
         """
         with self._database.reading() as session:
-            read_own_pair(session.connection(), pair_id, rater_id, self._clock())
-            return read_graded_pair(session.connection(), pair_id, rater_id)
+            _, context = read_own_pair(session.connection(), pair_id, rater_id, self._clock())
+            return read_graded_pair(session.connection(), pair_id, context)
 
     def recent(self, project_id: int, rater_id: int, limit: int = RECENT) -> tuple[PairForRater, ...]:
         """What the rater graded or skipped last, newest first; a skipped pair has no grade.
@@ -212,7 +217,7 @@ class RatingService:
             connection = session.connection()
             rows = [*recent_rows(connection, context, limit), *answered_repeats(connection, context, limit)]
             rows.sort(key=lambda row: row.answered_at, reverse=True)
-            return tuple(as_graded_pair(row) for row in rows[:limit])
+            return tuple(as_graded_pair(row, context.project.scale) for row in rows[:limit])
 
     def progress(self, project_id: int, rater_id: int) -> Progress:
         """How many pairs the rater graded, of how many that they can have graded in the end; counted now.
@@ -248,11 +253,12 @@ class RatingService:
             context.check_may_work()
             now = self._clock()
             again = lock_repeat(connection, pair_id, rater_id)
-            quarters = to_quarters(Scale(context.project.step).check(grade))
+            quarters = context.project.scale.to_steps(context.project.grades.check(grade))
             if again.quarters != quarters:
                 if again.quarters is not None and not context.project.may_revise:
+                    given = context.project.scale.from_steps(again.quarters)
                     raise AssignmentError(
-                        f"You graded this pair {from_quarters(again.quarters)}, and this project keeps the "
+                        f"You graded this pair {given}, and this project keeps the "
                         "first grade: go on with the next pair."
                     )
                 is_timed = again.seconds is not None or seconds is not None
@@ -357,14 +363,14 @@ def _check_place(connection: Connection, row: AnyRow, context: RaterContext) -> 
 
 def _check_revision(connection: Connection, row: AnyRow, context: RaterContext) -> None:
     """Refuse another grade where the first is final, or the rater may have seen those of others."""
+    given = context.project.scale.from_steps(row.quarters)
     if not context.project.may_revise:
         raise AssignmentError(
-            f"You graded this pair {from_quarters(row.quarters)}, and this project keeps the first grade: "
-            "go on with the next pair."
+            f"You graded this pair {given}, and this project keeps the first grade: go on with the next pair."
         )
     if not row.is_check and connection.scalar(select(may_have_seen_grades(row.id, context.rater_id))):
         raise AssignmentError(
-            f"You graded this pair {from_quarters(row.quarters)}, and could look at others' grades of it "
+            f"You graded this pair {given}, and could look at others' grades of it "
             "since: that grade stays, go on with the next pair."
         )
 
@@ -612,6 +618,7 @@ class RatingExportService:
 
 def _ratings(session: Session, project_id: int, labels: dict[int, str]) -> Iterator[SingleRating]:
     """In the order of import, those of a pair by what stands for their raters."""
+    scale = scale_in(session, project_id)
     given = (
         select(
             RatingChange.pair_id,
@@ -646,7 +653,7 @@ def _ratings(session: Session, project_id: int, labels: dict[int, str]) -> Itera
                 row.external_id,
                 row.type,
                 labels[row.rater_id],
-                from_quarters(row.quarters),
+                scale.from_steps(row.quarters),
                 row.seconds,
                 row.at,
                 row.times - 1,

@@ -18,10 +18,9 @@ from annotation.assignment import PairForRater, Progress
 from annotation.errors import AssignmentError
 from annotation.quality import repeat_order, repeats_apart, repeats_due
 from annotation.reliability.repeats import TwoGrades
-from annotation.services.project_rows import IN_USE
+from annotation.services.project_rows import IN_USE, scale_in
 from annotation.services.rater_queue import PAIRS, RATINGS, AnyRow, RaterContext, as_graded_pair
 from annotation.services.transactions import per_system
-from annotation.types import QUARTERS_PER_POINT
 from db.models import Repeat
 
 REPEATS = cast(Table, Repeat.__table__)
@@ -191,7 +190,8 @@ def change_repeat(connection: Connection, repeat_id: int, **values: Any) -> None
 
 def read_repeat(connection: Connection, context: RaterContext, pair_id: int) -> PairForRater:
     """The pair with the rater's second grade, and what they said of it then."""
-    return as_graded_pair(connection.execute(_ONE, {**context.parameters, "pair": pair_id}).one())
+    row = connection.execute(_ONE, {**context.parameters, "pair": pair_id}).one()
+    return as_graded_pair(row, context.project.scale)
 
 
 def answered_repeats(connection: Connection, context: RaterContext, limit: int) -> Sequence[AnyRow]:
@@ -201,6 +201,7 @@ def answered_repeats(connection: Connection, context: RaterContext, limit: int) 
 
 def read_two_grades(session: Session, project_id: int) -> list[TwoGrades]:
     """Both grades of the pairs that were graded twice, of ratings that count; by rater and pair."""
+    scale = scale_in(session, project_id)
     rows = session.execute(
         select(PAIRS.c.type, PAIRS.c.external_id, REPEATS)
         .select_from(_COUNTING)
@@ -211,8 +212,8 @@ def read_two_grades(session: Session, project_id: int) -> list[TwoGrades]:
             row.rater_id,
             row.type,
             row.external_id,
-            row.first_quarters / QUARTERS_PER_POINT,
-            row.quarters / QUARTERS_PER_POINT,
+            float(scale.from_steps(row.first_quarters)),
+            float(scale.from_steps(row.quarters)),
             row.answered_at,
         )
         for row in rows

@@ -26,11 +26,11 @@ from annotation.errors import SignedOutError, SignInError, TooManyAttemptsError
 from annotation.passwords import Passwords, check_password
 from annotation.services.audit import record
 from annotation.services.users import as_user, end_invitations_of, find_user, get_user, lock_user
-from annotation.types import Clock, User, utcnow
+from annotation.types import Clock, Role, User, utcnow
 from annotation.wording import name_key
 from db import Database, models
 from db.errors import UnreachableError
-from db.models import SignInAttempt, UserSession
+from db.models import Membership, SignInAttempt, UserSession
 from db.models import User as UserRow
 
 WINDOW = timedelta(minutes=15)
@@ -271,6 +271,18 @@ class SignInService:
             with suppress(UnreachableError), self._database.session(wait=0) as session:
                 renew_session(session, found.session_id, until)
         return as_user(found)
+
+    def only_rated_project(self, user_id: int) -> int | None:
+        """The project of a user who rates there and has no other role anywhere; None of all others."""
+        with self._database.reading() as session:
+            user = session.get(models.User, user_id)
+            held = session.execute(
+                select(Membership.project_id, Membership.role).where(Membership.user_id == user_id).limit(2)
+            ).all()
+        if user is None or user.is_administrator or len(held) != 1:
+            return None
+        [(project_id, role)] = held
+        return project_id if role == Role.RATER.value else None
 
     def sign_out(self, token: str) -> None:
         with self._database.session() as session:

@@ -199,23 +199,39 @@ def check_not_the_last(session: Session, user: UserRow, deed: str) -> None:
 
 
 _MAKER, _LEADS = aliased(UserRow), aliased(Membership)
-_LEADS_PROJECT = and_(
-    _LEADS.user_id == _MAKER.id,
-    _LEADS.project_id == Invitation.project_id,
-    _LEADS.role == Role.ADMINISTRATOR.value,
-)
-_SETS_NO_PASSWORD = Invitation.user_id.is_(None)
-MAKER_MAY: ColumnElement[bool] = or_(
-    Invitation.created_by.is_(None),
-    select(_MAKER.id)
-    .outerjoin(_LEADS, _LEADS_PROJECT)
-    .where(
-        _MAKER.id == Invitation.created_by,
-        _MAKER.disabled_at.is_(None),
-        or_(_MAKER.is_administrator, and_(_SETS_NO_PASSWORD, _LEADS.user_id.is_not(None))),
+
+
+def maker_may(
+    created_by: SQLColumnExpression[int | None],
+    project_id: SQLColumnExpression[int] | SQLColumnExpression[int | None],
+    also: ColumnElement[bool] | None = None,
+) -> ColumnElement[bool]:
+    """Of a row of links: nobody made it, or who did administers the server or leads the project today.
+
+    Args:
+        also: what has to be true of links that leads make.
+    """
+    leads_project = and_(
+        _LEADS.user_id == _MAKER.id,
+        _LEADS.project_id == project_id,
+        _LEADS.role == Role.ADMINISTRATOR.value,
     )
-    .exists(),
-)
+    leads = _LEADS.user_id.is_not(None)
+    return or_(
+        created_by.is_(None),
+        select(_MAKER.id)
+        .outerjoin(_LEADS, leads_project)
+        .where(
+            _MAKER.id == created_by,
+            _MAKER.disabled_at.is_(None),
+            or_(_MAKER.is_administrator, leads if also is None else and_(also, leads)),
+        )
+        .exists(),
+    )
+
+
+_SETS_NO_PASSWORD = Invitation.user_id.is_(None)
+MAKER_MAY: ColumnElement[bool] = maker_may(Invitation.created_by, Invitation.project_id, _SETS_NO_PASSWORD)
 """Of a link: it comes from the command line, or whoever made it could make it today."""
 
 

@@ -124,8 +124,13 @@ def note_field(prefix: str) -> gr.Textbox:
 
 def invitation_address(request: gr.Request, token: str) -> str:
     """The whole address of a link, on the host by which this reader came."""
+    return page_address(request, f"/invitation/{token}")
+
+
+def page_address(request: gr.Request, path: str) -> str:
+    """The whole address of a path, on the host by which this reader came."""
     origin = str(request.headers.get("origin") or request.base_url)
-    return f"{origin.rstrip('/')}/invitation/{token}"
+    return f"{origin.rstrip('/')}{path}"
 
 
 def link_html(address: str, sentence: str) -> str:
@@ -338,8 +343,8 @@ class MembersHandlers:
         )
 
 
-def build_members_section(handlers: MembersHandlers) -> tuple[Filling, tuple[Any, ...]]:
-    """How it is filled, and the events that change who is a member, or may become one."""
+def build_members_section(handlers: MembersHandlers) -> tuple[Filling, tuple[Any, ...], Parts]:
+    """How it is filled, the events that change who is a member or may become one, and the list of links."""
     with gr.Row(elem_classes="columns"):
         with gr.Column(scale=6, min_width=320):
             listed = _build_list()
@@ -373,7 +378,7 @@ def build_members_section(handlers: MembersHandlers) -> tuple[Filling, tuple[Any
         answer_event(resume.click, handlers.resume, held, [said, *shown], api_name="resume_rater"),
     )
     filling = Filling(handlers.show, shown, "show_members")
-    return filling, (adding, joining, *changes, inviting, links.revoking)
+    return filling, (adding, joining, *changes, inviting, links.revoking), links.parts
 
 
 @dataclass(frozen=True)

@@ -152,6 +152,11 @@ def template_button(file: str, content: str) -> str:
     return _save_button(file, "text/csv", content, "a template", "CSV", label="Template")
 
 
+def csv_button(file: str, content: str, what: str) -> str:
+    """Saves what stands in a table of the page, which the server does not keep."""
+    return _save_button(file, "text/csv", content, what, "CSV")
+
+
 def _save_button(file: str, type: str, content: str, what: str, form: str, *, label: str = "") -> str:
     """A button that page.js handles: nothing is asked of the server."""
     return (

@@ -18,6 +18,7 @@ from annotation.types import Role
 from annotation.ui.accounts import ExclusionHandlers, MembersHandlers, UsersHandlers, build_users_page
 from annotation.ui.adjudicate import AdjudicateHandlers, build_adjudicate_page
 from annotation.ui.agreement import AgreementHandlers, build_agreement_page
+from annotation.ui.crowds import CrowdHandlers
 from annotation.ui.leaderboard import (
     LeaderboardHandlers,
     SystemFormHandlers,
@@ -53,6 +54,7 @@ from annotation.ui.writing import (
     build_write_page,
 )
 from kpdemo.ui.html import escape
+from kpdemo.ui.page import Pages
 from kpdemo.ui.widgets import THEME_BUTTON, PageLink, links_html
 
 HOME = "/annotate/"
@@ -166,9 +168,7 @@ def build_annotation_pages(services: Services) -> gr.Blocks:
     """All pages of annotation as one application."""
     accounts, projects = services.accounts, services.projects
     dictionary = services.dictionary
-    pages: gr.Blocks = gr.Blocks(
-        title="Annotate", analytics_enabled=False, delete_cache=(MINUTE, KEPT_MINUTES * MINUTE)
-    )
+    pages = Pages(title="Annotate", analytics_enabled=False, delete_cache=(MINUTE, KEPT_MINUTES * MINUTE))
 
     @contextmanager
     def page(path: str, name: str) -> Iterator[Filling]:
@@ -220,6 +220,7 @@ def build_annotation_pages(services: Services) -> gr.Blocks:
                 accounts, services.pairs, PairChangeHandlers(accounts, projects, services.pairs)
             ),
             ExclusionHandlers(accounts, projects, services.exclusion),
+            CrowdHandlers(accounts, services.invitations, projects, services.crowds),
             header,
             pages,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from decimal import Decimal
 from typing import Any
 
 import gradio as gr
@@ -14,17 +15,18 @@ from annotation.comparison import COMPARISON_TYPES, comparison_type
 from annotation.consent import describe_renewal
 from annotation.errors import AnnotationError, ExportError, SettingsError, WrongSettings
 from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
+from annotation.guidelines import is_starter, starter_guidelines
 from annotation.projects import (
     DEFAULTS,
     STEPS,
-    USUAL_THRESHOLDS,
     ProjectCounts,
     check_settings,
     default_threshold,
     flagged_text,
+    usual_thresholds,
     wider_range_text,
 )
-from annotation.scale import CLSS_POINTS, earlier_words_text
+from annotation.scale import CLSS, CLSS_POINTS, Scale, earlier_words_text, parse_scale
 from annotation.services.accounts import AccountService
 from annotation.services.audit import EventService
 from annotation.services.consents import ConsentService
@@ -40,6 +42,7 @@ from annotation.ui.accounts import (
     build_members_section,
     events_html,
 )
+from annotation.ui.crowds import CrowdHandlers, build_crowd_section
 from annotation.ui.figures import listing_html
 from annotation.ui.pairs import (
     ImportHandlers,
@@ -278,13 +281,21 @@ CONSENT_SAYS = (
     "Raters and writers must agree to it before their first pair, and again after every change. Leave empty "
     "for none"
 )
+STARTER_SAYS = "Ticking a type fills in a starter: change it as you like"
 SCALE_SAYS = (
-    "Five lines, each with a grade, a name, a colon and what it means. Lines under [document2keyphrase], for "
-    "example, apply to that type only. Leave empty for the words of SemEval-2014 Task 3"
+    "A line for each point: grade, name, a colon and what it means. “Question:”, “Larger:” and “Smaller:” "
+    "begin the lines of question and items. Lines under [document2keyphrase], for example, apply to that "
+    "type only. Leave empty for the usual words"
 )
 CONSENT_FIRST = "They agree to this first"
 EMPTY_PREVIEW = "No guidelines yet. Instructions for raters appear here while they grade."
 KNOWN_TYPES = [(f"{known.label} ({name})", name) for name, known in COMPARISON_TYPES.items()]
+SCALES = [
+    ("0–4 in quarters (CLSS)", "clss"),
+    ("0–5 (STS)", "sts"),
+    ("0–10 in quarters", "0-10"),
+    ("1–7", "1-7"),
+]
 TABLE_1 = "\n".join(f"{point.value} {point.name}: {point.summary}" for point in CLSS_POINTS)
 
 
@@ -308,6 +319,7 @@ class SettingsFields:
     scale_words: gr.Textbox
     average: gr.Radio
     repeat_percent: gr.Number
+    scale: gr.Dropdown
 
     @property
     def components(self) -> list[Any]:
@@ -338,15 +350,24 @@ def settings_fields(prefix: str) -> SettingsFields:
             )
         with gr.Column(scale=6, min_width=320):
             guidelines, consent, scale_words = _text_fields(prefix)
+    scale = _scale_field(prefix)
     raters, most, threshold, lease, seed = _number_fields(prefix)
-    _say_range(prefix, raters, threshold)
+    _say_range(prefix, raters, threshold, scale)
     if prefix == NEW:  # the threshold of a project that is there is changed by hand alone
         gr.on(
             [raters.input],
             follow_raters,
-            [raters, threshold],
+            [raters, threshold, scale],
             threshold,
             api_name="follow_raters",
+            trigger_mode="always_last",
+            **QUIETLY,
+        )
+        types.change(  # the address may have ticked one
+            follow_types,
+            [types, guidelines],
+            guidelines,
+            api_name="follow_types",
             trigger_mode="always_last",
             **QUIETLY,
         )
@@ -357,6 +378,16 @@ def settings_fields(prefix: str) -> SettingsFields:
         info="So many of a rater's pairs come back to them, unmarked: do they agree with themselves?",
         elem_id=f"{prefix}-repeats",
     )
+    if prefix == NEW:
+        gr.on(
+            [scale.change],
+            follow_scale,
+            [scale, raters, threshold],
+            [step, threshold],
+            api_name="follow_scale",
+            trigger_mode="always_last",
+            **QUIETLY,
+        )
     return SettingsFields(
         *(name, types, own_types, guidelines, raters, threshold, step, is_random, seed, may_revise, lease),
         most,
@@ -364,6 +395,7 @@ def settings_fields(prefix: str) -> SettingsFields:
         scale_words,
         average,
         repeats,
+        scale,
     )
 
 
@@ -406,13 +438,44 @@ def _number_fields(prefix: str) -> tuple[gr.Number, gr.Textbox, gr.Textbox, gr.N
     return raters, most, threshold, lease, seed
 
 
-def _say_range(prefix: str, raters: gr.Number, threshold: gr.Textbox) -> None:
+def _scale_field(prefix: str) -> gr.Dropdown:
+    """Of a project that is there it says which scale it has; that stays."""
+    return gr.Dropdown(
+        SCALES,
+        value="clss",
+        label="Scale",
+        info="Or your own: lowest, highest and step, such as 1-5/0.5. It cannot change later"
+        if prefix == NEW
+        else "Chosen when the project was made",
+        allow_custom_value=True,
+        interactive=prefix == NEW,
+        elem_id=f"{prefix}-grades",
+    )
+
+
+def follow_scale(scale: object, raters: object, threshold: object) -> tuple[Any, Any]:
+    """The steps of a scale that was chosen, and its usual threshold, but for a project without one."""
+    try:
+        chosen, step = parse_scale(str(scale or ""))
+        number, given = whole_of(raters, "number"), decimal_or_none(threshold, "number")
+    except SettingsError as error:
+        gr.Warning(escape(str(error)))
+        return gr.skip(), gr.skip()
+    of_range = gr.skip() if given is None else decimal_text(default_threshold(number, chosen))
+    return _step_of(chosen, step), of_range
+
+
+def _step_of(scale: Scale, step: Decimal) -> Any:
+    return gr.Radio(choices=[str(known) for known in scale.steps], value=str(step))
+
+
+def _say_range(prefix: str, raters: gr.Number, threshold: gr.Textbox, scale: gr.Dropdown) -> None:
     """Below the numbers, while they say so: that more raters mean more flagged pairs."""
     said = gr.HTML("", elem_id=f"{prefix}-range", js_on_load=None)
     gr.on(
         [raters.change, threshold.change],
         range_html,
-        [raters, threshold],
+        [raters, threshold, scale],
         said,
         api_name=f"show_{prefix}_range",
         trigger_mode="always_last",
@@ -420,19 +483,27 @@ def _say_range(prefix: str, raters: gr.Number, threshold: gr.Textbox) -> None:
     )
 
 
-def follow_raters(raters: object, threshold: object) -> Any:
+def follow_raters(raters: object, threshold: object, scale: object = "clss") -> Any:
     """The usual threshold for so many raters, in place of that for another number; one's own stays."""
     try:
         number, given = whole_of(raters, "number"), decimal_or_none(threshold, "number")
+        chosen, _ = parse_scale(str(scale or ""))
     except SettingsError:
         return gr.skip()
-    return decimal_text(default_threshold(number)) if given in USUAL_THRESHOLDS else gr.skip()
+    is_usual = given in usual_thresholds(chosen)
+    return decimal_text(default_threshold(number, chosen)) if is_usual else gr.skip()
 
 
-def range_html(raters: object, threshold: object) -> str:
+def follow_types(types: list[str] | None, guidelines: str | None) -> Any:
+    """Starter guidelines for the types that are ticked, in place of those for others; one's own stay."""
+    return starter_guidelines(types or ()) if is_starter(guidelines or "") else gr.skip()
+
+
+def range_html(raters: object, threshold: object, scale: object = "clss") -> str:
     """What to know of the two numbers; nothing while one of them cannot be read."""
     try:
-        text = wider_range_text(whole_of(raters, "number"), decimal_or_none(threshold, "number"))
+        chosen, _ = parse_scale(str(scale or ""))
+        text = wider_range_text(whole_of(raters, "number"), decimal_or_none(threshold, "number"), chosen)
     except SettingsError:
         return ""
     return text and note_html(text, role="status")
@@ -463,7 +534,11 @@ def _text_fields(prefix: str) -> tuple[gr.Textbox, gr.Textbox, gr.Textbox]:
     with gr.Tabs(overflow_behavior="wrap"):
         with gr.Tab("Guidelines"):
             guidelines = gr.Textbox(
-                label="Guidelines in Markdown", lines=14, max_lines=24, elem_id=f"{prefix}-guidelines"
+                label="Guidelines in Markdown",
+                info=STARTER_SAYS if prefix == NEW else None,
+                lines=14,
+                max_lines=24,
+                elem_id=f"{prefix}-guidelines",
             )
         with gr.Tab("Consent"):
             consent = gr.Textbox(
@@ -525,7 +600,7 @@ def settings_values(settings: ProjectSettings) -> list[Any]:
         settings.guidelines,
         settings.raters_per_pair,
         decimal_text(settings.threshold),
-        str(settings.step),
+        str(settings.step) if settings.scale == CLSS else _step_of(settings.scale, settings.step),
         settings.is_random,
         str(settings.seed),
         settings.may_revise,
@@ -535,6 +610,7 @@ def settings_values(settings: ProjectSettings) -> list[Any]:
         settings.scale_words,
         settings.average.value,
         settings.repeat_percent,
+        "clss" if settings.scale == CLSS else settings.scale.name,
     ]
 
 
@@ -546,7 +622,7 @@ def read_settings_form(values: Sequence[Any]) -> ProjectSettings:
     """
     wrong = WrongSettings()
     name, types, own_types, guidelines, raters, threshold, step, is_random, seed, *others = values
-    may_revise, lease, most, consent, scale_words, average, repeats = others
+    may_revise, lease, most, consent, scale_words, average, repeats, scale = others
     chosen = (*(types or ()), *str(own_types or "").replace(",", " ").split())
     settings = ProjectSettings(
         name=str(name or ""),
@@ -570,6 +646,7 @@ def read_settings_form(values: Sequence[Any]) -> ProjectSettings:
         repeat_percent=wrong.check(
             whole_of, repeats, "percentage of repeat pairs", instead=DEFAULTS.repeat_percent
         ),
+        scale=wrong.check(parse_scale, str(scale or ""), instead=(CLSS, CLSS.step))[0],
     )
     checked = wrong.check(check_settings, settings, instead=settings)
     wrong.raise_if_any()
@@ -901,6 +978,7 @@ def build_project_page(
     remarks: RemarksHandlers,
     pairs: PairListHandlers,
     set_aside: ExclusionHandlers,
+    crowds: CrowdHandlers,
     header: Filling,
     page: gr.Blocks,
 ) -> None:
@@ -908,8 +986,9 @@ def build_project_page(
     with gr.Tabs(visible=False, elem_id="project-tabs", overflow_behavior="wrap") as tabs:
         with gr.Tab("Pairs", id="pairs"):
             pairs_tab = _build_pairs_tab(imports, pairs, remarks)
-        with gr.Tab("Members", id="members"):
-            filling_members, members_changed = build_members_section(members)
+        with gr.Tab("Members", id="members") as members_tab:
+            filling_members, members_changed, links = build_members_section(members)
+            crowd = build_crowd_section(crowds, links)
             filling_graded, grades_changed = build_exclusion_section(set_aside)
         with gr.Tab("Quality", id="quality") as quality_tab:
             quality_settings, filling_quality, quality_changed = build_quality_section(quality)
@@ -930,18 +1009,23 @@ def build_project_page(
     keep_reason(explained, closed)
     seen, *fields = settings.shown
     is_open = [(tabs, {"selected": "settings"})]
-    kept_in = (("pairs", pairs_tab.named), ("members", filling_graded), ("quality", quality_settings))
+    kept_in = (
+        *(("pairs", pairs_tab.named), ("members", filling_graded), ("members", crowd.settings)),
+        ("quality", quality_settings),
+    )
     for tab, filling in kept_in:
         filling.keep_in(tabs, tab, *filling.after(opened))
     settings.kept.keep(fields, seen, around=is_open, shown=[opened], saved=[settings.saving])
     pairs_changed = (opened, settings.saving, *pairs_tab.changed)
     filling_members.after(opened, pairs_tab.imported, *grades_changed)
     filling_graded.after(pairs_tab.imported)
+    crowd.shown.after(opened)
+    crowd.shown.when(members_tab.select)
     pairs_tab.types.after(opened, settings.saving)
     pairs_tab.named.after(settings.saving)
     for listed in pairs_tab.lists:
         listed.after(*pairs_changed, *grades_changed)
-    counted_anew = (*pairs_changed, *members_changed, *grades_changed, *quality_changed)
+    counted_anew = (*pairs_changed, *members_changed, *crowd.changed, *grades_changed, *quality_changed)
     _show_counts(handlers, [pairs_tab.counts, events], counted_anew, events_tab)
     header.after(settings.saving, *members_changed)  # it has the name and where the roles lead
     filling_gold.after(*pairs_changed)

@@ -18,7 +18,7 @@ from annotation.services.accounts import AccountService
 from annotation.services.known_pairs import KnownLine, KnownPairService, KnownSummary
 from annotation.services.projects import ProjectService
 from annotation.services.quality import FORMER, QualityOverview, QualityService, Standing, Work, WorkService
-from annotation.types import KnownPairInput, Role
+from annotation.types import KnownPairInput, ProjectSettings, Role
 from annotation.ui.figures import Column, Table, listing_html, table_html
 from annotation.ui.pairs import checked_upload, import_event, import_result_html, refusal
 from annotation.ui.widgets import (
@@ -266,18 +266,52 @@ def check_fields() -> tuple[gr.Number, gr.Textbox]:
     return every, distance
 
 
+def limit_fields() -> tuple[gr.Number, gr.Number, gr.Number]:
+    """Tries at the training; of how many check grades how many may be wrong."""
+    default = QualitySettings()
+    with gr.Row():
+        tries = whole_field(
+            default.training_tries,
+            label="Tries at the training",
+            info="0 means any number",
+            elem_id="quality-training-tries",
+        )
+        wrong = whole_field(
+            default.block_wrong,
+            label="Block after wrong checks",
+            info="0 means never",
+            elem_id="quality-block-wrong",
+        )
+        last = whole_field(
+            default.block_of,
+            label="Of the last",
+            info="A blocked rater's pairs go to others",
+            elem_id="quality-block-of",
+        )
+    return tries, wrong, last
+
+
 def quality_values(settings: QualitySettings) -> tuple[int | str, ...]:
     """What the fields show, in the order of `read_quality_form`."""
     return (
         settings.pass_percent,
         decimal_text(settings.training_distance),
+        settings.training_tries,
         settings.check_every,
         decimal_text(settings.check_distance),
+        settings.block_wrong,
+        settings.block_of,
     )
 
 
 def read_quality_form(
-    pass_mark: object, training_distance: object, check_every: object, check_distance: object
+    pass_mark: object,
+    training_distance: object,
+    training_tries: object,
+    check_every: object,
+    check_distance: object,
+    block_wrong: object,
+    block_of: object,
 ) -> QualitySettings:
     """The settings that the fields hold.
 
@@ -289,6 +323,9 @@ def read_quality_form(
         pass_percent=whole_of(pass_mark, "pass mark"),
         check_every=whole_of(check_every, "number of pairs for one check"),
         check_distance=decimal_of(check_distance, "accepted distance of check grades"),
+        training_tries=whole_of(training_tries, "number of tries at the training"),
+        block_wrong=whole_of(block_wrong, "number of wrong check grades"),
+        block_of=whole_of(block_of, "number of check grades that are looked at"),
     )
 
 
@@ -404,7 +441,7 @@ class QualityHandlers:
         try:
             project_id, user = require_member(request, self.accounts, Role.ADMINISTRATOR)
             path = checked_upload(upload)
-            read = _read(path, self.projects.get(project_id).settings.only_type)
+            read = _read(path, self.projects.get(project_id).settings)
             pairs = list(add_senses_to_known(read, self.dictionary.open_or_none))
             bring = {"training": self.known_pairs.import_training, "checks": self.known_pairs.import_checks}
             summary = bring[kind](project_id, pairs, by=user, files=[path.name])
@@ -434,6 +471,7 @@ def build_quality_section(handlers: QualityHandlers) -> tuple[Filling, Filling, 
             checks = gr.HTML("", elem_id="quality-checks", js_on_load=None)
             check_every, check_distance = check_fields()
             checked = upload_box("checks")
+    tries, block_wrong, block_of = limit_fields()
     said = answer_place("quality-said")
     save = gr.Button("Save these settings", variant="primary", elem_id="quality-save")
     known = known_fields()
@@ -445,7 +483,10 @@ def build_quality_section(handlers: QualityHandlers) -> tuple[Filling, Filling, 
     section_heading("Who worked how much", "quality-work-heading")
     work = gr.HTML("", elem_id="quality-work-part", js_on_load=None)
     seen = unseen_box("quality-seen")
-    fields = [seen, pass_mark, training_distance, check_every, check_distance]
+    fields = [
+        *(seen, pass_mark, training_distance, tries),
+        *(check_every, check_distance, block_wrong, block_of),
+    ]
     listed = [raters, excusing_row, chosen, work]
     shown = [training, clear, checks, known.none, known.form, known.pair, *listed]
     saving = answer_event(
@@ -494,9 +535,9 @@ def _on_correction(known: KnownFields, handlers: QualityHandlers, shown: list[An
     return event
 
 
-def _read(path: Path, only_type: str | None) -> list[KnownPairInput]:
+def _read(path: Path, settings: ProjectSettings) -> list[KnownPairInput]:
     with open_file(path, name=path.name) as source:
-        pairs = list(read_known_pairs(source, only_type=only_type))
+        pairs = list(read_known_pairs(source, only_type=settings.only_type, scale=settings.scale))
     if not pairs:
         raise ImportFileError(f"{path.name} has no pairs: write a header and a row for each pair.")
     return pairs

@@ -16,11 +16,13 @@ from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Request
 from starlette.responses import Response, StreamingResponse
 
+from annotation.crowds import lines_as_csv
 from annotation.errors import AccessError, NotFoundError, SettingsError
 from annotation.files.gold_folder import write_archive
 from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
 from annotation.relevance import DEFAULT_RANKS, THRESHOLD, JudgedPool, check_options
 from annotation.services.accounts import AccountService
+from annotation.services.crowds import CrowdService
 from annotation.services.gold import GoldService
 from annotation.services.leaderboard import Board, SystemService, board_as_csv, board_as_json
 from annotation.services.predictions import JudgementService
@@ -218,6 +220,30 @@ def read_threshold(text: str) -> Decimal:
         return check_options(Decimal(text), DEFAULT_RANKS).threshold if text else THRESHOLD
     except InvalidOperation:
         raise SettingsError(f"The lowest grade is a number such as 3, not {quote_value(text)}.") from None
+
+
+WORKERS_PATH = FOLDER + "workers.csv"
+
+
+def build_worker_downloads(admission: Admission, crowds: CrowdService) -> APIRouter:
+    """The route of the table by which a crowd is paid; only for administrators."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.get(WORKERS_PATH)
+    @in_turn
+    def download_workers(request: Request, project_id: str) -> Response:
+        _, project = admission.admitted(request, project_id, Role.ADMINISTRATOR)
+        return Response(
+            lines_as_csv(crowds.workers(project.id)),
+            media_type="text/csv; charset=utf-8",
+            headers={"content-disposition": attachment(f"{plain_name(project.name)}-workers.csv")},
+        )
+
+    return router
+
+
+def workers_address(project_id: int) -> str:
+    return WORKERS_PATH.format(project_id=project_id)
 
 
 BOARD_PATH = "/annotate/download/{project_id}/leaderboard.{ending}"

@@ -14,6 +14,7 @@ from annotation.web.downloads import (
     build_board_downloads,
     build_downloads,
     build_judgement_downloads,
+    build_worker_downloads,
 )
 from annotation.web.guard import Guard, MissingPageMiddleware
 from annotation.web.responder import failed_answer
@@ -26,7 +27,7 @@ from annotation.web.routes import (
 )
 from annotation.web.sending import SendPages
 from annotation.web.sign_in import USER_PATH as USER_PATH
-from annotation.web.sign_in import add_account_pages
+from annotation.web.sign_in import add_account_pages, add_shared_link_pages
 
 
 def start_notes(services: Services, address: str, *, in_space: bool) -> list[str]:
@@ -45,7 +46,7 @@ def start_notes(services: Services, address: str, *, in_space: bool) -> list[str
     return notes
 
 
-ANNOTATION_PATHS = ("/annotate", "/account", "/invitation", "/set-up", "/sign-in", "/sign-out")
+ANNOTATION_PATHS = ("/annotate", "/account", "/invitation", "/join", "/set-up", "/sign-in", "/sign-out")
 """No other site may show these in a frame."""
 
 
@@ -56,6 +57,7 @@ def add_annotation_routes(server: FastAPI, services: Services) -> Guard:
         Who knows who is signed in.
     """
     guard = add_account_pages(server, services.sign_ins, services.invitations)
+    add_shared_link_pages(server, services.sign_ins, services.crowds)
     server.user_middleware.append(Middleware(MissingPageMiddleware))  # within the guard and what adds headers
     server.include_router(
         build_rating_routes(
@@ -63,6 +65,7 @@ def add_annotation_routes(server: FastAPI, services: Services) -> Guard:
             services.ratings,
             services.training,
             services.consents,
+            services.crowds,
             PairNames(services.keys.pairs),
         )
     )
@@ -73,6 +76,7 @@ def add_annotation_routes(server: FastAPI, services: Services) -> Guard:
     server.include_router(build_downloads(admission, services.gold))
     server.include_router(build_board_downloads(admission, services.systems))
     server.include_router(build_judgement_downloads(admission, services.judgements))
+    server.include_router(build_worker_downloads(admission, services.crowds))
     server.include_router(
         SendPages(
             services.accounts, services.sign_ins, services.overview, services.sending, services.handovers

@@ -49,6 +49,11 @@ def sign_in_address(path: str) -> str:
     return f"/sign-in?next={quote(path, safe='/')}"
 
 
+def rate_address(project_id: int) -> str:
+    """The page where a rater grades the pairs of a project."""
+    return f"{PREFIX}/rate?project={project_id}"
+
+
 COOKIE = "kpdemo-session"
 MARK_COOKIE = "kpdemo-known"
 _MARK_SECONDS = 365 * 24 * 3600
@@ -153,10 +158,17 @@ class Responder:
     async def let_in(self, request: Request, token: str, path: str | None) -> Response:
         """Go on to `path`, signed in."""
         user = await self.ask(self._sign_ins.user_of, token)
-        response = self.go(local_path(path))
+        response = self.go(await self.landing(user, local_path(path)))
         if user is not None:
             keep_session(response, request, token, await self.ask(self._sign_ins.browser_mark, user.name))
         return response
+
+    async def landing(self, user: User | None, path: str) -> str:
+        """Where a user lands who goes to `path`: in place of a list of one project, at its pairs."""
+        if path != HOME or user is None:
+            return path
+        project = await self.ask(self._sign_ins.only_rated_project, user.id)
+        return path if project is None else rate_address(project)
 
     def see_off(self, request: Request) -> Response:
         """Go on to the sign-in, signed out."""

@@ -16,12 +16,14 @@ from pydantic import AfterValidator, Field
 from annotation.assignment import Feedback, PairForRater, Queue, RaterProject, TrainingQueue
 from annotation.authoring import Check, Task, WritingDesk, WrittenText
 from annotation.comparison import comparison_type, guidance
+from annotation.crowds import Completion
 from annotation.errors import ConsentError, NotFoundError, TrainingPairsError
 from annotation.senses import WORD_TO_SENSE, ItemView, item_views, word_label
 from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.assignment import AssignmentService
 from annotation.services.consents import ConsentService
+from annotation.services.crowds import CrowdService
 from annotation.services.quality import TrainingService
 from annotation.services.ratings import RatingService
 from annotation.services.writing import WritingService
@@ -174,6 +176,7 @@ def build_rating_routes(
     ratings: RatingService,
     training: TrainingService,
     consents: ConsentService,
+    crowds: CrowdService,
     names: PairNames,
 ) -> APIRouter:
     """The addresses that the rating page talks to.
@@ -196,13 +199,24 @@ def build_rating_routes(
     def shown(pair: PairForRater) -> Result:
         return {"id": names.name_of(pair.id, is_repeat=pair.is_repeat), **_content(pair)}
 
-    def queued(queue: Queue) -> Result:
-        return {
+    def queued(queue: Queue, user: User) -> Result:
+        found = {
             "progress": {"rated": queue.progress.rated, "total": queue.progress.total},
             "pairs": [shown(pair) for pair in queue.pairs],
             "waiting": queue.is_waiting,
             "share_graded": queue.is_share_graded,
         }
+        if queue.pairs or queue.is_waiting:
+            return found
+        has_share, rated = queue.is_share_graded, queue.progress.rated
+        ended = crowds.settle(queue.project.id, user.id, has_share=has_share, rated=rated)
+        return {**found, **_completion(ended)}
+
+    def trained(queue: TrainingQueue, user: User) -> Result:
+        ended = None
+        if queue.progress.is_screened_out:
+            ended = crowds.screen_out(queue.project.id, user.id)
+        return {**_training(queue), **_completion(ended)}
 
     @router.get("/projects/{project}/queue")
     def show_queue(user: Account, project: ProjectId) -> Result:
@@ -210,12 +224,12 @@ def build_rating_routes(
             try:
                 queue = assignments.queue(project, user.id)
             except TrainingPairsError:
-                return _training(training.queue(project, user.id))
+                return trained(training.queue(project, user.id), user)
             except ConsentError:
                 if asked := in_place_of_work(consents, project, user):
                     return asked
                 continue  # there is none any more, or they just agreed
-            return {"project": _project(queue.project), **queued(queue)}
+            return {"project": _project(queue.project), **queued(queue, user)}
 
     @router.get("/projects/{project}/history")
     def show_history(user: Account, project: ProjectId) -> Result:
@@ -232,14 +246,16 @@ def build_rating_routes(
         id, is_repeat = pair
         keep = ratings.rate_again if is_repeat else ratings.rate
         saved = keep(id, user.id, body.grade, float(body.seconds))
-        return {"saved_at": saved.at.isoformat(), **queued(saved.queue)}
+        if saved.is_blocked:  # the page asks again, and is told why there is nothing more
+            return {"saved_at": saved.at.isoformat(), "ended": True}
+        return {"saved_at": saved.at.isoformat(), **queued(saved.queue, user)}
 
     @router.post("/pairs/{pair}/skip")
     def skip(user: Account, body: SkipBody, pair: tuple[int, bool] = asked_pair) -> Result:
         id, is_repeat = pair
         pass_over = ratings.skip_again if is_repeat else assignments.skip
         saved = pass_over(id, user.id, SkipReason(body.reason), body.note)
-        return {"saved_at": saved.at.isoformat(), **queued(saved.queue)}
+        return {"saved_at": saved.at.isoformat(), **queued(saved.queue, user)}
 
     @router.put("/pairs/{pair}/comment")
     def comment(user: Account, body: CommentBody, pair: tuple[int, bool] = asked_pair) -> Result:
@@ -249,12 +265,12 @@ def build_rating_routes(
 
     @router.post("/projects/{project}/training")
     def try_again(user: Account, project: ProjectId) -> Result:
-        return _training(training.try_again(project, user.id))
+        return trained(training.try_again(project, user.id), user)
 
     @router.put("/training/{pair}/rating")
     def train(user: Account, pair: TrainingPairId, body: GradeBody) -> Result:
         told = training.grade(pair, user.id, body.grade, float(body.seconds))
-        return {"saved_at": told.at.isoformat(), "feedback": _feedback(told), **_training(told.queue)}
+        return {"saved_at": told.at.isoformat(), "feedback": _feedback(told), **trained(told.queue, user)}
 
     # Who stops may wait long for an import, and must not keep those waiting who grade.
     stops = new_router(STOPS_AT_ONCE)
@@ -287,8 +303,16 @@ def _training(queue: TrainingQueue) -> Result:
             "accepted": progress.accepted,
             "distance": float(progress.distance),
             "pass_percent": progress.pass_percent,
+            "tries_left": progress.tries_left,
         },
     }
+
+
+def _completion(ended: Completion | None) -> Result:
+    if ended is None:
+        return {}
+    told = {"code": ended.code, "address": ended.address, "contact": ended.contact}
+    return {"completion": {"outcome": ended.outcome, **told}}
 
 
 def _feedback(told: Feedback) -> Result:

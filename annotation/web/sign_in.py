@@ -8,6 +8,7 @@ from fastapi import APIRouter, FastAPI, Request, Response
 from starlette.middleware import Middleware
 from starlette.responses import JSONResponse
 
+from annotation.crowds import Worker, worker_in
 from annotation.errors import (
     AnnotationError,
     InvitationError,
@@ -17,6 +18,7 @@ from annotation.errors import (
 )
 from annotation.services.accounts import Invitation, InvitationService
 from annotation.services.bundle import UnreachableError
+from annotation.services.crowds import CrowdService, SharedOffer
 from annotation.services.sign_in import SignInService
 from annotation.types import User
 from annotation.web.api import add_refusals
@@ -28,6 +30,7 @@ from annotation.web.responder import (
     NO_STORE,
     Responder,
     local_path,
+    rate_address,
     read_cookie,
     read_form,
     sign_in_address,
@@ -56,8 +59,8 @@ class SignInPages:
     async def show(self, request: Request) -> Response:
         """The form; a user who is already signed in goes on at once."""
         path = request.query_params.get("next")
-        if await self._responder.user_of(request) is not None:
-            return self._responder.go(local_path(path))
+        if (user := await self._responder.user_of(request)) is not None:
+            return self._responder.go(await self._responder.landing(user, local_path(path)))
         note = ""
         if "out" in request.query_params:
             note = SIGNED_OUT
@@ -207,7 +210,7 @@ class InvitationPages:
             await self._responder.ask(self._invitations.join, token, user.name)
         except AnnotationError as error:
             return await self._show_closed(request, error)
-        return self._responder.go(HOME)
+        return self._responder.go(await self._responder.landing(user, HOME))
 
     def _form(
         self,
@@ -233,6 +236,95 @@ class InvitationPages:
         return self._responder.show(
             "closed.html", status=410, error=error, user=await self._responder.user_of(request)
         )
+
+
+class SharedLinkPages:
+    """What opens a shared link: a form for a name, or one button for who comes from a platform."""
+
+    def __init__(self, responder: Responder, crowds: CrowdService) -> None:
+        self._responder = responder
+        self._crowds = crowds
+
+    def add_to(self, router: APIRouter) -> None:
+        router.add_api_route("/join/{token}", self.show, methods=["GET"])
+        router.add_api_route("/join/{token}", self.come, methods=["POST"])
+        router.add_api_route("/join/{token}/account", self.join, methods=["POST"])
+
+    async def show(self, request: Request, token: str) -> Response:
+        """Nobody comes in by this alone: programs that look at links open them too."""
+        user = await self._responder.user_of(request)
+        try:
+            worker = worker_in(request.query_params)
+            offer = await self._responder.ask(self._crowds.offer, token)
+        except InvitationError as error:
+            return self._responder.show("closed.html", status=410, error=error, user=user)
+        return self._form(token, offer, worker, user)
+
+    async def come(self, request: Request, token: str) -> Response:
+        form = await read_form(request)
+        address = request.client.host if request.client else ""
+        name, worker, offer = form.get("name", ""), None, None
+        try:
+            worker = worker_in(form)
+            offer = await self._responder.ask(self._crowds.offer, token)
+            if worker is not None:
+                found = await self._responder.ask_slowly(self._crowds.come_as_worker, token, address, worker)
+            else:
+                found = await self._responder.ask_slowly(
+                    self._crowds.come, token, address, name, form.get("password", "")
+                )
+        except InvitationError as error:
+            user = await self._responder.user_of(request)
+            return self._responder.show("closed.html", status=410, error=error, user=user)
+        except AnnotationError as error:
+            assert offer is not None  # only coming in raises others
+            return self._form(token, offer, worker, None, name=name, error=error)
+        return await self._responder.let_in(request, found.token, rate_address(found.project_id))
+
+    async def join(self, request: Request, token: str) -> Response:
+        """Become a rater with the account that one has."""
+        await read_form(request)
+        user = await self._responder.user_of(request)
+        if user is None:
+            return self._responder.go(sign_in_address(f"/join/{token}"))
+        try:
+            project_id = await self._responder.ask(self._crowds.join, token, user.name)
+        except AnnotationError as error:
+            return self._responder.show("closed.html", status=410, error=error, user=user)
+        return self._responder.go(rate_address(project_id))
+
+    def _form(
+        self,
+        token: str,
+        offer: SharedOffer,
+        worker: Worker | None,
+        user: User | None,
+        *,
+        name: str = "",
+        error: AnnotationError | None = None,
+    ) -> Response:
+        status, headers = 422 if error else 200, None
+        if isinstance(error, TooManyAttemptsError):
+            status, headers = 429, {"retry-after": str(error.minutes * _MINUTE)}
+        return self._responder.show(
+            "join.html",
+            status=status,
+            headers=headers,
+            error=error,
+            user=user,
+            offer=offer,
+            token=token,
+            worker=worker,
+            signed_in=user.name if user else None,
+            name=name,
+        )
+
+
+def add_shared_link_pages(server: FastAPI, sign_ins: SignInService, crowds: CrowdService) -> None:
+    """Add /join, where people come by shared links."""
+    router = APIRouter(include_in_schema=False)
+    SharedLinkPages(Responder(sign_ins), crowds).add_to(router)
+    server.include_router(router)
 
 
 def add_account_pages(server: FastAPI, sign_ins: SignInService, invitations: InvitationService) -> Guard:

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import JSON, CheckConstraint, ForeignKey, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from db.models.base import Base, on_scale
+from db.models.base import Base, is_distance
 
 
 class QualitySettings(Base):
@@ -24,10 +24,17 @@ class QualitySettings(Base):
     """One pair in so many is a check pair; 0 for none."""
     check_quarters: Mapped[int]
     """A grade of a check pair so far from the known one, or nearer, is accepted."""
+    training_tries: Mapped[int] = mapped_column(default=0, server_default="0")
+    """How often a rater may go through the training pairs; 0 for any number."""
+    block_wrong: Mapped[int] = mapped_column(default=0, server_default="0")
+    """A rater with so many wrong check grades among their last `block_of` is blocked; 0 for never."""
+    block_of: Mapped[int] = mapped_column(default=0, server_default="0")
 
     __table_args__ = (
-        on_scale("training_quarters"),
-        on_scale("check_quarters"),
+        CheckConstraint("training_tries >= 0", name="training_tries_counted"),
+        CheckConstraint("block_wrong BETWEEN 0 AND block_of", name="block_within"),
+        is_distance("training_quarters"),
+        is_distance("check_quarters"),
         CheckConstraint("pass_percent BETWEEN 0 AND 100", name="pass_percent_share"),
         CheckConstraint("check_every = 0 OR check_every >= 2", name="check_every_some"),
     )
@@ -49,6 +56,10 @@ class RaterState(Base):
     """Pairs that they had when checks began; null until they are given a pair after that."""
     check_given: Mapped[int | None]
     """Check pairs that they had been given by then."""
+    blocked_at: Mapped[datetime | None]
+    """Since when their check grades keep them from going on; they are paused as well then."""
+    unblocked_at: Mapped[datetime | None]
+    """Only check grades given after this moment can block them again."""
 
 
 class TrainingPair(Base):
@@ -69,8 +80,6 @@ class TrainingPair(Base):
     explanation: Mapped[str] = mapped_column(default="")
     import_order: Mapped[int]
     retired_at: Mapped[datetime | None]
-
-    __table_args__ = (on_scale("quarters"),)
 
 
 class TrainingAttempt(Base):
@@ -93,7 +102,7 @@ class TrainingAttempt(Base):
 
     __table_args__ = (
         UniqueConstraint("project_id", "user_id", "number"),
-        on_scale("accepted_quarters"),
+        is_distance("accepted_quarters"),
         CheckConstraint("pass_percent BETWEEN 0 AND 100", name="pass_percent_share"),
     )
 
@@ -112,4 +121,4 @@ class TrainingGrade(Base):
     seconds: Mapped[float | None]
     at: Mapped[datetime]
 
-    __table_args__ = (UniqueConstraint("attempt_id", "training_pair_id"), on_scale("quarters"))
+    __table_args__ = (UniqueConstraint("attempt_id", "training_pair_id"),)

@@ -129,7 +129,8 @@ def test_from_an_empty_server_to_the_first_grade(empty_site, browser):
     rater.get_by_label("Name").fill("Ada")
     rater.get_by_label("Password", exact=True).fill(PASSWORD)
     rater.get_by_role("button", name=re.compile("account|join", re.IGNORECASE)).first.click()
-    rater.wait_for_url("**/annotate/")
+    rater.wait_for_url("**/annotate/rate?project=*")  # their only project
+    rater.get_by_role("link", name="My projects").first.click()
     expect(rater.locator("#home-projects")).to_contain_text("You graded 0 pairs, up to 2 left")
     expect(rater.locator("#home-new")).to_have_count(0)
     rater.get_by_role("link", name="Grade pairs").click()

@@ -36,6 +36,10 @@ def grade(page: Page, key: str) -> None:
     press(page, key, "Enter")
 
 
+def begin_training(page: Page) -> None:
+    page.get_by_role("button", name="I have read the guidelines: begin").click()
+
+
 def test_a_rater_fails_tries_again_passes_and_works(site, browser, project):
     known = [
         KnownPair(NewPair("t1", TYPE, "The cat sleeps.", "a sleeping cat"), Decimal(4), EVIL),
@@ -45,13 +49,20 @@ def test_a_rater_fails_tries_again_passes_and_works(site, browser, project):
     page, watch = site.context(browser, "Tom").new_page(), Watch()
     watch.over(page, site.address)
     page.goto(f"{site.address}/annotate/rate?project={project}")
+    expect(page.locator("#rate-message")).to_contain_text("read the guidelines below first")
+    expect(page.locator("#rate-guidelines")).to_have_attribute("open", "")
+    press(page, "1", "Enter")  # for no pair that is shown
+    assert serious_violations(page) == []
+    begin_training(page)
     expect(page.locator("#rate-training")).to_contain_text(
         "The actual grading starts when 80 % of your 2 grades are within 0.5"
     )
     expect(page.locator("#rate-right")).to_have_text("a sleeping cat")
+    expect(page.locator("#rate-scale [role=radio] >> nth=0")).to_be_enabled()
     grade(page, "1")
     feedback = page.locator("#rate-feedback")
     expect(feedback).to_contain_text("You gave 1; 4 was expected: too far off.")
+    expect(page.locator("#rate-scale [data-expected]")).to_have_attribute("data-value", "4")
     expect(feedback).to_contain_text(EVIL)
     expect(page.get_by_role("button", name="Skip")).to_have_count(0)
     assert serious_violations(page) == []
@@ -101,6 +112,7 @@ def test_another_attempt_begins_without_the_grades_of_the_last_one(site, browser
     page = site.context(browser, "Tom").new_page()
     page.goto(f"{site.address}/annotate/rate?project={project}")
     right, training, value = (page.locator(f"#rate-{part}") for part in ("right", "training", "value"))
+    begin_training(page)
     expect(right).to_have_text("a sleeping cat")
     grade(page, "1")
     page.get_by_role("button", name="Go on").click()

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotation.scale import LONGEST_DESCRIPTION, LONGEST_POINT_NAME
+from annotation.scale import LONGEST_DESCRIPTION, LONGEST_POINT_NAME, PRESETS, parse_scale
 from annotation.types import KnownPair, NewPair, NewRating, Project, ProjectSettings, Role, User
 from annotation.web.responder import COOKIE
 from tests.browser.conftest import PASSWORD, Site, Watch, serious_violations
 from tests.browser.pressing import press, press_blindly
+from tests.browser.test_quality_pages import begin_training
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext
@@ -492,6 +493,7 @@ def test_training_goes_on_in_a_tab_whose_answer_another_one_sent(open_desk):
     ]
     desk.site.services.known_pairs.import_training(desk.project.id, known)
     first = desk.open()
+    begin_training(first)
     first.evaluate(ASLEEP)
     first.route("**/annotate/api/**", lambda route: route.abort())
     press(first, "1", "Enter")
@@ -553,6 +555,9 @@ def test_keys_for_a_pair_that_went_to_others_or_that_training_comes_before_grade
     known = KnownPair(NewPair("t1", "sentence2phrase", "The cat sleeps.", "a sleeping cat"), Decimal(4))
     desk.site.services.known_pairs.import_training(desk.project.id, [known])
     page.evaluate(SEEN_AGAIN)
+    expect(page.locator("#rate-message")).to_contain_text("read the guidelines below first")
+    press(page, "2", "Enter")
+    begin_training(page)
     expect(page.locator("#rate-right")).to_have_text("a sleeping cat")
     press(page, "2", "Enter")
     expect(first_point).to_be_enabled()
@@ -1309,6 +1314,7 @@ def test_a_text_to_agree_to_takes_the_focus_from_a_training_pair(open_desk):
     known = KnownPair(NewPair("t1", "sentence2phrase", "The cat sleeps.", "a sleeping cat"), Decimal(4))
     desk.site.services.known_pairs.import_training(desk.project.id, [known])
     page = desk.open()
+    begin_training(page)
     expect(page.locator("#rate-right")).to_have_text("a sleeping cat")
     ask_for(desk, "One.")
     press(page, "4")
@@ -1317,3 +1323,66 @@ def test_a_text_to_agree_to_takes_the_focus_from_a_training_pair(open_desk):
     page.get_by_role("button", name="I agree").press("Enter")
     expect(page.locator("#rate-feedback")).to_contain_text("You gave 4, exactly as expected.")
     expect(page.locator("#rate-pair")).to_be_focused()
+
+
+TEN = {"scale": PRESETS["0-10"][0], "threshold": Decimal("2.5"), "types": ("word2word",)}
+GERMAN = """Question: Wie ähnlich sind die beiden Wörter?
+Larger: Erstes Wort
+Smaller: Zweites Wort
+1 Gar nicht ähnlich: Ohne Zusammenhang.
+5 Gleich: Dasselbe gemeint."""
+
+
+def widest_overflow(page: Page) -> int:
+    return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+
+
+@pytest.mark.parametrize("size", [{"width": 1280, "height": 800}, PHONE])
+def test_a_scale_from_0_to_10_is_drawn_with_a_button_and_a_key_for_each_point(open_desk, site, size):
+    desk = open_desk([NewPair(f"w{at}", "word2word", f"tiger {at}", "cat") for at in range(3)], **TEN)
+    page = desk.open(viewport=size)
+    buttons = page.locator("#rate-scale [role=radio]")
+    expect(buttons).to_have_count(11)
+    expect(page.locator("#rate-value span")).to_have_text("No grade yet: choose 0 to 10.")
+    assert widest_overflow(page) <= 0
+    heights = buttons.evaluate_all("all => all.map((one) => one.getBoundingClientRect().height)")
+    assert min(heights) >= 44
+    named = page.locator("#rate-names" if size == PHONE else "#rate-scale [data-value='10'] b")
+    expect(named).to_be_visible()
+    expect(named).to_have_text("0 Unrelated · 10 Very similar" if size == PHONE else "Very similar")
+    page.keyboard.press("7")
+    expect(page.locator("#rate-value b")).to_have_text("7")
+    page.keyboard.press("]")
+    expect(page.locator("#rate-value b")).to_have_text("7.25")
+    page.keyboard.press("Enter")
+    expect(page.locator("#rate-left")).to_have_text("tiger 1")
+    buttons.nth(10).click()
+    page.keyboard.press("]")
+    expect(page.locator("#rate-value b")).to_have_text("10")
+    page.keyboard.press("Enter")
+    expect(page.locator("#rate-saved")).to_have_text(SAVED)
+    given = site.services.ratings.recent(desk.project.id, desk.rater.id)
+    assert sorted(pair.grade for pair in given) == [Decimal("7.25"), Decimal(10)]
+
+
+def test_an_own_scale_speaks_the_projects_own_words(open_desk):
+    scale, step = parse_scale("1-5/0.5")
+    pairs = [NewPair("a", "word2word", "Tiger", "Katze")]
+    own = {
+        "scale": scale,
+        "step": step,
+        "threshold": Decimal(1),
+        "scale_words": GERMAN.replace("5 G", "2 a: b\n3 c: d\n4 e: f\n5 G"),
+    }
+    page = open_desk(pairs, types=("word2word",), **own).open(viewport=PHONE)
+    expect(page.locator("#rate-question")).to_have_text("Wie ähnlich sind die beiden Wörter?")
+    expect(page.locator("#rate-larger")).to_have_text("Erstes Wort")
+    expect(page.locator("#rate-smaller")).to_have_text("Zweites Wort")
+    expect(page.locator("#rate-scale [data-value='5'] b")).to_have_text("Gleich")
+    page.keyboard.press("0")
+    expect(page.locator("#rate-value b")).to_be_empty()
+    page.keyboard.press("1")
+    page.keyboard.press("]")
+    expect(page.locator("#rate-value b")).to_have_text("1.5")
+    expect(page.locator("#rate-value span")).to_have_text("between 1 Gar nicht ähnlich and 2 a")
+    assert widest_overflow(page) <= 0

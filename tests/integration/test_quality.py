@@ -682,6 +682,9 @@ def test_pairs_are_imported_settings_changed_and_raters_listed(call, tmp_path):
         "training_distance": 0.5,
         "check_every": 20,
         "check_distance": 1.0,
+        "training_tries": 0,
+        "block_wrong": 0,
+        "block_of": 0,
     }
     assert (found["training_pairs"], found["check_pairs"]) == (2, 3)
     [rater] = found["raters"]

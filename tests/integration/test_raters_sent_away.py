@@ -19,6 +19,7 @@ from annotation.errors import SettingsError
 from annotation.services.accounts import AccountService, InvitationService
 from annotation.services.assignment import AssignmentService
 from annotation.services.consents import ConsentService
+from annotation.services.crowds import CrowdService
 from annotation.services.project_rows import find_project
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService, TrainingService
@@ -182,6 +183,7 @@ def serve(world: World) -> FastAPI:
             ratings,
             TrainingService(database),
             ConsentService(database),
+            CrowdService(database),
             names,
         )
     )

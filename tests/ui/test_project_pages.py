@@ -57,7 +57,7 @@ from annotation.ui.projects import (
     settings_fields,
     settings_values,
 )
-from annotation.ui.quality import check_fields, training_fields
+from annotation.ui.quality import check_fields, limit_fields, training_fields
 from annotation.ui.widgets import decimal_of, project_in, whole_of
 from tests.rated import pair as rated_pair
 from tests.rated import rated_project
@@ -297,9 +297,10 @@ def test_a_comma_in_a_whole_number_is_not_taken_for_a_decimal_one():
 def test_what_a_field_of_whole_numbers_shows_is_what_is_checked(number):
     with gr.Blocks():
         settings = settings_fields("new")
-        (every, _), (pass_mark, _) = check_fields(), training_fields()
+        (every, _), (pass_mark, _), limits = check_fields(), training_fields(), limit_fields()
         _, ranks = option_fields()
-    for whole in (settings.raters_per_pair, settings.lease_minutes, every, pass_mark, ranks):
+    whole_fields = (settings.raters_per_pair, settings.lease_minutes, every, pass_mark, *limits, ranks)
+    for whole in whole_fields:
         assert whole.preprocess(number) == number
 
 

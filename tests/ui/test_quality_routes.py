@@ -62,6 +62,7 @@ def test_training_comes_first_tells_what_was_expected_and_cannot_be_passed_by(br
         "accepted": 0,
         "distance": 0.5,
         "pass_percent": 80,
+        "tries_left": None,
     }
     [pair] = queue["pairs"]
     assert (pair["id"], pair["right"]) == (f"training-{pair['training']}", "docked a")
@@ -188,12 +189,12 @@ def test_two_administrators_who_save_quality_settings_at_once_undo_nothing_of_ea
     )
     services.accounts.add_user("root", is_administrator=True)
     asked = SimpleNamespace(username="root", query_params={"project": str(world.project)})
-    seen, _, close, every, accepted = handlers.open(asked)
-    handlers.save(asked, seen, 90, close, every, accepted)
-    said, seen_now, *values = handlers.save(asked, seen, 80, close, 20, accepted)
+    seen, _, close, tries, every, accepted, *block = handlers.open(asked)
+    handlers.save(asked, seen, 90, close, tries, every, accepted, *block)
+    said, seen_now, *values = handlers.save(asked, seen, 80, close, tries, 20, accepted, *block)
     assert "Somebody else changed settings meanwhile" in said
-    assert values[:4] == [90, close, 20, accepted]
+    assert values[:5] == [90, close, tries, 20, accepted]
     assert services.quality.settings(world.project) == QualitySettings(pass_percent=90, check_every=20)
-    assert "Saved.<" in handlers.save(asked, seen_now, 70, close, 20, accepted)[0]
+    assert "Saved.<" in handlers.save(asked, seen_now, 70, close, tries, 20, accepted, *block)[0]
     with pytest.raises(gr.Error, match="changed the pass mark"):
-        handlers.save(asked, seen, 60, close, 20, accepted)
+        handlers.save(asked, seen, 60, close, tries, 20, accepted, *block)

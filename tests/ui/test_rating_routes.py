@@ -18,6 +18,7 @@ from annotation.services.accounts import InvitationService
 from annotation.services.assignment import AssignmentService
 from annotation.services.bundle import open_services
 from annotation.services.consents import ConsentService
+from annotation.services.crowds import CrowdService
 from annotation.services.imports import ImportService
 from annotation.services.quality import TrainingService
 from annotation.services.ratings import RatingService
@@ -92,6 +93,7 @@ def server(world) -> FastAPI:
             ratings,
             TrainingService(world.database),
             ConsentService(world.database),
+            CrowdService(world.database),
             PlainNames(bytes),
         )
     )
@@ -441,6 +443,8 @@ def test_a_full_disk_is_told_to_who_can_wait_for_room(world):
     add_annotation_routes(server, open_services(world.database))
     browser = Browser(server, world, world.raters[0])
     pair = browser.queue()["pairs"][0]["id"]
+    with sqlite3.connect(world.database.path) as file:  # no page of the upgrades is left to be used
+        file.execute("VACUUM")
     pages = [1]
 
     @event.listens_for(world.database.engine, "checkout")

@@ -1,4 +1,4 @@
-// Training: a pair is graded, what was expected is shown beside it, and only then comes the next one.
+// Training: the guidelines are read first; then a pair is graded, what was expected is shown beside it, and only then comes the next one.
 import { timing } from "./keys.js";
 import { setText } from "../parts.js";
 
@@ -12,9 +12,14 @@ export const trainingResult = (feedback) => {
 };
 
 export const trainingMessage = {
-  failed: ({ accepted, pairs, pass_percent: percent }) =>
+  guidelines: ({ pairs, tries_left: left }) =>
+    `Please read the guidelines below first. Then you grade ${pairs} training ${pairs === 1 ? "pair" : "pairs"}, and see after each `
+    + `what was expected.${left === null ? "" : ` You may try ${left + 1 === 1 ? "once" : `${left + 1} times`}.`}`,
+  failed: ({ accepted, pairs, pass_percent: percent, tries_left: left }) =>
     `${accepted} of your ${grades(pairs)} ${accepted === 1 ? "was" : "were"} close enough; you need ${percent} %. `
-    + "Read the guidelines below once more, and try again.",
+    + (left === 0
+      ? "You have used all your tries, so you cannot grade here. Thank you for your time."
+      : `Read the guidelines below once more, and try again.${left === null ? "" : ` You have ${left} more ${left === 1 ? "try" : "tries"}.`}`),
   passed: ({ accepted, pairs }) => `You passed: ${accepted} of your ${grades(pairs)} ${accepted === 1 ? "was" : "were"} close enough.`,
 };
 const BUTTONS = { failed: "Try again", passed: "Start grading" };
@@ -26,6 +31,13 @@ export class Training {
     this.asked = null;     // the pair whose grade is on its way
     this.feedback = null;  // of the pair that is shown
     this.next = [];
+    this.hasRead = false;  // the guidelines, in this tab
+  }
+
+  // The guidelines stand in place of the first pair.
+  get isGated() {
+    const { attempt, graded, phase } = this.progress ?? {};
+    return this.isOn && !this.hasRead && attempt === 1 && graded === 0 && phase === "open";
   }
 
   get isOn() { return this.progress !== null; }
@@ -51,6 +63,8 @@ export class Training {
     return next;
   }
 
+  begin() { this.hasRead = true; }
+
   end() { Object.assign(this, new Training()); }
 }
 
@@ -58,6 +72,15 @@ export class Training {
 const holdBack = (button) => {
   button.setAttribute("aria-disabled", "true");
   setTimeout(() => button.removeAttribute("aria-disabled"), timing.hold);
+};
+
+// On the scale itself; between two points it stands at both.
+const showExpected = (root, feedback) => {
+  for (const button of root.querySelectorAll("#rate-scale [role=radio]")) {
+    const isNear = feedback && Math.abs(Number(button.dataset.value) - feedback.known) < 1;
+    if (isNear) button.dataset.expected = `expected: ${feedback.known}`;
+    else delete button.dataset.expected;
+  }
 };
 
 export const showTraining = (root, { training, phase }) => {
@@ -70,6 +93,9 @@ export const showTraining = (root, { training, phase }) => {
     setText(intro, `${sentence} After each pair you see what was expected. The actual grading starts when ${progress.pass_percent} % `
       + `of your ${grades(progress.pairs)} are ${near(progress)}.`);
   }
+  root.querySelector("#rate-gate").hidden = phase !== "guidelines";
+  if (phase === "guidelines") root.querySelector("#rate-guidelines").open = true;
+  showExpected(root, phase === "pair" ? feedback : null);
   const panel = root.querySelector("#rate-feedback");
   panel.hidden = !feedback || phase !== "pair";
   if (feedback) {
@@ -79,6 +105,6 @@ export const showTraining = (root, { training, phase }) => {
   }
   const button = root.querySelector("#rate-message [data-rate=training]");
   if (button.hidden && phase in BUTTONS) holdBack(button);
-  button.hidden = !(phase in BUTTONS);
+  button.hidden = !(phase in BUTTONS) || (phase === "failed" && progress.tries_left === 0);
   if (phase in BUTTONS) setText(button, BUTTONS[phase]);
 };

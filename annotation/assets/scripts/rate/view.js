@@ -1,7 +1,6 @@
 // Puts what the session holds into the form. Texts of pairs go in as text, never as markup.
 import { showConsent } from "../consent.js";
 import { button, element, gradeWords, notice, setText, time } from "../parts.js";
-import { QUARTERS, TOP } from "./form.js";
 import { showTraining, trainingMessage } from "./training.js";
 
 const AT_ONCE = 8000;
@@ -13,14 +12,15 @@ const MESSAGES = {
     + "This page checks again every 20 seconds.",
   done: ({ rated }) => (rated
     ? `You have graded ${rated} ${rated === 1 ? "pair" : "pairs"}, and none is left for you: any others are for other raters. `
-      + "Thank you. Your last answers are below."
+      + "Thank you: all of it is saved. Your last answers are below."
     : "There are no pairs for you to grade: others have graded them, or none were imported yet. Ask the project's administrator."),
-  share: ({ rated }) => `Thank you: you have graded your share, ${rated} ${rated === 1 ? "pair" : "pairs"}.`,
+  share: ({ rated }) => `Thank you: you have graded your share, ${rated} ${rated === 1 ? "pair" : "pairs"}. All of it is saved.`,
   problem: (session) => session.problem,
   resting: ({ isReturned }) => (isReturned === null
     ? "Saving your answers and giving back the pairs that you had open."
     : `You have stopped. ${isReturned ? "All your answers are saved, and the pairs that you had open are free for other raters." : ""}`),
   consent: () => "",
+  guidelines: ({ training }) => trainingMessage.guidelines(training.progress),
   failed: ({ training }) => trainingMessage.failed(training.progress),
   passed: ({ training }) => trainingMessage.passed(training.progress),
 };
@@ -38,19 +38,22 @@ const HELD = "Another pair: read it first, you can grade it in a moment.";
 const pointName = (root, value) => root.querySelector(`#rate-scale [data-value="${value}"] b`).textContent;
 
 // The grade and what it is called.
-const numberAndWords = (root, quarters) => {
-  if (quarters === null) return ["", "No grade yet: choose 0 to 4."];
-  const grade = quarters / QUARTERS;
-  return [String(grade), gradeWords(grade, (point) => pointName(root, point))];
+const numberAndWords = (root, steps, scale) => {
+  if (steps === null) return ["", `No grade yet: choose ${scale.ends}.`];
+  const grade = scale.grade(steps);
+  return [String(grade), gradeWords(grade, scale.points, (point) => pointName(root, point))];
 };
 
 // The points in the words of the pair's type.
 const showWords = (root, type) => {
   const words = JSON.parse(root.querySelector("#rate-scale").dataset.words);
-  for (const [value, texts] of (words[type] ?? words[""]).entries()) {
-    const button = root.querySelector(`#rate-scale [data-value="${value}"]`);
-    [...button.querySelectorAll("[dir]")].forEach((place, at) => setText(place, texts[at]));
+  const buttons = root.querySelectorAll("#rate-scale [data-value]"), named = [];
+  for (const [at, texts] of (words[type] ?? words[""]).entries()) {
+    [...buttons[at].querySelectorAll("[dir]")].forEach((place, which) => setText(place, texts[which]));
+    if (texts[0]) named.push(`${buttons[at].dataset.value} ${texts[0]}`);
   }
+  const legend = root.querySelector("#rate-names");
+  if (legend) setText(legend, named.join(" · "));
 };
 
 const showSaved = (root, sender) => {
@@ -71,19 +74,21 @@ const showSaved = (root, sender) => {
 
 const showScale = (root, session) => {
   const { grade } = session.form;
-  const low = grade === null ? 0 : Math.floor(grade / QUARTERS);
+  const { scale } = session, given = grade === null ? null : scale.grade(grade);
+  const low = given === null ? scale.points[0] : scale.points.findLast((point) => point <= given);
+  const width = scale.points[1] - scale.points[0];
   for (const button of root.querySelectorAll("#rate-scale [role=radio]")) {
     const value = Number(button.dataset.value);
-    const distance = grade === null ? 1 : Math.abs(value - grade / QUARTERS);
+    const distance = given === null ? width : Math.abs(value - given);
     button.setAttribute("aria-checked", String(distance === 0));
-    button.classList.toggle("rate-near", distance > 0 && distance < 1);
+    button.classList.toggle("rate-near", distance > 0 && distance < width);
     button.tabIndex = value === low ? 0 : -1;
     button.disabled = session.isLocked;
   }
-  const [number, words] = session.keys.isHeld && grade === null ? ["", HELD] : numberAndWords(root, grade);
+  const [number, words] = session.keys.isHeld && grade === null ? ["", HELD] : numberAndWords(root, grade, scale);
   setText(root.querySelector("#rate-value b"), number);
   setText(root.querySelector("#rate-value span"), words);
-  const steps = { up: TOP, down: 0 };
+  const steps = { up: scale.high, down: scale.low };
   for (const [action, end] of Object.entries(steps)) {
     root.querySelector(`[data-rate=${action}]`).disabled = session.isLocked || grade === null || grade === end;
   }
@@ -165,9 +170,10 @@ const showPair = (root, session) => {
   if (isNewPair) {
     pairElement.dataset.shown = shown;
     setText(root.querySelector("#rate-type"), pair.type_label);
-    setText(root.querySelector("#rate-larger"), pair.larger_label);
-    setText(root.querySelector("#rate-smaller"), pair.smaller_label);
-    setText(root.querySelector("#rate-question"), pair.question);
+    const own = JSON.parse(root.dataset.items ?? "{}")[pair.type];
+    setText(root.querySelector("#rate-larger"), own?.larger ?? pair.larger_label);
+    setText(root.querySelector("#rate-smaller"), own?.smaller ?? pair.smaller_label);
+    setText(root.querySelector("#rate-question"), own?.question ?? pair.question);
     showWords(root, pair.type);
     for (const side of ["left", "right"]) {
       const box = root.querySelector(`#rate-${side}`);
@@ -251,6 +257,31 @@ const placeHistory = (root, isDone) => {
   if (isDone) panel.open = true;
 };
 
+// What happens next, for who is done: whether to come back, whom to ask, and the code for the platform.
+const nextOf = ({ phase, mayRevise, recent, completion, training }) => {
+  const isScreenedOut = phase === "failed" && training.progress.tries_left === 0;
+  if (!["done", "share", "resting"].includes(phase) && !isScreenedOut) return "";
+  const comeBack = phase === "resting"
+    ? "You can come back at any time, by the link that you came by or by signing in, and go on where you were."
+    : !isScreenedOut && mayRevise && recent.length ? "You can come back to look at your answers and change them." : "";
+  const ask = completion?.contact ? `Questions? Ask ${completion.contact}.` : "Questions? Ask the person who invited you.";
+  return `${comeBack} ${ask}`.trim();
+};
+
+const showEnd = (root, session) => {
+  const next = nextOf(session);
+  const { code, address } = next && !session.isResting ? session.completion ?? {} : {};
+  setText(root.querySelector("#rate-next"), next);
+  const place = root.querySelector("#rate-code");
+  place.hidden = !code;
+  setText(place.querySelector("code"), code ?? "");
+  place.querySelector("button").dataset.content = code ?? "";
+  const link = root.querySelector("#rate-return");
+  link.hidden = !address;
+  if (address) link.href = address;
+  else link.removeAttribute("href");
+};
+
 const workOf = ({ ready, sender, isResting }) => ({ hasBegun: ready.length + sender.outbox.length > 0, isStopping: isResting });
 
 // Show everything; whether another pair than before is shown.
@@ -265,7 +296,7 @@ export const render = (root, session) => {
   root.querySelector("#rate-work").hidden = phase !== "pair";
   const message = root.querySelector("#rate-message");
   message.hidden = phase === "pair";
-  message.querySelector("a").hidden = !["done", "share", "resting", "problem"].includes(phase);
+  message.querySelector("a:not(#rate-return)").hidden = !["done", "share", "resting", "problem"].includes(phase);
   message.querySelector("[data-rate=resume]").hidden = phase !== "resting";
   if (phase !== "pair") setText(message.querySelector("span"), MESSAGES[phase](session));
   const isNewPair = phase === "pair" && showPair(root, session);
@@ -276,6 +307,7 @@ export const render = (root, session) => {
   placeHistory(root, phase === "share" || hasOnlyAnswers);
   showHistory(root, session);
   showTraining(root, session);
+  showEnd(root, session);
   showConsent(root.querySelector("#rate-consent"), session.consent.asked, workOf(session), session.say);
   return isNewPair;
 };

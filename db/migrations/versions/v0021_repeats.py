@@ -15,8 +15,8 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-revision = "0018"
-down_revision = "0017"
+revision = "0021"
+down_revision = "0020"
 
 Moment = DateTime(timezone=True)
 
@@ -42,8 +42,6 @@ def upgrade() -> None:
         Column("answered_at", Moment, nullable=True),
         CheckConstraint("(state = 'rated') = (quarters IS NOT NULL)", name="rated_has_grade"),
         CheckConstraint("(quarters IS NULL) = (first_quarters IS NULL)", name="grade_has_first"),
-        CheckConstraint("first_quarters BETWEEN 0 AND 16", name="first_quarters_on_scale"),
-        CheckConstraint("quarters BETWEEN 0 AND 16", name="quarters_on_scale"),
         CheckConstraint("state IN ('held', 'rated', 'skipped')", name="state_known"),
         UniqueConstraint("pair_id", "rater_id"),
         Index("ix_repeats_rater", "project_id", "rater_id", "state"),

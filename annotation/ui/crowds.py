@@ -1,0 +1,289 @@
+"""Many people at once: links for a list of names, one link for a class or crowd, and who did how much."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import gradio as gr
+
+from annotation.crowds import NAMES, CrowdSettings, WorkerLine, read_names
+from annotation.errors import AnnotationError, SettingsError
+from annotation.services.accounts import LASTS, AccountService, InvitationService
+from annotation.services.crowds import CrowdService, SharedLinkLine
+from annotation.services.projects import ProjectService
+from annotation.types import Role
+from annotation.ui.accounts import choice_button, fill_links, invitation_address, link_html, page_address
+from annotation.ui.figures import csv_button, file_name, listing_html
+from annotation.ui.widgets import (
+    Filling,
+    Keeping,
+    Parts,
+    admit_member,
+    answer_event,
+    answer_place,
+    build_kept_form,
+    on_choice,
+    whole_field,
+    whole_of,
+)
+from annotation.ui.wording import ROLE_CHOICES, parse_role, time_html
+from annotation.web.downloads import workers_address
+from annotation.wording import quote_value
+from kpdemo.io.tables import spreadsheet_csv
+from kpdemo.ui.html import count_noun, escape, group_digits
+from kpdemo.ui.widgets import done_html, empty_html, section_heading, shown_to_user
+
+PLACES = 30
+DAYS = 14
+END_FORMAT = "%Y-%m-%d %H:%M"
+PROLIFIC = "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
+"""What Prolific fills in."""
+MANY_SAY = (
+    f"Makes a personal link for each, which can be used once within {LASTS.days} days. Nothing is sent: save "
+    "the table and send the links. If one of the names cannot be used, no links are made."
+)
+SHARED_SAY = (
+    "Everybody who opens a shared link becomes a rater of this project, and nothing else, until its places "
+    "are taken or it ends. People choose a name; workers of Prolific or MTurk are known by the id in the "
+    "address, so that the same worker comes back to the same account."
+)
+END_SAYS = (
+    "Shown once the share is graded; the other code is for those who do not pass the training or find no "
+    "pairs left. {id} in a code becomes letters of each worker's own, {code} in the address the code."
+)
+NO_LINKS = "No shared links yet."
+NOBODY_CAME = "Nobody has come by a shared link yet."
+
+
+@dataclass(frozen=True)
+class CrowdHandlers:
+    accounts: AccountService
+    invitations: InvitationService
+    projects: ProjectService
+    crowds: CrowdService
+
+    def show(self, request: gr.Request) -> tuple[Any, ...]:
+        """The shared links, the choice of one, and who did how much."""
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
+            return self._fill(project_id)
+
+    def open(self, request: gr.Request) -> tuple[Any, ...]:
+        """What is told at the end, and a usual end for a link."""
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, _):
+            told = self.crowds.settings(project_id)
+            usual = f"{datetime.now(UTC) + timedelta(days=DAYS):{END_FORMAT}}"
+            return usual, told.completion_code, told.screen_out_code, told.return_address, told.contact
+
+    def invite_many(self, request: gr.Request, text: str | None, role: str) -> tuple[Any, ...]:
+        """A personal link for each name, or none where one cannot be used."""
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
+            names, chosen = read_names(text or ""), parse_role(role)
+            tokens = self.invitations.invite_many(project_id, chosen, names, by=user)
+            links = [
+                (name, invitation_address(request, token)) for name, token in zip(names, tokens, strict=True)
+            ]
+            project = self.projects.get(project_id).name
+            return (
+                many_links_html(links, project),
+                gr.Textbox(value=""),
+                *fill_links(self.invitations, project_id).values(),
+            )
+
+    def share(self, request: gr.Request, most: object, end: str | None, note: str | None) -> tuple[Any, ...]:
+        """A link by which many come in."""
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
+            places = whole_of(most, "number of people")
+            token = self.crowds.make_link(project_id, places, read_end(end), note=note or "", by=user)
+            address = page_address(request, f"/join/{token}")
+            people = "1 person who uses" if places == 1 else f"{group_digits(places)} people who use"
+            said = f"The first {people} this link become raters. It is not shown again."
+            shown = link_html(address, said) + link_html(
+                f"{address}{PROLIFIC}", "The same link for Prolific:"
+            )
+            return shown, gr.Textbox(value=""), *self._fill(project_id)
+
+    def choose(self, request: gr.Request, link: int | None) -> gr.Button:
+        """Whether there is a link to revoke."""
+        with shown_to_user(AnnotationError), admit_member(request, self.accounts, Role.ADMINISTRATOR):
+            return gr.Button(interactive=link is not None)
+
+    def revoke(self, request: gr.Request, link: int | None) -> tuple[Any, ...]:
+        """Let nobody in by a shared link any more."""
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
+            if link is None:
+                raise SettingsError("No shared link is chosen: choose one.")
+            self.crowds.revoke_link(project_id, int(link), by=user)
+            said = "The shared link is revoked: nobody comes in by it any more. Who came stays a rater."
+            return done_html(said), *self._fill(project_id)
+
+    def save(self, request: gr.Request, *values: str | None) -> str:
+        """Change what is told at the end."""
+        with admit_member(request, self.accounts, Role.ADMINISTRATOR) as (project_id, user):
+            self.crowds.change(project_id, CrowdSettings(*(value or "" for value in values)), by=user)
+            return done_html("Saved. Who is done sees it when they open their page again.")
+
+    def _fill(self, project_id: int) -> tuple[Any, ...]:
+        links = self.crowds.links(project_id)
+        lines = self.crowds.workers(project_id)
+        choices = [(_link_label(link), link.number) for link in links if link.state != "revoked"]
+        return (
+            shared_links_html(links),
+            gr.Row(visible=bool(choices)),
+            gr.Dropdown(choices=choices, value=None),
+            gr.Button(interactive=False),
+            workers_html(lines, project_id),
+        )
+
+
+def read_end(text: str | None) -> datetime:
+    """The moment that a person typed, in UTC.
+
+    Raises:
+        SettingsError: it is none.
+
+    >>> read_end("2026-12-31 18:00").isoformat()
+    '2026-12-31T18:00:00+00:00'
+    """
+    try:
+        at = datetime.fromisoformat((text or "").strip())
+    except ValueError:
+        raise SettingsError(
+            f"The end is a date and time such as 2026-12-31 18:00, not {quote_value(text or '')}."
+        ) from None
+    return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+
+
+def many_links_html(links: Sequence[tuple[str, str]], project: str) -> str:
+    """The links in a table, with a button that saves it: they are not shown again."""
+    content = spreadsheet_csv([("name", "link"), *links])
+    rows = "".join(
+        f'<tr><th scope="row" dir="auto">{escape(name)}</th><td><code>{escape(address)}</code></td></tr>'
+        for name, address in links
+    )
+    said = f"{count_noun(len(links), 'link')} made. They are not shown again: save the table now."
+    button = csv_button(f"{file_name(project, 'links')}.csv", content, "the links")
+    table = listing_html(("For", "Link"), rows, label="Personal links")
+    return f'<div class="note" role="status"><p>{escape(said)} {button}</p>{table}</div>'
+
+
+def _link_label(link: SharedLinkLine) -> str:
+    note = f"{link.note}, " if link.note else ""
+    return f"{note}number {link.number}: {link.came} of {link.most} came"
+
+
+def shared_links_html(links: Sequence[SharedLinkLine]) -> str:
+    """How many came by each, and until when it is open."""
+    if not links:
+        return empty_html(NO_LINKS)
+    rows = "".join(
+        f'<tr><th scope="row" dir="auto">{escape(link.note or "no note")}'
+        f"<small>number {link.number}, by {escape(link.created_by or 'command line')}</small></th>"
+        f'<td class="number">{group_digits(link.came)} of {group_digits(link.most)}</td>'
+        f"<td>{link.state}</td><td>{time_html(link.expires_at)}</td></tr>"
+        for link in links
+    )
+    return listing_html(("For", "Came", "State", "Ends"), rows, numbers=(1,), label="Shared links")
+
+
+def workers_html(lines: Sequence[WorkerLine], project_id: int) -> str:
+    """Who did how much, to approve payments by."""
+    if not lines:
+        return empty_html(NOBODY_CAME)
+    rows = "".join(map(_worker_html, lines))
+    heads = ("Worker", "Started", "Finished", "Pairs", "Minutes", "Checks passed", "State", "Code")
+    address = escape(workers_address(project_id))
+    table = listing_html(heads, rows, numbers=(3, 4, 5), label="Who did how much")
+    return f'{table}<p><a href="{address}" download>Save this table as CSV</a></p>'
+
+
+def _worker_html(line: WorkerLine) -> str:
+    account = f"{NAMES[line.source]}, {line.account}" if line.worker else NAMES[line.source]
+    return (
+        f'<tr><th scope="row" dir="auto">{escape(line.worker or line.account)}'
+        f"<small>{escape(account)}</small></th><td>{time_html(line.started_at)}</td>"
+        f"<td>{time_html(line.ended_at) if line.ended_at else '–'}</td>"
+        f'<td class="number">{group_digits(line.pairs)}</td><td class="number">{line.minutes:.1f}</td>'
+        f'<td class="number">{line.checks_passed} of {line.checks}</td><td>{escape(line.state)}</td>'
+        f"<td><code>{escape(line.code or '–')}</code></td></tr>"
+    )
+
+
+@dataclass(frozen=True)
+class CrowdSection:
+    settings: Filling
+    """Of the fields that a person types into."""
+    shown: Filling
+    changed: tuple[Any, ...]
+    """The events that add links, which the section of members lists."""
+
+
+def build_crowd_section(handlers: CrowdHandlers, links: Parts) -> CrowdSection:
+    """To be made below the members.
+
+    Args:
+        links: the list of personal links, which `invite_many` fills too.
+    """
+    with gr.Accordion("Invite many at once", open=False, elem_id="members-many"):
+        gr.HTML(f'<p class="small">{escape(MANY_SAY)}</p>', elem_id="many-says")
+        names = gr.Textbox(
+            label="Names or addresses",
+            info="One a line, or with commas or semicolons between",
+            lines=5,
+            max_lines=16,
+            elem_id="many-names",
+        )
+        with gr.Row(elem_classes="form-row"):
+            role = gr.Dropdown(ROLE_CHOICES, value=Role.RATER.value, label="Role", elem_id="many-role")
+            invite = gr.Button("Make the links", elem_id="many-invite", min_width=120)
+        made = answer_place("many-made")
+    with gr.Accordion("A shared link, for a class or a crowd", open=False, elem_id="crowd") as part:
+        gr.HTML(f'<p class="small">{escape(SHARED_SAY)}</p>', elem_id="crowd-says")
+        with gr.Row(elem_classes="form-row"):
+            most = whole_field(PLACES, label="People", info="At most", elem_id="crowd-most")
+            end = gr.Textbox(label="Ends", info="Date and time, UTC", max_lines=1, elem_id="crowd-end")
+            note = gr.Textbox(
+                label="For whom (optional)", info="Only you see it", max_lines=1, elem_id="crowd-note"
+            )
+            share = gr.Button("Make a shared link", variant="primary", elem_id="crowd-share", min_width=140)
+        shared = answer_place("crowd-shared")
+        listing = gr.HTML("", elem_id="crowd-links", elem_classes="open-links", js_on_load=None)
+        with gr.Row(visible=False, elem_classes="form-row") as revoking:
+            link = gr.Dropdown([], label="Shared link", elem_id="crowd-link", scale=3)
+            revoke = choice_button("Revoke", "crowd-revoke")
+        section_heading("At the end", "crowd-end-heading")
+        gr.HTML(f'<p class="small">{escape(END_SAYS)}</p>', elem_id="crowd-end-says")
+        kept = build_kept_form("crowd")
+        with gr.Row(elem_classes="form-row"):
+            code = gr.Textbox(label="Completion code", max_lines=1, elem_id="crowd-code")
+            other = gr.Textbox(label="Code for others", max_lines=1, elem_id="crowd-other-code")
+        with gr.Row(elem_classes="form-row"):
+            back = gr.Textbox(label="Return address", max_lines=1, elem_id="crowd-return", scale=2)
+            contact = gr.Textbox(label="Whom to ask", max_lines=1, elem_id="crowd-contact")
+            save = gr.Button("Save", elem_id="crowd-save", min_width=96)
+        saved = answer_place("crowd-saved")
+        section_heading("Who did how much", "crowd-workers-heading")
+        workers = gr.HTML("", elem_id="crowd-workers", elem_classes="open-links", js_on_load=None)
+        again = gr.Button("Refresh", size="sm", elem_id="crowd-again")
+    shown = [listing, revoking, link, revoke, workers]
+    told = [code, other, back, contact]
+    inviting = answer_event(
+        invite.click,
+        handlers.invite_many,
+        [names, role],
+        [made, names, *links.outputs],
+        api_name="invite_many",
+    )
+    answer_event(
+        share.click, handlers.share, [most, end, note], [shared, note, *shown], api_name="make_shared_link"
+    )
+    on_choice(link, handlers.choose, revoke, api_name="choose_shared_link", show_progress="hidden")
+    answer_event(revoke.click, handlers.revoke, link, [shared, *shown], api_name="revoke_shared_link")
+    saving = answer_event(save.click, handlers.save, told, saved, js=kept.sends, api_name="save_end")
+    filling = Filling(handlers.show, shown, "show_crowd")
+    filling.when(again.click, name="show_crowd_again")
+    keeping = Keeping(kept, told, [saving], around=[(part, {"open": True})])
+    settings = Filling(handlers.open, [end, *told], "open_crowd", keeping=keeping)
+    return CrowdSection(settings, filling, (inviting,))
