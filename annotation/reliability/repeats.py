@@ -29,6 +29,8 @@ class TwoGrades:
     second: float
     at: datetime
     """When the second grade was given or last changed."""
+    seconds: float | None = None
+    """How long the pair was looked at the second time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,8 +32,15 @@ from sqlalchemy.orm import Session
 
 from annotation.assignment import PairForRater, Progress, Saved
 from annotation.errors import AssignmentError
-from annotation.files.gold_files import RatingFormat, SingleRating, rating_lines
+from annotation.files.gold_files import (
+    SECOND_COLUMNS,
+    RatingFormat,
+    SecondGrade,
+    SingleRating,
+    rating_lines,
+)
 from annotation.gold import RaterColumns, anonymous_label, label_key
+from annotation.reliability.repeats import TwoGrades
 from annotation.sense_pairs import senses_from_json
 from annotation.senses import PairSenses
 from annotation.services.assignment import AssignmentService, make_room, progress_of, read_checks, recount
@@ -63,6 +70,7 @@ from annotation.services.repeats import (
     lock_repeat,
     read_repeat,
     read_repeats,
+    read_two_grades,
 )
 from annotation.services.transactions import STREAMED_AT_ONCE, beginning_of, count_where
 from annotation.types import Clock, SkipReason, utcnow
@@ -550,6 +558,7 @@ class RatingExportService:
         *,
         named: bool,
         is_safe: bool = False,
+        second: bool = False,
         publish: Callable[[], None] | None = None,
     ) -> int:
         """Write the ratings of the pairs that count to a new file, and keep the numbers that it gave raters.
@@ -560,10 +569,11 @@ class RatingExportService:
             format: of the file.
             named: whether raters have their names; else "rater 1" and so on, as in gold sets.
             is_safe: whether spreadsheet programs run no cell of CSV as a formula.
+            second: the two grades of the pairs that came back to their rater, in place of the ratings.
             publish: puts the file in its place; where that fails, nothing was exported.
 
         Returns:
-            How many ratings it has.
+            How many rows it has.
 
         Raises:
             NotFoundError: there is no such project.
@@ -577,13 +587,22 @@ class RatingExportService:
             else:
                 numbers = self._numbers.give(project.id, raters)
                 labels = {rater: anonymous_label(numbers[rater]) for rater in raters}
-            counts = of_pair_in_use(Rating.pair_id, project.id)
-            written = count_where(session, Rating.project_id == project.id, counts)
-            with file.open("w", encoding="utf-8", newline="") as stream:
-                stream.writelines(
-                    rating_lines(_ratings(session, project.id, labels), format, is_safe=is_safe)
+            if second:
+                twice = read_two_grades(session, project.id)
+                written = len(twice)
+                lines = rating_lines(
+                    sorted((_second_grade(each, labels) for each in twice), key=_by_rater),
+                    format,
+                    is_safe=is_safe,
+                    columns=SECOND_COLUMNS,
                 )
-        self._publish(project_id, file, None if named else raters, written, publish)
+            else:
+                counts = of_pair_in_use(Rating.pair_id, project.id)
+                written = count_where(session, Rating.project_id == project.id, counts)
+                lines = rating_lines(_ratings(session, project.id, labels), format, is_safe=is_safe)
+            with file.open("w", encoding="utf-8", newline="") as stream:
+                stream.writelines(lines)
+        self._publish(project_id, file, None if named else raters, written, publish, second=second)
         return written
 
     def _publish(
@@ -593,6 +612,8 @@ class RatingExportService:
         numbered: Sequence[int] | None,
         written: int,
         publish: Callable[[], None] | None,
+        *,
+        second: bool,
     ) -> None:
         """Publish and write down that it was done, with numbers for these raters or, of None, with names."""
         raters = (RaterColumns.NAMED if numbered is None else RaterColumns.ANONYMOUS).value
@@ -610,10 +631,20 @@ class RatingExportService:
                 raters=raters,
                 ratings=written,
                 sha256=digest,
+                **({"second": True} if second else {}),
             )
             session.flush()
             if publish is not None:
                 publish()
+
+
+def _second_grade(twice: TwoGrades, labels: Mapping[int, str]) -> SecondGrade:
+    whose = (twice.external_id, twice.type, labels[twice.rater])
+    return SecondGrade(*whose, twice.first, twice.second, twice.seconds, twice.at)
+
+
+def _by_rater(given: SecondGrade) -> tuple[Any, ...]:
+    return label_key(given.rater), given.id, given.type
 
 
 def _ratings(session: Session, project_id: int, labels: dict[int, str]) -> Iterator[SingleRating]:

@@ -1,7 +1,7 @@
 """Repeat pairs: some of a rater's pairs come back to them, unmarked, as an answer of its own.
 
-The second grade is no rating: what counts, measures or exports ratings never meets it. A repeat is held by
-nobody else's leave and takes no slot, so that it needs no lease. Whoever writes one has the lock of its pair.
+The second grade is no rating: what counts, measures or exports ratings never meets it. A repeat
+takes no slot, so that it needs no lease. Whoever writes one has the lock of its pair.
 """
 
 from __future__ import annotations
@@ -215,6 +215,7 @@ def read_two_grades(session: Session, project_id: int) -> list[TwoGrades]:
             float(scale.from_steps(row.first_quarters)),
             float(scale.from_steps(row.quarters)),
             row.answered_at,
+            row.seconds,
         )
         for row in rows
     ]

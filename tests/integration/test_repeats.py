@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from csv import DictReader
 from dataclasses import replace
 from decimal import Decimal
 
@@ -10,12 +11,13 @@ import pytest
 from sqlalchemy import func, select
 
 from annotation.errors import AssignmentError
+from annotation.files.gold_files import RatingFormat
 from annotation.quality import LEAST_APART, repeats_due
 from annotation.reliability.report import agreement_to_json
 from annotation.services.agreement import AgreementService
 from annotation.services.assignment import AssignmentService
 from annotation.services.projects import ProjectService
-from annotation.services.ratings import RatingService, RemarkService
+from annotation.services.ratings import RatingExportService, RatingService, RemarkService
 from annotation.types import SkipReason
 from db.models import Assignment, Rating, RatingChange, Repeat
 from tests.databases import row_problems
@@ -174,3 +176,15 @@ def test_a_project_without_repeats_gives_none_and_another_percentage_is_taken_up
     seen, _ = desk.work()
     assert sum(pair.is_repeat for pair in seen) == 30
     assert len(seen) == 35
+
+
+def test_both_grades_are_exported_as_a_table_of_their_own(database, tmp_path):
+    desk = Desk(database)
+    desk.work()
+    file = tmp_path / "second.csv"
+    service = RatingExportService(database)
+    assert service.export(desk.world.project, file, RatingFormat.CSV, named=False, second=True) == 12
+    rows = list(DictReader(file.read_text(encoding="utf-8").splitlines()))
+    assert {(row["rater"], row["first"], row["second"]) for row in rows} == {("rater 1", "2", "2.75")}
+    assert len({row["id"] for row in rows}) == 12
+    assert service.export(desk.world.project, file, RatingFormat.CSV, named=False) == PAIRS
