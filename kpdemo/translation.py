@@ -7,13 +7,13 @@ answers a request.
 
 from __future__ import annotations
 
-import gettext
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from decimal import Decimal
 from functools import cache
+from gettext import NullTranslations, translation
 from pathlib import Path
 from types import MappingProxyType
 
@@ -40,7 +40,7 @@ LANGUAGE_COOKIE = "kpdemo-language"
 _language: ContextVar[str] = ContextVar("language", default=ENGLISH)
 
 
-def set_language(code: str | None) -> None:
+def set_language(code: str) -> None:
     """Answer in this language for the rest of the request; in English where it is none of `LANGUAGES`."""
     _language.set(code if code in LANGUAGES else ENGLISH)
 
@@ -72,7 +72,7 @@ class Catalogues:
     def __init__(self, folder: Path, name: str) -> None:
         self._folder = folder
         self._name = name
-        self._of = cache(self._read)
+        self._of: Callable[[str], NullTranslations] = cache(self._read)
 
     def gettext(self, message: str, /, **values: object) -> str:
         """The sentence in the language of the request, with its {placeholders} filled in."""
@@ -94,10 +94,10 @@ class Catalogues:
     def _file(self, code: str) -> Path:
         return self._folder / code / "LC_MESSAGES" / f"{self._name}.mo"
 
-    def _read(self, code: str) -> gettext.NullTranslations:
+    def _read(self, code: str) -> NullTranslations:
         if code == ENGLISH:
-            return gettext.NullTranslations()
-        return gettext.translation(self._name, self._folder, [code])
+            return NullTranslations()
+        return translation(self._name, self._folder, [code])
 
 
 def read_messages(content: bytes) -> dict[tuple[str, bool], list[str]]:

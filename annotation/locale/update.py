@@ -27,7 +27,7 @@ NAME = "rater"
 PYTHON = (
     *("annotation/ui/rate.py", "annotation/ui/wording.py"),
     *("annotation/services/ratings.py", "annotation/services/rater_queue.py"),
-    "annotation/services/assignment.py",
+    *("annotation/services/assignment.py", "annotation/services/repeats.py"),
 )
 SCRIPTS = (
     *(f"annotation/assets/scripts/{name}.js" for name in ("parts", "consent")),
@@ -42,7 +42,7 @@ _NEEDLESS = re.compile(
 )
 _KEYWORDS = {"_": None, "ngettext": (1, 2)}
 
-Message = str | tuple[str, str]
+Message = str | tuple[str, ...]
 
 
 def marked_messages() -> Iterator[tuple[Message, str]]:

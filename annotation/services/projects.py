@@ -339,6 +339,7 @@ def setting_columns(settings: ProjectSettings) -> dict[str, Any]:
         "scale_words": settings.scale_words or None,
         "average": settings.average.value,
         "language": settings.language,
+        "repeat_percent": settings.repeat_percent,
     }
 
 

@@ -319,6 +319,7 @@ class SettingsFields:
     consent: gr.Textbox
     scale_words: gr.Textbox
     average: gr.Radio
+    repeat_percent: gr.Number
     scale: gr.Dropdown
     language: gr.Dropdown
 
@@ -374,6 +375,12 @@ def settings_fields(prefix: str) -> SettingsFields:
         )
     average, step, may_revise, is_random = _choice_fields(prefix)
     language = _language_field(prefix)
+    repeats = whole_field(
+        DEFAULTS.repeat_percent,
+        label="Repeat pairs (%)",
+        info="So many of a rater's pairs come back to them, unmarked: do they agree with themselves?",
+        elem_id=f"{prefix}-repeats",
+    )
     if prefix == NEW:
         gr.on(
             [scale.change],
@@ -390,6 +397,7 @@ def settings_fields(prefix: str) -> SettingsFields:
         consent,
         scale_words,
         average,
+        repeats,
         scale,
         language,
     )
@@ -615,6 +623,7 @@ def settings_values(settings: ProjectSettings) -> list[Any]:
         settings.consent,
         settings.scale_words,
         settings.average.value,
+        settings.repeat_percent,
         "clss" if settings.scale == CLSS else settings.scale.name,
         settings.language,
     ]
@@ -628,7 +637,7 @@ def read_settings_form(values: Sequence[Any]) -> ProjectSettings:
     """
     wrong = WrongSettings()
     name, types, own_types, guidelines, raters, threshold, step, is_random, seed, *others = values
-    may_revise, lease, most, consent, scale_words, average, scale, language = others
+    may_revise, lease, most, consent, scale_words, average, repeats, scale, language = others
     chosen = (*(types or ()), *str(own_types or "").replace(",", " ").split())
     settings = ProjectSettings(
         name=str(name or ""),
@@ -649,6 +658,9 @@ def read_settings_form(values: Sequence[Any]) -> ProjectSettings:
         most_per_rater=wrong.check(whole_or_none, most, "limit of pairs per rater", instead=None),
         consent=str(consent or ""),
         scale_words=str(scale_words or ""),
+        repeat_percent=wrong.check(
+            whole_of, repeats, "percentage of repeat pairs", instead=DEFAULTS.repeat_percent
+        ),
         scale=wrong.check(parse_scale, str(scale or ""), instead=(CLSS, CLSS.step))[0],
         language=str(language or DEFAULTS.language),
     )

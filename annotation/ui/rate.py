@@ -66,11 +66,15 @@ class RateHandlers:
 
     def open(self, request: gr.Request) -> str:
         """The form for the project that the address names, or a sentence with the next step."""
+        with use_language(request.cookies.get(LANGUAGE_COOKIE, ENGLISH)):
+            return self._open(request)
+
+    def _open(self, request: gr.Request) -> str:
         try:
             project_id, user = require_member(request, self.accounts, Role.RATER)
             if Role.RATER not in self.accounts.roles(user.name, project_id):
                 raise AccessError(
-                    "You are not a rater in this project: add yourself on its page, under Members."
+                    _("You are not a rater in this project: add yourself on its page, under Members.")
                 )
             project = self.projects.get(project_id)
         except AnnotationError as error:
@@ -127,7 +131,8 @@ def _form_html(project: Project, user: User, code: str) -> str:
         f"{scale_data(settings.scale)}{items}"
         f' data-may-revise="{str(settings.may_revise).lower()}">'
         f'{_bar_html()}<div id="rate-notices"></div>{consent_html("rate")}{_message_html()}'
-        f'<div id="rate-work" hidden>{_training_html()}{_pair_html()}{_scale_html(settings)}{_feedback_html()}'
+        f'<div id="rate-work" hidden>{_training_html()}{_pair_html()}{_scale_html(settings)}'
+        f"{_feedback_html()}"
         f"{_controls_html(settings.step)}{_comment_html()}</div>"
         f"{guidelines_html(project)}{_gate_html()}{_history_html()}{_stop_html()}"
         f"{_language_html(code)}{_skip_dialog()}{_help_dialog(settings.scale)}"
@@ -150,7 +155,8 @@ def _message_html() -> str:
 
 def _language_html(code: str) -> str:
     options = "".join(
-        f'<option value="{known}" lang="{html_language(known)}"{" selected" if known == code else ""}>{name}</option>'
+        f'<option value="{known}" lang="{html_language(known)}"{" selected" if known == code else ""}>'
+        f"{name}</option>"
         for known, name in LANGUAGES.items()
     )
     return f"""
@@ -264,9 +270,11 @@ def _controls_html(step: Decimal) -> str:
 <div class="rate-controls">
 <div class="rate-foot">
 <div class="rate-steps">
-<button type="button" data-rate="down" aria-label="{_("{step} down", step=name)}" aria-keyshortcuts="[ ArrowLeft">−{name}
+<button type="button" data-rate="down" aria-label="{_("{step} down", step=name)}"
+ aria-keyshortcuts="[ ArrowLeft">−{name}
  <kbd aria-hidden="true">[</kbd></button>
-<button type="button" data-rate="up" aria-label="{_("{step} up", step=name)}" aria-keyshortcuts="] ArrowRight">+{name}
+<button type="button" data-rate="up" aria-label="{_("{step} up", step=name)}"
+ aria-keyshortcuts="] ArrowRight">+{name}
  <kbd aria-hidden="true">]</kbd></button>
 <output id="rate-value" aria-live="polite"><b></b> <span></span></output>
 </div>
@@ -297,7 +305,8 @@ def _comment_html() -> str:
  {_("Problem: something is wrong with this pair")}</label>
 <span><output id="rate-comment-saved" class="small"></output>
 <button type="button" class="keep" data-rate="keep-comment">{_("Save comment")}</button></span></p>
-<p class="small">{_("Saved with your grade, or at once by the button. Raters do not see each other's comments.")}</p>
+<p class="small">
+{_("Saved with your grade, or at once by the button. Raters do not see each other's comments.")}</p>
 </div>
 """
 
@@ -367,9 +376,11 @@ def _help_dialog(scale: Scale) -> str:
     return f"""
 <dialog id="rate-help" class="rate-dialog" aria-labelledby="rate-help-title">
 <h2 id="rate-help-title">{_("Keys")}</h2>
-<table><thead class="rate-unseen"><tr><th scope="col">{_("Key")}</th><th scope="col">{_("Does")}</th></tr></thead>
+<table><thead class="rate-unseen">
+<tr><th scope="col">{_("Key")}</th><th scope="col">{_("Does")}</th></tr></thead>
 <tbody>{rows}</tbody></table>
-<p>{_("They are off while you type in a field. ↑ and ↓ go by whole points while the scale has the focus.")}</p>
+<p>
+{_("They are off while you type in a field. ↑ and ↓ go by whole points while the scale has the focus.")}</p>
 <p class="rate-row"><label><input type="checkbox" id="rate-keys-on" checked> {_("Use these keys")}</label>
 <button type="button" class="keep" data-rate="close">{_("Close")}</button></p>
 </dialog>

@@ -240,7 +240,8 @@ def consent_html(page: str) -> str:
 <h2 id="{page}-consent-title"></h2>
 <p class="small"></p>
 <div class="rate-guidelines"></div>
-<p class="consent-answer"><button type="button" class="rate-primary" data-{page}="agree">{_("I agree")}</button>
+<p class="consent-answer">
+<button type="button" class="rate-primary" data-{page}="agree">{_("I agree")}</button>
 <a href="/annotate/">{_("Back to my projects")}</a> <span class="note" role="alert"></span></p>
 </section>
 """
