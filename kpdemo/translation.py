@@ -45,6 +45,11 @@ def set_language(code: str) -> None:
     _language.set(code if code in LANGUAGES else ENGLISH)
 
 
+def current_language() -> str:
+    """The language of the answer that is being made."""
+    return _language.get()
+
+
 @contextmanager
 def use_language(code: str) -> Iterator[None]:
     """Answer in this language meanwhile."""

@@ -269,8 +269,8 @@ class RatingService:
                     given = context.project.scale.from_steps(again.quarters)
                     raise AssignmentError(
                         _(
-                            "You graded this pair {grade}, and this project keeps the first grade: go on with "
-                            "the next pair.",
+                            "You graded this pair {grade}, and this project keeps the first grade: go on "
+                            "with the next pair.",
                             grade=write_decimal(given),
                         )
                     )

@@ -28,6 +28,7 @@ from kpdemo.translation import (
     ENGLISH,
     LANGUAGE_COOKIE,
     LANGUAGES,
+    current_language,
     html_language,
     use_language,
     write_decimal,
@@ -336,8 +337,10 @@ def guidelines_html(project: Project, name: str = "rate-guidelines", *, may_open
     settings = project.settings
     written = markdown_html(settings.guidelines) if settings.guidelines.strip() else ""
     scale = scale_html(settings)
-    examples = "".join(examples_html(comparison_type(name)) for name in settings.types)
-    title = _("Guidelines and examples")
+    # The examples are English texts: a page in another language goes without them.
+    has_examples = current_language() == ENGLISH
+    title = _("Guidelines and examples") if has_examples else _("Guidelines")
+    examples = "".join(examples_html(comparison_type(name)) for name in settings.types if has_examples)
     is_open = " open" if written and may_open else ""
     return (
         f'<details id="{name}"{is_open}><summary>{title}</summary>'

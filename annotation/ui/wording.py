@@ -216,12 +216,12 @@ def examples_html(comparison: ComparisonType) -> str:
         f'<tr><th scope="row">{example.grade}</th><td dir="auto">{escape(example.right)}</td></tr>'
         for example in comparison.examples
     )
-    caption = _("One example of each grade")
+    caption = "One example of each grade"
     return (
         f'<div data-type="{escape(comparison.name)}" hidden>'
-        f"<h3>{escape(_('Examples: {type}', type=_(comparison.label)))}</h3>"
-        f"<p>{escape(_(comparison.larger))}: <q>{escape(comparison.examples[0].left)}</q></p>"
-        f"{_table(caption, (_('Grade'), _(comparison.smaller)), rows)}</div>"
+        f"<h3>{escape(f'Examples: {comparison.label}')}</h3>"
+        f"<p>{escape(comparison.larger)}: <q>{escape(comparison.examples[0].left)}</q></p>"
+        f"{_table(caption, ('Grade', comparison.smaller), rows)}</div>"
     )
 
 

@@ -1,4 +1,4 @@
-"""A project in another language than English: a rater on a phone meets no English sentence, and may choose."""
+"""A project in another language: a rater on a phone meets no English sentence, and may choose."""
 
 from __future__ import annotations
 
@@ -63,7 +63,8 @@ ENGLISH = english_patterns()
 
 def assert_no_english(page: Page) -> None:
     said = page.locator("#rate-form").evaluate(
-        "form => [form.textContent, ...[...form.querySelectorAll('[aria-label]')].map((e) => e.ariaLabel)].join('\n')"
+        "form => [form.textContent, ...[...form.querySelectorAll('[aria-label]')]"
+        ".map((labelled) => labelled.ariaLabel)].join('\\n')"
     )
     seen = page.locator("#rate-form").inner_text()
     assert [p.pattern for p in ENGLISH if p.search(said) or p.search(seen)] == []
@@ -74,7 +75,7 @@ def test_a_german_project_is_german_on_a_phone_from_consent_to_the_end(site, bro
     page, watch = site.context(browser, viewport=PHONE).new_page(), Watch()
     watch.over(page, site.address)
     page.goto(f"{share(site, project)}?PROLIFIC_PID=de1&STUDY_ID=s1&SESSION_ID=v1")
-    page.get_by_role("button").click()
+    page.get_by_role("button", name="Begin").click()
     page.get_by_role("button", name="Ich stimme zu").wait_for()
     expect(page.locator("#rate-form")).to_have_attribute("lang", "de")
     assert_no_english(page)
