@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
 
@@ -105,7 +106,8 @@ def to_po(catalog: Catalog) -> bytes:
 
 
 def to_mo(catalog: Catalog) -> bytes:
-    file = BytesIO()
+    file, never = BytesIO(), datetime(2026, 1, 1, tzinfo=UTC)
+    catalog.creation_date = catalog.revision_date = never  # else every call would give other bytes
     write_mo(file, catalog)
     return file.getvalue()
 
