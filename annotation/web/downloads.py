@@ -171,7 +171,7 @@ def build_judgement_downloads(
     admission: Admission, judgements: JudgementService, folder: str = FOLDER
 ) -> APIRouter:
     """The routes of these files; only for administrators, as they tell which model predicted what."""
-    router = APIRouter(include_in_schema=False)
+    router = APIRouter(include_in_schema=folder != FOLDER)
 
     def answer(request: Request, project_id: str, suffix: str, lines: Lines) -> Response:
         _, project = admission.admitted(request, project_id, Role.ADMINISTRATOR)
@@ -230,7 +230,7 @@ WORKERS_PATH = FOLDER + "workers.csv"
 
 def build_worker_downloads(admission: Admission, crowds: CrowdService, folder: str = FOLDER) -> APIRouter:
     """The route of the table by which a crowd is paid; only for administrators."""
-    router = APIRouter(include_in_schema=False)
+    router = APIRouter(include_in_schema=folder != FOLDER)
 
     @router.get(folder + "workers.csv")
     @in_turn

@@ -16,7 +16,6 @@ from typing import IO, Annotated, Any, cast
 from anyio import to_thread
 from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.openapi.utils import get_openapi
-from fastapi.routing import APIRoute
 from pydantic import Field
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
@@ -405,12 +404,6 @@ def build_program_routes(services: Services, names: PairNames) -> APIRouter:
     return whole
 
 
-def _shown(route: APIRoute) -> APIRoute:
-    """The pages' own routes are in no description; under the prefix of programs they are."""
-    route.include_in_schema = True
-    return route
-
-
 def add_program_routes(server: FastAPI, services: Services, names: PairNames) -> None:
     """Add the addresses for programs, their description, and the refusal of all others under the prefix."""
     routes = build_program_routes(services, names)
@@ -420,7 +413,7 @@ def add_program_routes(server: FastAPI, services: Services, names: PairNames) ->
         title="Annotation",
         version="1",
         description="Projects, pairs, ratings, agreement and exports, with “Authorization: Bearer TOKEN”.",
-        routes=[_shown(route) for route in routes.routes if isinstance(route, APIRoute)],
+        routes=routes.routes,
     )
 
     async def describe(request: Request) -> Response:

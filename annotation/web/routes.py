@@ -100,7 +100,7 @@ WritingId = Annotated[int, Depends(path_id("writing"))]
 def new_router(at_once: int = AT_ONCE, prefix: str = API) -> APIRouter:
     """A router of addresses under `prefix`, `at_once` of whose requests are worked on at once."""
     turn = Depends(Turn(at_once), scope="function")
-    return APIRouter(prefix=prefix, include_in_schema=False, dependencies=[turn])
+    return APIRouter(prefix=prefix, include_in_schema=prefix != API, dependencies=[turn])
 
 
 def in_place_of_work(consents: ConsentService, project_id: int, user: User) -> Result | None:

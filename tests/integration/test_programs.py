@@ -34,7 +34,7 @@ ROWS = [
         "id": f"p{at}",
         "left": f"The {at}th ferry leaves at noon.",
         "right": f"noon ferry {at}",
-        "ratings": {"Ben": at % 5, "Cleo": min(at % 5 + 1, 4)},
+        "ratings": [{"rater": "Ben", "grade": at % 5}, {"rater": "Cleo", "grade": min(at % 5 + 1, 4)}],
     }
     for at in range(8)
 ]
@@ -80,7 +80,7 @@ def test_the_example_of_the_guide_runs(services, root, url, tmp_path, monkeypatc
     rows = "\n".join(
         f"{row['id']},sentence2phrase,{row['left']},{row['right']},{rater},{grade}"
         for row in ROWS
-        for rater, grade in row["ratings"].items()
+        for rater, grade in map(dict.values, row["ratings"])
     )
     Path("pairs.csv").write_text(f"id,type,left,right,rater,grade\n{rows}\n", encoding="utf-8")
     [example] = re.findall(r"^```python\n(.*?)^```$", GUIDE.read_text(), re.MULTILINE | re.DOTALL)
@@ -102,7 +102,7 @@ def test_the_example_of_the_guide_runs(services, root, url, tmp_path, monkeypatc
 def test_a_rater_grades_by_a_program_what_their_queue_gives(services, root, url, tmp_path):
     project = new_project(root, "queue")
     file = tmp_path / "pairs.json"
-    file.write_text(json.dumps([{**row, "ratings": {}} for row in ROWS]))
+    file.write_text(json.dumps([{**row, "ratings": []} for row in ROWS]))
     done = root.import_pairs(project, file)
     assert (done["pairs"], done["ratings"]) == (8, 0)
     services.accounts.add_user("rita")
