@@ -190,7 +190,7 @@ class Client:
 
 
 def _text(value: Any) -> str:
-    return {True: "true", False: ""}.get(value, str(value)) if isinstance(value, bool) else str(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _seconds(said: str | None, tries: int) -> float:
