@@ -14,7 +14,7 @@ from annotation.services.audit import record
 from annotation.services.sign_in import new_token, token_hash
 from annotation.services.users import as_user, get_user, id_of, lock_user
 from annotation.types import Clock, User, utcnow
-from annotation.wording import check_name
+from annotation.wording import check_name, is_id
 from db import Database
 from db.errors import UnreachableError
 from db.models import AccessToken
@@ -112,7 +112,7 @@ class TokenService:
         """
         with self._database.session() as session:
             user = get_user(session, user_name)
-            row = session.get(AccessToken, token_id)
+            row = session.get(AccessToken, token_id) if is_id(token_id) else None
             if row is None or row.user_id != user.id:
                 raise NotFoundError(f"{user.name} has no token {token_id}: see the list of tokens.")
             session.delete(row)
