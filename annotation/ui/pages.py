@@ -75,6 +75,12 @@ PROJECT_PAGES: tuple[tuple[str, str, frozenset[Role]], ...] = (
 )
 """Path, name, and whose roles lead there."""
 
+MENU_BUTTON = (
+    '<button type="button" id="page-menu" class="keep" aria-expanded="false" aria-controls="page-bar">'
+    "Menu</button>"
+)
+"""On a phone, where the bar above the title is folded."""
+
 TITLES = {"": "My projects", "users": "Accounts"}
 """Of the pages that belong to no project."""
 
@@ -107,7 +113,7 @@ def build_header(handlers: HeaderHandlers, pages: gr.Blocks) -> Filling:
 def empty_header_html() -> str:
     """The header before it is known who is signed in: of the same height, so that nothing jumps."""
     place = '<div class="site-place"><p class="h1">&nbsp;</p></div>'
-    return f'<header class="site">{_site_html("")}{place}</header>'
+    return f'<header class="site">{MENU_BUTTON}{_site_html("")}{place}</header>'
 
 
 def header_html(place: PageContext, page: str, project_id: int | None) -> str:
@@ -119,8 +125,8 @@ def header_html(place: PageContext, page: str, project_id: int | None) -> str:
     name = next((label for path, label, _ in PROJECT_PAGES if path == page), "")
     whole = f"{title} · {name}" if is_known and name else title
     return (
-        f'<header class="site" data-title="{escape(whole)}" data-user="{place.user.id}">'
-        f"{_site_html(_user_html(place, page))}"
+        f'<header class="site" data-title="{escape(whole)}" data-user="{place.user.id}" data-page="{page}">'
+        f"{MENU_BUTTON}{_site_html(_user_html(place, page))}"
         f'<div class="site-place"><h1><bdi>{escape(title)}</bdi></h1>{tabs}</div></header>'
     )
 
@@ -137,7 +143,7 @@ def _links(place: PageContext, project_id: int, page: str) -> list[PageLink]:
 def _site_html(user: str) -> str:
     site = links_html([PageLink("Keyphrases", "/"), PageLink("Annotate", HOME)])
     return (
-        f'<div class="site-bar"><nav class="site-name" aria-label="Site">{site}</nav>'
+        f'<div class="site-bar" id="page-bar"><nav class="site-name" aria-label="Site">{site}</nav>'
         f'<div class="site-user">{user}</div>{THEME_BUTTON}</div>'
     )
 

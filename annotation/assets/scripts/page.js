@@ -85,6 +85,12 @@ const directed = () => {
   }
 };
 
+// On a phone the bar above the title is folded.
+document.addEventListener("click", ({ target }) => {
+  const menu = target.closest?.("#page-menu");
+  menu?.setAttribute("aria-expanded", String(menu.getAttribute("aria-expanded") !== "true"));
+});
+
 const look = () => {
   localTimes();
   titled();
